@@ -47,7 +47,7 @@ func (l *loader) checkServices(c *Config) {
 		}
 		l.checkHosts(path, s, taken, i)
 		l.readInto(path+".agents_file", &s.AgentsFile, MaxAgentsFile, false)
-		l.readInto(path+".policy_file", &s.PolicyFile, maxPolicyFile, false)
+		l.checkPolicies(path, s)
 		l.readInto(path+".policy_rego", &s.PolicyRego, maxRegoFile, false)
 		l.readProfiles(path+".profiles", s.Profiles)
 		l.checkPublicURL(path, s, c)

@@ -18,6 +18,7 @@ package config
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"time"
@@ -117,8 +118,10 @@ type Admin struct {
 // A Service is one web service made usable by agents.
 type Service struct {
 	AgentsFile File     `yaml:"agents_file" required:"true" example:"agents.json" doc:"The agents.json of the service, relative to this file."`
-	PolicyFile File     `yaml:"policy_file" required:"true" example:"policy.json" doc:"The ODRL policy of the service, relative to this file."`
+	PolicyFile File     `yaml:"policy_file" required:"true" unless:"policies" example:"policy.json" doc:"The ODRL policy of the service, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API behind the service."`
+	// Policies are in the order of From. Versions returns them or, if there are none, PolicyFile.
+	Policies []DatedPolicy `yaml:"policies" max:"16" doc:"Instead of policy_file, the policies of the service in the order in which they take effect. Agents can agree to a policy as soon as it is listed. Agreements to the policy before it end when it takes effect, except for intents whose terms do not change."`
 	// PolicyRego.Path is empty if there are no such rules.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego rules in addition to the policy: package uimgate.extra, whose rule deny refuses calls that the policy permits. Relative to this file. Default: none."`
 	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time limit for one decision of policy_rego. If it makes no decision in this time, the call is refused."`
@@ -143,6 +146,29 @@ type Service struct {
 	// Profiles have no Data if they name a built-in vocabulary.
 	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
+}
+
+// A DatedPolicy is a policy and the time when it takes effect.
+type DatedPolicy struct {
+	File File `yaml:"file" required:"true" doc:"An ODRL policy, relative to this file."`
+	// From is the zero time only for the first policy.
+	From time.Time `yaml:"from" doc:"When the policy takes effect, such as 2026-12-01T00:00Z or 2026-12-01T09:00:00+01:00. Required, except for the first policy."`
+}
+
+// Versions returns the policies of the service in the order in which they take effect. There is at least one.
+func (s *Service) Versions() []DatedPolicy {
+	if len(s.Policies) > 0 {
+		return s.Policies
+	}
+	return []DatedPolicy{{File: s.PolicyFile}}
+}
+
+// PolicyPath returns the path in the configuration of the file of Versions()[i], relative to the service.
+func (s *Service) PolicyPath(i int) string {
+	if len(s.Policies) > 0 {
+		return fmt.Sprintf("policies[%d].file", i)
+	}
+	return "policy_file"
 }
 
 // IssuerOr returns the configured issuer or, if there is none, namespace. Pass the namespace of the service's first intent.

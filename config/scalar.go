@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
@@ -55,6 +56,10 @@ var scalars = yamlconf.Scalars{
 		Want: "sqlite or a postgres:// URL with a host", Hidden: true, Pattern: `^sqlite$|^postgres(ql)?://`,
 		Parse: func(s string) (any, error) { return parseStore(s) },
 	},
+	reflect.TypeFor[time.Time](): {
+		Want: "a time with its offset such as 2026-12-01T00:00Z", Pattern: `^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$`,
+		Parse: func(s string) (any, error) { return parseTime(s) },
+	},
 	reflect.TypeFor[File](): {
 		Want: "the path of a file", Rule: yamlconf.TextRule,
 		Parse: func(s string) (any, error) {
@@ -94,6 +99,18 @@ func amountHint(text string) string {
 const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]*$`
 
 var sign = regex.Lazy(signPattern)
+
+// parseTime parses a time of RFC 3339 section 5.6, with or without seconds.
+func parseTime(s string) (time.Time, error) {
+	at, err := time.Parse("2006-01-02T15:04Z07:00", s)
+	if err != nil {
+		at, err = time.Parse(time.RFC3339, s)
+	}
+	if err != nil || at.Year() < 2000 {
+		return time.Time{}, errScalar
+	}
+	return at.UTC(), nil
+}
 
 // parsePrefix parses a CIDR prefix or a single address. It rejects bits beyond the mask, because they usually are a mistake.
 func parsePrefix(s string) (netip.Prefix, error) {

@@ -172,7 +172,7 @@ func (s *Server) publication(of *service.Service) *publication {
 	made := s.published.Load()
 	if made == nil || made.snapshot != now {
 		made = &publications{now, map[*service.Service]*publication{}}
-		for _, one := range now.Services() {
+		for _, one := range now.Versions() {
 			made.byService[one] = newPublication(one.Definition)
 		}
 		s.published.Store(made)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -19,9 +20,18 @@ func (s *Server) agentsFile(c echo.Context) error {
 	return serve(c, p)
 }
 
-// policy handles GET /api/policy. It responds with the exact bytes of the offered policy. UIM core 4.2.
+// policy handles GET /api/policy. It responds with the exact bytes of the policy in force or, with the query parameter digest, of that
+// policy if it is offered. UIM core 4.2.
 func (s *Server) policy(c echo.Context) error {
-	return serve(c, s.publication(exchangeOf(c).service).policy)
+	of := exchangeOf(c).service
+	if digest := c.QueryParam("digest"); digest != "" {
+		if of = of.Under(digest); of.Offer().Digest != digest {
+			return reason.NoSuchPath.Refusal("The service does not offer a policy with this digest.").
+				With("suggestion", "GET /api/policy returns the policy in force; policy_successor in agents.json names the next one.")
+		}
+	}
+	door.WriteSunset(c.Response().Header(), of.Sunset(""))
+	return serve(c, s.publication(of).policy)
 }
 
 // keySet handles GET /.well-known/jwks.json. RFC 7517.

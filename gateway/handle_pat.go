@@ -89,8 +89,21 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 		return r, m.Wrong("agent_public_key", "is missing")
 	}
 	r.Scope = m.Texts("scope")
+	switch m.Text("effective", false) {
+	case "", effectiveNow:
+	case effectiveOnDate:
+		r.OnDate = true
+	default:
+		return r, m.Wrong("effective", "must be now or on_date")
+	}
 	return r, m.Done()
 }
+
+// The values of the member effective of an issue request: when the PAT for a policy that takes effect later becomes valid.
+const (
+	effectiveNow    = "now"
+	effectiveOnDate = "on_date"
+)
 
 // renew handles POST /api/pat/renew. The request has the PAT as its bearer token, and a proof of possession of the key in a header or in
 // the body. UIM core 4.4.
@@ -147,6 +160,9 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issuance) error {
 	answer := map[string]any{
 		"uim-pat": issued.Token, "expires_at": issued.Claims.ExpiresAt.UTC().Format(time.RFC3339), "agreement_id": issued.AgreementID,
 		"scope": issued.Claims.Scope,
+	}
+	if issued.Claims.NotBefore.After(issued.Claims.IssuedAt) {
+		answer["not_before"] = issued.Claims.NotBefore.UTC().Format(time.RFC3339)
 	}
 	if len(issued.Omitted) > 0 {
 		answer["scope_omitted"] = issued.Omitted

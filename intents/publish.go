@@ -28,7 +28,11 @@ type Fill struct {
 }
 
 // An Extra is a member of agents.json for another protocol, such as uim-mcp.
-type Extra struct{ Name, Value string }
+type Extra struct {
+	Name  string
+	Value string
+	JSON  jsontext.Value // replaces Value if it is not empty
+}
 
 // Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. Values from
 // fill replace members that are absent, null or empty. JSON also omits members of each intent: hidden inputs, and the from members of
@@ -37,25 +41,28 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte
 	for _, m := range append([]Extra{
-		{"uim-public-key", fill.PublicKey},
-		{"uim-policy-file", fill.PolicyURL},
-		{"uim-api-discovery", fill.DiscoveryURL},
-		{"uim-api-execute", fill.ExecuteURL},
-		{"uim-issuer", fill.Issuer},
-		{"uim-pat-issue", fill.IssueURL},
-		{"uim-pat-renew", fill.RenewURL},
-		{"uim-pat-revoke", fill.RevokeURL},
-		{"uim-pat-introspect", fill.IntrospectURL},
-		{"uim-jwks", fill.KeysURL},
-		{"uim-openapi", fill.OpenAPIURL},
-		{"uim-errors", fill.ErrorsURL},
+		{Name: "uim-public-key", Value: fill.PublicKey},
+		{Name: "uim-policy-file", Value: fill.PolicyURL},
+		{Name: "uim-api-discovery", Value: fill.DiscoveryURL},
+		{Name: "uim-api-execute", Value: fill.ExecuteURL},
+		{Name: "uim-issuer", Value: fill.Issuer},
+		{Name: "uim-pat-issue", Value: fill.IssueURL},
+		{Name: "uim-pat-renew", Value: fill.RenewURL},
+		{Name: "uim-pat-revoke", Value: fill.RevokeURL},
+		{Name: "uim-pat-introspect", Value: fill.IntrospectURL},
+		{Name: "uim-jwks", Value: fill.KeysURL},
+		{Name: "uim-openapi", Value: fill.OpenAPIURL},
+		{Name: "uim-errors", Value: fill.ErrorsURL},
 	}, fill.Extra...) {
-		if m.Value == "" {
-			continue
-		}
-		value, err := jsontext.AppendQuote(nil, m.Value)
-		if err != nil {
-			return nil, fmt.Errorf("filling in %s: %w", m.Name, err)
+		value := m.JSON
+		if len(value) == 0 {
+			if m.Value == "" {
+				continue
+			}
+			var err error
+			if value, err = jsontext.AppendQuote(nil, m.Value); err != nil {
+				return nil, fmt.Errorf("filling in %s: %w", m.Name, err)
+			}
 		}
 		at := slices.IndexFunc(c.members, func(have member) bool { return have.name == m.Name })
 		switch {

@@ -49,7 +49,7 @@ type Acceptance struct {
 
 // VerifyAgreement verifies an agreement as an agent sent it, against the policy that is currently offered. It accepts three kinds, and
 // distinguishes them only by form and typ: a fresh agreement (typ uim-agreement+jwt), which names the policy by digest; a compact JWS whose
-// payload is the policy; and a detached signature over one of the byte forms of the policy. It tries past policies, at most MaxPast of
+// payload is the policy; and a detached signature over one of the byte forms of the policy. It tries the policies in past, at most 24 of
 // them, only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh agreement was used before; the
 // IssuerStore does.
 //
@@ -107,7 +107,7 @@ func verifyPresented(p Presentation, to Recipient, current Offer, past []Offer) 
 		}
 		return a, nil
 	}
-	for _, old := range past[:min(len(past), MaxPast)] {
+	for _, old := range past[:min(len(past), maxRecognized)] {
 		if _, _, ok := old.signedBy(d); ok {
 			return Acceptance{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: old.Digest}
 		}

@@ -97,7 +97,7 @@ func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, e
 // must first approve the agent. Errors: those of ConsentScope and r.Admit, a *PolicyMismatchError if the policy that was shown is not the
 // offered one, ErrNotAdmitted, ErrAgreementReplayed, and those of the key ring and the store.
 func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, error) {
-	offer := i.terms.Offer()
+	offer := i.terms.Offers()[0].Offer
 	if r.PolicyDigest != offer.Digest {
 		return Agreement{}, &PolicyMismatchError{UID: offer.UID, Digest: offer.Digest, SignedDigest: bounded(r.PolicyDigest)}
 	}

@@ -18,6 +18,8 @@ const (
 	MaxPolicy = 1 << 20
 	// MaxPast is the maximum number of earlier policies that are kept, so that a signature over one of them can be reported as such.
 	MaxPast = 8
+	// maxRecognized also allows for the successors of the policy that is in force.
+	maxRecognized = 3 * MaxPast
 )
 
 // The byte forms in which agents sign a policy.

@@ -128,16 +128,19 @@ func (m *memory) Save(b []byte) error   { m.pem = slices.Clone(b); return nil }
 // A terms offers search for free, buy for a charge, and the intents in more.
 type terms struct {
 	offer   pat.Offer
+	later   []pat.DatedOffer
 	past    []pat.Offer
 	more    []string
 	charges bool
 	limit   limit.Rate
 }
 
-func (t *terms) Offer() pat.Offer  { return t.offer }
+func (t *terms) Offers() []pat.DatedOffer {
+	return append([]pat.DatedOffer{{Offer: t.offer}}, t.later...)
+}
 func (t *terms) Past() []pat.Offer { return t.past }
 func (t *terms) Holds(digest string) error {
-	if digest != t.offer.Digest {
+	if !slices.ContainsFunc(t.Offers(), func(o pat.DatedOffer) bool { return o.Digest == digest }) {
 		return &pat.PolicyChangedError{Agreed: digest, Offered: t.offer.Digest}
 	}
 	return nil

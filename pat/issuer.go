@@ -75,6 +75,9 @@ type IssueRequest struct {
 	AgentID      string // see ParseAgentID
 	SignedPolicy string
 	PublicKey    any // see keys.ParseValue
+	// OnDate delays the PAT until the agreed policy takes effect, if it is a successor of the one in force: the PAT is not valid before then,
+	// and its lifetime begins then. Without OnDate, the agent can use the PAT, and pays the prices of the successor, at once.
+	OnDate bool
 	// Evidence is an agreement in the form of another protocol. If it is not nil, it replaces AgentID, SignedPolicy and PublicKey.
 	Evidence Evidence
 	Scope    []string // nil means the scope of the agreement or, if it has none, all that the policy permits
@@ -123,29 +126,70 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 		if err != nil {
 			return Issuance{}, err
 		}
-		e = presentedEvidence{Presentation{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.recipient(), i.terms.Past()}
+		e = presentedEvidence{Presentation{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.recipient(), i.recognized()}
 	}
 	requested, err := normalScope(r.Scope)
 	if err != nil {
 		return Issuance{}, err
 	}
-	v := verifiedAgreement{offer: i.terms.Offer()}
+	var v verifiedAgreement
 	err = verifying.inTurn(ctx, func() (err error) {
-		v.Signer, v.accepted, err = verifyEvidenceOf(e, i.rules.Issuer, v.offer)
+		v, err = i.verified(e)
 		return err
 	})
 	if err != nil {
 		return Issuance{}, err
 	}
+	if !r.OnDate {
+		v.offer.From = time.Time{}
+	}
 	return i.keep(ctx, v, requested, r.Admit)
 }
 
-// A verifiedAgreement is an agreement with a valid signature, under the offered policy. Its time has not been checked yet.
+// recognized returns the policies that an agreement can be about in addition to the one in force: the successors, and then the past ones.
+func (i *Issuer) recognized() []Offer {
+	offers := i.terms.Offers()
+	if len(offers) == 1 {
+		return i.terms.Past()
+	}
+	var list []Offer
+	for _, next := range offers[1:] {
+		list = append(list, next.Offer)
+	}
+	return append(list, i.terms.Past()...)
+}
+
+// A verifiedAgreement is an agreement with a valid signature, under an offered policy. Its time has not been checked yet.
 type verifiedAgreement struct {
 	Signer
 
 	accepted Acceptance
-	offer    Offer
+	offer    DatedOffer
+}
+
+// verified verifies evidence as an agreement to the policy that is in force or, if the evidence is about another policy, to one of its
+// successors. If it is about none of them, the error is the one for the policy that is in force.
+func (i *Issuer) verified(e Evidence) (v verifiedAgreement, err error) {
+	offers := i.terms.Offers()
+	verify := func(offer DatedOffer) (err error) {
+		v.offer = offer
+		v.Signer, v.accepted, err = verifyEvidenceOf(e, i.rules.Issuer, offer.Offer)
+		return err
+	}
+	first := verify(offers[0])
+	mismatch, ok := errors.AsType[*PolicyMismatchError](first)
+	if !ok {
+		return v, first
+	}
+	for _, next := range offers[1:] {
+		if mismatch.SignedDigest != "" && mismatch.SignedDigest != next.Digest {
+			continue
+		}
+		if err := verify(next); err == nil || mismatch.SignedDigest != "" {
+			return v, err
+		}
+	}
+	return v, first
 }
 
 // keep admits the agent of a verified agreement, stores the agreement, and issues the PAT for it.
@@ -188,6 +232,9 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 		return Issuance{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
 	record := i.token(agreement, scope, covered, now)
+	if from := offer.From.Truncate(time.Second); from.After(record.IssuedAt) {
+		record.NotBefore, record.ExpiresAt = from, from.Add(i.rules.TTL)
+	}
 	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it was pending
 		record.ID = soleTokenID(agreement.ID)
 		record.Family = record.ID
@@ -343,7 +390,10 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	}
 	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that the view had not yet read
 		first := i.view.firstIssue(t.Service, claims, i.now())
-		t.IssuedAt, t.ExpiresAt = first, first.Add(t.ExpiresAt.Sub(t.IssuedAt))
+		if t.NotBefore.Before(first) {
+			t.NotBefore, t.ExpiresAt = time.Time{}, first.Add(t.ExpiresAt.Sub(t.start()))
+		}
+		t.IssuedAt = first
 		if text, claims, err = i.sign(ctx, &t); err != nil {
 			return "", nil, err
 		}
@@ -371,7 +421,7 @@ func soleTokenID(agreement AgreementID) TokenID {
 // claims returns the claims of a recorded PAT.
 func (i *Issuer) claims(t Token) *Claims {
 	return &Claims{
-		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.IssuedAt.UTC(),
+		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.start().UTC(),
 		ExpiresAt: t.ExpiresAt.UTC(),
 		Scope:     t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
 		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared, Resource: t.Resource,

@@ -96,12 +96,22 @@ type Token struct {
 	Resource     string      // see Claims.Resource; a store does not store it
 	SigningKeyID keys.ID
 	IssuedAt     time.Time
-	ExpiresAt    time.Time
+	// NotBefore is nbf, if the token is not valid as soon as it is issued; otherwise zero. A store does not store it.
+	NotBefore time.Time
+	ExpiresAt time.Time
 	// EndsAt is set if the token ends before ExpiresAt: after its renewal it is valid for one more minute. Zero means that it ends at
 	// ExpiresAt.
 	EndsAt    time.Time
 	RenewedTo TokenID // its successor
 	RenewedAt time.Time
+}
+
+// start returns when the token becomes valid.
+func (t *Token) start() time.Time {
+	if t.NotBefore.IsZero() {
+		return t.IssuedAt
+	}
+	return t.NotBefore
 }
 
 // A RevocationKind is the kind of thing that was revoked.

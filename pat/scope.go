@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -26,15 +27,23 @@ func WholeScope(namespace string) string { return namespace + wildcard }
 
 // Terms are the terms of one service. Implementations are immutable and safe for concurrent use.
 type Terms interface {
-	// Offer returns the policy that is currently offered.
-	Offer() Offer
+	// Offers returns the offered policies: first the one that is in force, and then its successors in the order in which they take effect.
+	// There is at least one.
+	Offers() []DatedOffer
 	// Past returns up to MaxPast previously offered policies, newest first.
 	Past() []Offer
-	// Holds returns nil if an agreement to the policy with this digest still permits calls of some intent: it is the offered policy, or an
-	// earlier one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
+	// Holds returns nil if an agreement to the policy with this digest permits calls of some intent: it is an offered policy, or an earlier
+	// one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
 	Holds(digest string) error
 	// Scope returns the entries that an agent may have.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
+}
+
+// A DatedOffer is a policy that agents can agree to, and the time when it takes effect.
+type DatedOffer struct {
+	Offer
+
+	From time.Time // zero: it has always been in force
 }
 
 // A ScopeRequest names an agent and the entries it requests.
@@ -44,7 +53,7 @@ type ScopeRequest struct {
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
 	// PolicyDigest identifies the policy of the agreement. An agreement to an earlier policy grants only intents with the same clause. Empty
-	// means the policy that is offered now.
+	// means the policy that is in force.
 	PolicyDigest string
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string

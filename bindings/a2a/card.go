@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -215,6 +216,11 @@ func extension(s *service.Definition, offered []*service.Intent) strictjson.Obje
 	params := strictjson.Object{
 		"agents_file": s.At("/agents.json"), "policy": policy, "pat_issue": s.At("/api/pat/issue"),
 		"intents_search": s.At("/api/intents/search"), "execute": s.At("/api/intents/execute"),
+	}
+	if next := s.Successor(); next != nil {
+		params["policy_successor"] = strictjson.Object{
+			"uid": next.UID, "digest": next.Digest, "url": next.URL, "from": next.From.Format(time.RFC3339),
+		}
 	}
 	if names := s.Catalog.Namespaces(); len(names) > 0 {
 		list := make([]any, 0, len(names))

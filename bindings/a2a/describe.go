@@ -62,10 +62,14 @@ func (x *exchange) describe(m *message) {
 		text.WriteString("- " + a.UID + ": " + oneLine(a.Description) + " (" + a.Price + ")\n")
 	}
 	text.WriteString("\nPolicy: " + s.At("/api/policy"))
-	data, err := json.Marshal(map[string]any{
+	members := map[string]any{
 		"intents": list, "policy": s.PolicyRef(), "pat_issue": s.At("/api/pat/issue"), "search_url": s.At("/api/intents/search"),
 		"total": found.TotalResults,
-	})
+	}
+	if next := s.Successor(); next != nil {
+		members["policy_successor"] = next
+	}
+	data, err := json.Marshal(members)
 	if err != nil {
 		x.refuse(reason.Internal.Refusal("The response could not be encoded.").Because(err))
 		return

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -23,6 +24,9 @@ func (d *Door) discovered(q *request) []byte {
 	w.Append("_meta", func(out []byte) ([]byte, error) {
 		m := strictjson.NewWriter(out)
 		m.Append(metaPrefix+"serverInfo", d.serverInfo(q))
+		if next := successor(q); next != nil {
+			m.JSON(successorMember, next)
+		}
 		return m.End()
 	})
 	return ended(w)
@@ -40,7 +44,26 @@ func (d *Door) initialized(q *request) []byte {
 	w.JSON("capabilities", []byte(`{"tools":{}}`))
 	w.Append("serverInfo", d.serverInfo(q))
 	w.Optional("instructions", instructions(q))
+	if next := successor(q); next != nil {
+		w.JSON("_meta", append(append([]byte(`{"`+successorMember+`":`), next...), '}'))
+	}
 	return ended(w)
+}
+
+// successorMember is the member of _meta that describes the next policy.
+const successorMember = "policy_successor"
+
+// successor returns the policy that takes effect next as JSON, or nil if there is none.
+func successor(q *request) []byte {
+	next := q.Service.Successor()
+	if next == nil {
+		return nil
+	}
+	text, err := json.Marshal(next)
+	if err != nil { // its strings and times can always be encoded
+		return nil
+	}
+	return text
 }
 
 func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {

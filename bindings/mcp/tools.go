@@ -36,6 +36,9 @@ func (d *Door) list(ctx context.Context, a *answer) {
 	if out = append(out, ']'); to < len(t.Names) {
 		out = append(append(append(out, `,"nextCursor":"`...), cursorAfter(t.Names[to-1])...), '"')
 	}
+	if next := successor(a.request); next != nil {
+		out = append(append(append(out, `,"_meta":{"`+successorMember+`":`...), next...), '}')
+	}
 	if a.revision.alone {
 		out = append(strconv.AppendInt(append(out, `,"ttlMs":`...), listedFor, 10), `,"cacheScope":"public"`...)
 	}

@@ -8,12 +8,24 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Policy is the current policy of a service, or a past one.
+// A Policy is the policy of a service that is in force, one that takes effect later, or a past one.
 type Policy struct {
 	UID          string    `json:"uid"`
 	Digest       string    `json:"digest"`
-	Offered      bool      `json:"offered"` // currently offered
+	Offered      bool      `json:"offered"` // agents can agree to it
 	FirstOffered time.Time `json:"first_offered,omitzero"`
+	From         time.Time `json:"from,omitzero"`  // when it took effect or takes effect, if the configuration has a date
+	Until        time.Time `json:"until,omitzero"` // when the policy after it takes effect
+}
+
+// offeredPolicies returns the policy in force and its successors, in the order in which they take effect.
+func offeredPolicies(s *service.Service) []Policy {
+	var list []Policy
+	for _, d := range append([]*service.Definition{s.Definition}, s.Successors()...) {
+		offer := d.Offer()
+		list = append(list, Policy{UID: offer.UID, Digest: offer.Digest, Offered: true, From: d.From, Until: d.Until()})
+	}
+	return list
 }
 
 // A PolicyQuery selects policies of a service. After must be empty.
@@ -27,8 +39,8 @@ func (q *PolicyQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 }
 
-// Policies lists the current policy first, and then those that were offered or agreed to before, newest first. Policies beyond the limit
-// cannot be listed.
+// Policies lists the policy in force first, then those that take effect later, and then those that were offered or agreed to before, newest
+// first. Policies beyond the limit cannot be listed.
 func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -41,14 +53,17 @@ func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], e
 	if err != nil {
 		return Page[Policy]{}, err
 	}
-	now := service.Offer()
-	out := Page[Policy]{Items: []Policy{{UID: now.UID, Digest: now.Digest, Offered: true}}}
+	out := Page[Policy]{Items: offeredPolicies(service)}
 	for _, p := range list {
-		if p.Digest == now.Digest {
-			out.Items[0].FirstOffered = p.FirstOffered
-			continue
+		offered := false
+		for i := range out.Items {
+			if one := &out.Items[i]; one.Offered && one.Digest == p.Digest {
+				one.FirstOffered, offered = p.FirstOffered, true
+			}
 		}
-		out.Items = append(out.Items, Policy{UID: p.UID, Digest: p.Digest, FirstOffered: p.FirstOffered})
+		if !offered {
+			out.Items = append(out.Items, Policy{UID: p.UID, Digest: p.Digest, FirstOffered: p.FirstOffered})
+		}
 	}
 	out.Items = out.Items[:min(len(out.Items), q.limit())]
 	return out, nil

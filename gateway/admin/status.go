@@ -72,8 +72,10 @@ type ServiceStatus struct {
 	PublicURL string `json:"public_url"`
 	Upstream  string `json:"upstream"` // scheme://host:port of the API behind the gateway
 	Policy    Policy `json:"policy"`
-	Intents   int    `json:"intents"`
-	Breaker   string `json:"breaker"` // closed, half-open or open: the worst state of all intents
+	// Successors are the policies that take effect later.
+	Successors []Policy `json:"successors,omitempty"`
+	Intents    int      `json:"intents"`
+	Breaker    string   `json:"breaker"` // closed, half-open or open: the worst state of all intents
 	// Breakers are the states of the circuit breakers that are not closed, by intent.
 	Breakers map[string]string `json:"breakers,omitempty"`
 	// UnapprovedBreakers are the states of the separate breakers for unapproved agents. They do not affect approved agents.
@@ -195,7 +197,7 @@ func (o *Operator) audited() Check {
 func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused()}
 	for _, s := range o.directory.Current().Services() {
-		offer := s.Offer()
+		policies := offeredPolicies(s)
 		engine, reason := s.Policy.Engine()
 		breakers, heldBack := s.Upstream.Breakers()
 		strangers := s.Upstream.UnapprovedBreakers()
@@ -210,7 +212,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		}
 		out.Services = append(out.Services, ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
-			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
+			Policy: policies[0], Successors: policies[1:],
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
 			UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(),
 			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,

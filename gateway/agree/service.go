@@ -10,6 +10,7 @@ package agree
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -155,6 +156,9 @@ func (d *Service) finish(c Call, began time.Time, e *Event, err error) error {
 		switch refused.Reason {
 		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // add the policy to agree to
 			refused.With("policy", c.Service.PolicyRef()).With("issuer", c.Service.Issuer)
+			if changed, ok := errors.AsType[*pat.PolicyChangedError](err); ok {
+				c.Service.AddChanges(refused, changed.Agreed)
+			}
 		default:
 		}
 		e.Reason, e.Shed = refused.Reason, refused.Shed

@@ -24,12 +24,24 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	wire.WriteCharge(h, r.Charge)
 	wire.WriteReplayed(h, r.Replayed)
 	wire.WriteWarnings(h, r.Warnings)
+	WriteSunset(h, r.Sunset)
 	for _, notice := range r.Attribution {
 		h.Add(attribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
 	if r.License != "" {
 		h.Set(license, r.License)
 	}
+}
+
+// WriteSunset sets the fields Deprecation, Sunset and Link of a response under terms that will change, unless s is nil. RFC 9745 section 2;
+// RFC 8594 section 3; RFC 5829 section 3.4.
+func WriteSunset(h http.Header, s *service.Sunset) {
+	if s == nil {
+		return
+	}
+	h.Set("Deprecation", "@"+strconv.FormatInt(s.Since.Unix(), 10))
+	h.Set("Sunset", s.From.UTC().Format(http.TimeFormat))
+	h.Add("Link", "<"+s.URL+`>; rel="successor-version"`)
 }
 
 // Beside lists the header fields that WriteHeader and wire.WriteHeader set. Name is the member that carries a Field in protocols without
@@ -42,6 +54,8 @@ var Beside = []struct{ Name, Field string }{
 	{"UIM-Warning", wire.Warning},
 	{"UIM-Attribution", attribution},
 	{"UIM-License", license},
+	{"Deprecation", "Deprecation"},
+	{"Sunset", "Sunset"},
 }
 
 // Challenged reports whether a client could avoid a refusal with another token. Clients recognize such a refusal by its status and

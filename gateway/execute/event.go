@@ -25,7 +25,7 @@ type Event struct {
 	TokenID     string
 	AgreementID string
 	Intent      string // uid of the intent; empty if it does not exist
-	Digest      string // digest of the policy
+	Digest      string // digest of the policy that decided the call or, if none did, of the policy of the agreement
 	Decision    string // permit or deny
 	Rule        string
 	Reason      reason.Reason // reason of the refusal; empty: not refused
@@ -83,6 +83,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		v.AgreementID, v.Digest = string(e.claims.Agreement), e.claims.PolicyDigest
 	}
 	if e.decided {
+		v.Digest = e.service.Offer().Digest
 		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)
 		v.Reproduction = &e.reproduction
 	}

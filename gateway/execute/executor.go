@@ -124,7 +124,7 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e.at = e.started
 	result, err := x.caught(ctx, e)
 	if err == nil {
-		result.License = e.service.License
+		result.License, result.Sunset = e.service.License, e.service.Sunset(e.intent.ID)
 	}
 	return x.finish(e, result, err)
 }
@@ -138,7 +138,7 @@ func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error
 	if err != nil {
 		return nil, Unsent(err)
 	}
-	call.identity = &identity{e.service, call.Token, e.claims, e.at}
+	call.identity = &identity{e.current, call.Token, e.claims, e.at}
 	return e.claims, nil
 }
 

@@ -2,6 +2,7 @@ package execute
 
 import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -17,8 +18,9 @@ type Result struct {
 	Attribution []string
 	// Warnings are required outputs that the response of the service lacks, if the intent is configured to pass on such responses.
 	Warnings []intents.MissingOutput
-	License  string // license of the output, as the value of a header field; empty: none
-	Replayed bool   // the response is that of an earlier call under the same idempotency key; this call executed nothing
+	License  string          // license of the output, as the value of a header field; empty: none
+	Sunset   *service.Sunset // when the terms of the intent change; nil: no change is announced
+	Replayed bool            // the response is that of an earlier call under the same idempotency key; this call executed nothing
 	buffer   *upstream.Buffer
 }
 

@@ -25,7 +25,8 @@ type execution struct {
 	call           Call
 	started        time.Time
 	at             time.Time        // time for which the call is decided: first the start of the call, later the time when it was read
-	service        *service.Service // the service as configured at the last authentication; nil: not yet known
+	current        *service.Service // the service as configured at the last authentication, with the policy in force; nil: not yet known
+	service        *service.Service // current or, if the agent has agreed to a later policy, the version of that policy
 	claims         *pat.Claims
 	caller         string // identifies the agent among the agents of all services
 	request        Request
@@ -98,9 +99,10 @@ func (e *execution) assurance() pat.Assurance {
 // the PAT. UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	x.begins(e, Authenticate)
-	if e.service = e.call.Service(); e.service == nil {
+	if e.current = e.call.Service(); e.current == nil {
 		return reason.UnknownHost.Refusal("")
 	}
+	e.service = e.current
 	claims, err := x.verify(ctx, e)
 	if err == nil && e.call.ofAnother(claims) {
 		err = reason.InvalidToken.Refusal("The PAT belongs to an agent other than the sender.")
@@ -108,23 +110,23 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	if err != nil {
 		return refusal.For(err)
 	}
-	e.claims = claims
+	e.claims, e.service = claims, e.current.Under(claims.PolicyDigest)
 	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service contains no space
 	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
 		share.Approved() // before the body is read: some of the memory is reserved for approved agents
 	}
-	return agreed(claims, e.service, "")
+	return agreed(claims, e.current, "")
 }
 
 // verify returns the claims of the call's PAT. It verifies the PAT, unless Identify has just verified it for the same service.
 func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error) {
-	if i := e.call.identity; i != nil && i.service == e.service && i.token == e.call.Token && e.at.Sub(i.at).Abs() <= pat.PollEvery {
+	if i := e.call.identity; i != nil && i.service == e.current && i.token == e.call.Token && e.at.Sub(i.at).Abs() <= pat.PollEvery {
 		return i.claims, nil
 	}
-	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
+	claims, err := e.current.Verifier.Verify(ctx, e.call.Token, e.at)
 	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // polling is late on an overloaded machine: poll now, for all waiting calls
 		e.at = x.now()
-		return e.service.Verifier.Verify(ctx, e.call.Token, e.at)
+		return e.current.Verifier.Verify(ctx, e.call.Token, e.at)
 	}
 	return claims, err
 }
@@ -140,6 +142,7 @@ func agreed(c *pat.Claims, s *service.Service, uid string) error {
 	if uid != "" && s.Holds(c.PolicyDigest, "") == nil {
 		f.Message = "The terms of this intent have changed since you agreed. Your agreement still holds for intents with the same terms."
 	}
+	s.AddChanges(f, c.PolicyDigest)
 	return f.With("policy", s.PolicyRef())
 }
 
@@ -159,7 +162,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.at = x.now()
-	if e.at.Sub(e.started).Abs() > pat.PollEvery || e.call.Service() != e.service {
+	if e.at.Sub(e.started).Abs() > pat.PollEvery || e.call.Service() != e.current {
 		if err := x.authenticate(ctx, e); err != nil {
 			return err
 		}
@@ -174,7 +177,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	if !e.claims.Permits(e.intent.ID) {
 		return outOfScope(ctx, e)
 	}
-	return agreed(e.claims, e.service, e.intent.ID)
+	return agreed(e.claims, e.current, e.intent.ID)
 }
 
 // outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one.

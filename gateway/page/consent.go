@@ -20,7 +20,7 @@ import (
 //go:embed consent.html
 var consentHTML string
 
-var consentTemplate = template.Must(template.New("consent.html").Parse(consentHTML))
+var consentTemplate = template.Must(template.New("consent.html").Parse(consentHTML + nextHTML))
 
 // ConsentSecurity returns the Content-Security-Policy of a consent page. The page sends its form to its own origin, which redirects the
 // browser to redirectURI. form-action allows both, because browsers also apply it to redirects after a form.
@@ -79,6 +79,7 @@ type shownView struct {
 	Limit, Days                string
 	Policy                     []topicView
 	PolicyURL, UID, Digest     string
+	Next                       *nextView
 	Approved                   bool
 }
 
@@ -103,7 +104,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
 		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Days: days(s.Announced().Consent.For), Approved: r.Approved,
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
-		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted),
+		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Next: nextOf(s),
 	}
 	if v.Client == "" {
 		v.Client = "An unnamed client"

@@ -8,12 +8,13 @@ import (
 
 // entryPoints is the JSON document that describes a service to programs.
 type entryPoints struct {
-	Service     string            `json:"service"`
-	Description string            `json:"description,omitempty"`
-	Issuer      string            `json:"issuer"`
-	Policy      map[string]string `json:"policy"`
-	EntryPoints map[string]string `json:"entry_points"`
-	Start       []string          `json:"start"`
+	Service     string             `json:"service"`
+	Description string             `json:"description,omitempty"`
+	Issuer      string             `json:"issuer"`
+	Policy      map[string]string  `json:"policy"`
+	Successor   *service.Successor `json:"policy_successor,omitempty"`
+	EntryPoints map[string]string  `json:"entry_points"`
+	Start       []string           `json:"start"`
 }
 
 // EntryPoints returns a JSON document with the URLs of a service and the steps for getting started.
@@ -35,7 +36,8 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 		about.Name = s.Issuer
 	}
 	return json.Marshal(entryPoints{
-		Service: about.Name, Description: about.Description, Issuer: s.Issuer, Policy: s.PolicyRef(), EntryPoints: at,
+		Service: about.Name, Description: about.Description, Issuer: s.Issuer, Policy: s.PolicyRef(), Successor: s.Successor(),
+		EntryPoints: at,
 		Start: []string{
 			"Find an intent: GET search with query=words. GET intent returns its parameters; GET agents returns all intents.",
 			"Read the policy and sign an agreement to it. POST the agreement to issue, which returns a token (PAT).",

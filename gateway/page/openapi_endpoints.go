@@ -12,7 +12,10 @@ func endpoints() tree {
 	return tree{
 		"/agents.json": get("agentsFile", "The intents and endpoints of the service", tagDocuments, tree{"type": "object"}),
 		"/api/policy": get("policy",
-			"The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form", tagDocuments, tree{"type": "object"}),
+			"The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form", tagDocuments, tree{"type": "object"}, tree{
+				"name": "digest", "in": "query", "schema": tree{"type": "string"},
+				"description": "Selects an offered policy, such as one that takes effect later. Default: the policy in force.",
+			}),
 		"/.well-known/jwks.json": get("keys", "The public keys with which PATs are verified", tagDocuments, tree{"type": "object"}),
 		"/api/intents/search":    get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
@@ -90,6 +93,10 @@ func agreementBody() tree {
 			"type": "string", "description": "A uim-agreement+jwt, a compact JWS over the policy, or a detached signature over it.",
 		},
 		"scope": tree{"type": "array", "items": tree{"type": "string"}, "description": "Restricts the PAT to these intents."},
+		"effective": tree{
+			"type": "string", "enum": []any{"now", "on_date"}, "default": "now",
+			"description": "For a policy that takes effect later: when the PAT becomes valid.",
+		},
 	}, "agent_id", "agent_public_key", "signed_policy")
 	schema["additionalProperties"] = false
 	return schema
@@ -101,6 +108,7 @@ func patAnswer() tree {
 		"uim-pat":    tree{"type": "string", "description": "The PAT: send it as Authorization: Bearer <PAT>."},
 		"expires_at": tree{"type": "string", "format": "date-time"}, "agreement_id": text,
 		"scope":         tree{"type": "array", "items": text},
+		"not_before":    tree{"type": "string", "format": "date-time", "description": "When the PAT becomes valid, if not at once."},
 		"scope_omitted": tree{"type": "array", "items": object(tree{"entry": text, "reason": text}, "entry", "reason")},
 		"status":        tree{"type": "string", "description": "pending, with HTTP status 202, while the operator has not admitted the agent."},
 	})

@@ -16,6 +16,9 @@ import (
 //go:embed page.html
 var frontHTML string
 
+//go:embed next.html
+var nextHTML string
+
 //go:embed style.css
 var frontCSS string
 
@@ -27,7 +30,7 @@ var frontScript string
 //go:embed icon.svg
 var Icon []byte
 
-var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML))
+var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML + nextHTML))
 
 // Security is the Content-Security-Policy of static pages. It allows only their inline style sheet: no scripts, images or forms, and no
 // resources from other URLs.

@@ -40,6 +40,7 @@ type frontView struct {
 	MoreTerms int // intents that Summary does not include
 	Policy    []topicView
 	MoreRule  int // rules that are not shown
+	Next      *nextView
 	License   licenseView
 	Keeps     []string // the rules that the service claims to follow
 	Start     startView
@@ -120,6 +121,29 @@ func newFrontView(s *service.Definition) frontView {
 		v.Name = s.Issuer
 	}
 	v.Policy, v.MoreRule = topics(words.Explain(s.Policy))
+	v.Next = nextOf(s)
+	return v
+}
+
+// A nextView describes the policy that takes effect next.
+type nextView struct {
+	From, URL string
+	Changes   []changeView
+}
+
+// A changeView is one change for agents: what changes, and the rule that changes. About may be empty.
+type changeView struct{ About, Text string }
+
+// nextOf returns the view of the policy that takes effect next, or nil if there is none.
+func nextOf(s *service.Definition) *nextView {
+	next := s.Successor()
+	if next == nil {
+		return nil
+	}
+	v := &nextView{From: next.From.Format("2 January 2006 15:04 UTC"), URL: next.URL}
+	for _, c := range next.Changes {
+		v.Changes = append(v.Changes, changeView{c.About, c.Text})
+	}
 	return v
 }
 

@@ -17,31 +17,52 @@ const (
 	mostNamed   = 3    // intents that one warning lists
 )
 
-// advise adds warnings for parts of a valid configuration that are probably mistakes.
-func (l *loadState) advise(s *Definition, at int) {
+// adviseService adds warnings for parts of a valid configuration, other than the policy, that are probably mistakes.
+func (l *loadState) adviseService(s *Definition, at int) {
 	warn := func(key, format string, args ...any) {
 		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, key), format, args...))
 	}
 	l.adviseCredentials(at, warn)
-	var uncovered []string
-	seen := map[string]bool{}
-	once := func(text string) {
-		if !seen[text] {
-			seen[text] = true
-			warn("policy_file", "%s", text)
-		}
-	}
 	credentials := map[string][]string{} // UIDs, by the name of a credential
 	for i, in := range s.Catalog.Intents() {
 		if in.Retired || i >= mostAdvised {
 			continue
 		}
-		uid := in.UID.String()
 		for _, p := range in.Inputs {
 			if intents.IsCredential(p.Name) {
-				credentials[p.Name] = append(credentials[p.Name], uid)
+				credentials[p.Name] = append(credentials[p.Name], in.UID.String())
 			}
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(credentials)) {
+		verb := "asks"
+		if len(credentials[name]) > 1 {
+			verb = "ask"
+		}
+		warn("agents_file", "%s %s agents for %q, which looks like a credential of the service: set its value in services[%d].fixed, so that "+
+			"agents neither see nor send it", firstOf(credentials[name]), verb, name, at)
+	}
+}
+
+// advisePolicy adds warnings for parts of a valid policy that are probably mistakes. path is the place of its file in the configuration of
+// the service.
+func (l *loadState) advisePolicy(s *Definition, at int, path string) {
+	warn := func(format string, args ...any) {
+		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, path), format, args...))
+	}
+	var uncovered []string
+	seen := map[string]bool{}
+	once := func(text string) {
+		if !seen[text] {
+			seen[text] = true
+			warn("%s", text)
+		}
+	}
+	for i, in := range s.Catalog.Intents() {
+		if in.Retired || i >= mostAdvised {
+			continue
+		}
+		uid := in.UID.String()
 		terms, err := s.Policy.Terms(l.ctx, odrl.Request{Intent: uid, AgentKey: []byte{0}})
 		if err != nil {
 			continue
@@ -62,16 +83,8 @@ func (l *loadState) advise(s *Definition, at int) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(credentials)) {
-		verb := "asks"
-		if len(credentials[name]) > 1 {
-			verb = "ask"
-		}
-		warn("agents_file", "%s %s agents for %q, which looks like a credential of the service: set its value in services[%d].fixed, so that "+
-			"agents neither see nor send it", firstOf(credentials[name]), verb, name, at)
-	}
 	if len(uncovered) > 0 {
-		warn("policy_file", "agents can find but never call intents that no permission covers: %s", firstOf(uncovered))
+		warn("agents can find but never call intents that no permission covers: %s", firstOf(uncovered))
 	}
 }
 

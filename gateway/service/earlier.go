@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,53 +14,89 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// past returns up to pat.MaxPast policies that a service offered previously, newest first, including those that other processes offered and
-// those from before a restart. For each of them, by digest, same has the UIDs of the intents whose clauses have not changed since: an
-// agreement to the policy still holds for these intents.
-func (d *Directory) past(ctx context.Context, definition *Definition) (past []pat.Offer, same map[string]map[string]bool, err error) {
-	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
+// maxEarlier is the maximum number of earlier policies whose agreements can still hold for a version of a service.
+const maxEarlier = 64
+
+// A history has the policies that the service offered before one of its versions.
+type history struct {
+	offers []pat.Offer                   // up to pat.MaxPast, newest first
+	of     map[string]func() *comparison // by digest, up to maxEarlier; each function compares the policy once
+	since  time.Time                     // when the policy of the version itself was first offered
+}
+
+// A comparison of an earlier policy with the policy of a version.
+type comparison struct {
+	same    map[string]bool       // UIDs of the intents whose clauses have not changed since: agreements still hold for these intents
+	changes func() []words.Change // what has changed for agents; empty if the earlier policy cannot be compared
+}
+
+// past returns the history of a version of a service: earlier are the versions before it in the configuration, and the store has the
+// policies that other processes offered and those from before a restart.
+func (d *Directory) past(ctx context.Context, definition *Definition, earlier []*Definition) (history, error) {
+	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, maxEarlier+1+len(definition.successors))
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading the previously offered policies: %w", err)
+		return history{}, fmt.Errorf("reading the previously offered policies: %w", err)
 	}
-	same = map[string]map[string]bool{}
-	for _, was := range recent {
-		if was.Digest == definition.offer.Digest || len(past) == pat.MaxPast {
+	list := make([]pat.PolicyDocument, 0, len(earlier)+len(recent))
+	for _, before := range slices.Backward(earlier) {
+		list = append(list, pat.PolicyDocument{Digest: before.offer.Digest, UID: before.offer.UID, Bytes: before.offer.Bytes})
+	}
+	out := history{of: map[string]func() *comparison{}, since: d.state.Now()}
+	for _, was := range append(list, recent...) {
+		if was.Digest == definition.offer.Digest && !was.FirstOffered.IsZero() {
+			out.since = was.FirstOffered
+		}
+		if definition.offers(was.Digest) || out.of[was.Digest] != nil || len(out.of) == maxEarlier {
+			continue
+		}
+		out.of[was.Digest] = sync.OnceValue(func() *comparison { return definition.compare(context.WithoutCancel(ctx), was.Bytes) })
+		if len(out.offers) == pat.MaxPast {
 			continue
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // no agreement to it holds, and an agent that signs it again is refused without a reference to it
+		if err != nil { // an agent that signs it again is refused without a reference to it
 			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
 				zap.Error(err))
 			continue
 		}
-		past = append(past, old)
-		same[old.Digest] = definition.unchanged(ctx, was.Bytes)
+		out.offers = append(out.offers, old)
 	}
-	return past, same, nil
+	return out, nil
 }
 
-// unchanged returns the UIDs of the intents whose clauses in an earlier policy are the same as in the policy that is offered now. It
-// returns nil if the earlier policy cannot be published for the present catalogue.
-func (d *Definition) unchanged(ctx context.Context, document []byte) map[string]bool {
+// offers reports whether a digest is that of the policy of d or of a successor.
+func (d *Definition) offers(digest string) bool {
+	return digest == d.offer.Digest || slices.ContainsFunc(d.successors, func(next *Definition) bool { return next.offer.Digest == digest })
+}
+
+// compare compares an earlier policy with the policy of d. If the earlier policy cannot be published for the present catalogue, no
+// agreement to it holds.
+func (d *Definition) compare(ctx context.Context, document []byte) *comparison {
+	c := &comparison{same: map[string]bool{}, changes: func() []words.Change { return nil }}
 	old, _ := odrl.Publish(ctx, document, d.world)
 	if old == nil {
-		return nil
+		return c
 	}
-	same := map[string]bool{}
 	for uid, clause := range words.Clauses(old) {
 		if d.clauses[uid] == clause {
-			same[uid] = true
+			c.same[uid] = true
 		}
 	}
-	return same
+	c.changes = sync.OnceValue(func() []words.Change { return words.Compare(old, d.Policy).Changes })
+	return c
 }
 
-// holds returns nil if an agreement to the policy with this digest permits calls of an intent, or of any intent if uid is empty: the
-// agreement is to the policy that is offered now, or the clause of the intent has not changed since. Otherwise the error is a
+// holds returns nil if an agreement to the policy with this digest permits calls of an intent, or of any intent if uid is empty: the policy
+// is offered, now or from a later time on, or the clause of the intent has not changed since. Otherwise the error is a
 // *pat.PolicyChangedError.
 func (t *terms) holds(digest, uid string) error {
-	if same := t.same[digest]; digest == t.offer.Digest || same[uid] || uid == "" && len(same) > 0 {
+	if t.offers(digest) {
 		return nil
+	}
+	if earlier := t.past.of[digest]; earlier != nil {
+		if same := earlier().same; same[uid] || uid == "" && len(same) > 0 {
+			return nil
+		}
 	}
 	return &pat.PolicyChangedError{Agreed: digest, Offered: t.offer.Digest}
 }

@@ -130,10 +130,10 @@ func (l *loadState) service(at int) *Definition {
 			l.wrong(at, fmt.Sprintf("parties[%q]", iri), "the agent's key is missing: set key to its RFC 7638 thumbprint, which uimgate agent keygen prints")
 		}
 	}
-	if !l.upstream(s, at) || !l.offerIntents(s, at) || !l.policy(s, at) {
+	if !l.upstream(s, at) || !l.offerIntents(s, at) || !l.rego(s, c) {
 		return nil
 	}
-	return s
+	return l.versions(s, at)
 }
 
 func (l *loadState) upstream(s *Definition, at int) bool {

@@ -16,16 +16,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-func (l *loadState) policy(s *Definition, at int) bool {
+// policy sets everything in s that depends on one version of the policy. path is the place of its file in the configuration of the service.
+func (l *loadState) policy(s *Definition, at int, file config.File, path string) bool {
 	c := &l.config.Services[at]
-	world := l.world(s, c)
+	world := l.world(s, c, file.Data)
 	known, ok := l.vocabularies(at)
 	if !ok {
 		return false
 	}
 	world.Vocabularies = known
-	published, problems := odrl.Publish(l.ctx, c.PolicyFile.Data, world)
-	if l.found(c.PolicyFile, problems) {
+	published, problems := odrl.Publish(l.ctx, file.Data, world)
+	if l.found(file, problems) {
 		return false
 	}
 	for _, operand := range published.Operands() {
@@ -33,55 +34,59 @@ func (l *loadState) policy(s *Definition, at int) bool {
 			continue
 		}
 		if fixed(operand) {
-			l.wrong(at, "policy_file", "the policy depends on %s, which is not a fact of a call: use a duty to pay to set a price",
+			l.wrong(at, path, "the policy depends on %s, which is not a fact of a call: use a duty to pay to set a price",
 				operand)
 			return false
 		}
-		l.wrong(at, "policy_file",
+		l.wrong(at, path,
 			"the policy depends on %s, for which the gateway has no source, so it would permit no such call: "+
 				"set a source in services[%d].facts, such as %s: [{parameter: /%s}]", operand, at, operand, operand)
 		return false
 	}
-	if !l.facts(s, at, published.Operands()) {
+	if !l.ownFacts(at) {
 		return false
 	}
-	offer, err := pat.NewOffer(c.PolicyFile.Data, published.UID())
+	offer, err := pat.NewOffer(file.Data, published.UID())
 	if err != nil {
-		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "offer", Message: err.Error()}})
+		l.found(file, problem.List{{Level: problem.Error, Code: "offer", Message: err.Error()}})
 		return false
 	}
-	if published.Charges() && !l.payable(s, at, published.Currencies()) {
+	if published.Charges() && !l.payable(s, at, path, published.Currencies()) {
 		return false
 	}
-	if !l.rego(s, c) {
-		return false
-	}
+	s.facts = newFacts(c.Facts, published.Operands(), c.PolicyRego.Path != "")
 	s.Policy, s.offer, s.world, s.clauses = published, offer, world, words.Clauses(published)
 	if err := published.Prepare(l.ctx); err != nil {
-		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "engine", Message: err.Error()}})
+		l.found(file, problem.List{{Level: problem.Error, Code: "engine", Message: err.Error()}})
 		return false
 	}
-	l.advise(s, at)
 	return true
 }
 
-// facts sets the sources of facts, and adds warnings for facts that the policy does not use. It adds an error and returns false if there is
-// a source for a fact that the gateway itself provides.
-func (l *loadState) facts(s *Definition, at int, requests []string) bool {
-	c, ok := &l.config.Services[at], true
-	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
-		key := fmt.Sprintf("services[%d].facts[%q]", at, operand)
-		switch {
-		case fixed(operand):
+// ownFacts adds an error and returns false if there is a source for a fact that the gateway itself provides.
+func (l *loadState) ownFacts(at int) (ok bool) {
+	ok = true
+	for _, operand := range slices.Sorted(maps.Keys(l.config.Services[at].Facts)) {
+		if fixed(operand) {
 			ok = false
-			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself provides %s: remove this source", operand))
-		case !slices.Contains(requests, operand):
-			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not use %s%s", operand,
-				didYouMean(suggest.Name(operand, requests))))
+			l.wrong(at, fmt.Sprintf("facts[%q]", operand), "the gateway itself provides %s: remove this source", operand)
 		}
 	}
-	s.facts = newFacts(c.Facts, requests, c.PolicyRego.Path != "")
 	return ok
+}
+
+// adviseFacts adds a warning for each source of a fact that none of the policies uses.
+func (l *loadState) adviseFacts(at int, versions []*Definition) {
+	var used []string
+	for _, d := range versions {
+		used = append(used, d.Policy.Operands()...)
+	}
+	for _, operand := range slices.Sorted(maps.Keys(l.config.Services[at].Facts)) {
+		if !slices.Contains(used, operand) {
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].facts[%q]", at, operand),
+				"the policy does not use %s%s", operand, didYouMean(suggest.Name(operand, used))))
+		}
+	}
 }
 
 // vocabularies returns the vocabularies of the profiles that the configuration lists. If one of them is not valid, it adds an error and
@@ -128,26 +133,26 @@ func (l *loadState) rego(s *Definition, c *config.Service) bool {
 
 // payable checks that agents can owe the charges of the policy: that there is credit, and that it is in the same currency. Otherwise it
 // adds an error and returns false.
-func (l *loadState) payable(s *Definition, at int, currencies []string) bool {
+func (l *loadState) payable(s *Definition, at int, path string, currencies []string) bool {
 	if s.Credit.Prepaid {
 		return true
 	}
 	if s.Credit.Credit.IsZero() {
-		l.wrong(at, "policy_file",
+		l.wrong(at, path,
 			"the policy charges for calls: set billing.credit to the most that an agent may owe, such as \"10 %s\", or set billing.mode to prepaid", currencies[0])
 		return false
 	}
 	for _, currency := range currencies {
 		if currency != s.Credit.Credit.Currency {
-			l.wrong(at, "policy_file", "the policy charges in %s, but billing.credit is in %s: use the same currency in both", currency, s.Credit.Credit.Currency)
+			l.wrong(at, path, "the policy charges in %s, but billing.credit is in %s: use the same currency in both", currency, s.Credit.Credit.Currency)
 			return false
 		}
 	}
 	return true
 }
 
-// world returns the names that the policy can refer to.
-func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
+// world returns the names that the policy in document can refer to.
+func (l *loadState) world(s *Definition, c *config.Service, document []byte) odrl.World {
 	w := odrl.World{Parties: map[string]odrl.Party{}, AnyAssignee: c.Assignee == config.AssigneeAnyone}
 	for iri, p := range c.Parties {
 		w.Parties[iri] = odrl.Party{AgentID: p.AgentID, KeyID: p.Key}
@@ -165,7 +170,7 @@ func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	info := s.Catalog.Service
 	for _, text := range []string{
 		info.URL, s.PublicURL.String(), s.Catalog.PolicyFile, s.Catalog.Discovery, s.Catalog.Execute,
-		policyUID(c.PolicyFile.Data),
+		policyUID(document),
 	} {
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
 			hosts = append(hosts, strings.ToLower(u.Host))

@@ -12,21 +12,42 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// terms implements pat.Terms: it evaluates the policy of a service for the issuance of tokens, without a call.
+// terms implements pat.Terms: it evaluates the policy of one version of a service for the issuance of tokens, without a call.
 type terms struct {
 	*Definition
-	past   []pat.Offer                        // previously offered policies, newest first
-	same   map[string]map[string]bool         // digest of a past policy → UIDs of the intents whose clauses have not changed since
-	limits *cache.Cache[string, *limit.Limit] // by jti
+	dated      []pat.DatedOffer
+	past       history
+	successors []*terms                           // of the later versions
+	limits     *cache.Cache[string, *limit.Limit] // by jti
 }
 
-// newTerms returns the terms of a service. The size of the cache allows for 100,000 tokens in use.
-func newTerms(d *Definition, past []pat.Offer, same map[string]map[string]bool) *terms {
-	return &terms{d, past, same, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
+// newTerms returns the terms of a version of a service. The size of the cache allows for 100,000 tokens in use.
+func newTerms(d *Definition, past history, successors []*terms) *terms {
+	t := &terms{
+		Definition: d, past: past, successors: successors, limits: cache.New(cache.Options[string, *limit.Limit]{Max: 100_000}),
+		dated: []pat.DatedOffer{{Offer: d.offer, From: d.From}},
+	}
+	for _, next := range successors {
+		t.dated = append(t.dated, pat.DatedOffer{Offer: next.offer, From: next.From})
+	}
+	return t
 }
 
-// Past returns the previously offered policies.
-func (t *terms) Past() []pat.Offer { return t.past }
+// Offers implements pat.Terms.
+func (t *terms) Offers() []pat.DatedOffer { return t.dated }
+
+// Past implements pat.Terms.
+func (t *terms) Past() []pat.Offer { return t.past.offers }
+
+// under returns the terms of the version whose policy has this digest, if the policy is offered, and t otherwise.
+func (t *terms) under(digest string) *terms {
+	for _, next := range t.successors {
+		if next.offer.Digest == digest && digest != t.offer.Digest {
+			return next
+		}
+	}
+	return t
+}
 
 // An applicant is an agent that requests a token.
 type applicant struct {
@@ -43,6 +64,9 @@ func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.T
 // Scope returns the part of a requested scope that the policy can permit under an agreement with the assurance of r, and the limit for the
 // PAT. A scope does not permit a call: the policy also decides on each call.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
+	if of := t.under(r.PolicyDigest); of != t {
+		return of.Scope(ctx, r)
+	}
 	who := applicant{r.AgentID, r.KeyID, r.PublicKey}
 	requested, omitted := t.requested(r.Requested)
 	out := pat.Scope{Omitted: omitted, Limit: t.TokenRate}

@@ -9,7 +9,10 @@ package service
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/config"
@@ -30,6 +33,7 @@ type Definition struct {
 	PublicURL  *url.URL
 	Catalog    *intents.Catalog
 	Policy     *odrl.Policy
+	From       time.Time   // when Policy takes effect; zero: it has always been in force
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Upstream   *upstream.Upstream
 	Doors      map[string]config.Settings // settings of the open doors, by the names of the doors
@@ -46,6 +50,10 @@ type Definition struct {
 	// Newcomers limits the free calls of each intent by all unapproved agents together, if the intent has no ceiling.
 	Newcomers limit.Rate
 
+	// successors differ only in their policies and in what follows from these, in the order of From.
+	successors []*Definition
+	changes    func() []words.Change // for agents, since the version before; nil for the first version
+
 	intents map[string]*Intent // by uid
 	offer   pat.Offer          // the policy that agents sign
 	world   odrl.World         // what the names in the policy refer to
@@ -55,16 +63,18 @@ type Definition struct {
 	hosts   []string
 }
 
-// A Service is a Definition that the gateway serves, with the state of this process. It is immutable; a reload replaces it. It is safe for
-// concurrent use.
+// A Service is a Definition that the gateway serves, with the state of this process. It is immutable. A reload replaces it; at the
+// date of the next policy, the successor with that policy replaces it. It is safe for concurrent use.
 type Service struct {
 	*Definition
-	Verifier *pat.Verifier
-	Issuance *pat.Issuer
-	terms    *terms
+	Verifier   *pat.Verifier
+	Issuance   *pat.Issuer
+	terms      *terms
+	successors []*Service // in the order of From
+	since      time.Time  // when the policy was first offered
 }
 
-// Offer returns the policy that agents sign.
+// Offer returns the policy that is in force, or that will be from From on.
 func (d *Definition) Offer() pat.Offer { return d.offer }
 
 // PolicyRef returns the uid, the digest and the URL of the policy to agree to.
@@ -89,12 +99,20 @@ func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + 
 
 // AgentsFile returns agents.json as the gateway publishes it, with this public key.
 func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
+	extra := d.Announced().Members
+	if next := d.Successor(); next != nil {
+		text, err := json.Marshal(next)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the successor of the policy: %w", err)
+		}
+		extra = append(slices.Clone(extra), intents.Extra{Name: "policy_successor", JSON: text})
+	}
 	return d.Catalog.Published(intents.Fill{
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
 		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
-		ErrorsURL: d.At("/errors"), Extra: d.Announced().Members,
+		ErrorsURL: d.At("/errors"), Extra: extra,
 	})
 }
 

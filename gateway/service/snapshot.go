@@ -33,31 +33,57 @@ type Snapshot struct {
 	TakenAt time.Time
 	Hash    string // SHA-256 over the digests of all files of the configuration
 
+	// All of these are the earliest versions of the services; now selects the version that is in force.
 	byHost  map[string]*Service
 	every   *Service // the only service, if it names no hosts: it accepts every host
 	byID    map[string]*Service
 	ordered []*Service
+	now     func() time.Time
 }
 
 // ForHost returns the service for a Host header, or nil if no service has this host. It ignores the port. A single service without hosts
 // has every host.
 func (s *Snapshot) ForHost(host string) *Service {
 	if s.every != nil {
-		return s.every
+		return s.inForce(s.every)
 	}
-	return s.byHost[HostName(host)]
+	return s.inForce(s.byHost[HostName(host)])
 }
 
 // Service returns the service with this id, or nil if there is none.
-func (s *Snapshot) Service(id string) *Service { return s.byID[id] }
+func (s *Snapshot) Service(id string) *Service { return s.inForce(s.byID[id]) }
+
+// inForce returns the version of a service that is in force now. of is its earliest version, or nil.
+func (s *Snapshot) inForce(of *Service) *Service {
+	if of == nil || len(of.successors) == 0 {
+		return of
+	}
+	return of.at(s.now())
+}
 
 // Trusts reports whether a trusted proxy has this address.
 func (s *Snapshot) Trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// Services lists all services in the order of the configuration.
-func (s *Snapshot) Services() []*Service { return s.ordered }
+// Services lists all services in the order of the configuration, with the policies that are in force now.
+func (s *Snapshot) Services() []*Service {
+	list := make([]*Service, 0, len(s.ordered))
+	for _, of := range s.ordered {
+		list = append(list, s.inForce(of))
+	}
+	return list
+}
+
+// Versions lists all versions of all services: first the one of each policy that was in force when the configuration was loaded, and then
+// those of the policies after it.
+func (s *Snapshot) Versions() []*Service {
+	var list []*Service
+	for _, of := range s.ordered {
+		list = append(append(list, of), of.successors...)
+	}
+	return list
+}
 
 // HostName returns the host in a Host header, without port and brackets, and normalized for comparison.
 func HostName(host string) string {
@@ -130,7 +156,9 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 // snapshot combines the loaded services with the state of this process. It records the policies as offered only if there is no error for
 // any service.
 func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, error) {
-	out := &Snapshot{Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}}
+	out := &Snapshot{
+		Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}, now: d.state.Now,
+	}
 	var errs []error
 	for _, definition := range l.definitions {
 		s, err := d.service(ctx, definition)
@@ -150,10 +178,10 @@ func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, e
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	for _, s := range out.ordered {
+	for _, s := range out.Versions() {
 		offer := s.Offer()
 		document := pat.PolicyDocument{Service: s.ID, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes}
-		if err := d.note(ctx, document); err != nil {
+		if err := d.note(ctx, document, len(out.byID[s.ID].successors)+1); err != nil {
 			return nil, fmt.Errorf("recording the offered policy: %w", err)
 		}
 	}
@@ -161,38 +189,35 @@ func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, e
 }
 
 // note records a policy as offered. If the store accepts no writes, for example because the disk is full, note returns nil nevertheless if
-// this policy is the one that was recorded last.
-func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error {
+// this policy is one of the few that were recorded last.
+func (d *Directory) note(ctx context.Context, document pat.PolicyDocument, few int) error {
 	err := d.state.Policies.OfferPolicy(ctx, document)
 	if err == nil || !errors.Is(err, store.ErrUnavailable) {
 		return err
 	}
-	last, unread := d.state.Policies.RecentPolicies(ctx, document.Service, 1)
-	if unread != nil || len(last) == 0 || last[0].Digest != document.Digest {
+	last, unread := d.state.Policies.RecentPolicies(ctx, document.Service, few)
+	if unread != nil || !slices.ContainsFunc(last, func(p pat.PolicyDocument) bool { return p.Digest == document.Digest }) {
 		return err
 	}
 	d.state.Log.Warn("the offered policy could not be recorded now, but it was recorded before", zap.String("service", document.Service), zap.Error(err))
 	return nil
 }
 
-// service returns the Service for a Definition, with its terms, issuer and verifier. Only this function creates a Service.
+// service returns the Service for a Definition, with its terms, issuer and verifier, and those of its successors.
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
 	if d.state.Prepare != nil {
 		if err := d.state.Prepare(definition); err != nil {
 			return nil, err
 		}
 	}
-	past, same, err := d.past(ctx, definition)
-	if err != nil {
-		return nil, err
+	all := append([]*Definition{definition}, definition.successors...)
+	var made []*Service
+	for i, of := range slices.Backward(all) {
+		s, err := d.version(ctx, of, all[:i], made)
+		if err != nil {
+			return nil, err
+		}
+		made = append([]*Service{s}, made...)
 	}
-	terms := newTerms(definition, past, same)
-	issuer, err := pat.NewIssuer(pat.IssuerConfig{
-		Rules: definition.rules, Terms: terms, Store: d.state.Agreements, Keys: d.state.Keys, View: d.state.View, Now: d.state.Now,
-		Forms: d.state.Forms,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
+	return made[0], nil
 }

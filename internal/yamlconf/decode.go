@@ -228,7 +228,7 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 		return
 	}
 	for key, f := range d.types.fields(t) {
-		if f.Tag.Get("required") == "true" && !present[key] {
+		if f.Tag.Get("required") == "true" && !present[key] && !present[f.Tag.Get("unless")] {
 			d.Errorf(join(path, key), "is required: %s", f.Tag.Get("doc"))
 		}
 	}

@@ -18,6 +18,7 @@
 //	yaml      the key; fields without it, or with "-", are not read
 //	default   the text of the default; without this tag, the default is the zero value
 //	required  the key must be present
+//	unless    the other key whose presence makes a required key optional
 //	enum      the only values, separated by commas
 //	min, max  inclusive bounds, written as a value of the key; for lists and maps, max is the maximum number of entries
 //	doc       the description, for people

@@ -84,10 +84,13 @@ func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 			*property = *anyOf(&jsonschema.Schema{Enum: words(enum)})
 		}
 		bound(property, f)
-		if f.Tag.Get("required") == "true" {
-			schema.Required = append(schema.Required, key)
-		} else {
+		switch other := f.Tag.Get("unless"); {
+		case f.Tag.Get("required") != "true":
 			nullable(property)
+		case other != "":
+			schema.AnyOf = append(schema.AnyOf, &jsonschema.Schema{Required: []string{key}}, &jsonschema.Schema{Required: []string{other}})
+		default:
+			schema.Required = append(schema.Required, key)
 		}
 		property.Description = keyDescription(f.Tag)
 		if fallback := f.Tag.Get("default"); fallback != "" {

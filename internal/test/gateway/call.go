@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // An Answer is an HTTP response.
@@ -104,4 +106,19 @@ func (g *Gate) Refuses(a Answer, status int, reason string) {
 	if a.Status != status || e.Details["reason"] != reason || e.Code == "" || e.Message == "" || e.Details["suggestion"] == "" {
 		g.Fatalf("%d %.1000s; want %d %s with code, message and suggestion", a.Status, a.Body, status, reason)
 	}
+}
+
+// Reason returns the reason of a refusal, or "" if the Answer is not a refusal.
+func (a Answer) Reason() reason.Reason {
+	var body struct {
+		Error struct {
+			Details struct {
+				Reason reason.Reason `json:"reason"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(a.Body, &body) != nil {
+		return ""
+	}
+	return body.Error.Details.Reason
 }

@@ -77,9 +77,11 @@ func (o *operator) agreementsList() *cobra.Command {
 
 func (o *operator) agreementsPolicies() *cobra.Command {
 	c := &cobra.Command{
-		Use: "policies", Short: "List the policies that were offered or agreed to, the current one first", Args: cli.Args(cobra.NoArgs),
-		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept. An agreement is to
-one digest. After a change of the policy it remains valid for the intents whose terms have not changed.`,
+		Use: "policies", Short: "List the policies that are or were offered, the one in force first", Args: cli.Args(cobra.NoArgs),
+		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept, and when each policy
+takes effect and ends. An agreement is to one digest. After a change of the policy it remains valid for the
+intents whose terms have not changed. To see who still has an agreement to the policy in force before the
+next one takes effect, pass its digest to agreements list --policy.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, policyColumns, func(
@@ -96,6 +98,8 @@ var policyColumns = []cli.Column[admin.Policy]{
 	cli.TextColumn("digest", func(p admin.Policy) string { return p.Digest }),
 	cli.FlagColumn("offered", func(p admin.Policy) bool { return p.Offered }),
 	cli.TimeColumn("first_offered", func(p admin.Policy) time.Time { return p.FirstOffered }),
+	cli.TimeColumn("from", func(p admin.Policy) time.Time { return p.From }),
+	cli.TimeColumn("until", func(p admin.Policy) time.Time { return p.Until }),
 	cli.TextColumn("uid", func(p admin.Policy) string { return p.UID }),
 }
 

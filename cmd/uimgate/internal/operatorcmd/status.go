@@ -60,6 +60,7 @@ func Status() *cobra.Command {
 					fmt.Fprintf(out, "Degraded: %s: %s\n", cli.Sanitize(name), cli.Sanitize(check.Reason))
 				}
 			}
+			printSuccessors(out, status.Services)
 			printBacklog(out, status.Services)
 			printConcealed(out, status.Services)
 			printDoors(out, doorsOf(status.Services))
@@ -76,6 +77,16 @@ func Status() *cobra.Command {
 	}
 	o.flags(c)
 	return c
+}
+
+// printSuccessors prints the policies that take effect later, with the command that lists who still has an agreement to the present one.
+func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
+	for _, s := range services {
+		for _, p := range s.Successors {
+			fmt.Fprintf(out, "Service %s: the policy %s takes effect at %s. See: uimgate agreements policies\n",
+				cli.Sanitize(s.ID), cli.Sanitize(p.Digest), p.From.UTC().Format(time.RFC3339))
+		}
+	}
 }
 
 // printBacklog prints the agents and charges that need the operator's attention, with the commands that list them.

@@ -1,0 +1,72 @@
+package service
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl/words"
+)
+
+// maxChanges is the maximum number of changes that a Successor or a refusal lists.
+const maxChanges = 20
+
+// A Successor describes to agents the policy that takes effect after that of a Definition.
+type Successor struct {
+	UID    string    `json:"uid"`
+	Digest string    `json:"digest"`
+	URL    string    `json:"url"`
+	From   time.Time `json:"from"` // when it takes effect; agents can agree to it earlier
+	// Changes are the differences for agents in words, at most 20. The document at URL is complete.
+	Changes []words.Change `json:"changes"`
+}
+
+// Successor returns the policy that takes effect next, or nil if there is none.
+func (d *Definition) Successor() *Successor {
+	if len(d.successors) == 0 {
+		return nil
+	}
+	next := d.successors[0]
+	return &Successor{
+		UID: next.offer.UID, Digest: next.offer.Digest, URL: next.PolicyURL(), From: next.From.UTC(), Changes: bounded(next.changes()),
+	}
+}
+
+// PolicyURL returns the URL of the policy of d, also before it takes effect.
+func (d *Definition) PolicyURL() string {
+	return d.At("/api/policy") + "?digest=" + url.QueryEscape(d.offer.Digest)
+}
+
+// AddChanges adds to a refusal what has changed for agents since they agreed to the policy with this digest, in words and at most 20
+// changes. It adds nothing if the policy is unknown, or is offered.
+func (s *Service) AddChanges(f *reason.Refusal, digest string) {
+	earlier := s.terms.past.of[digest]
+	if earlier == nil {
+		return
+	}
+	if changes := bounded(earlier().changes()); len(changes) > 0 {
+		f.With("changes", changes)
+	}
+}
+
+func bounded(changes []words.Change) []words.Change { return changes[:min(len(changes), maxChanges)] }
+
+// A Sunset describes the end of the terms of an intent.
+type Sunset struct {
+	Since time.Time // when the policy with other terms was first offered
+	From  time.Time // when that policy takes effect
+	URL   string    // of that policy
+}
+
+// Sunset returns when the next policy changes the terms of an intent or, if uid is empty, the policy. It returns nil if no such policy is
+// offered.
+func (s *Service) Sunset(uid string) *Sunset {
+	if len(s.successors) == 0 {
+		return nil
+	}
+	next := s.successors[0]
+	if uid != "" && next.clauses[uid] == s.clauses[uid] {
+		return nil
+	}
+	return &Sunset{Since: next.since, From: next.From, URL: next.PolicyURL()}
+}
