@@ -95,12 +95,12 @@ func TestGuideExamplesAreCorrect(t *testing.T) {
 			}
 		}
 	}
-	next := filepath.Join(t.TempDir(), "next-policy.json") // named in a configuration as the successor of rate-limit.json
-	present, err := os.ReadFile("policies/rate-limit.json")
+	next := filepath.Join(t.TempDir(), "next-policy.json") // named in a configuration as the successor of free-for-all.json
+	present, err := os.ReadFile("policies/free-for-all.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(next, bytes.Replace(present, []byte(`"rightOperand": `), []byte(`"rightOperand": 1`), 1), 0o600); err != nil {
+	if err := os.WriteFile(next, bytes.Replace(present, []byte(`"permission"`), []byte(`"obligation": [{"action": "logUsage"}], "permission"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	files := strings.NewReplacer(" extra.rego", " "+rules, " next-policy.json", " "+next)
