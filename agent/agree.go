@@ -23,6 +23,9 @@ type Acceptance struct {
 	// Issuer, if not empty, is the name of a service that the caller accepts although the service's host does not vouch for the
 	// name: see IssuerError.
 	Issuer string
+	// OnDate accepts a policy that takes effect later from its date on: until then, the session keeps the present agreement. Without OnDate,
+	// the client uses the new agreement, and pays its prices, at once.
+	OnDate bool
 	// Declared holds the facts that the agent declares about itself under its signature, such as its purpose, if the policy
 	// requires them. Only an agreement of FormFresh carries them. nil means none.
 	Declared pat.Declaration
@@ -34,14 +37,15 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string
 	Form         Form
+	NotBefore    time.Time          // when the PAT becomes valid; zero if at once
 	ExpiresAt    time.Time          // expiry of the PAT; zero if the service does not state it
 	Scope        []string           // granted scope; nil if the service does not state it
 	ScopeOmitted []pat.OmittedEntry // requested entries that were not granted
 }
 
-// Agree signs the policy that the service currently offers if, and only if, it is the one that the caller accepts, and keeps the
-// PAT that the service issues. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent
-// first), *Error, the errors of package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
+// Agree signs the policy that is in force at the service, or the one that takes effect next, if and only if it is the one that the caller
+// accepts, and keeps the PAT that the service issues. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the
+// agent first), *Error, the errors of package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	c := s.client
 	if c.o.Key == nil && c.o.UAgent == nil {
@@ -68,14 +72,26 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 			return again, err
 		}
 	}
-	policy, err := s.Policy(ctx)
+	policy, inForce, err := s.offered(ctx, accepted.Digest)
 	if err != nil {
 		return Agreement{}, err
 	}
-	if policy.Digest != accepted.Digest {
-		return Agreement{}, &PolicyChangedError{Agreed: accepted.Digest, Offered: policy.Digest}
-	}
+	session.onDate = accepted.OnDate && !inForce
 	return s.sign(ctx, session, policy)
+}
+
+// offered fetches the policy with a digest, which is in force or takes effect next. If the service offers no such policy, the error is a
+// *PolicyChangedError.
+func (s *Service) offered(ctx context.Context, digest string) (policy Policy, inForce bool, err error) {
+	policy, err = s.Policy(ctx)
+	if err != nil || policy.Digest == digest {
+		return policy, true, err
+	}
+	next, known, err := s.Successor(ctx)
+	if err != nil || !known || next.Digest != digest {
+		return Policy{}, false, &PolicyChangedError{Agreed: digest, Offered: policy.Digest}
+	}
+	return next.Policy, false, nil
 }
 
 // pendingFor reports whether an agreement to the same policy, with the same scope and declaration, waits for approval.
@@ -87,6 +103,9 @@ func (s Session) pendingFor(a Acceptance) bool {
 // sign tries the permitted forms of agreement in turn until the service accepts one.
 func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agreement, error) {
 	if s.client.o.UAgent != nil {
+		if session.onDate {
+			return Agreement{}, fmt.Errorf("%w: an agreement in an envelope takes effect at once", ErrOptions)
+		}
 		return s.signEnvelope(ctx, session, policy)
 	}
 	forms := []Form{FormFresh}
@@ -126,7 +145,7 @@ func (s *Service) signAs(ctx context.Context, form Form, session Session, policy
 			return Agreement{}, err
 		}
 	}
-	session.Form, session.PolicyUID, session.PolicyDigest = form, policy.UID, policy.Digest
+	session.Form, session.PolicyUID, session.PolicyDigest, session.Document = form, policy.UID, policy.Digest, policy.Raw
 	return s.issue(ctx, session, func(address string) ([]byte, error) {
 		signed := static
 		if form == FormFresh {
@@ -138,6 +157,9 @@ func (s *Service) signAs(ctx context.Context, form Form, session Session, policy
 		body := map[string]any{"agent_id": session.AgentID, "signed_policy": signed.policy, "agent_public_key": signed.publicKey}
 		if len(session.Requested) > 0 {
 			body["scope"] = session.Requested
+		}
+		if session.onDate {
+			body["effective"] = "on_date"
 		}
 		return json.Marshal(body)
 	})
@@ -171,7 +193,12 @@ func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agr
 	if err != nil {
 		return Agreement{}, err
 	}
-	next.pending, next.pendingDigest = secret{}, ""
+	next.pending, next.pendingDigest, next.next = secret{}, "", nil
+	if present := s.Session(); present.Agreed() && next.NotBefore.After(s.client.o.Now()) {
+		present.next = &next
+		s.keepSession(present)
+		return next.agreement(), nil
+	}
 	s.keepSession(next)
 	return next.agreement(), nil
 }
@@ -203,7 +230,8 @@ func (s *Service) keepSession(next Session) {
 func (s Session) agreement() Agreement {
 	return Agreement{
 		ID: s.AgreementID, PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest, Form: s.Form, ExpiresAt: s.ExpiresAt,
-		Scope: slices.Clone(s.Scope), ScopeOmitted: slices.Clone(s.ScopeOmitted),
+		NotBefore: s.NotBefore,
+		Scope:     slices.Clone(s.Scope), ScopeOmitted: slices.Clone(s.ScopeOmitted),
 	}
 }
 

@@ -42,6 +42,14 @@ type PolicyChangedError struct {
 	Cause           *Error // the service's response; nil if the client compared the digests itself
 }
 
+// Changes returns what has changed since the agreement in the words of the service, which the client has not verified.
+func (e *PolicyChangedError) Changes() []string {
+	if e.Cause == nil {
+		return nil
+	}
+	return e.Cause.Changes
+}
+
 func (e *PolicyChangedError) Error() string {
 	if e.Offered == "" {
 		return "the policy has changed: " + e.Agreed + " was accepted; the current policy was not signed"
@@ -123,6 +131,7 @@ type Error struct {
 	RequestID  string
 	Replayed   bool           // whether this is the stored response to an earlier call under the same idempotency key
 	Offered    string         // digest of the policy that the service now offers; empty if the service does not state it
+	Changes    []string       // what has changed since the agreement, in the words of the service; nil if the service does not state it
 	Details    map[string]any // the whole of error.details, decoded by package strictjson
 	offeredUID string
 	cause      error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -35,6 +36,38 @@ func (s *Service) Policy(ctx context.Context) (Policy, error) {
 		}
 	}
 	return Policy{}, fmt.Errorf("fetching the policy: %w", errors.Join(failures...))
+}
+
+// A Successor is a policy that a service offers already, and that takes effect at From.
+type Successor struct {
+	Policy
+
+	From time.Time
+}
+
+// Successor fetches the policy that takes effect after the one in force. It returns false if the service announces none. Errors are those
+// of Policy. If the document is not the announced one, the error wraps ErrAnswer.
+func (s *Service) Successor(ctx context.Context) (Successor, bool, error) {
+	catalog, _, at, err := s.client.agentsFile(ctx, s.Endpoints().Agents, nil)
+	if err != nil {
+		return Successor{}, false, fmt.Errorf("fetching agents.json: %w", err)
+	}
+	next := catalog.Successor
+	if next == nil {
+		return Successor{}, false, nil
+	}
+	answer, err := s.client.document(ctx, next.URL, at, pat.MaxPolicy, "")
+	if err != nil {
+		return Successor{}, false, fmt.Errorf("fetching the next policy: %w", err)
+	}
+	policy, err := readPolicy(answer)
+	if err != nil {
+		return Successor{}, false, err
+	}
+	if policy.Digest != next.Digest {
+		return Successor{}, false, fmt.Errorf("%w: the next policy does not have the digest that agents.json announces", ErrAnswer)
+	}
+	return Successor{policy, next.From}, true, nil
 }
 
 func readPolicy(a fetch.Answer) (Policy, error) {

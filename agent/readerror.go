@@ -90,6 +90,7 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 	if seconds, ok := wholeNumber(d["retry_after"]); ok {
 		e.RetryAfter = min(time.Duration(seconds)*time.Second, maxRetryAfter)
 	}
+	e.Changes = readChanges(d["changes"])
 	if policy, ok := d["policy"].(map[string]any); ok {
 		e.Offered, _ = policy["digest"].(string)
 		if !IsDigest(e.Offered) {
@@ -97,6 +98,22 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 		}
 		e.offeredUID, _ = policy["uid"].(string)
 	}
+}
+
+const maxChanges = 20
+
+// readChanges reads what has changed in a policy, one line for each change.
+func readChanges(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, item := range list[:min(len(list), maxChanges)] {
+		m, _ := item.(map[string]any)
+		about, _ := m["about"].(string)
+		if text, ok := m["text"].(string); ok && text != "" {
+			out = append(out, strings.TrimSpace(clean(about)+" "+clean(text)))
+		}
+	}
+	return out
 }
 
 // parseForeign parses errors in the formats of other protocols and frameworks.

@@ -72,6 +72,7 @@ func (s *Service) renew(ctx context.Context, session Session) (Agreement, error)
 	if next.Scope == nil {
 		next.Scope = session.Scope
 	}
+	next.next = s.Session().next
 	s.keepSession(next)
 	return next.agreement(), nil
 }
@@ -115,12 +116,9 @@ func (s *Service) replaceable(session Session, e *Error) bool {
 
 // agreeToSamePolicy agrees to the policy of a session again, if the service still offers it.
 func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agreement, error) {
-	policy, err := s.Policy(ctx)
+	policy, _, err := s.offered(ctx, session.PolicyDigest)
 	if err != nil {
 		return Agreement{}, err
-	}
-	if policy.Digest != session.PolicyDigest {
-		return Agreement{}, &PolicyChangedError{Agreed: session.PolicyDigest, Offered: policy.Digest}
 	}
 	if s.client.o.UAgent != nil {
 		return s.signEnvelope(ctx, session, policy)

@@ -23,6 +23,7 @@ type Session struct {
 	KeyID          keys.ID // RFC 7638 thumbprint of the key that agreed
 	PolicyUID      string
 	PolicyDigest   string // of the agreed policy; empty if there is none
+	Document       []byte // the agreed policy as served; nil if it was not kept
 	AgreementID    string // chosen by the service; may be empty
 	Form           Form   // how the policy was signed
 	Scope          []string
@@ -31,6 +32,7 @@ type Session struct {
 	Declared       pat.Declaration
 	ExpiresAt      time.Time   // zero if the service does not state it
 	IssuedAt       time.Time   // by the client's clock
+	NotBefore      time.Time   // when the PAT becomes valid; zero if the service does not state it
 	AcceptedIssuer string      // name that the caller accepts although the host does not vouch for it
 	target         string      // first address of the caller's target
 	tokenID        pat.TokenID // jti; empty if the PAT has none
@@ -39,6 +41,17 @@ type Session struct {
 	pendingDigest  string // digest of the policy in that agreement
 	pendingUID     string // uid of the same policy
 	pendingForm    Form
+	onDate         bool     // the agreement that is being made takes effect with its policy
+	next           *Session // takes effect at its NotBefore; nil if there is none
+}
+
+// Next returns the session that replaces s at its NotBefore, when the policy that the agent agreed to in advance takes effect. It returns
+// false if there is none.
+func (s Session) Next() (Session, bool) {
+	if s.next == nil {
+		return Session{}, false
+	}
+	return *s.next, true
 }
 
 // Agreed reports whether the session holds a PAT.
@@ -120,10 +133,14 @@ func (s secret) reveal() string {
 	return *s.text
 }
 
-// Session returns a copy of the current session with the service.
+// Session returns a copy of the current session with the service. From its date on, the session that was agreed in advance is current.
 func (s *Service) Session() Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if next, ok := s.session.Next(); ok && !s.client.o.Now().Before(next.NotBefore) {
+		next.Endpoints = s.session.Endpoints
+		s.session = next
+	}
 	return s.session
 }
 

@@ -37,21 +37,47 @@ type sessionFile struct {
 	PendingFor   string             `json:"pending_digest,omitempty"`
 	PendingUID   string             `json:"pending_uid,omitempty"`
 	PendingForm  Form               `json:"pending_form,omitempty"`
+	NotBefore    time.Time          `json:"not_before,omitzero"`
+	Document     []byte             `json:"policy,omitempty"`
+	Next         *sessionFile       `json:"next,omitempty"`
+}
+
+// fileOf returns the form of a session in a file.
+func fileOf(s Session) *sessionFile {
+	f := &sessionFile{
+		Version: sessionVersion, Endpoints: s.Endpoints, Issuer: s.Issuer, Accepted: s.AcceptedIssuer, Target: s.target, Dialect: s.Dialect,
+		AgentID: s.AgentID, KeyID: s.KeyID, PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest, AgreementID: s.AgreementID, Form: s.Form,
+		Scope: s.Scope, Omitted: s.ScopeOmitted, Requested: s.Requested, Declared: s.Declared, ExpiresAt: s.ExpiresAt, IssuedAt: s.IssuedAt,
+		TokenID: s.tokenID, Token: s.token.reveal(), Pending: s.pending.reveal(), PendingFor: s.pendingDigest, PendingUID: s.pendingUID,
+		PendingForm: s.pendingForm, NotBefore: s.NotBefore, Document: s.Document,
+	}
+	if next, ok := s.Next(); ok {
+		f.Next = fileOf(next)
+	}
+	return f
+}
+
+// session returns the session in a file. It ignores the successor of a successor.
+func (f *sessionFile) session() Session {
+	return Session{
+		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
+		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, Document: f.Document, AgreementID: f.AgreementID, Form: f.Form,
+		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
+		NotBefore: f.NotBefore, AcceptedIssuer: f.Accepted, target: f.Target, tokenID: f.TokenID, token: newSecret(f.Token),
+		pending: newSecret(f.Pending), pendingDigest: f.PendingFor,
+		pendingUID: f.PendingUID, pendingForm: f.PendingForm,
+	}
 }
 
 const (
 	sessionVersion = 1
-	maxSession     = 4 << 20
+	maxSession     = 8 << 20 // two policies of pat.MaxPolicy, and two PATs
 )
 
 // SaveSession writes a session, including the PAT, to a file that only its owner can read (0600). It atomically replaces an
 // existing file, and creates directories with mode 0700. The error wraps ErrFile.
 func SaveSession(path string, s Session) error {
-	data, err := json.MarshalIndent(sessionFile{
-		sessionVersion, s.Endpoints, s.Issuer, s.AcceptedIssuer, s.target, s.Dialect, s.AgentID, s.KeyID, s.PolicyUID, s.PolicyDigest,
-		s.AgreementID, s.Form, s.Scope, s.ScopeOmitted, s.Requested, s.Declared, s.ExpiresAt, s.IssuedAt, s.tokenID,
-		s.token.reveal(), s.pending.reveal(), s.pendingDigest, s.pendingUID, s.pendingForm,
-	}, "", "  ")
+	data, err := json.MarshalIndent(fileOf(s), "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the session: %w", err)
 	}
@@ -69,14 +95,12 @@ func LoadSession(path string) (Session, error) {
 	if err := json.Unmarshal(data, &f); err != nil || f.Version != sessionVersion || f.Endpoints.Agents == "" {
 		return Session{}, fmt.Errorf("%s: %w: it does not contain a session of this program; remove it and agree again", path, ErrFile)
 	}
-	return Session{
-		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
-		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, AgreementID: f.AgreementID, Form: f.Form,
-		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
-		AcceptedIssuer: f.Accepted, target: f.Target, tokenID: f.TokenID, token: newSecret(f.Token),
-		pending: newSecret(f.Pending), pendingDigest: f.PendingFor,
-		pendingUID: f.PendingUID, pendingForm: f.PendingForm,
-	}, nil
+	session := f.session()
+	if f.Next != nil {
+		next := f.Next.session()
+		session.next = &next
+	}
+	return session, nil
 }
 
 // RemoveSession removes the file of a session. A missing file is not an error.

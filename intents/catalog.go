@@ -1,6 +1,9 @@
 package intents
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // A Catalog holds the intents that one service offers, and the other members of its agents.json. It is read-only and safe for concurrent
 // use; callers must not modify the results of its methods.
@@ -14,8 +17,9 @@ type Catalog struct {
 	// Doors holds the members that locate the service in other protocols, such as uim-mcp, by name: every string of 1 to 2,048 characters
 	// whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
 	Doors      map[string]string
-	Issuer     string // uim-issuer
-	License    string // uim-license
+	Successor  *PolicySuccessor // policy_successor; nil if there is none
+	Issuer     string           // uim-issuer
+	License    string           // uim-license
 	Compliance Compliance
 	// AuthMethods are the draft's security.supported_auth_methods.
 	AuthMethods []string
@@ -30,6 +34,12 @@ type Catalog struct {
 	document []byte
 	members  []member
 	spans    []edit // the position of each intent in document, and the text that is published in its place
+}
+
+// A PolicySuccessor names the policy that takes effect after the one at PolicyFile.
+type PolicySuccessor struct {
+	UID, Digest, URL string
+	From             time.Time // when it takes effect
 }
 
 // Intents returns all intents in the order of the document.

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -46,7 +47,7 @@ var (
 	topMembers = []string{
 		"service-info", "service_info", "service", "intents", "uim-public-key", "uim-policy-file", "uim-api-discovery",
 		"uim-api-execute", "uim-issuer", "uim-pat-issue", "uim-pat-renew", "uim-pat-revoke", "uim-pat-introspect", "uim-jwks", "uim-openapi",
-		"uim-errors", "uim-compliance", "uim-license", "security", "compliance", "$schema", "version",
+		"uim-errors", "uim-compliance", "uim-license", "security", "compliance", "policy_successor", "$schema", "version",
 	}
 	serviceMembers = []string{
 		"name", "description", "version", "service_url", "service_logo_url", "service_terms_of_service_url", "service_privacy_policy_url",
@@ -107,6 +108,7 @@ func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	c.Issuer = f.Text("", tree, "uim-issuer", maxURL)
 	c.License = f.Text("", tree, "uim-license", maxURL)
 	c.Compliance = f.compliance("uim-compliance", tree)
+	c.Successor = f.successor(tree)
 	if c.Dialect != Draft {
 		return
 	}
@@ -122,6 +124,24 @@ func (f *reader) service(tree strictjson.Object, c *Catalog) {
 		c.PolicyFile = f.address("/security", security, "policy_url")
 	}
 	c.AuthMethods = f.Texts("/security", security, "supported_auth_methods")
+}
+
+// successor reads policy_successor, which a gateway publishes. It returns nil if a member is missing or not valid.
+func (f *reader) successor(tree strictjson.Object) *PolicySuccessor {
+	const name = "policy_successor"
+	m := f.Object("", tree, name)
+	if m == nil {
+		return nil
+	}
+	at := finding.Pointer(name)
+	s := &PolicySuccessor{
+		UID: f.Text(at, m, "uid", maxURL), Digest: f.Text(at, m, "digest", maxName), URL: f.address(at, m, "url"),
+	}
+	from, err := time.Parse(time.RFC3339, f.Text(at, m, "from", maxName))
+	if s.From = from; err != nil || s.Digest == "" || s.URL == "" {
+		return nil
+	}
+	return s
 }
 
 func (f *reader) core(name string, tree strictjson.Object, c *Catalog) {

@@ -61,6 +61,10 @@ type Options struct {
 	Outbox string
 	// ReadTerms reads the terms of a policy. If it is nil, no terms are known in advance.
 	ReadTerms TermsReader
+	// Compare compares the agreed policy with the one that the service offers now. nil: an agreement holds only for its own policy.
+	Compare PolicyComparer
+	// NextCommand returns the command with which the owner agrees to the policy that a service has announced for a later date. It may be nil.
+	NextCommand func(service string) string
 	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of an issuer
 	// that the service's host does not vouch for; it is empty if the host vouches for the issuer. The issuer is untrusted text from the
 	// service, which AgreeCommand must quote. AgreeCommand may be nil.
@@ -73,6 +77,16 @@ type Options struct {
 
 // A TermsReader returns the terms of a policy for an agent that calls the intents of a catalogue.
 type TermsReader func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) Terms
+
+// A PolicyComparer compares two policies, given as documents, for the intents of a catalogue. It returns false if one of them cannot be
+// read.
+type PolicyComparer func(ctx context.Context, agreed, offered []byte, catalog *intents.Catalog) (Difference, bool)
+
+// A Difference has what changes for an agent when one policy replaces another.
+type Difference struct {
+	Same  map[string]bool // UIDs of the intents whose terms stay the same: the agreement holds for them
+	Words string          // the changes in plain words
+}
 
 // Terms are the terms of a policy, as far as they could be read.
 type Terms struct {

@@ -115,7 +115,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 			return agent.Result{}, fmt.Errorf("%w: %w", agent.ErrParameters, err)
 		}
 	}
-	service, terms, err := t.of.agreed(ctx)
+	service, terms, err := t.of.agreed(ctx, t.intent.UID.String())
 	if err != nil {
 		return agent.Result{}, err
 	}

@@ -206,8 +206,12 @@ func (e *termsError) explain() (failure, string) {
 	if words == "" {
 		words = "(The terms cannot be explained in plain words. The document begins:)\n" + string(e.offered.Raw)
 	}
-	return f, fmt.Sprintf("No call was made: %s.\n\nThe terms of %s:\n%s\n\n%s\nThen call the tool again.",
-		e.Error(), e.service, severalLines(words, maxWords), suggestion)
+	heading := "The terms of " + e.service
+	if e.changes {
+		heading = "What changes in the terms of " + e.service
+	}
+	return f, fmt.Sprintf("No call was made: %s.\n\n%s:\n%s\n\n%s\nThen call the tool again.",
+		e.Error(), heading, severalLines(words, maxWords), suggestion)
 }
 
 // explainRefusal describes the service's refusal.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
@@ -26,6 +27,15 @@ type service struct {
 	terms    Terms            // of offered, for the intents in termsOf
 	termsOf  *intents.Catalog
 	exceeded map[agreedIntent]excess // by intent and agreed policy
+	compared *comparison             // the last one; nil: none
+	next     string                  // digest of the announced policy that the bridge has already handled
+}
+
+// A comparison is the difference between an agreed policy and an offered one, by their digests.
+type comparison struct {
+	agreed, offered string
+	known           bool
+	Difference
 }
 
 // find reads the catalogue, and the policy for the descriptions of the tools. It resumes a stored agreement, or makes a new one if the
@@ -38,7 +48,7 @@ func (s *service) find(ctx context.Context) error {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
 		return nil // the calls report the error; there are tools to list
 	}
-	if _, _, err := s.agreed(ctx); err != nil && len(s.b.o.Accept) > 0 {
+	if _, _, err := s.agreed(ctx, ""); err != nil && len(s.b.o.Accept) > 0 {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
 	}
 	return nil
@@ -125,6 +135,7 @@ type termsError struct {
 	offered agent.Policy
 	agreed  string // digest of the previously agreed policy; empty if there is none
 	words   string
+	changes bool // words are about what changes, and not about the whole policy
 	command string
 }
 
@@ -135,15 +146,17 @@ func (e *termsError) Error() string {
 	return fmt.Sprintf("there is no agreement with %s: it offers the terms %s", e.service, e.offered.Digest)
 }
 
-// agreed returns the service, with an agreement to the policy that it offers, and the terms of that policy. It agrees only to a
-// policy that the owner has accepted by digest. Errors: *termsError, and those of agent.Service.Policy and Agree.
-func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
+// agreed returns the service, with an agreement that permits calls of the intent uid, and the terms of the offered policy. The agreement is
+// to that policy or, unless uid is empty, to an earlier one with the same terms for the intent. agreed agrees only to a policy that the
+// owner has accepted by digest. Errors: *termsError, and those of agent.Service.Policy and Agree.
+func (s *service) agreed(ctx context.Context, uid string) (*agent.Service, Terms, error) {
 	s.agreeing.Lock()
 	defer s.agreeing.Unlock()
 	s.load()
 	current, _, offered, terms := s.state()
 	session := current.Session()
 	if session.Agreed() && session.PolicyDigest == offered.Digest {
+		s.prepareNext(ctx, current)
 		return current, terms, nil
 	}
 	offered, terms, err := s.readPolicy(ctx)
@@ -153,9 +166,13 @@ func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	if session.Agreed() && session.PolicyDigest == offered.Digest {
 		return current, terms, nil
 	}
+	accepts := slices.Contains(s.b.o.Accept, offered.Digest)
+	if !accepts && uid != "" && s.compare(ctx, session, offered).Same[uid] {
+		return current, terms, nil
+	}
 	waiting := session.Pending() && session.PendingDigest() == offered.Digest
-	if !waiting && !slices.Contains(s.b.o.Accept, offered.Digest) {
-		return nil, Terms{}, s.wanted(current, offered, terms)
+	if !waiting && !accepts {
+		return nil, Terms{}, s.wanted(ctx, current, offered, terms)
 	}
 	accepted := agent.Acceptance{Digest: offered.Digest, Issuer: session.AcceptedIssuer}
 	if waiting {
@@ -168,11 +185,64 @@ func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	return current, terms, err
 }
 
-// wanted returns the error that names the policy to accept.
-func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Terms) *termsError {
+// compare compares the policy of an agreement with the offered one. Without a policy in the session, nothing is the same.
+func (s *service) compare(ctx context.Context, session agent.Session, offered agent.Policy) comparison {
+	s.mu.Lock()
+	last, catalog := s.compared, s.catalog
+	s.mu.Unlock()
+	if last != nil && last.agreed == session.PolicyDigest && last.offered == offered.Digest {
+		return *last
+	}
+	c := comparison{agreed: session.PolicyDigest, offered: offered.Digest}
+	if s.b.o.Compare != nil && session.Agreed() && len(session.Document) > 0 {
+		c.Difference, c.known = s.b.o.Compare(ctx, session.Document, offered.Raw, catalog)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compared = &c
+	return c
+}
+
+// prepareNext agrees to the policy that the service has announced for a later date, from that date on, if the owner has accepted it.
+// Otherwise it logs, once for each policy, how the owner can agree.
+func (s *service) prepareNext(ctx context.Context, current *agent.Service) {
+	s.mu.Lock()
+	catalog, handled := s.catalog, s.next
+	next := catalog.Successor
+	if next != nil {
+		s.next = next.Digest
+	}
+	s.mu.Unlock()
+	session := current.Session()
+	if later, agreed := session.Next(); next == nil || next.Digest == handled || agreed && later.PolicyDigest == next.Digest {
+		return
+	}
+	about := fmt.Sprintf("%s changes its terms at %s", oneLine(s.target, maxTitle), next.From.UTC().Format(time.RFC3339))
+	if !slices.Contains(s.b.o.Accept, next.Digest) {
+		if s.b.o.NextCommand != nil {
+			about += "; to read what changes and to agree in advance, run: " + s.b.o.NextCommand(s.target)
+		}
+		s.b.o.Log(about)
+		return
+	}
+	_, err := current.Agree(ctx, agent.Acceptance{
+		Digest: next.Digest, Issuer: session.AcceptedIssuer, Scope: session.Requested, Declared: session.Declared, OnDate: true,
+	})
+	if err != nil {
+		s.b.o.Log(about + "; agreeing to them failed: " + oneLine(err.Error(), maxNote))
+		return
+	}
+	s.save(current)
+}
+
+// wanted returns the error that names the policy to accept. If there is an agreement to another policy, it describes only what changes.
+func (s *service) wanted(ctx context.Context, current *agent.Service, offered agent.Policy, terms Terms) *termsError {
 	e := &termsError{service: oneLine(current.Issuer(), maxTitle), offered: offered, words: terms.Words}
 	if session := current.Session(); session.Agreed() {
 		e.agreed = session.PolicyDigest
+		if c := s.compare(ctx, session, offered); c.known {
+			e.words, e.changes = c.Words, true
+		}
 	}
 	if s.b.o.AgreeCommand != nil {
 		e.command = s.b.o.AgreeCommand(s.target, offered.Digest, "")
@@ -190,7 +260,7 @@ func (s *service) changed(ctx context.Context, cause error) error {
 	if session := current.Session(); session.Agreed() && session.PolicyDigest == offered.Digest {
 		return cause
 	}
-	return s.wanted(current, offered, terms)
+	return s.wanted(ctx, current, offered, terms)
 }
 
 func (s *service) path(of agent.Session) string {

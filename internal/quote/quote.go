@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -59,6 +60,30 @@ func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent,
 		}
 	}
 	return out
+}
+
+// A Difference has what changes for an agent when one policy replaces another.
+type Difference struct {
+	Same    map[string]bool // UIDs of the intents whose terms stay the same, so that an agreement to the first policy holds for them
+	Changes []words.Change
+}
+
+// Compare compares two policies for the intents of a catalogue. It returns false if one of the policies cannot be read.
+func Compare(ctx context.Context, before, after []byte, catalog *intents.Catalog) (Difference, bool) {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	w := world(catalog)
+	first, _ := odrl.Publish(ctx, before, w)
+	second, _ := odrl.Publish(ctx, after, w)
+	if first == nil || second == nil {
+		return Difference{}, false
+	}
+	d := Difference{Same: map[string]bool{}, Changes: words.Compare(first, second).Changes}
+	clauses := words.Clauses(second)
+	for uid, clause := range words.Clauses(first) {
+		d.Same[uid] = clauses[uid] == clause
+	}
+	return d, true
 }
 
 // highest returns the quote for the most expensive permission. It returns false if the permissions have different currencies.

@@ -208,6 +208,9 @@ func explain(w io.Writer, err error) {
 	if refusal.Upstream != "" {
 		fmt.Fprintf(w, "  Message of the service's API: %s\n", refusal.Upstream)
 	}
+	for _, change := range refusal.Changes {
+		fmt.Fprintf(w, "  Changed: %s\n", printable(change))
+	}
 	if refusal.Suggestion != "" {
 		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)
 	}
@@ -277,6 +280,7 @@ func errorData(err error) map[string]any {
 	put("upstream", map[string]string{"message": refusal.Upstream}, refusal.Upstream != "")
 	put("violations", refusal.Violations, len(refusal.Violations) > 0)
 	put("retry_after", int64(math.Ceil(refusal.RetryAfter.Seconds())), refusal.RetryAfter > 0)
+	put("changes", refusal.Changes, len(refusal.Changes) > 0)
 	put("outcome", refusal.Outcome, refusal.Outcome != "")
 	if _, unsent := errors.AsType[*agent.RenewalError](err); unsent {
 		data["outcome"] = "not_sent"

@@ -67,20 +67,23 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 
 func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	var (
-		yes        bool
+		yes, next  bool
 		declared   []string
 		acceptance agent.Acceptance
 	)
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
 		Long: `Agree signs the policy of a service, gets a Policy Adherence Token, and stores the token for execute.
-It first explains the terms in plain English on stderr, as "policy explain" does. --digest names the
-policy to sign; --yes signs the policy that the service currently offers. Without either flag, agree
-asks for confirmation on the terminal, and fails if there is no terminal.`,
+It first explains the terms in plain English on stderr, as "policy explain" does. If there is an
+agreement to an earlier policy, it explains only what changes. --digest names the policy to sign;
+--yes signs the policy that is in force. Without either flag, agree asks for confirmation on the
+terminal, and fails if there is no terminal. --next is about the policy that takes effect next: the
+present agreement goes on until its date. To use the next policy at once, name it with --digest.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
   uimgate agent agree shop.example --yes --declare purpose=research
+  uimgate agent agree shop.example --next   # terms that the service has announced for a later date
   uimgate agent agree shop.example --yes --via uagents`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
@@ -100,8 +103,21 @@ asks for confirmation on the terminal, and fails if there is no terminal.`,
 			if err != nil {
 				return err
 			}
+			if next && acceptance.Digest != "" {
+				return cli.Usage(errors.New("--next and --digest cannot be combined: an agreement to the policy that --digest names takes effect at once"))
+			}
+			present, err := s.present(c, client, args[0])
+			if err != nil {
+				return err
+			}
+			if next && present.Agreed() {
+				if service, err = client.Resume(present); err != nil {
+					return err
+				}
+			}
+			acceptance.OnDate = next
 			if acceptance.Digest == "" {
-				if err := s.accept(c, service, client, &acceptance, yes); err != nil {
+				if err := s.accept(c, service, client, &acceptance, yes, present); err != nil {
 					return err
 				}
 			}
@@ -116,7 +132,8 @@ asks for confirmation on the terminal, and fails if there is no terminal.`,
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&yes, "yes", false, "sign the policy that the service currently offers, without asking")
+	f.BoolVar(&yes, "yes", false, "sign without asking")
+	f.BoolVar(&next, "next", false, "agree to the policy that takes effect next, from its date on")
 	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
 	f.StringArrayVar(&acceptance.Scope, "scope", nil, "scope entry to request, <intent uid>:execute (repeat for several; default all)")
 	f.StringArrayVar(&declared, "declare", nil,
@@ -155,17 +172,49 @@ func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target 
 	return client.Discover(c.Context(), target)
 }
 
-// accept shows the policy that the service offers, sets the digest of seen, and asks for confirmation unless yes is set. It returns an
-// error if the policy is not confirmed.
-func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool) error {
-	policy, err := service.Policy(c.Context())
+// present returns the stored agreement with a service. If there is none, it returns the zero Session.
+func (s *agentSettings) present(c *cobra.Command, client *agent.Client, target string) (agent.Session, error) {
+	sessions, err := s.sessions(c, client)
+	if err != nil {
+		return agent.Session{}, err
+	}
+	for _, session := range sessions {
+		if session.Matches(target) && session.Agreed() {
+			return session, nil
+		}
+	}
+	return agent.Session{}, nil
+}
+
+// policyToSign returns the policy that is in force or, for an agreement from a later date on, the one that takes effect next.
+func policyToSign(c *cobra.Command, service *agent.Service, onDate bool) (agent.Policy, time.Time, error) {
+	if !onDate {
+		policy, err := service.Policy(c.Context())
+		return policy, time.Time{}, err
+	}
+	next, known, err := service.Successor(c.Context())
+	if err == nil && !known {
+		err = fmt.Errorf("%s has announced no other policy: agree without --next", printable(service.Issuer()))
+	}
+	return next.Policy, next.From, err
+}
+
+// accept shows the policy to sign, sets the digest of seen, and asks for confirmation unless yes is set. If present is an agreement to
+// another policy, it shows only what changes. It returns an error if the policy is not confirmed.
+func (s *agentSettings) accept(
+	c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool, present agent.Session,
+) error {
+	policy, from, err := policyToSign(c, service, seen.OnDate)
 	if err != nil {
 		return err
 	}
 	s.printNote(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
 		printable(service.Issuer()), printable(policy.UID), policy.Digest, printable(policy.URL), client.AgentID(), client.KeyID())
+	if !from.IsZero() {
+		s.printNote(c, "  begins   %s", from.Local().Format(time.RFC1123))
+	}
 	if s.output != "json" {
-		if err := printTerms(c, policy); err != nil {
+		if err := printNews(c, present, policy); err != nil {
 			return err
 		}
 	}
@@ -180,6 +229,19 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 		return cmp.Or(err, errors.New("nothing was signed"))
 	}
 	return nil
+}
+
+// printNews explains on stderr what changes if a policy replaces the one of the present agreement. If there is no such agreement, or the
+// policies cannot be compared, it explains the whole policy.
+func printNews(c *cobra.Command, present agent.Session, policy agent.Policy) error {
+	if len(present.Document) == 0 || present.PolicyDigest == policy.Digest {
+		return printTerms(c, policy)
+	}
+	known, err := policycmd.Changes(c, c.ErrOrStderr(), present.Document, policy.Raw)
+	if err == nil && !known {
+		return printTerms(c, policy)
+	}
+	return err
 }
 
 // printTerms explains the policy on stderr in plain English, as policy explain does. If that is not possible, it prints a warning.

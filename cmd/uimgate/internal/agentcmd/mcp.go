@@ -140,7 +140,8 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
 		Agent: o, Services: services, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now), Outbox: calls,
-		ReadTerms: termsFor(c, o), AgreeCommand: s.agreeCommand, Version: cli.ReadVersion().Version, Log: logged.line,
+		ReadTerms: termsFor(c, o), Compare: comparerFor(c), AgreeCommand: s.agreeCommand, NextCommand: s.nextCommand,
+		Version: cli.ReadVersion().Version, Log: logged.line,
 	})
 	if errors.Is(err, agent.ErrTarget) || errors.Is(err, agent.ErrOptions) {
 		return cli.Usage(err)
@@ -199,6 +200,11 @@ func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 		command = append(command, "--issuer", issuer)
 	}
 	return quoted(append(command, s.shared()...))
+}
+
+// nextCommand returns the shell command with which the owner agrees to the policy that a service has announced for a later date.
+func (s *bridgeSettings) nextCommand(service string) string {
+	return quoted(append([]string{self(), "agent", "agree", service, "--next"}, s.shared()...))
 }
 
 // shared returns those of the given flags that uimgate agent also has, with the same meaning.
@@ -308,6 +314,20 @@ func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 			terms.Intents[uid] = bridge.CallTerm(q)
 		}
 		return terms
+	}
+}
+
+// comparerFor returns a comparer that describes changes as policy diff does.
+func comparerFor(c *cobra.Command) bridge.PolicyComparer {
+	return func(ctx context.Context, agreed, offered []byte, catalog *intents.Catalog) (bridge.Difference, bool) {
+		d, known := quote.Compare(ctx, agreed, offered, catalog)
+		if !known {
+			return bridge.Difference{}, false
+		}
+		var words strings.Builder
+		//nolint:contextcheck // cobra carries the context
+		known, err := policycmd.Changes(c, &words, agreed, offered)
+		return bridge.Difference{Same: d.Same, Words: words.String()}, known && err == nil
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -69,6 +70,31 @@ or not the policies differ.`,
 	return c
 }
 
+// Changes writes what changes for agents if one policy replaces another, in the sentences of policy diff. It returns false, and writes
+// nothing, if one of the policies cannot be read.
+func Changes(c *cobra.Command, to io.Writer, before, after []byte) (known bool, err error) {
+	var list [2]*odrl.Policy
+	for i, document := range [][]byte{before, after} {
+		for _, lenient := range []bool{false, true} {
+			if list[i] == nil {
+				list[i], _ = odrl.Load(c.Context(), document, odrl.LoadOptions{Lenient: lenient})
+			}
+		}
+		if list[i] == nil {
+			return false, nil
+		}
+	}
+	d := difference{Comparison: words.Compare(list[0], list[1]), otherUID: list[0].UID() != list[1].UID()}
+	var b strings.Builder
+	b.WriteString("Compared with the policy that you have agreed to:\n")
+	d.writeChanges(&b)
+	if d.otherUID {
+		b.WriteString("The uid of the policy changes: this agreement is needed for every call.\n")
+	}
+	_, err = io.WriteString(to, b.String())
+	return true, err
+}
+
 // digestOf returns the digest of a policy. It returns "" if the document cannot be offered, because it is too large or has numbers that
 // agents cannot represent.
 func digestOf(src source) string {
@@ -85,8 +111,8 @@ var verdicts = map[words.Effect]string{
 	words.Mixed: "Better for agents in some parts and worse in others, or uncertain.",
 }
 
-func (d *difference) print(w io.Writer) error {
-	var b strings.Builder
+// writeChanges writes each change and the verdict.
+func (d *difference) writeChanges(b *strings.Builder) {
 	last := ""
 	for _, change := range d.Changes {
 		where := change.New
@@ -98,10 +124,10 @@ func (d *difference) print(w io.Writer) error {
 			if where == "" {
 				b.WriteString("The whole policy\n")
 			} else {
-				fmt.Fprintf(&b, "%s [%s]\n", cli.Sanitize(change.About), iri(where))
+				fmt.Fprintf(b, "%s [%s]\n", cli.Sanitize(change.About), iri(where))
 			}
 		}
-		fmt.Fprintf(&b, "  %-7s %s\n", change.Effect, cli.Sanitize(change.Text))
+		fmt.Fprintf(b, "  %-7s %s\n", change.Effect, cli.Sanitize(change.Text))
 	}
 	switch verdict, changed := verdicts[d.Verdict]; {
 	case len(d.Changes) == 0:
@@ -111,6 +137,11 @@ func (d *difference) print(w io.Writer) error {
 	default:
 		b.WriteString("The permissions and duties of agents stay the same.\n")
 	}
+}
+
+func (d *difference) print(w io.Writer) error {
+	var b strings.Builder
+	d.writeChanges(&b)
 	if d.Decided != nil {
 		writeDecided(&b, d.Decided)
 	}
