@@ -308,3 +308,38 @@ func TestTenSuccessionsInAnHour(t *testing.T) {
 		t.Errorf("search and order: %q, want a free search and a refused order", got)
 	}
 }
+
+// A call that began before the date is charged at the price that the agent has agreed to, even if it ends after the date.
+func TestCallAcrossDateOfPolicy(t *testing.T) {
+	s := newSuccession(t)
+	s.Later(s.from.Add(-time.Minute).Sub(s.Now()))
+	old, _ := s.agreed("old", s.Directory.Current().Service("default").Offer(), "")
+	s.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		s.Pass(time.Minute)
+		_, _ = w.Write([]byte(`{"ok":true}`))
+	}
+	answer := s.Call("/api/intents/execute", old.Token, map[string]any{
+		"intent_uid": gatetest.Ordering, "parameters": map[string]any{"product": "lamp"},
+	})
+	if charge := answer.Header.Get("UIM-Charge"); !strings.HasPrefix(charge, "0.25 EUR") || !strings.HasSuffix(charge, "state=captured") {
+		t.Errorf("status %d, charge %q, want 0.25 EUR captured", answer.Status, charge)
+	}
+	s.Must(s.View.Refresh(t.Context()))
+	if got := s.order(old); got != "403 POLICY_REQUIRES_AGREEMENT" {
+		t.Errorf("the next order: %s, want %s", got, "403 POLICY_REQUIRES_AGREEMENT")
+	}
+}
+
+// If the operator withdraws a policy before its date, agreements to it hold for the intents whose terms are the same in the one in force.
+func TestWithdrawnSuccessor(t *testing.T) {
+	s := newSuccession(t)
+	eager, _ := s.agreed("eager", s.second, "now")
+	s.Write("uimgate.yaml", strings.Replace(s.Settings, ", {file: dearer.json, from: 2026-12-01T00:00Z}", "", 1))
+	s.Reload()
+	if got := [2]string{s.search(eager), s.order(eager)}; got != [2]string{"", "403 POLICY_REQUIRES_AGREEMENT"} {
+		t.Errorf("search and order: %q, want a free search and a refused order", got)
+	}
+	if got := s.agree(s.Unapproved("late"), s.second, ""); got.Reason() != reason.PolicyMismatch {
+		t.Errorf("an agreement to the withdrawn policy: %s, want %s", got.Body, reason.PolicyMismatch)
+	}
+}
