@@ -25,7 +25,7 @@ func (s *Server) agentsFile(c echo.Context) error {
 func (s *Server) policy(c echo.Context) error {
 	of := exchangeOf(c).service
 	if digest := c.QueryParam("digest"); digest != "" {
-		if of = of.Under(digest); of.Offer().Digest != digest {
+		if of = of.Version(digest); of == nil {
 			return reason.NoSuchPath.Refusal("The service does not offer a policy with this digest.").
 				With("suggestion", "GET /api/policy returns the policy in force; policy_successor in agents.json names the next one.")
 		}

@@ -343,3 +343,18 @@ func TestWithdrawnSuccessor(t *testing.T) {
 		t.Errorf("an agreement to the withdrawn policy: %s, want %s", got.Body, reason.PolicyMismatch)
 	}
 }
+
+// If the document of the next policy changes and its terms stay the same, agreements to the earlier document hold.
+func TestEditedSuccessor(t *testing.T) {
+	s := newSuccession(t)
+	eager, _ := s.agreed("eager", s.second, "now")
+	s.Write("dearer.json", strings.Replace(string(s.second.Bytes), `"uid"`, `"dct:description": "Prices of 2027.", "uid"`, 1))
+	s.Reload()
+	if got := [2]string{s.search(eager), s.order(eager)}; got != [2]string{"", "0.50 EUR"} {
+		t.Errorf("search and order: %q, want a free search and an order for 0.50 EUR", got)
+	}
+	eager.Token = s.renewed(eager)
+	if got := s.order(eager); got != "0.50 EUR" {
+		t.Errorf("an order with the renewed PAT: %s, want 0.50 EUR", got)
+	}
+}

@@ -86,7 +86,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if e.proof != nil {
 		r.Nonce = &store.Nonce{KeyID: c.KeyID, ID: e.proof.Nonce, Until: e.proof.Until}
 	}
-	own, err := s.TokenLimit(ctx, c, func() (keys.Key, error) { return x.agreedKey(ctx, e) })
+	own, err := e.current.TokenLimit(ctx, c, func() (keys.Key, error) { return x.agreedKey(ctx, e) })
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}

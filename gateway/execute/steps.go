@@ -26,7 +26,7 @@ type execution struct {
 	started        time.Time
 	at             time.Time        // time for which the call is decided: first the start of the call, later the time when it was read
 	current        *service.Service // the service as configured at the last authentication, with the policy in force; nil: not yet known
-	service        *service.Service // current or, if the agent has agreed to a later policy, the version of that policy
+	service        *service.Service // current and, from resolve on, the version that decides the call
 	claims         *pat.Claims
 	caller         string // identifies the agent among the agents of all services
 	request        Request
@@ -110,7 +110,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	if err != nil {
 		return refusal.For(err)
 	}
-	e.claims, e.service = claims, e.current.Under(claims.PolicyDigest)
+	e.claims = claims
 	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service contains no space
 	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
 		share.Approved() // before the body is read: some of the memory is reserved for approved agents
@@ -134,12 +134,16 @@ func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error
 // agreed refuses a PAT that was issued under an earlier policy, unless the clause of the intent has not changed since. If uid is empty, it
 // refuses a PAT that permits no intent any more.
 func agreed(c *pat.Claims, s *service.Service, uid string) error {
-	err := s.Holds(c.PolicyDigest, uid)
-	if err == nil {
-		return nil
+	if err := s.Holds(c.PolicyDigest, uid); err != nil {
+		return changed(err, c, s)
 	}
+	return nil
+}
+
+// changed returns the refusal of a PAT whose agreement does not permit a call any more. err is the reason.
+func changed(err error, c *pat.Claims, s *service.Service) error {
 	f := refusal.For(err)
-	if uid != "" && s.Holds(c.PolicyDigest, "") == nil {
+	if s.Holds(c.PolicyDigest, "") == nil {
 		f.Message = "The terms of this intent have changed since you agreed. Your agreement still holds for intents with the same terms."
 	}
 	s.AddChanges(f, c.PolicyDigest)
@@ -177,7 +181,10 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	if !e.claims.Permits(e.intent.ID) {
 		return outOfScope(ctx, e)
 	}
-	return agreed(e.claims, e.current, e.intent.ID)
+	if e.service, err = e.current.Under(e.claims.PolicyDigest, e.intent.ID); err != nil {
+		return changed(err, e.claims, e.current)
+	}
+	return nil
 }
 
 // outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one.

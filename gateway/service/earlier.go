@@ -86,19 +86,31 @@ func (d *Definition) compare(ctx context.Context, document []byte) *comparison {
 	return c
 }
 
-// holds returns nil if an agreement to the policy with this digest permits calls of an intent, or of any intent if uid is empty: the policy
-// is offered, now or from a later time on, or the clause of the intent has not changed since. Otherwise the error is a
-// *pat.PolicyChangedError.
-func (t *terms) holds(digest, uid string) error {
-	if t.offers(digest) {
-		return nil
-	}
-	if earlier := t.past.of[digest]; earlier != nil {
-		if same := earlier().same; same[uid] || uid == "" && len(same) > 0 {
-			return nil
+// governing returns the terms of the version that decides calls of an intent with an agreement to the policy with this digest: see
+// Service.Under. It returns nil if the agreement does not permit calls of the intent or, if uid is empty, of any intent.
+func (t *terms) governing(digest, uid string) *terms {
+	for _, version := range t.versions {
+		if version.offer.Digest == digest {
+			return version
 		}
 	}
-	return &pat.PolicyChangedError{Agreed: digest, Offered: t.offer.Digest}
+	for _, version := range t.versions {
+		if earlier := version.past.of[digest]; earlier != nil {
+			if same := earlier().same; same[uid] || uid == "" && len(same) > 0 {
+				return version
+			}
+		}
+	}
+	return nil
+}
+
+// holds returns nil if an agreement to the policy with this digest permits calls of an intent, or of any intent if uid is empty. Otherwise
+// the error is a *pat.PolicyChangedError.
+func (t *terms) holds(digest, uid string) error {
+	if t.governing(digest, uid) == nil {
+		return &pat.PolicyChangedError{Agreed: digest, Offered: t.offer.Digest}
+	}
+	return nil
 }
 
 // Holds implements pat.Terms.

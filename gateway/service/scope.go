@@ -15,18 +15,19 @@ import (
 // terms implements pat.Terms: it evaluates the policy of one version of a service for the issuance of tokens, without a call.
 type terms struct {
 	*Definition
-	dated      []pat.DatedOffer
-	past       history
-	successors []*terms                           // of the later versions
-	limits     *cache.Cache[string, *limit.Limit] // by jti
+	dated    []pat.DatedOffer
+	past     history
+	versions []*terms                           // this one, and the later versions
+	limits   *cache.Cache[string, *limit.Limit] // by jti
 }
 
 // newTerms returns the terms of a version of a service. The size of the cache allows for 100,000 tokens in use.
 func newTerms(d *Definition, past history, successors []*terms) *terms {
 	t := &terms{
-		Definition: d, past: past, successors: successors, limits: cache.New(cache.Options[string, *limit.Limit]{Max: 100_000}),
+		Definition: d, past: past, limits: cache.New(cache.Options[string, *limit.Limit]{Max: 100_000}),
 		dated: []pat.DatedOffer{{Offer: d.offer, From: d.From}},
 	}
+	t.versions = append([]*terms{t}, successors...)
 	for _, next := range successors {
 		t.dated = append(t.dated, pat.DatedOffer{Offer: next.offer, From: next.From})
 	}
@@ -38,16 +39,6 @@ func (t *terms) Offers() []pat.DatedOffer { return t.dated }
 
 // Past implements pat.Terms.
 func (t *terms) Past() []pat.Offer { return t.past.offers }
-
-// under returns the terms of the version whose policy has this digest, if the policy is offered, and t otherwise.
-func (t *terms) under(digest string) *terms {
-	for _, next := range t.successors {
-		if next.offer.Digest == digest && digest != t.offer.Digest {
-			return next
-		}
-	}
-	return t
-}
 
 // An applicant is an agent that requests a token.
 type applicant struct {
@@ -64,41 +55,58 @@ func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.T
 // Scope returns the part of a requested scope that the policy can permit under an agreement with the assurance of r, and the limit for the
 // PAT. A scope does not permit a call: the policy also decides on each call.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
-	if of := t.under(r.PolicyDigest); of != t {
-		return of.Scope(ctx, r)
-	}
 	who := applicant{r.AgentID, r.KeyID, r.PublicKey}
 	requested, omitted := t.requested(r.Requested)
 	out := pat.Scope{Omitted: omitted, Limit: t.TokenRate}
-	var granted []*Intent
+	var granted []grantedIntent
 	for _, in := range requested {
-		terms, err := t.termsFor(ctx, who, in.UID.String())
+		of, agreed := t.issuing(r.PolicyDigest, in.ID)
+		terms, err := of.termsFor(ctx, who, in.ID)
 		if err != nil {
 			return pat.Scope{}, err
 		}
 		if left := omission(in, terms, r.Assurance); left != "" {
-			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: left})
+			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.ID), Reason: left})
 			continue
 		}
-		if r.PolicyDigest != "" && t.holds(r.PolicyDigest, in.UID.String()) != nil {
-			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: reason.PolicyRequiresAgreement})
+		if !agreed {
+			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.ID), Reason: reason.PolicyRequiresAgreement})
 			continue
 		}
-		granted = append(granted, in)
-		out.Entries = append(out.Entries, entry(in.UID.String()))
+		granted = append(granted, grantedIntent{in, of})
+		out.Entries = append(out.Entries, entry(in.ID))
 		for _, c := range terms.Candidates {
 			out.Charges = out.Charges || !c.Charge.IsZero()
 		}
 	}
 	out.Omitted = out.Omitted[:min(len(out.Omitted), maxOmitted)]
-	covering, ok, err := t.covering(ctx, who, granted)
+	strictest, ok, err := covering(ctx, who, granted)
 	if err != nil {
 		return pat.Scope{}, err
 	}
 	if ok {
-		out.Limit = covering.Rate
+		out.Limit = strictest.Rate
 	}
 	return out, nil
+}
+
+// A grantedIntent is an intent in the scope of a token, and the terms of the version that decides its calls.
+type grantedIntent struct {
+	*Intent
+
+	of *terms
+}
+
+// issuing returns the terms of the version that decides calls of an intent with an agreement to the policy with this digest, or with a new
+// agreement if digest is empty. If the agreement does not permit calls of the intent, agreed is false, and the terms are those in force.
+func (t *terms) issuing(digest, uid string) (of *terms, agreed bool) {
+	if digest == "" {
+		return t, true
+	}
+	if of := t.governing(digest, uid); of != nil {
+		return of, true
+	}
+	return t, false
 }
 
 // maxOmitted is the maximum number of omitted entries that Scope lists.
@@ -159,10 +167,10 @@ func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omit
 
 // covering returns the strictest limit that applies to all of these intents under each of their permissions, and whether there is one. It
 // considers only rolling limits, because the claim lmt cannot express any other limit.
-func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) (limit.Limit, bool, error) {
+func covering(ctx context.Context, who applicant, granted []grantedIntent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {
-		terms, err := t.termsFor(ctx, who, in.UID.String())
+		terms, err := in.of.termsFor(ctx, who, in.ID)
 		if err != nil {
 			return limit.Limit{}, false, err
 		}
@@ -223,7 +231,12 @@ func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (ke
 	if l, ok := t.limits.Get(string(c.ID)); ok {
 		return l, nil
 	}
-	granted, _ := t.requested(c.Scope)
+	requested, _ := t.requested(c.Scope)
+	granted := make([]grantedIntent, 0, len(requested))
+	for _, in := range requested {
+		of, _ := t.issuing(c.PolicyDigest, in.ID)
+		granted = append(granted, grantedIntent{in, of})
+	}
 	who := applicant{agentID: c.Subject, keyID: c.KeyID}
 	if t.Policy.NamesKeys() && c.Assurance != pat.Consent {
 		key, err := agreed()
@@ -232,12 +245,12 @@ func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (ke
 		}
 		who.key = key.SPKI()
 	}
-	covering, ok, err := t.covering(ctx, who, granted)
+	strictest, ok, err := covering(ctx, who, granted)
 	if err != nil {
 		return nil, err
 	}
 	var own *limit.Limit
-	if !ok || covering.Rate != c.Limit {
+	if !ok || strictest.Rate != c.Limit {
 		l := limit.OfToken(c.Limit)
 		own = &l
 	}

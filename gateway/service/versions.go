@@ -99,18 +99,30 @@ func (s *Service) at(now time.Time) *Service {
 	return current
 }
 
-// Under returns the version of the service that decides calls with an agreement to the policy with this digest: the version of that policy,
-// if it is offered, and otherwise s.
-func (s *Service) Under(digest string) *Service {
-	if digest == s.offer.Digest {
-		return s
-	}
-	for _, next := range s.successors {
-		if next.offer.Digest == digest {
-			return next
+// Version returns the version of the service whose policy has this digest, or nil if the policy is not offered.
+func (s *Service) Version(digest string) *Service {
+	for _, version := range append([]*Service{s}, s.successors...) {
+		if version.offer.Digest == digest {
+			return version
 		}
 	}
-	return s
+	return nil
+}
+
+// Under returns the version of the service that decides calls of an intent with an agreement to the policy with this digest. If the policy
+// is offered, that is its own version. Otherwise it is the first version that has the same clause for the intent; if there is none, the
+// error is a *pat.PolicyChangedError.
+func (s *Service) Under(digest, uid string) (*Service, error) {
+	of := s.terms.governing(digest, uid)
+	if of == nil {
+		return nil, &pat.PolicyChangedError{Agreed: digest, Offered: s.offer.Digest}
+	}
+	for _, next := range s.successors {
+		if next.terms == of {
+			return next, nil
+		}
+	}
+	return s, nil
 }
 
 // version returns the Service for one Definition, whose successors are given. earlier are the versions before it.
