@@ -105,7 +105,7 @@ func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) 
 	if known && answer.Status == http.StatusNotModified {
 		return had.catalog, had.problems, had.at, nil
 	}
-	catalog, problems := intents.Parse(answer.Body, intents.Options{})
+	catalog, problems := intents.Parse(answer.Body, intents.Options{Now: c.o.Now()})
 	if catalog == nil {
 		return nil, nil, nil, fmt.Errorf("%w: %s did not send an agents.json: %s",
 			ErrAnswer, fetch.Origin(answer.URL), clean(problems[0].String()))

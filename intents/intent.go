@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -24,6 +25,8 @@ type Intent struct {
 	RateLimit   string // informative text such as 1000/hour; only the policy is binding
 	Price       string // informative text such as 0.01 USD
 	Retired     bool   // the gateway no longer executes the intent; ReplacedBy may name its successor
+	// RetireAfter is when the gateway stops executing the intent; zero: never. Retired is true if Options.Now is not before this time.
+	RetireAfter time.Time
 	ReplacedBy  UID
 	// Safe means that a call changes nothing, so it may be repeated. By default, it is true for the methods GET and HEAD.
 	Safe bool
@@ -50,6 +53,11 @@ type Endpoint struct {
 	// empty, the response must be JSON. Agents receive a response that is not JSON as an object with content (text or base64), content_type
 	// and, for base64, content_encoding.
 	Accept string
+}
+
+// RetiredAt reports whether the intent is retired at the time now.
+func (i *Intent) RetiredAt(now time.Time) bool {
+	return i.Retired || !i.RetireAfter.IsZero() && !now.Before(i.RetireAfter)
 }
 
 // HasBody reports whether requests with the method have a body.

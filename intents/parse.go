@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/problem"
@@ -31,6 +32,8 @@ type Options struct {
 	// inputs from Inputs, schemas, search and the published intent; only HiddenInput returns them. Parse calls Hidden once for each intent,
 	// concurrently, and Hidden must not modify the intent. If Hidden is nil, no inputs are hidden.
 	Hidden func(*Intent) []string
+	// Now is the time at which intents are retired whose retire_after has passed. If it is zero, none is.
+	Now time.Time
 }
 
 // Parse reads agents.json. It checks every keyword of every schema and validates every default. It reads intents concurrently on all
@@ -188,7 +191,7 @@ func readAll(pieces [][]byte, opts Options) []readResult {
 
 func read(n int, piece []byte, opts Options) readResult {
 	at := "/intents/" + strconv.Itoa(n)
-	b := &builder{reader{finding.List{Strict: opts.Strict}}}
+	b := &builder{reader: reader{finding.List{Strict: opts.Strict}}, now: opts.Now}
 	v, err := strictjson.Decode(piece)
 	if err != nil {
 		reason := "not acceptable JSON"

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/intents/schema"
@@ -22,14 +23,18 @@ const (
 
 var intentMembers = []string{
 	"intent_uid", "intent_name", "description", "input_parameters", "output_parameters", "endpoint", "tags", "category",
-	"version", "rate_limit", "price", "retired", "replaced_by", "safe", "uid", "name",
+	"version", "rate_limit", "price", "retired", "retire_after", "replaced_by", "safe", "uid", "name",
 }
 
 // A reader reads a part of the document, and collects the problems that it finds.
 type reader struct{ finding.List }
 
 // A builder reads one intent.
-type builder struct{ reader }
+type builder struct {
+	reader
+
+	now time.Time // Options.Now
+}
 
 // intent reads one element of intents. raw is the JSON text of the element. The result is never nil, but unusable if b.Unusable is set.
 func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
@@ -134,6 +139,18 @@ func (b *builder) terms(at string, m strictjson.Object, i *Intent) {
 
 func (b *builder) retirement(at string, m strictjson.Object, i *Intent) {
 	i.Retired, _ = b.Flag(at, m, "retired")
+	if text := b.Text(at, m, "retire_after", maxName); text != "" {
+		end, err := time.Parse(time.RFC3339, text)
+		switch {
+		case err != nil:
+			b.Soft("time", at+"/retire_after", "retire_after must be a time such as 2026-12-01T00:00:00Z (RFC 3339)")
+		case !b.now.IsZero() && !b.now.Before(end):
+			i.RetireAfter = end
+			i.Retired = true
+		default:
+			i.RetireAfter = end
+		}
+	}
 	next := b.Text(at, m, "replaced_by", maxUID)
 	if next == "" {
 		return

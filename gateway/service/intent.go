@@ -26,13 +26,13 @@ type Intent struct {
 	Ceiling   limit.Rate // limit of all agents together; Max 0: none
 }
 
-// Executable returns the intent with this uid, unless it is retired. The error is a *reason.Refusal.
+// Executable returns the intent with this uid, unless it is retired or its retire_after has passed. The error is a *reason.Refusal.
 func (d *Definition) Executable(uid string) (*Intent, error) {
 	found, err := d.Intent(uid)
 	if err != nil {
 		return nil, err
 	}
-	if found.Retired {
+	if found.RetiredAt(d.now()) {
 		f := reason.IntentDeprecated.Refusal("")
 		if (found.ReplacedBy == intents.UID{}) {
 			return nil, f.With("suggestion", "This intent has no successor. Search for another intent of the service.")

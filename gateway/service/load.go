@@ -105,7 +105,7 @@ func (l *loadState) wrong(service int, key, format string, args ...any) {
 func (l *loadState) service(at int) *Definition {
 	c := &l.config.Services[at]
 	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{
-		Strict: true, Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
+		Strict: true, Now: l.now(), Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
 	})
 	if l.found(c.AgentsFile, problems) {
 		return nil
@@ -122,7 +122,7 @@ func (l *loadState) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts,
+		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {

@@ -61,6 +61,7 @@ type Definition struct {
 	facts   []fact
 	rules   pat.Rules
 	hosts   []string
+	now     func() time.Time
 }
 
 // A Service is a Definition that the gateway serves, with the state of this process. It is immutable. A reload replaces it; at the

@@ -140,7 +140,8 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 	}
 }
 
-// reloads reloads the configuration on request and when one of its files changes, until ctx is done.
+// reloads reloads the configuration on request, when one of its files changes, and when the retire_after of an intent passes, until ctx is
+// done.
 func (p *process) reloads(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	for again := false; ; again = true {
@@ -151,17 +152,39 @@ func (p *process) reloads(ctx context.Context) error {
 			p.reload(ctx)
 		}
 		if slices.Equal(files, p.files()) {
+			retirement, cancel := p.nextRetirement()
 			select {
 			case <-ctx.Done():
 			case <-changed:
 			case <-p.Reload:
+			case <-retirement:
 			}
+			cancel()
 		}
 		stop()
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // the caller ended ctx
 		}
 	}
+}
+
+// nextRetirement returns a channel that receives when the next intent ends by its retire_after, so that a reload removes the intent from
+// lists and searches. Calls end at that time even without a reload. The caller must call cancel.
+func (p *process) nextRetirement() (at <-chan time.Time, cancel func()) {
+	now := p.Now()
+	var first time.Time
+	for _, s := range p.directory.Current().Services() {
+		for _, in := range s.Catalog.Intents() {
+			if end := in.RetireAfter; !in.Retired && end.After(now) && (first.IsZero() || end.Before(first)) {
+				first = end
+			}
+		}
+	}
+	if first.IsZero() {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(first.Sub(now))
+	return timer.C, func() { timer.Stop() }
 }
 
 // watch sends on changed when one of the files changes, until stop is called. stop waits for the watcher to end.

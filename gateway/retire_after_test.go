@@ -1,0 +1,33 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// A PAT for an intent with retire_after goes on until that time, and the refusal after it names the successor.
+func TestIntentEndsAtRetireAfter(t *testing.T) {
+	g := gatetest.New(t, "", func(g *gatetest.Gate) {
+		end := g.Now().Add(10 * time.Minute).Format(time.RFC3339)
+		g.Write("agents.json", strings.Replace(gatetest.AgentsFile, `"intent_name": "Search",`,
+			`"intent_name": "Search", "retire_after": "`+end+`", "replaced_by": "`+gatetest.Ordering+`",`, 1))
+	})
+	a := g.Agreed("agent-1")
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
+		t.Errorf("before retire_after: %d %s, want %d", got.Status, got.Body, http.StatusOK)
+	}
+	g.Later(10*time.Minute - time.Second)
+	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
+		t.Errorf("one second before retire_after: %d %s, want %d", got.Status, got.Body, http.StatusOK)
+	}
+	g.Later(time.Second)
+	got := g.Execute(a, gatetest.Searching)
+	g.Refuses(got, http.StatusGone, "INTENT_DEPRECATED")
+	if !strings.Contains(string(got.Body), `"replaced_by":"`+gatetest.Ordering+`"`) {
+		t.Errorf("the refusal lacks the successor: %s", got.Body)
+	}
+}
