@@ -182,10 +182,12 @@ func (w *work) renamed(uid intents.UID) bool {
 	return last != "" && last != w.options.Namespace && uid.Namespace == last
 }
 
-// moved reports whether the major version of the document has changed since the UID was written.
+// moved reports whether the major version of the document has changed since the UID was written. A UID that already has that version or a
+// later one, because of an earlier change that would have broken agents, is kept when the version of the document increases.
 func (w *work) moved(uid intents.UID) bool {
 	if last := w.out.curation.last.DocumentVersion; last != "" {
-		return major(last) != major(w.version)
+		increased := majorNumber(w.version) > majorNumber(last)
+		return major(last) != major(w.version) && (!increased || majorNumber(uid.Version) < majorNumber(w.version))
 	}
 	dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // earlier releases of uimgate derived versions from dates
 	return !dated && major(uid.Version) != major(w.version)

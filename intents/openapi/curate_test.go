@@ -137,10 +137,13 @@ func TestDecisionsSurviveDocumentChanges(t *testing.T) {
 		got["find-things:v1"]["replaced_by"] != namespace+":find-things:v2" {
 		t.Errorf("got %v", got["find-things:v2"])
 	}
-	for _, want := range []string{"get-thing:v1 was deleted", "list-things:v1 is called", "make-report:v1 is hidden"} {
+	for _, want := range []string{"get-thing:v1 was deleted", "list-things:v1 is called"} {
 		if !strings.Contains(strings.Join(r.Messages, "\n"), want) {
 			t.Errorf("%q is not reported: %q", want, r.Messages)
 		}
+	}
+	if list := strings.Join(changesOf(r), ", "); !strings.Contains(list, "make-report:v1 withdrawn") {
+		t.Errorf("changes: %s, want that make-report:v1 is withdrawn", list)
 	}
 	curated := string(dir[openapi.CurationFile])
 	for _, want := range []string{

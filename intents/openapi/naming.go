@@ -3,6 +3,7 @@ package openapi
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -104,4 +105,13 @@ func noZeros(s string) string {
 func major(version string) string {
 	m, _, _ := strings.Cut(version, ".")
 	return m
+}
+
+// majorNumber returns the number in the major version, or 0 if it has none.
+func majorNumber(version string) int {
+	n, err := strconv.Atoi(strings.TrimPrefix(major(version), "v"))
+	if err != nil {
+		return 0
+	}
+	return n
 }

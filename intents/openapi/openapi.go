@@ -9,6 +9,7 @@ import (
 	"net/mail"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
@@ -46,6 +47,11 @@ type Options struct {
 	Include, Exclude, Tags []string
 	// All means that operations that write are also offered, and operations that are otherwise offered only if they are named.
 	All bool
+	// Replaced is when an intent ends that another version replaces, and Gone when an intent ends whose operation the document no longer has.
+	// Until then, agents can call it. Zero: at once.
+	Replaced, Gone time.Time
+	// InPlace means that intents also change in place if that breaks agents. Otherwise, such a change adds an intent with the next version.
+	InPlace bool
 	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string
 }
@@ -69,6 +75,7 @@ type Import struct {
 	Hidden   int       // operations that could be offered but are not
 	Reviewed []ReviewItem
 
+	options  Options
 	curation *Curation
 	versions string          // the version in the UIDs
 	hidden   map[string]bool // UIDs of hidden operations
@@ -183,7 +190,7 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 	if err != nil {
 		return nil, err
 	}
-	w := &work{Document: d, options: o, out: &Import{Namespace: o.Namespace, hidden: map[string]bool{}}}
+	w := &work{Document: d, options: o, out: &Import{Namespace: o.Namespace, options: o, hidden: map[string]bool{}}}
 	if err := w.decisions(); err != nil {
 		return nil, err
 	}

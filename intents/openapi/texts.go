@@ -12,7 +12,7 @@ import (
 )
 
 // config returns uimgate.yaml. Text from the document appears only in one-line comments or in quotation marks.
-func (i *Import) config(prices charges) []byte {
+func (i *Import) config(prices charges, replaced lineage) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", orElse(i.Title, i.Namespace))
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
@@ -59,7 +59,7 @@ func (i *Import) config(prices charges) []byte {
 	for _, g := range i.Givens {
 		b.WriteString(g.config())
 	}
-	if fresh := i.freshOnly(); len(fresh) > 0 {
+	if fresh := i.freshOnly(replaced); len(fresh) > 0 {
 		b.WriteString("  intents:\n")
 		for _, uid := range fresh {
 			fmt.Fprintf(&b, "    %s: {agreement: fresh}\n", strconv.Quote(uid))
@@ -75,8 +75,8 @@ func (i *Import) config(prices charges) []byte {
 // creditCalls is how many calls at the highest price an agent may initially owe.
 const creditCalls = 20
 
-// freshOnly returns the UIDs of the intents that require a fresh agreement.
-func (i *Import) freshOnly() []string {
+// freshOnly returns the UIDs of the intents that require a fresh agreement: offered ones, and those that they replace.
+func (i *Import) freshOnly(replaced lineage) []string {
 	fresh := map[string]bool{}
 	for _, o := range i.curation.file.Operations {
 		fresh[o.UID] = o.Agreement == "fresh"
@@ -84,6 +84,11 @@ func (i *Import) freshOnly() []string {
 	var out []string
 	for _, in := range i.Intents {
 		if uid := in.UID.String(); fresh[uid] {
+			out = append(out, uid)
+		}
+	}
+	for uid, next := range replaced {
+		if fresh[next] && !slices.Contains(out, uid) {
 			out = append(out, uid)
 		}
 	}

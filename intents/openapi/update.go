@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents/openapi/curation"
 	"github.com/uimgate/uimgate/intents/openapi/read"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -38,6 +39,11 @@ type Result struct {
 	Write                                 map[string][]byte
 	Added, Changed, Same, Retired, Hidden int
 	Messages                              []string // for people, one line each
+	// Changes are the differences between the existing intents and the new ones, in the order of agents.json. Intents that do not change are
+	// not listed.
+	Changes []Change
+	// Prices are the prices of the offered intents under the curation, by UID, without those that are free.
+	Prices map[string]money.Amount
 }
 
 // A record is the content of RecordFile.
@@ -88,7 +94,10 @@ func readRecord(data []byte) (*record, error) {
 // If force is true, Update writes all files except the curation again, and keeps the previous files as NAME.old. The error wraps
 // ErrNotOurs, ErrCuration or read.ErrDocument, or concerns a single file.
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
-	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
+	u := &update{
+		Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing, merged: map[string]map[string]any{},
+		breaking: map[string][]string{},
+	}
 	u.fresh = record{
 		Version: recordVersion, Namespace: i.Namespace, Operations: map[string]string{}, Intents: map[string]map[string]string{},
 		Service: map[string]string{}, Files: map[string]string{}, Texts: map[string]map[string]string{},
@@ -106,6 +115,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	lineage := lineageOf(agents)
 	text := encode(agents)
 	if len(i.Intents) == 0 && len(read.List(agents["intents"])) == 0 {
 		return nil, fmt.Errorf("%w: none of its operations can be offered%s", read.ErrDocument, i.why())
@@ -115,12 +125,14 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
+	prices.inherit(lineage)
+	u.result.Prices = prices.of
 	policy, err := u.policy(agents, prices)
 	if err != nil {
 		return nil, err
 	}
 	u.file(PolicyFile, policy)
-	u.file(ConfigFile, u.config(prices))
+	u.file(ConfigFile, u.config(prices, lineage))
 	u.file(ReadmeFile, u.readme())
 	data, err := json.MarshalIndent(u.fresh, "", " ")
 	if err != nil {
@@ -163,8 +175,10 @@ type update struct {
 	*Import
 	result   *Result
 	existing map[string][]byte
-	last     record // the record of the last run
-	fresh    record // the record of this run
+	last     record                    // the record of the last run
+	fresh    record                    // the record of this run
+	merged   map[string]map[string]any // intents with a new version, by the new UID, with the operator's edits
+	breaking map[string][]string       // reasons why the change of an intent breaks agents, by its previous UID
 }
 
 // keep prepares the update of the existing files. If force is true, it adds copies of them to the result. Otherwise, it returns an error
@@ -226,6 +240,7 @@ func (u *update) agents() (map[string]any, error) {
 		}
 	}
 	tree["service-info"] = info
+	u.versions(read.List(tree["intents"]))
 	tree["intents"] = u.intents(read.List(tree["intents"]))
 	return tree, nil
 }
@@ -278,7 +293,7 @@ func (u *update) intents(have []any) []any {
 			out = append(out, v)
 		case u.hidden[uid], u.hidden[successor[uid]]:
 			u.result.Hidden++
-			u.result.Messages = append(u.result.Messages, uid+" is hidden and no longer offered")
+			u.change(Change{Kind: Withdrawn, UID: uid})
 		default:
 			next := successor[uid]
 			if _, offered := found[next]; !offered {
@@ -293,8 +308,13 @@ func (u *update) intents(have []any) []any {
 		case seen[uid]:
 		default:
 			u.result.Added++
+			u.change(Change{Kind: Added, UID: uid, Details: []string{in.Operation}})
 			u.fresh.Intents[uid] = digests(in.Tree)
-			out = append(out, in.Tree)
+			if merged := u.merged[uid]; merged != nil {
+				out = append(out, merged)
+			} else {
+				out = append(out, in.Tree)
+			}
 		}
 	}
 	return out
@@ -349,12 +369,38 @@ func digests(tree map[string]any) map[string]string {
 
 // merge returns the intent with each part taken from fresh, the intent of the document, unless the operator has edited that part in have.
 func (u *update) merge(have, fresh map[string]any, uid string) map[string]any {
-	last := u.last.Intents[uid]
-	present, converted := parts(have), parts(fresh)
 	u.fresh.Intents[uid] = digests(fresh)
-	out := map[string]any{}
-	changed := false
-	for name := range maps.Keys(unionOf(present, converted)) {
+	out, changed, held := combine(have, fresh, u.last.Intents[uid])
+	if u.last.Intents[uid] != nil {
+		u.report(uid, held)
+	}
+	if len(changed) == 0 {
+		u.result.Same++
+		return out
+	}
+	u.result.Changed++
+	if reasons := u.breaking[uid]; len(reasons) > 0 {
+		u.change(Change{Kind: Breaking, UID: uid, Details: reasons})
+	} else {
+		u.change(Change{Kind: Changed, UID: uid, Details: changed})
+	}
+	return out
+}
+
+// report adds a message for each part of an intent that was edited and also changed in the document.
+func (u *update) report(uid string, held []string) {
+	for _, name := range held {
+		u.result.Messages = append(u.result.Messages,
+			fmt.Sprintf("%s: %s was edited and is kept, although the document has changed it as well", uid, name))
+	}
+}
+
+// combine returns an intent with each part taken from fresh, unless it was edited: then its digest differs from that in last, and the part is
+// taken from have. changed has the names of the parts that differ from have, and held those that were edited although fresh changed them.
+func combine(have, fresh map[string]any, last map[string]string) (out map[string]any, changed, held []string) {
+	present, converted := parts(have), parts(fresh)
+	out = map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(unionOf(present, converted))) {
 		was, now, next := last[name], digest(present[name]), digest(converted[name])
 		if present[name] == nil {
 			now = ""
@@ -362,25 +408,20 @@ func (u *update) merge(have, fresh map[string]any, uid string) map[string]any {
 		if converted[name] == nil {
 			next = ""
 		}
-		edited := now != was
 		switch {
-		case !edited || now == next:
-			changed = changed || now != next
+		case now == was || now == next:
+			if now != next {
+				changed = append(changed, partName(name))
+			}
 			maps.Copy(out, converted[name])
 		default:
 			maps.Copy(out, present[name])
-			if next != was && last != nil {
-				u.result.Messages = append(u.result.Messages,
-					fmt.Sprintf("%s: %s was edited and is kept, although the document has changed it as well", uid, partName(name)))
+			if next != was {
+				held = append(held, partName(name))
 			}
 		}
 	}
-	if changed {
-		u.result.Changed++
-	} else {
-		u.result.Same++
-	}
-	return out
+	return out, changed, held
 }
 
 func partName(name string) string {
@@ -398,33 +439,6 @@ func unionOf(a, b map[string]map[string]any) map[string]bool {
 	for name := range b {
 		out[name] = true
 	}
-	return out
-}
-
-// retire returns the intent with the mark that it is retired, and with its successor if there is one.
-func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
-	u.fresh.Intents[uid] = u.last.Intents[uid]
-	if _, set := have["retired"]; set {
-		return have
-	}
-	out := maps.Clone(have)
-	out["retired"] = true
-	if successor != "" && out["replaced_by"] == nil {
-		out["replaced_by"] = successor
-	}
-	parts := maps.Clone(u.last.Intents[uid])
-	for _, name := range []string{"retired", "replaced_by"} { // so that they are removed if the operation is in the document again
-		if v, ok := out[name]; ok && have[name] == nil {
-			parts[name] = digest(map[string]any{name: v})
-		}
-	}
-	u.fresh.Intents[uid] = parts
-	u.result.Retired++
-	message := uid + " can no longer be offered from the document and is marked as retired"
-	if successor != "" {
-		message = uid + " is retired: " + successor + " replaces it"
-	}
-	u.result.Messages = append(u.result.Messages, message)
 	return out
 }
 

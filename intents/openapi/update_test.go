@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -152,8 +151,8 @@ func TestOperationsKeepUIDs(t *testing.T) {
 	if len(got) != 8 || got["a:v1"]["retired"] != true || got["a:v1"]["replaced_by"] != namespace+":a:v2" || r.Added != 4 || r.Retired != 4 {
 		t.Errorf("got %v, %+v", got["a:v1"], r)
 	}
-	if want := namespace + ":a:v1 is retired: " + namespace + ":a:v2 replaces it"; !slices.Contains(r.Messages, want) {
-		t.Errorf("%q is missing: %q", want, r.Messages)
+	if c := r.Changes[0]; c.Kind != openapi.Replaced || c.UID != namespace+":a:v1" || c.Successor != namespace+":a:v2" || !c.RetireAfter.IsZero() {
+		t.Errorf("got the change %+v, want that a:v2 replaces a:v1", c)
 	}
 }
 

@@ -1,11 +1,13 @@
 package gatewaycmd
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -16,7 +18,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -36,6 +37,10 @@ type initSettings struct {
 	ask, serve    bool
 	agree         bool // to the subscriber agreement of the CA
 
+	apply       string // the id of a plan, or anyPlan
+	retireAfter string
+
+	lines               *bufio.Scanner // the answers on stdin
 	listen, adminListen string
 	options             openapi.Options
 }
@@ -59,8 +64,10 @@ their names, texts and prices: edit it and run init again. --review prints a tab
 nothing. --pick offers only the operations that a file names. --all also offers operations that write.
 
 Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
-edited them. If an operation is gone, its intent is marked as retired. Init does not overwrite other files that you
-edited, and writes their new text to NAME.new instead.
+edited them. Init prints a plan: intents that are added, changed, replaced and retired, and changes that break
+agents. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
+the intent; the old one goes on until --retire-after. If an operation is gone, its intent is marked as retired. Init
+does not overwrite other files that you edited, and writes their new text to NAME.new instead.
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
 directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
@@ -70,6 +77,7 @@ operation with a reference that cannot be read is not offered, and init names th
   uimgate init --openapi api.yaml --namespace example.com
   uimgate init --openapi api.yaml --namespace example.com --acme-email ops@example.com --acme-agree
   uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
+  uimgate init --openapi api.yaml --namespace example.com --apply --retire-after 60d
   uimgate init --openapi api.yaml --namespace example.com --review
   uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
   uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
@@ -97,8 +105,16 @@ operation with a reference that cannot be read is not offered, and init names th
 					return err
 				}
 			}
-			if err := s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()); err != nil || !s.serve || s.review {
+			if err := s.setEnds(time.Now()); err != nil {
 				return err
+			}
+			s.out = filepath.Clean(s.out)
+			applied, err := s.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
+			switch {
+			case err != nil || !s.serve || s.review:
+				return err
+			case !applied:
+				return errNotApplied
 			}
 			return s.start(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -123,62 +139,102 @@ operation with a reference that cannot be read is not offered, and init names th
 	f.StringVar(&s.pick, "pick", "",
 		"file (- for stdin) with operationIds, UIDs or \"METHOD /path\", one per line: offer only these operations")
 	f.BoolVar(&s.review, "review", false, "print a table of all operations, and change nothing")
+	f.StringVar(&s.apply, "apply", "", "apply the plan for an existing configuration; with an id, only if the plan still has this id")
+	f.Lookup("apply").NoOptDefVal = anyPlan
+	f.StringVar(&s.retireAfter, "retire-after", "",
+		"when intents end that are replaced or gone: a date, a time, a number of days such as 14d, or now (default: replaced ones after 30 days, others at once)")
+	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
 	f.BoolVar(&s.force, "force", false, "overwrite all files except the curation, and keep the old ones as NAME.old")
 	return c
 }
 
-func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error {
+// run writes the configuration. If the directory has one already, run prints a plan, and writes it only if it is confirmed. applied is false if
+// there are changes that were not written.
+func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (applied bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p, err := s.plan(ctx, stderr)
+	if err != nil {
+		return false, err
+	}
+	if s.review {
+		return false, p.found.Review(stdout)
+	}
+	if p.existing[openapi.RecordFile] != nil && !s.force {
+		s.report(stderr, p.found, p.result)
+		files := maps.Clone(p.existing)
+		maps.Copy(files, p.result.Write)
+		p.print(stdout, s.out, termsOf(ctx, s.out, files))
+		if len(p.writes) == 0 {
+			return true, s.finish(ctx, stderr)
+		}
+		if ok, err := s.confirmed(ctx, p, stdin, stderr); err != nil || !ok {
+			return false, err
+		}
+	}
+	if err := writeFiles(s.out, p.result.Write); err != nil {
+		return false, err
+	}
+	if p.existing[openapi.RecordFile] == nil || s.force {
+		s.report(stderr, p.found, p.result)
+	}
+	return true, s.finish(ctx, stderr)
+}
+
+// finish checks the files of the directory, unless the gateway does that when it starts.
+func (s *initSettings) finish(ctx context.Context, stderr io.Writer) error {
+	if s.serve {
+		return nil
+	}
+	return s.check(ctx, stderr)
+}
+
+// plan reads the directory and the document, and converts the document.
+func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error) {
 	ctx, cancel := context.WithTimeout(ctx, initTime)
 	defer cancel()
 	existing, err := readExisting(s.out)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.options.Curation, err = openapi.Curate(existing, s.force); err != nil {
-		return fmt.Errorf("%s: %w", s.out, err)
+		return nil, fmt.Errorf("%s: %w", s.out, err)
 	}
 	if s.document == "" {
 		if s.document, err = writeSkeleton(s.out); err != nil {
-			return err
+			return nil, err
 		}
 		fmt.Fprintf(stderr, "%s describes your API in a few lines: add your operations, and run init again with --openapi %[1]s\n", s.document)
 	}
 	data, err := s.read(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.options.Source == nil {
 		top, err := s.openRefs()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer top.Close() //nolint:errcheck // only read
 	}
 	found, err := openapi.Convert(ctx, data, s.options)
 	if errors.Is(err, openapi.ErrOptions) {
-		return cli.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", shownSource(s.document), err)
+		return nil, fmt.Errorf("%s: %w", shownSource(s.document), err)
 	}
 	if s.review {
-		return found.Review(stdout)
+		return &plan{found: found, existing: existing}, nil
 	}
 	result, err := found.Update(existing, s.force)
 	if errors.Is(err, openapi.ErrNotOurs) {
-		return fmt.Errorf("%s: %w: choose another --out, or use --force to overwrite them", s.out, err)
+		return nil, fmt.Errorf("%s: %w: choose another --out, or use --force to overwrite them", s.out, err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := writeFiles(s.out, result.Write); err != nil {
-		return err
-	}
-	s.report(stderr, found, result)
-	if s.serve { // the gateway checks the files when it starts
-		return nil
-	}
-	return s.check(ctx, stderr)
+	return newPlan(s.out, data, existing, found, result)
 }
 
 // read reads the document from a file, or fetches it from a URL and sets Source to the final URL.
@@ -358,7 +414,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 // check prints the problems that serve would report about the written files. If one of them is an error, it returns cli.ErrSilent.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
-	cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+	cfg, problems := config.Load(path, overrides())
 	if cfg != nil {
 		_, more := service.Load(ctx, cfg, time.Now)
 		problems = append(problems, more...)

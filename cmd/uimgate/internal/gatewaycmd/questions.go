@@ -29,28 +29,8 @@ func (s *initSettings) unanswered() bool {
 
 // questions asks for the settings that no flag provides. It returns an error if the input cannot be read, or ends before the last answer.
 func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io.Writer) error {
-	in := bufio.NewScanner(stdin)
 	ask := func(question, answer string, check func(string) error) (string, error) {
-		for {
-			fmt.Fprint(stderr, question)
-			if answer != "" {
-				fmt.Fprintf(stderr, " [%s]", answer)
-			}
-			fmt.Fprint(stderr, ": ")
-			if !in.Scan() {
-				fmt.Fprintln(stderr)
-				return "", errors.Join(errors.New("the input ended before all questions were answered"), in.Err())
-			}
-			given := strings.TrimSpace(in.Text())
-			if given == "" {
-				given = answer
-			}
-			err := check(given)
-			if err == nil {
-				return given, nil
-			}
-			fmt.Fprintf(stderr, "  %v\n", err)
-		}
+		return s.question(stdin, stderr, question, answer, check)
 	}
 	var err error
 	if s.options.Namespace == "" {
@@ -92,6 +72,33 @@ func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io
 	answer, err := ask("Start the gateway now? y or n", "y", isYesOrNo)
 	s.serve = answer == "y"
 	return err
+}
+
+// question asks until check accepts the answer. answer is the one for an empty line.
+func (s *initSettings) question(stdin io.Reader, stderr io.Writer, question, answer string, check func(string) error) (string, error) {
+	if s.lines == nil {
+		s.lines = bufio.NewScanner(stdin) // it reads ahead, so all questions share it
+	}
+	for {
+		fmt.Fprint(stderr, question)
+		if answer != "" {
+			fmt.Fprintf(stderr, " [%s]", answer)
+		}
+		fmt.Fprint(stderr, ": ")
+		if !s.lines.Scan() {
+			fmt.Fprintln(stderr)
+			return "", errors.Join(errors.New("the input ended before all questions were answered"), s.lines.Err())
+		}
+		given := strings.TrimSpace(s.lines.Text())
+		if given == "" {
+			given = answer
+		}
+		err := check(given)
+		if err == nil {
+			return given, nil
+		}
+		fmt.Fprintf(stderr, "  %v\n", err)
+	}
 }
 
 // subscriberAgreement is the page with the subscriber agreement of Let's Encrypt.

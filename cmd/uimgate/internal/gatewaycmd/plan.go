@@ -1,0 +1,198 @@
+package gatewaycmd
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/intents/openapi"
+)
+
+// anyPlan is the value of --apply without an id.
+const anyPlan = "any"
+
+// A plan is what init writes: the result of one document and the files of one directory.
+type plan struct {
+	found    *openapi.Import
+	result   *openapi.Result
+	existing map[string][]byte // the files that were read
+	writes   []string          // files whose content changes
+	// id identifies the document, the files that were read, and the files to write.
+	id string
+}
+
+// newPlan compares a result with the files of the directory.
+func newPlan(dir string, document []byte, existing map[string][]byte, found *openapi.Import, result *openapi.Result) (*plan, error) {
+	p := &plan{found: found, result: result, existing: existing}
+	h := sha256.New()
+	add := func(name string, data []byte) { fmt.Fprintf(h, "%s %d\n%s\n", name, len(data), data) }
+	add("document", document)
+	for _, name := range slices.Sorted(maps.Keys(existing)) {
+		add("read "+name, existing[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(result.Write)) {
+		data := result.Write[name]
+		add("write "+name, data)
+		have, err := cli.ReadNamed(filepath.Join(dir, name), config.MaxAgentsFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err != nil || !bytes.Equal(have, data) {
+			p.writes = append(p.writes, name)
+		}
+	}
+	p.id = strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:10]))
+	return p, nil
+}
+
+// marks of the kinds of changes, for the first column.
+var marks = map[openapi.ChangeKind]string{
+	openapi.Added: "+", openapi.Changed: "~", openapi.Breaking: "!", openapi.Replaced: "!", openapi.Retired: "-", openapi.Withdrawn: "-",
+}
+
+// print writes the plan for people.
+func (p *plan) print(w io.Writer, dir string, planned *terms) {
+	if len(p.writes) == 0 {
+		fmt.Fprintf(w, "%s: nothing changes\n", dir)
+		return
+	}
+	fmt.Fprintf(w, "Plan for %s:\n", dir)
+	for _, c := range p.result.Changes {
+		fmt.Fprintf(w, "  %s %s: %s\n", marks[c.Kind], c.UID, effectOf(c))
+		if c.Kind == openapi.Breaking || c.Kind == openapi.Replaced {
+			for _, reason := range c.Details {
+				fmt.Fprintf(w, "      breaking: %s\n", cli.Sanitize(reason))
+			}
+		}
+	}
+	for _, text := range planned.missing(p.result.Prices, p.result.Changes) {
+		fmt.Fprintf(w, "  ? %s\n", cli.Sanitize(text))
+	}
+	fmt.Fprintf(w, "  files: %s\n", strings.Join(p.writes, ", "))
+}
+
+// effectOf describes a change in one phrase.
+func effectOf(c openapi.Change) string {
+	switch c.Kind {
+	case openapi.Added:
+		return "added: " + cli.Sanitize(strings.Join(c.Details, ", "))
+	case openapi.Changed:
+		return "changed: " + strings.Join(c.Details, ", ")
+	case openapi.Breaking:
+		return "changes in place, which breaks agents"
+	case openapi.Replaced:
+		return "replaced by " + c.Successor + "; " + endOf(c.RetireAfter)
+	case openapi.Retired:
+		return "retired, because the document no longer has the operation; " + endOf(c.RetireAfter)
+	default:
+		return "removed, because " + openapi.CurationFile + " hides the operation"
+	}
+}
+
+func endOf(at time.Time) string {
+	if at.IsZero() {
+		return "it ends at once"
+	}
+	return "it goes on until " + at.UTC().Format(time.RFC3339)
+}
+
+// errPlanChanged means that the document or a file of the directory has changed since the plan was made.
+var errPlanChanged = errors.New("the document or the files have changed since the plan was made; nothing was written: run init again")
+
+// confirmed reports whether --apply or the answer to a question permits init to write the plan. The error is errPlanChanged if --apply
+// names another plan.
+func (s *initSettings) confirmed(ctx context.Context, p *plan, stdin io.Reader, stderr io.Writer) (bool, error) {
+	switch {
+	case s.apply != "" && s.apply != anyPlan && s.apply != p.id:
+		return false, fmt.Errorf("the plan is now %s, not %s: %w", p.id, s.apply, errPlanChanged)
+	case s.apply != "":
+		return true, p.unchanged(s.out)
+	case s.pick == "-" || !s.ask && !cli.IsTerminal(stdin):
+		fmt.Fprintf(stderr, "Nothing was written. To apply this plan, add --apply=%s; --apply alone applies whatever is planned then.\n", p.id)
+		return false, nil
+	}
+	answer, err := s.question(stdin, stderr, "Apply this plan? y or n", "n", isYesOrNo)
+	if err != nil || answer != "y" {
+		fmt.Fprintln(stderr, "Nothing was written.")
+		return false, err
+	}
+	again, err := s.plan(ctx, io.Discard)
+	if err != nil {
+		return false, err
+	}
+	if again.id != p.id {
+		return false, errPlanChanged
+	}
+	return true, nil
+}
+
+// unchanged returns errPlanChanged if a file of the directory differs from what the plan was made from.
+func (p *plan) unchanged(dir string) error {
+	now, err := readExisting(dir)
+	if err != nil {
+		return err
+	}
+	if !maps.EqualFunc(now, p.existing, bytes.Equal) {
+		return errPlanChanged
+	}
+	return nil
+}
+
+// replacedDays is the number of days for which an intent goes on after another version has replaced it, unless --retire-after is set.
+const replacedDays = 30
+
+// setEnds sets when intents end, from --retire-after. Without this flag, intents that another version replaces end after replacedDays, and
+// those whose operation the document no longer has end at once.
+func (s *initSettings) setEnds(now time.Time) error {
+	day := now.UTC().Truncate(24 * time.Hour)
+	if s.retireAfter == "" {
+		s.options.Replaced = day.AddDate(0, 0, replacedDays+1)
+		return nil
+	}
+	if s.retireAfter == "now" {
+		return nil
+	}
+	at, err := parseEnd(s.retireAfter, day)
+	if err != nil {
+		return cli.Usage(errors.New("--retire-after must be a date such as 2026-12-31, a time (RFC 3339), a number of days such as 14d, or now"))
+	}
+	if !at.After(now) {
+		return cli.Usage(fmt.Errorf("--retire-after %s is in the past: use now to end intents at once", s.retireAfter))
+	}
+	s.options.Replaced, s.options.Gone = at, at
+	return nil
+}
+
+// parseEnd parses a date, which means its end, a time, or a number of days after day.
+func parseEnd(text string, day time.Time) (time.Time, error) {
+	if date, err := time.Parse(time.DateOnly, text); err == nil {
+		return date.AddDate(0, 0, 1), nil
+	}
+	var days int
+	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && fmt.Sprintf("%dd", days) == text && days > 0 && days <= 3660 {
+		return day.AddDate(0, 0, days+1), nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
+
+// errNotApplied means that --serve does not start the gateway, because the present files are not those of the plan.
+var errNotApplied = errors.New("the gateway was not started, because the plan was not applied: add --apply, " +
+	"or run uimgate serve to serve the present files")
+
+// overrides are the settings with which init loads a configuration.
+func overrides() config.Overrides {
+	return config.Overrides{Blocks: blocks(), Env: os.LookupEnv}
+}

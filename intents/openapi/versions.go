@@ -1,0 +1,197 @@
+package openapi
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/openapi/change"
+	"github.com/uimgate/uimgate/intents/openapi/read"
+)
+
+// A ChangeKind is the kind of a change of one intent.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Added     ChangeKind = "added"
+	Changed   ChangeKind = "changed"
+	Breaking  ChangeKind = "breaking"  // agents that call the intent as it was described must change
+	Replaced  ChangeKind = "replaced"  // another version replaces the intent, which ends at RetireAfter
+	Retired   ChangeKind = "retired"   // the document no longer has the operation
+	Withdrawn ChangeKind = "withdrawn" // a person has hidden the operation; the intent is removed
+)
+
+// A Change is one difference between the existing intents and those that Update writes.
+type Change struct {
+	Kind        ChangeKind
+	UID         string
+	Details     []string  // what changed, for people
+	Successor   string    // the UID of the intent that replaces this one; may be empty
+	RetireAfter time.Time // when the intent ends; zero: at once, or never if Kind does not end it
+}
+
+func (u *update) change(c Change) { u.result.Changes = append(u.result.Changes, c) }
+
+// versions finds intents whose change breaks agents. Unless Options.InPlace is set, it gives their operations UIDs with the next version, so
+// that the intents under the previous UIDs can go on. have are the existing intents.
+func (u *update) versions(have []any) {
+	existing := map[string]map[string]any{}
+	used := map[string]bool{}
+	for _, v := range have {
+		uid := read.Text(read.Object(v)["intent_uid"])
+		existing[uid], used[uid] = read.Object(v), true
+	}
+	for _, o := range u.curation.file.Operations {
+		used[o.UID] = true
+	}
+	next := map[string]intents.UID{} // by previous UID
+	list := slices.Clone(u.Intents)
+	for n := range list {
+		in := &list[n]
+		uid := in.UID.String()
+		used[uid] = true
+		was := existing[uid]
+		if was == nil || u.last.Intents[uid] == nil || read.Flag(was["retired"]) {
+			continue
+		}
+		merged, _, held := combine(was, in.Tree, u.last.Intents[uid])
+		reasons := change.Breaking(was, merged)
+		if len(reasons) == 0 {
+			continue
+		}
+		u.breaking[uid] = reasons
+		if u.options.InPlace {
+			continue
+		}
+		u.report(uid, held)
+		fresh := nextVersion(in.UID, used)
+		next[uid], used[fresh.String()] = fresh, true
+		if merged["version"] == in.Tree["version"] {
+			merged["version"] = fresh.Version
+		}
+		in.UID, in.Tree = fresh, maps.Clone(in.Tree)
+		in.Tree["intent_uid"], in.Tree["version"], merged["intent_uid"] = fresh.String(), fresh.Version, fresh.String()
+		delete(merged, "retire_after")
+		delete(merged, "replaced_by")
+		u.merged[fresh.String()] = merged
+	}
+	if len(next) > 0 {
+		u.rename(list, next)
+	}
+}
+
+// rename replaces UIDs in copies of the lists of the import, and in the curation.
+func (u *update) rename(list []Intent, next map[string]intents.UID) {
+	out := *u.Import
+	out.Intents, out.Reviewed = list, slices.Clone(u.Reviewed)
+	for n := range out.Reviewed {
+		if to, is := next[out.Reviewed[n].UID]; is {
+			out.Reviewed[n].UID = to.String()
+		}
+	}
+	for key, o := range u.curation.file.Operations {
+		if to, is := next[o.UID]; is {
+			o.UID = to.String()
+			u.curation.file.Operations[key] = o
+		}
+	}
+	u.Import = &out
+}
+
+// nextVersion returns the UID with the first major version after that of uid that is not used. A version without a number is followed by v2.
+func nextVersion(uid intents.UID, used map[string]bool) intents.UID {
+	n := majorNumber(uid.Version)
+	if n < 1 || n > 1e6 {
+		n = 1
+	}
+	for {
+		n++
+		uid.Version = fmt.Sprintf("v%d", n)
+		if !used[uid.String()] {
+			return uid
+		}
+	}
+}
+
+// retire returns the intent with the mark that it is retired or will be, and with its successor if there is one. It returns an intent that
+// has such a mark unchanged.
+func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
+	u.fresh.Intents[uid] = u.last.Intents[uid]
+	if have["retired"] != nil || have["retire_after"] != nil || u.last.Intents[uid]["retire_after"] != "" {
+		return have
+	}
+	out := maps.Clone(have)
+	at := u.options.Gone
+	c := Change{Kind: Retired, UID: uid}
+	if successor != "" {
+		at = u.options.Replaced
+		c = Change{Kind: Replaced, UID: uid, Successor: successor, Details: u.breaking[uid]}
+		if out["replaced_by"] == nil {
+			out["replaced_by"] = successor
+		}
+	}
+	c.RetireAfter = at
+	if at.IsZero() {
+		out["retired"] = true
+	} else {
+		out["retire_after"] = at.UTC().Format(time.RFC3339)
+	}
+	parts := maps.Clone(u.last.Intents[uid])
+	for _, name := range []string{"retired", "retire_after", "replaced_by"} { // so that they are removed if the operation has this UID again
+		if v, ok := out[name]; ok && have[name] == nil {
+			parts[name] = digest(map[string]any{name: v})
+		}
+	}
+	u.fresh.Intents[uid] = parts
+	u.result.Retired++
+	u.change(c)
+	return out
+}
+
+// A lineage maps the UID of an intent that another replaces, and that agents can still call, to the UID of the last intent that replaces it.
+type lineage map[string]string
+
+const maxSuccessors = 100
+
+func lineageOf(agents map[string]any) lineage {
+	by := map[string]string{}
+	live := []string{}
+	for _, v := range read.List(agents["intents"]) {
+		in := read.Object(v)
+		uid, next := read.Text(in["intent_uid"]), read.Text(in["replaced_by"])
+		if next == "" {
+			continue
+		}
+		by[uid] = next
+		if !read.Flag(in["retired"]) {
+			live = append(live, uid)
+		}
+	}
+	out := lineage{}
+	for _, uid := range live {
+		to := uid
+		for range maxSuccessors {
+			if by[to] == "" {
+				break
+			}
+			to = by[to]
+		}
+		out[uid] = to
+	}
+	return out
+}
+
+// inherit gives each intent that another replaces the price of its successor.
+func (c *charges) inherit(from lineage) {
+	for uid, next := range from {
+		if _, own := c.of[uid]; own {
+			continue
+		}
+		if price, costs := c.of[next]; costs {
+			c.of[uid] = price
+		}
+	}
+}
