@@ -32,7 +32,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 	g := &adminGate{Gate: gatetest.New(t, settings)}
 	g.settings = admin.Config{
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
-		Reload: func(context.Context) config.Problems { return g.problems },
+		Reload: func(context.Context, bool) config.Problems { return g.problems },
 	}
 	g.settings.Doors = g.Modules
 	g.operator = admin.New(g.settings)

@@ -21,7 +21,7 @@ func operations(o *Operator) []operation {
 	get, post := http.MethodGet, http.MethodPost
 	return []operation{
 		{get, "/status", bare(o.Status)},
-		{post, "/reload", bare(o.Reload)},
+		{post, "/reload", with(o.Reload)},
 		{get, "/agents", with(o.Agents)},
 		{get, "/agents/{id}", with(o.Agent)},
 		{post, "/agents/{id}/block", with(o.BlockAgent)},

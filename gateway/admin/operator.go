@@ -29,8 +29,9 @@ type Config struct {
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
-	// Reload reads and applies the current configuration, and returns its problems. nil: reloads are not available.
-	Reload func(context.Context) config.Problems
+	// Reload reads and applies the current configuration, and returns its problems. With force, it also applies one that ends the calls of
+	// agents. nil: reloads are not available.
+	Reload func(ctx context.Context, force bool) config.Problems
 	// NeedsRestart returns the changed settings, such as server.listen, that take effect only after a restart. nil: there are none.
 	NeedsRestart func() []string
 	// RefusedReload returns the last reload if it was refused, and otherwise nil. nil: no reload was refused.
@@ -53,7 +54,7 @@ type Operator struct {
 	view        *pat.View
 	log         *zap.Logger
 	now         func() time.Time
-	reload      func(context.Context) config.Problems
+	reload      func(ctx context.Context, force bool) config.Problems
 	waiting     func() []string
 	refused     func() *RefusedReload
 	certificate func() string

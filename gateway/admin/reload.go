@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -13,6 +14,24 @@ type Reload struct {
 	Problems      []Problem     `json:"problems"`
 	// NeedsRestart lists the changed settings, such as server.listen, that take effect only after a restart.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
+}
+
+// A ReloadRequest contains the options of a reload.
+type ReloadRequest struct {
+	// Force applies a configuration although it ends the calls of agents. Its other errors still refuse it.
+	Force bool `json:"force,omitempty"`
+}
+
+func (r *ReloadRequest) parameters(parameters) {}
+
+func (r *ReloadRequest) members(m *wire.Members) error {
+	if force, sent := m.Take("force"); sent {
+		var ok bool
+		if r.Force, ok = force.(bool); !ok {
+			return m.Wrong("force", "must be true or false")
+		}
+	}
+	return m.Done()
 }
 
 // A Problem is one finding in the configuration.
@@ -26,11 +45,11 @@ type Problem struct {
 
 // Reload reads and applies the current configuration as a whole. If the configuration has errors, the previous one remains in use, and the
 // refusal lists the problems.
-func (o *Operator) Reload(ctx context.Context) (Reload, error) {
+func (o *Operator) Reload(ctx context.Context, r ReloadRequest) (Reload, error) {
 	if o.reload == nil {
 		return Reload{}, reason.NotOffered.Refusal("")
 	}
-	found := o.reload(ctx)
+	found := o.reload(ctx, r.Force)
 	problems := showProblems(found)
 	if found.Failed() {
 		return Reload{}, reason.ConfigRefused.Refusal("").With("problems", problems)

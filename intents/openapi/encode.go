@@ -12,7 +12,8 @@ import (
 var order = func() map[string]int {
 	out := map[string]int{}
 	for i, name := range []string{
-		"service-info", "intent_uid", "intent_name", "name", "type", "required", "retired", "retire_after", "replaced_by", "description", "service_url",
+		"service-info", "intent_uid", "intent_name", "name", "type", "required", "retired", "retire_after", "replaced_by", "description",
+		"service_url",
 		"enum", "format", "default", "input_parameters", "output_parameters", "endpoint", "url", "method", "tags", "category",
 		"version", "intents",
 	} {

@@ -395,8 +395,8 @@ func (u *update) report(uid string, held []string) {
 	}
 }
 
-// combine returns an intent with each part taken from fresh, unless it was edited: then its digest differs from that in last, and the part is
-// taken from have. changed has the names of the parts that differ from have, and held those that were edited although fresh changed them.
+// combine returns an intent with each part taken from fresh, unless it was edited: then its digest differs from that in last, and the part
+// is taken from have. changed has the names of the parts that differ from have, and held those that were edited although fresh changed them.
 func combine(have, fresh map[string]any, last map[string]string) (out map[string]any, changed, held []string) {
 	present, converted := parts(have), parts(fresh)
 	out = map[string]any{}
@@ -408,18 +408,17 @@ func combine(have, fresh map[string]any, last map[string]string) (out map[string
 		if converted[name] == nil {
 			next = ""
 		}
-		switch {
-		case now == was || now == next:
-			if now != next {
-				changed = append(changed, partName(name))
-			}
-			maps.Copy(out, converted[name])
-		default:
+		if now != was && now != next { // edited
 			maps.Copy(out, present[name])
 			if next != was {
 				held = append(held, partName(name))
 			}
+			continue
 		}
+		if now != next {
+			changed = append(changed, partName(name))
+		}
+		maps.Copy(out, converted[name])
 	}
 	return out, changed, held
 }

@@ -151,7 +151,8 @@ func TestOperationsKeepUIDs(t *testing.T) {
 	if len(got) != 8 || got["a:v1"]["retired"] != true || got["a:v1"]["replaced_by"] != namespace+":a:v2" || r.Added != 4 || r.Retired != 4 {
 		t.Errorf("got %v, %+v", got["a:v1"], r)
 	}
-	if c := r.Changes[0]; c.Kind != openapi.Replaced || c.UID != namespace+":a:v1" || c.Successor != namespace+":a:v2" || !c.RetireAfter.IsZero() {
+	if c := r.Changes[0]; c.Kind != openapi.Replaced ||
+		c.UID != namespace+":a:v1" || c.Successor != namespace+":a:v2" || !c.RetireAfter.IsZero() {
 		t.Errorf("got the change %+v, want that a:v2 replaces a:v1", c)
 	}
 }

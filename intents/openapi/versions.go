@@ -35,8 +35,8 @@ type Change struct {
 
 func (u *update) change(c Change) { u.result.Changes = append(u.result.Changes, c) }
 
-// versions finds intents whose change breaks agents. Unless Options.InPlace is set, it gives their operations UIDs with the next version, so
-// that the intents under the previous UIDs can go on. have are the existing intents.
+// versions finds intents whose change breaks agents. Unless Options.InPlace is set, it gives their operations UIDs with the next version,
+// so that the intents under the previous UIDs can go on. have are the existing intents.
 func (u *update) versions(have []any) {
 	existing := map[string]map[string]any{}
 	used := map[string]bool{}
@@ -101,7 +101,7 @@ func (u *update) rename(list []Intent, next map[string]intents.UID) {
 	u.Import = &out
 }
 
-// nextVersion returns the UID with the first major version after that of uid that is not used. A version without a number is followed by v2.
+// nextVersion returns the UID with the first major version after that of uid that is not used. v2 follows a version without a number.
 func nextVersion(uid intents.UID, used map[string]bool) intents.UID {
 	n := majorNumber(uid.Version)
 	if n < 1 || n > 1e6 {

@@ -49,7 +49,8 @@ func TestBreakingChangeAddsAVersion(t *testing.T) {
 		len(v1["input_parameters"].([]any)) != 1 {
 		t.Errorf("v1: %s", asJSON(t, v1))
 	}
-	if v2 == nil || v2["retire_after"] != nil || v2["replaced_by"] != nil || len(v2["input_parameters"].([]any)) != 2 || v2["description"] != "Mine" {
+	if v2 == nil ||
+		v2["retire_after"] != nil || v2["replaced_by"] != nil || len(v2["input_parameters"].([]any)) != 2 || v2["description"] != "Mine" {
 		t.Errorf("v2: %s", asJSON(t, v2))
 	}
 	if list := strings.Join(changesOf(r), ", "); list != "a:v1 replaced, a:v2 added" ||

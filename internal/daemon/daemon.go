@@ -103,7 +103,7 @@ func (e *ProblemsError) Error() string {
 // Run serves until ctx is done, and then drains. It returns nil unless the process could not start, or a part of it failed. If the
 // configuration cannot be used, Run returns a *ProblemsError.
 func Run(ctx context.Context, o Options) error {
-	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules()}
+	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules(), uses: newUseLog()}
 	defer p.close()
 	if err := p.open(ctx); err != nil {
 		return err
@@ -140,6 +140,7 @@ type process struct {
 	audit         *record.Audit
 	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
+	uses          *useLog
 	telemetry     *telemetry.Exporter
 	view          *pat.View
 	keys          *keys.Keyring
@@ -246,7 +247,7 @@ func (p *process) open(ctx context.Context) (err error) {
 // build creates and connects the parts that serve agents and the operator.
 func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
-		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces}, Now: p.Now,
+		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces, p.uses}, Now: p.Now,
 		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})

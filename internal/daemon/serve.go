@@ -62,6 +62,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.sweep(life) })
 	group.Go(func() error { return p.reconcile(life) })
 	group.Go(func() error { return p.purge(life) })
+	group.Go(func() error { return p.noteUses(life) })
 	group.Go(func() error { return p.verify(life) })
 	group.Go(func() error { return p.giveBack(life) })
 	group.Go(func() error { return p.notices.Run(life) })

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -67,12 +68,9 @@ func (p *process) renameIdentities() error {
 // CheckServices compares the services of a configuration with those in its store, and changes neither. If the store does not exist yet,
 // there are no problems; if it cannot be read, CheckServices returns a warning.
 func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) config.Problems {
-	place := k.Config.Store.URL.Reveal()
-	if k.Config.Store.Engine == config.SQLite {
-		place = config.StatePath(k.Config.Data)
-		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	place := k.place()
+	if place == "" {
+		return nil
 	}
 	warnings, err := sqlstore.CheckServices(ctx, place, servicesOf(k.Config, l))
 	if lost, ok := errors.AsType[store.ServicesError](err); ok {
@@ -83,6 +81,32 @@ func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) con
 		return append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so it was not checked for services that are missing here: %v", err))
 	}
 	return append(out, heldByOthers(ctx, k.Config, l, storeAt(place))...)
+}
+
+// place returns the location of the store, or "" if it does not exist yet.
+func (k *Keeper) place() string {
+	if k.Config.Store.Engine != config.SQLite {
+		return k.Config.Store.URL.Reveal()
+	}
+	place := config.StatePath(k.Config.Data)
+	if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	return place
+}
+
+// CheckEndings returns the problems that make a reload refuse a configuration unless it is forced: a service without an intent that agents
+// can call and, if there is a store, intents that agents called in the last week and can no longer call. It changes nothing.
+func (k *Keeper) CheckEndings(ctx context.Context, l *service.LoadedConfig) config.Problems {
+	return endings(ctx, k.Config, l, nil, storeAt(k.place()), k.Now())
+}
+
+// Uses implements usesReader.
+func (p storeAt) Uses(ctx context.Context, service string, since time.Time) ([]store.IntentUse, error) {
+	if p == "" {
+		return nil, nil
+	}
+	return sqlstore.ReadUses(ctx, string(p), service, since)
 }
 
 // A storeAt is the location of a database that is opened only for reading.

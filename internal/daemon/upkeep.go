@@ -149,7 +149,7 @@ func (p *process) reloads(ctx context.Context) error {
 		stop := p.watch(ctx, files, changed)
 		// The files are already watched while the reload reads them, so no change is missed.
 		if again {
-			p.reload(ctx)
+			p.reload(ctx, false)
 		}
 		if slices.Equal(files, p.files()) {
 			retirement, cancel := p.nextRetirement()
@@ -213,8 +213,8 @@ func (p *process) files() []string {
 }
 
 // reload applies the configuration on disk. If that is not possible, it keeps the current one and logs why. In either case it reopens the
-// audit file, which may have been rotated.
-func (p *process) reload(ctx context.Context) config.Problems {
+// audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls of agents: see endings.
+func (p *process) reload(ctx context.Context, force bool) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
 	p.enter(Reloading)
@@ -235,6 +235,15 @@ func (p *process) reload(ctx context.Context) config.Problems {
 		problems = append(problems, more...)
 	}
 	if more.Failed() {
+		return p.refused(problems)
+	}
+	p.flushUses(ctx)
+	ending := endings(ctx, next, loaded, p.directory.Current(), p.store, p.Now())
+	if force {
+		ending = Forced(ending)
+	}
+	problems = append(problems, ending...)
+	if ending.Failed() {
 		return p.refused(problems)
 	}
 	if err == nil {

@@ -215,6 +215,16 @@ func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) 
 	return agents, err
 }
 
+// ReadUses is like Store.Uses for the database at place (see Open), which may be in use. It changes nothing. If the schema is too old to
+// record uses, it returns nil.
+func ReadUses(ctx context.Context, place, service string, since time.Time) (uses []store.IntentUse, err error) {
+	err = upkeep.ReadUses(ctx, place, func(db *engine.DB) error {
+		uses, err = records.New(db, nil, nil, 0).Uses(ctx, service, since)
+		return err
+	})
+	return uses, err
+}
+
 // Types for other packages of store that keep data in the same database, in separate transactions.
 type (
 	// A Tx is a transaction. It is valid only until the function that received it returns.

@@ -14,8 +14,8 @@ func (c *Client) Status(ctx context.Context) (admin.Status, error) {
 }
 
 // Reload is admin.Operator.Reload. If the configuration was refused, the *RefusedError has its problems.
-func (c *Client) Reload(ctx context.Context) (admin.Reload, error) {
-	return post[admin.Reload](ctx, c, "/reload", nil)
+func (c *Client) Reload(ctx context.Context, r admin.ReloadRequest) (admin.Reload, error) {
+	return post[admin.Reload](ctx, c, "/reload", &r)
 }
 
 // Agents is admin.Operator.Agents.

@@ -15,7 +15,9 @@ import (
 const maxDepth = 12
 
 // texts are keywords that do not affect which values are valid.
-var texts = []string{"description", "title", "examples", "example", "default", "deprecated", "$comment", "readOnly", "writeOnly", "required"}
+var texts = []string{
+	"description", "title", "examples", "example", "default", "deprecated", "$comment", "readOnly", "writeOnly", "required",
+}
 
 // upper and lower are keywords that limit a value from above and from below.
 var (
@@ -58,7 +60,9 @@ func (c *comparison) schema(what string, old, next map[string]any, depth int) {
 
 // compared has the keywords that schema compares in detail, or that do not limit values.
 var compared = func() map[string]bool {
-	out := map[string]bool{"name": true, "type": true, "enum": true, "const": true, "properties": true, "items": true, "additionalProperties": true}
+	out := map[string]bool{
+		"name": true, "type": true, "enum": true, "const": true, "properties": true, "items": true, "additionalProperties": true,
+	}
 	for _, keyword := range slices.Concat(texts, upper, lower) {
 		out[keyword] = true
 	}

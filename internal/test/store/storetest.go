@@ -33,6 +33,7 @@ type Engine interface {
 	upkeep
 	consents
 	almanac
+	uses
 }
 
 type calls interface {
@@ -96,6 +97,11 @@ type consents interface {
 	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
 }
 
+type uses interface {
+	NoteUses(ctx context.Context, uses []store.IntentUse) error
+	Uses(ctx context.Context, service string, since time.Time) ([]store.IntentUse, error)
+}
+
 type almanac interface {
 	Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error
 	SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error
@@ -137,6 +143,7 @@ func Run(t *testing.T, open Opener) {
 		"listings":    testListings,
 		"consents":    testConsents,
 		"almanac":     testAlmanac,
+		"uses":        testUses,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

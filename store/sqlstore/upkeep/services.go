@@ -206,5 +206,15 @@ func ReadServices(ctx context.Context, place string, do func(db *engine.DB) erro
 	})
 }
 
+// ReadUses is like ReadOnly, but calls do only if the schema of the database records when intents were called.
+func ReadUses(ctx context.Context, place string, do func(db *engine.DB) error) error {
+	return ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
+		if version < schema.IntentUses {
+			return nil
+		}
+		return do(db)
+	})
+}
+
 // ServicesFound returns the warnings from comparing Options.Services with the services in the database.
 func (u *Upkeep) ServicesFound() []store.ServiceProblem { return u.servicesFound }

@@ -148,13 +148,17 @@ func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 // Check returns the command uimgate check.
 func Check() *cobra.Command {
 	var path string
-	var strict, withOnline bool
+	var strict, withOnline, force bool
 	c := &cobra.Command{
 		Use: "check", Short: "Report all problems of a configuration at once", Args: cli.Args(cobra.NoArgs),
 		Long: `Check loads a configuration with all files that it names, as serve would, and prints each problem as
 file:line: message. It opens no port. If there is a database, check reads it: state of a service that the
 configuration no longer names is an error, and an agent id that allow or parties reserves although another key
 already uses it is a warning.
+
+If agents can call no intent of a service, or can no longer call an intent that they called in the last 7 days
+according to the database, that is an error: a running gateway would refuse the configuration. With --force, it is a
+warning.
 
 With --online, check also looks up the names of the services, connects to their ports, to the upstreams and to
 the collectors, and fetches the directory of the CA. It prints what works, and a warning for what does not.`,
@@ -170,6 +174,11 @@ the collectors, and fetches the directory of the CA. It prints what works, and a
 				if loaded != nil {
 					keeper := daemon.Keeper{Config: cfg, Now: time.Now}
 					problems = append(problems, keeper.CheckServices(c.Context(), loaded)...)
+					ending := keeper.CheckEndings(c.Context(), loaded)
+					if force {
+						ending = daemon.Forced(ending)
+					}
+					problems = append(problems, ending...)
 				}
 				services = len(cfg.Services)
 			}
@@ -186,6 +195,7 @@ the collectors, and fetches the directory of the CA. It prints what works, and a
 	}
 	configFlag(c, &path)
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	c.Flags().BoolVar(&force, "force", false, "report intents that end as warnings, not as errors")
 	c.Flags().BoolVar(&withOnline, "online", false, "also check DNS, ports, upstreams, collectors and the CA, over the network")
 	return c
 }

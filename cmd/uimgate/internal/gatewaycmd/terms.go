@@ -104,7 +104,8 @@ func (t *terms) missing(prices map[string]money.Amount, changes []openapi.Change
 		}
 	}
 	if len(uncovered) > 0 {
-		out = append(out, fmt.Sprintf("%s permits no call of: %s: use --merge to add permissions", openapi.PolicyFile, strings.Join(uncovered, ", ")))
+		list := strings.Join(uncovered, ", ")
+		out = append(out, fmt.Sprintf("%s permits no call of: %s: use --merge to add permissions", openapi.PolicyFile, list))
 	}
 	for _, c := range changes {
 		if c.Kind != openapi.Replaced {

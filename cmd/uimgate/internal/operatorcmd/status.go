@@ -208,13 +208,20 @@ with the addresses that agents use. -o json adds the connections, queues and las
 // Reload returns the command uimgate reload.
 func Reload() *cobra.Command {
 	o := &operator{}
+	var request admin.ReloadRequest
 	c := &cobra.Command{
 		Use: "reload", Short: "Make a running gateway reload its configuration", Args: cli.Args(cobra.NoArgs),
 		Long: `Reload makes the gateway read its configuration again and apply the whole of it. If the configuration has errors, the
-gateway keeps the present one, and reload prints each problem as file:line: message and exits with code 1.`,
-		Example: "  uimgate reload",
+gateway keeps the present one, and reload prints each problem as file:line: message and exits with code 1.
+
+The gateway also refuses a configuration with which agents could call no intent of a service, or could no longer call
+an intent that they called in the last 7 days, unless the retire_after of the intent has passed. --force applies such
+a configuration.`,
+		Example: "  uimgate reload\n  uimgate reload --force",
 		RunE: func(c *cobra.Command, _ []string) error {
-			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) { return api.Reload(ctx) })
+			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) {
+				return api.Reload(ctx, request)
+			})
 			if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
 				printFound(c, refused.Problems)
 				fmt.Fprintln(c.ErrOrStderr(), refused.Message)
@@ -231,6 +238,7 @@ gateway keeps the present one, and reload prints each problem as file:line: mess
 			})
 		},
 	}
+	c.Flags().BoolVar(&request.Force, "force", false, "apply a configuration although it ends intents that agents call")
 	o.flags(c)
 	return c
 }

@@ -25,6 +25,7 @@
 //	almanac      (service, address)                    agents that registered their endpoints with a service
 //	almanac_protocols (service, protocol, address)     → almanac; the protocols of these agents
 //	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
+//	intent_uses  (service, intent)                     when agents last called each intent
 //	services     (id)                                  the services that have state, with their issuers
 //	journal      (id)                                  on SQLite: changes of calls that are not in the other tables yet
 //	certificate_files (name)                           ACME accounts, keys and certificates: package sqlcert
@@ -112,6 +113,9 @@ const expands = "-- uimgate: expands"
 
 // Services is the migration that creates the services table and the needs sequence.
 const Services = 20
+
+// IntentUses is the migration that creates the intent_uses table.
+const IntentUses = 26
 
 // recordNeed is the statement that runs after a migration without the mark expands.
 const recordNeed = "UPDATE sequences SET n = %d WHERE name = 'needs'"
