@@ -131,6 +131,8 @@ type Service struct {
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names to which the service responds, without port. If there is only one service, hosts may be empty: the service then responds to every host."`
 	// PublicURL is never nil and has no trailing slash. Bound replaces port 0 by the actual port.
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL at which agents reach the service: https, unless its host is loopback. Default: the URL of the listener if that is loopback; otherwise required."`
+	// PublishUpstream is false by default, because agents need only the gateway.
+	PublishUpstream bool `yaml:"publish_upstream" default:"false" doc:"Publish the endpoints of the intents in agents.json as they are written there. false: the published endpoint of each intent is that of the gateway, so that agents do not see the addresses and paths of the API."`
 	// Issuer may be empty; IssuerOr returns the default.
 	Issuer   string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
 	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents that the policy names: a map from the IRI in the policy to agent_id and key."`

@@ -44,7 +44,7 @@ const coreProducts = `{"products": [{"id": "123", "name": "Gaming Laptop", "pric
 
 // TestTheExamplesOfCore checks that responses have the members in the examples of UIM core, so an agent written from them works.
 func TestTheExamplesOfCore(t *testing.T) {
-	g := pageGate(t, coreAgents, corePolicy, "")
+	g := pageGate(t, coreAgents, corePolicy, ", publish_upstream: true")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, coreProducts) }
 	object := func(text []byte) (m map[string]any) {
 		t.Helper()

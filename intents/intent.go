@@ -33,6 +33,7 @@ type Intent struct {
 
 	place  int              // index in the document
 	raw    []byte           // the member as the operator wrote it, without private members
+	moved  bool             // raw has the endpoint of Options.Endpoint
 	words  map[string]int32 // with their weights; nil once the words are in the index
 	inputs map[string]int
 	known  []string // names of Inputs, in order
@@ -89,8 +90,8 @@ type Parameter struct {
 	compiled *schema.Schema
 }
 
-// JSON returns the intent as the operator wrote it, byte for byte, but without hidden inputs and without the from members of its outputs,
-// which describe the private response of the upstream. Callers must not modify the result.
+// JSON returns the intent as the operator wrote it, byte for byte, but with the endpoint of Options.Endpoint, without hidden inputs and
+// without the from members of its outputs, which describe the private response of the upstream. Callers must not modify the result.
 func (i *Intent) JSON() []byte { return i.raw }
 
 // MarshalJSON returns a copy of the result of JSON.
@@ -132,8 +133,13 @@ func (i *Intent) hide(names []string) {
 	}
 	i.Inputs = shown
 	placed := func(name string) bool { return strings.Contains(i.Endpoint.URL, "{"+name+"}") }
-	endpoint := i.Endpoint == nil || !slices.ContainsFunc(names, placed) // a published URL must not refer to a hidden input
+	endpoint := i.moved || i.Endpoint == nil || !slices.ContainsFunc(names, placed) // a published URL must not refer to a hidden input
 	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
+}
+
+// publishAt replaces the endpoint in the published text by a POST to a URL.
+func (i *Intent) publishAt(address string) {
+	i.raw, i.moved = withEndpoint(i.raw, address, i.Safe), true
 }
 
 // Fit converts a value that the operator has configured to the type of the parameter's schema, if no information is lost, and then

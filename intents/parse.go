@@ -32,6 +32,9 @@ type Options struct {
 	// inputs from Inputs, schemas, search and the published intent; only HiddenInput returns them. Parse calls Hidden once for each intent,
 	// concurrently, and Hidden must not modify the intent. If Hidden is nil, no inputs are hidden.
 	Hidden func(*Intent) []string
+	// Endpoint is a URL that is published as the endpoint of every intent that has one, so that agents do not see the address of the service
+	// behind the gateway. If it is empty, the endpoints are published as the operator wrote them.
+	Endpoint string
 	// Now is the time at which intents are retired whose retire_after has passed. If it is zero, none is.
 	Now time.Time
 }
@@ -208,6 +211,9 @@ func read(n int, piece []byte, opts Options) readResult {
 		return readResult{list: named(b, fmt.Sprintf("intent %d", n))}
 	}
 	intent := b.intent(at, m, piece)
+	if opts.Endpoint != "" && intent.Endpoint != nil {
+		intent.publishAt(opts.Endpoint)
+	}
 	if opts.Hidden != nil {
 		intent.hide(opts.Hidden(intent))
 	}

@@ -36,7 +36,7 @@ type Extra struct {
 
 // Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. Values from
 // fill replace members that are absent, null or empty. JSON also omits members of each intent: hidden inputs, and the from members of
-// outputs.
+// outputs; and it replaces their endpoints, if Options.Endpoint is set.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte

@@ -213,6 +213,29 @@ func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	return apply(raw, edits)
 }
 
+// withEndpoint replaces the endpoint in the text of an intent by a POST to a URL. If only the method of the replaced endpoint shows that the
+// intent is safe, it adds "safe": true.
+func withEndpoint(raw []byte, address string, safe bool) []byte {
+	all, err := members(raw)
+	if err != nil {
+		return raw
+	}
+	with, err := jsontext.AppendQuote([]byte(`{"url": `), address)
+	if err != nil {
+		return raw
+	}
+	with = append(with, `, "method": "POST", "content_type": "application/json"}`...)
+	if safe && !slices.ContainsFunc(all, func(m member) bool { return m.name == "safe" }) {
+		with = append(with, `, "safe": true`...)
+	}
+	for _, m := range all {
+		if m.name == "endpoint" {
+			return apply(raw, []edit{{from: m.from, to: m.to, with: with}})
+		}
+	}
+	return raw
+}
+
 // inputsWithout removes the parameters with these names from a list or a map of parameters.
 func inputsWithout(inputs []byte, names []string) []byte {
 	var kept [][]byte

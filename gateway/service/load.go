@@ -104,8 +104,12 @@ func (l *loadState) wrong(service int, key, format string, args ...any) {
 
 func (l *loadState) service(at int) *Definition {
 	c := &l.config.Services[at]
+	endpoint := ""
+	if !c.PublishUpstream {
+		endpoint = c.PublicURL.JoinPath(executePath).String()
+	}
 	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{
-		Strict: true, Now: l.now(), Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
+		Strict: true, Now: l.now(), Endpoint: endpoint, Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
 	})
 	if l.found(c.AgentsFile, problems) {
 		return nil

@@ -75,6 +75,9 @@ type Service struct {
 	since      time.Time  // when the policy was first offered
 }
 
+// executePath is the path of the gateway to which agents send calls.
+const executePath = "/api/intents/execute"
+
 // Offer returns the policy that is in force, or that will be from From on.
 func (d *Definition) Offer() pat.Offer { return d.offer }
 
@@ -110,7 +113,7 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	}
 	return d.Catalog.Published(intents.Fill{
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
-		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
+		ExecuteURL: d.At(executePath), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
 		ErrorsURL: d.At("/errors"), Extra: extra,

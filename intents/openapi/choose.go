@@ -87,7 +87,11 @@ func (s *selection) offers(op *operation) bool {
 	switch {
 	case !s.selects(op):
 		return false
-	case s.named(op) || s.fresh == curation.NewAll:
+	case s.named(op):
+		return true
+	case op.effect.internal != "" && len(s.include)+len(s.tags) == 0:
+		return false
+	case s.fresh == curation.NewAll:
 		return true
 	default:
 		return s.fresh == curation.NewReads && op.effect.reads && !op.effect.delicate
@@ -238,6 +242,9 @@ func (w *work) list(op *operation, uid string) {
 	remark := "writes"
 	if op.effect.reads {
 		remark = "reads"
+	}
+	if op.effect.internal != "" {
+		remark += ", for the operator"
 	}
 	if op.entry != op.key {
 		remark = op.key + ", " + remark

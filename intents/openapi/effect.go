@@ -13,6 +13,9 @@ type effect struct {
 	reads bool // a call changes nothing
 	// delicate means that the operation concerns access or destroys data. By default, such an operation is offered only if a person names it.
 	delicate bool
+	// internal is the tag or path that shows that the operation is for the operator of the service and not for its users, such as /admin. By
+	// default, such an operation is offered only if a person selects it. Empty: none.
+	internal string
 }
 
 // Words in names, in lower case. If a delicate or writing word is misinterpreted, an operation is hidden that could be offered.
@@ -24,6 +27,11 @@ var (
 		lock mark merge move open order pay place post publish purge push put refund register reject remove rename replace request
 		reset restart restore revoke rotate run save send set sign start stop submit subscribe sync transfer trigger unlink unlock
 		unsubscribe update upload upsert write`)
+	// operatorWords are names for interfaces of operators. A path segment or a tag counts if it begins with one of them, as in admin-api.
+	operatorWords = wordSet("admin administration internal debug actuator")
+	// operatorParts are names of such interfaces that have another meaning in longer names. A path segment or a tag counts if it is one of them.
+	operatorParts = wordSet(`stats statistics metrics prometheus health healthz healthcheck livez liveness readyz readiness pprof diagnostics
+		heapdump threaddump`)
 	readHints = []string{"x-read-only", "x-readonly", "x-safe"}
 )
 
@@ -46,7 +54,7 @@ func (w *work) effectOf(op *operation) effect {
 	has := func(set map[string]bool) bool {
 		return slices.ContainsFunc(slices.Concat(name, route), func(word string) bool { return set[word] })
 	}
-	e := effect{delicate: op.method == "DELETE" || has(delicateWords)}
+	e := effect{internal: internalPart(op, segments), delicate: op.method == "DELETE" || has(delicateWords)}
 	var last []string
 	if len(segments) > 0 && !strings.HasSuffix(op.path, "}") {
 		last = words(segments[len(segments)-1])
@@ -64,6 +72,25 @@ func (w *work) effectOf(op *operation) effect {
 		e.reads = hinted || verb(searchWords) && !has(writingWords) && !e.delicate && w.onlyAnswers(op)
 	}
 	return e
+}
+
+// internalPart returns the tag, or the segment of the path, that shows that an operation is for the operator of the service.
+func internalPart(op *operation, segments []string) string {
+	is := func(name string) bool {
+		all := words(name)
+		return len(all) > 0 && (operatorWords[all[0]] || len(all) == 1 && operatorParts[all[0]])
+	}
+	for _, segment := range segments {
+		if is(segment) {
+			return "the path has " + read.Excerpt(segment)
+		}
+	}
+	for _, tag := range op.tags {
+		if is(tag) {
+			return "it has the tag " + read.Excerpt(tag)
+		}
+	}
+	return ""
 }
 
 // verbBehind returns the verb of a name of the form object.verb or object:verb, such as auth.revoke: the first word after the last dot or

@@ -99,6 +99,7 @@ type Intent struct {
 	Safe      bool           // a call changes nothing
 	Tree      map[string]any // the member of intents in agents.json
 
+	refusal string            // the error_when that an example suggests; may be empty
 	headers []string          // required headers, which the operator supplies
 	below   string            // the URL without the base path of the service
 	own     map[string]string // the texts of the document that the curation replaces, by member

@@ -175,6 +175,9 @@ func (w *work) offer(op *operation) {
 		return
 	}
 	review.UID, review.Offered = uid.String(), op.offered
+	if op.effect.internal != "" && !op.offered {
+		review.Findings = append([]string{"for the operator: " + op.effect.internal}, review.Findings...)
+	}
 	w.out.Reviewed = append(w.out.Reviewed, review)
 	w.list(op, uid.String())
 	if !op.offered {
@@ -190,5 +193,6 @@ func (w *work) offer(op *operation) {
 	}
 	w.out.Intents = append(w.out.Intents, Intent{
 		UID: uid, Operation: op.key, Safe: op.effect.reads, Tree: c.tree, below: c.below, own: c.own, headers: c.headers,
+		refusal: c.refusalInExamples(),
 	})
 }

@@ -59,15 +59,14 @@ func (i *Import) config(prices charges, replaced lineage) []byte {
 	for _, g := range i.Givens {
 		b.WriteString(g.config())
 	}
-	if fresh := i.freshOnly(replaced); len(fresh) > 0 {
-		b.WriteString("  intents:\n")
-		for _, uid := range fresh {
-			fmt.Fprintf(&b, "    %s: {agreement: fresh}\n", strconv.Quote(uid))
-		}
-	}
+	b.WriteString(i.intentRules(replaced))
 	if prices.currency != "" {
 		most := money.Amount{Nano: creditCalls * prices.highest.Nano, Currency: prices.currency}
-		fmt.Fprintf(&b, "# The maximum that one agent may owe: %d calls at the highest price.\nbilling: {credit: %s}\n", creditCalls, most)
+		fmt.Fprintf(&b, `# credit: an agent that you have approved may owe at most this, %d calls at the highest price.
+# newcomers: an agent that you have not approved may owe at most a tenth of it, %d calls. All agents that you have not approved together may
+# owe at most credit. Credit that they use becomes available to them again gradually, within 24 hours.
+billing: {credit: %s}
+`, creditCalls, creditCalls/10, most)
 	}
 	return []byte(b.String())
 }
@@ -167,7 +166,8 @@ func (i *Import) terms() string {
 	if len(i.Intents) > maxTargets {
 		return fmt.Sprintf("%d calls an hour for each agent, over all intents together; nothing is charged", readsPerHour)
 	}
-	return fmt.Sprintf("%d reads and %d writes an hour for each agent and intent; prices as in the curation file",
+	return fmt.Sprintf("%d reads and %d writes an hour for each agent and intent; prices as in the curation file; "+
+		"agents that you have not approved also share the limits `pat.newcomers` (calls that cost nothing) and `billing.newcomers`",
 		readsPerHour, writesPerHour)
 }
 

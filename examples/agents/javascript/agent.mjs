@@ -192,12 +192,12 @@ async function walk(address) {
   expect(digest === etag, `the digest of the policy is ${digest}, but its ETag says ${etag}`);
   say("policy", `${policy.uid}, ${digest}, as its ETag says`);
 
-  // The policy binds, and not the price in agents.json. That an intent only reads is told by the method of its endpoint
-  // alone. The endpoint is not called: every call goes to uim-api-execute.
+  // The policy binds, and not the price in agents.json. An intent only reads if safe is true or, without safe, if the method
+  // of its endpoint is GET. The endpoint is not called: every call goes to uim-api-execute.
   const usable = service.intents.map((intent) => ({
     uid: intent.intent_uid, intent, parameters: parametersFor(intent), prices: pricesOf(policy, intent.intent_uid),
   })).filter((choice) => choice.parameters && choice.prices);
-  const free = usable.find(({ intent, prices }) => prices.length === 0 && intent.endpoint?.method === "GET");
+  const free = usable.find(({ intent, prices }) => prices.length === 0 && (intent.safe ?? intent.endpoint?.method === "GET"));
   const paid = usable.find(({ prices }) => prices.length === 1 &&
     prices[0].currency === MAX_PRICE.currency && prices[0].amount <= MAX_PRICE.amount);
   expect(free, "no intent was found that is free, only reads, and has parameters that are known here");

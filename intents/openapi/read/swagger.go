@@ -157,7 +157,14 @@ func (s *swagger) responses(v any, produces []string) any {
 		}
 		fresh := map[string]any{"description": a["description"]}
 		if a["schema"] != nil {
-			fresh["content"] = content(produces, fileOf(a["schema"]))
+			media := content(produces, fileOf(a["schema"]))
+			examples, _ := a["examples"].(map[string]any)
+			for name, example := range examples {
+				if m, ok := media[name].(map[string]any); ok {
+					m["example"] = example
+				}
+			}
+			fresh["content"] = media
 		}
 		out[status] = fresh
 	}

@@ -135,7 +135,7 @@ operation with a reference that cannot be read is not offered, and init names th
 		"offer only operations whose operationId or path matches (* matches any text); remembered; may be repeated")
 	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "offer no operations whose operationId or path matches; remembered; may be repeated")
 	f.StringArrayVar(&s.options.Tags, "tag", nil, "offer only operations with this tag; remembered; may be repeated")
-	f.BoolVar(&s.options.All, "all", false, "also offer operations that write, and those that concern access or deletion")
+	f.BoolVar(&s.options.All, "all", false, "also offer operations that write, and those that concern access or deletion, but not those for the operator")
 	f.StringVar(&s.pick, "pick", "",
 		"file (- for stdin) with operationIds, UIDs or \"METHOD /path\", one per line: offer only these operations")
 	f.BoolVar(&s.review, "review", false, "print a table of all operations, and change nothing")
