@@ -213,8 +213,8 @@ func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	return apply(raw, edits)
 }
 
-// withEndpoint replaces the endpoint in the text of an intent by a POST to a URL. If only the method of the replaced endpoint shows that the
-// intent is safe, it adds "safe": true.
+// withEndpoint replaces the endpoint in the text of an intent by a POST to a URL. If only the method of the replaced endpoint shows that
+// the intent is safe, it adds "safe": true.
 func withEndpoint(raw []byte, address string, safe bool) []byte {
 	all, err := members(raw)
 	if err != nil {

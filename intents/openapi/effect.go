@@ -29,7 +29,8 @@ var (
 		unsubscribe update upload upsert write`)
 	// operatorWords are names for interfaces of operators. A path segment or a tag counts if it begins with one of them, as in admin-api.
 	operatorWords = wordSet("admin administration internal debug actuator")
-	// operatorParts are names of such interfaces that have another meaning in longer names. A path segment or a tag counts if it is one of them.
+	// operatorParts are names of such interfaces that have another meaning in longer names. A path segment or a tag counts if it is one of
+	// them.
 	operatorParts = wordSet(`stats statistics metrics prometheus health healthz healthcheck livez liveness readyz readiness pprof diagnostics
 		heapdump threaddump`)
 	readHints = []string{"x-read-only", "x-readonly", "x-safe"}

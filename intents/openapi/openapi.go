@@ -52,6 +52,9 @@ type Options struct {
 	Replaced, Gone time.Time
 	// InPlace means that intents also change in place if that breaks agents. Otherwise, such a change adds an intent with the next version.
 	InPlace bool
+	// Merge, if not nil, merges the generated policy into a policy that people have edited, instead of writing it under another name. Merge
+	// returns the terms of the existing policy for the intents of a new agents.json, by UID, or nil if they cannot be determined.
+	Merge func(agents []byte) map[string]Terms
 	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string
 }

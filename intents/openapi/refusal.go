@@ -17,9 +17,16 @@ var failures = []struct {
 	member string
 	values []any
 }{
-	{"ok", []any{false}}, {"success", []any{false}}, {"succeeded", []any{false}}, {"successful", []any{false}},
-	{"error", []any{true}}, {"failed", []any{true}}, {"failure", []any{true}},
-	{"status", failedStates}, {"result", failedStates}, {"state", failedStates},
+	{"ok", []any{false}},
+	{"success", []any{false}},
+	{"succeeded", []any{false}},
+	{"successful", []any{false}},
+	{"error", []any{true}},
+	{"failed", []any{true}},
+	{"failure", []any{true}},
+	{"status", failedStates},
+	{"result", failedStates},
+	{"state", failedStates},
 }
 
 var failedStates = []any{"error", "fail", "failed", "failure"}

@@ -11,8 +11,9 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// Review writes a table of all operations, sorted by path, for people who choose among the operations.
-func (i *Import) Review(out io.Writer) error {
+// Review writes a table of all operations, sorted by path, for people who choose among the operations. live are the terms under the policy
+// in use, by UID; it may be nil. The costs of an intent are those of this policy, with the price in the curation if it differs.
+func (i *Import) Review(out io.Writer, live map[string]Terms) error {
 	all := slices.Clone(i.Reviewed)
 	path := func(r ReviewItem) string { _, p, _ := strings.Cut(r.Operation, " "); return p }
 	slices.SortStableFunc(all, func(a, b ReviewItem) int {
@@ -34,6 +35,9 @@ func (i *Import) Review(out io.Writer) error {
 		if r.Price != "" {
 			costs = r.Price
 		}
+		if now, is := live[r.UID]; is && r.Offered {
+			costs = liveCosts(now, costs)
+		}
 		name := r.ID
 		if name == "" {
 			name = "-"
@@ -41,6 +45,23 @@ func (i *Import) Review(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Operation, name, uid, does, now, costs, shortFindings(r))
 	}
 	return w.Flush()
+}
+
+// liveCosts describes the costs of an intent under the policy in use. curated are those in the curation.
+func liveCosts(now Terms, curated string) string {
+	costs := "free"
+	switch {
+	case !now.Permitted:
+		return "not permitted"
+	case !now.Certain:
+		costs = "depends"
+	case !now.Price.IsZero():
+		costs = now.Price.String()
+	}
+	if now.Certain && costs != curated {
+		costs += " (curation: " + curated + ")"
+	}
+	return costs
 }
 
 // shortFindings returns the reason why an operation cannot be offered, or the first of its findings and their number.

@@ -58,6 +58,8 @@ type record struct {
 	Intents         map[string]map[string]string `json:"intents"` // UID → part → digest of the text written
 	Service         map[string]string            `json:"service"` // member of service-info → digest
 	Files           map[string]string            `json:"files"`   // file → digest
+	// Terms are the prices and limits in the curation, by the keys of operations. It is nil in records of earlier releases.
+	Terms map[string]string `json:"terms"`
 	// BasePath means that the URLs of intents contain the base path of the service, and upstream.url does not. In records of earlier releases,
 	// the reverse applies. Update does not change this, because the operator may have edited the URLs.
 	BasePath bool   `json:"base_path"`
@@ -131,14 +133,21 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	u.file(PolicyFile, policy)
+	data, err := policy.text()
+	if err != nil {
+		return nil, err
+	}
+	if !u.mergePolicy(policy, prices, data, text, lineage) {
+		u.file(PolicyFile, data)
+	}
+	u.fresh.Terms = i.curatedTerms()
 	u.file(ConfigFile, u.config(prices, lineage))
 	u.file(ReadmeFile, u.readme())
-	data, err := json.MarshalIndent(u.fresh, "", " ")
+	written, err := json.MarshalIndent(u.fresh, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", RecordFile, err)
 	}
-	u.result.Write[RecordFile] = append(data, '\n')
+	u.result.Write[RecordFile] = append(written, '\n')
 	if u.result.Write[CurationFile], err = i.curation.file.Text(); err != nil {
 		return nil, err
 	}
@@ -396,7 +405,8 @@ func (u *update) report(uid string, held []string) {
 }
 
 // combine returns an intent with each part taken from fresh, unless it was edited: then its digest differs from that in last, and the part
-// is taken from have. changed has the names of the parts that differ from have, and held those that were edited although fresh changed them.
+// is taken from have. changed has the names of the parts that differ from have, and held those that were edited although fresh changed
+// them.
 func combine(have, fresh map[string]any, last map[string]string) (out map[string]any, changed, held []string) {
 	present, converted := parts(have), parts(fresh)
 	out = map[string]any{}

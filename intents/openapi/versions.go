@@ -151,7 +151,8 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	return out
 }
 
-// A lineage maps the UID of an intent that another replaces, and that agents can still call, to the UID of the last intent that replaces it.
+// A lineage maps the UID of an intent that another replaces, and that agents can still call, to the UID of the last intent that replaces
+// it.
 type lineage map[string]string
 
 const maxSuccessors = 100
@@ -184,9 +185,12 @@ func lineageOf(agents map[string]any) lineage {
 	return out
 }
 
-// inherit gives each intent that another replaces the price of its successor.
+// inherit gives each intent that another replaces the price and the limit of its successor.
 func (c *charges) inherit(from lineage) {
 	for uid, next := range from {
+		if rate, limited := c.limits[next]; limited {
+			c.limits[uid] = rate
+		}
 		if _, own := c.of[uid]; own {
 			continue
 		}

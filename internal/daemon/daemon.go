@@ -247,7 +247,8 @@ func (p *process) open(ctx context.Context) (err error) {
 // build creates and connects the parts that serve agents and the operator.
 func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
-		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces, p.uses}, Now: p.Now,
+		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
+		Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces, p.uses},
 		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})

@@ -213,7 +213,8 @@ func (p *process) files() []string {
 }
 
 // reload applies the configuration on disk. If that is not possible, it keeps the current one and logs why. In either case it reopens the
-// audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls of agents: see endings.
+// audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls of agents: see
+// endings.
 func (p *process) reload(ctx context.Context, force bool) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()

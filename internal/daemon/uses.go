@@ -104,8 +104,8 @@ type usesReader interface {
 	Uses(ctx context.Context, service string, since time.Time) ([]store.IntentUse, error)
 }
 
-// endings returns the problems of a configuration that ends the calls of agents: a service without an intent that agents can call, and intents
-// that agents called in the last week and can no longer call, unless their retire_after announced the end. serving is the configuration in
+// endings returns the problems of a configuration that ends the calls of agents: a service without an intent that agents can call, and
+// intents that agents called in the last week and can no longer call, unless their retire_after announced the end. serving is the configuration in
 // use; if it is not nil, only intents that it lets agents call count. If the uses cannot be read, there is a warning.
 func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, serving *service.Snapshot, uses usesReader,
 	now time.Time,

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
@@ -74,6 +75,7 @@ type Operation struct {
 	Name        string       `yaml:"name"        doc:"The name of the intent for people."`
 	Description Prose        `yaml:"description" doc:"The description that agents read."`
 	Price       money.Amount `yaml:"price"       doc:"The price of a call in the generated policy."`
+	Limit       limit.Rate   `yaml:"limit"       doc:"The maximum number of calls of one agent in the generated policy, such as 100/hour."`
 	Agreement   string       `yaml:"agreement"   doc:"Which agreements are sufficient."                 enum:"any,fresh"`
 	Notes       Prose        `yaml:"notes"       doc:"For people; uimgate does not use them."`
 }
@@ -97,6 +99,7 @@ var scalars = yamlconf.Scalars{
 		}
 		return Prose(strings.TrimRight(s, "\n")), nil
 	}},
+	reflect.TypeFor[limit.Rate]():   {Want: "a rate such as 100/hour", Parse: func(s string) (any, error) { return limit.ParseRate(s) }},
 	reflect.TypeFor[money.Amount](): {Want: "an amount such as 0.05 EUR", Parse: func(s string) (any, error) { return money.Parse(s) }},
 }
 

@@ -34,6 +34,7 @@ type initSettings struct {
 	refs          string // directory
 	pick          string // file, or - for standard input
 	force, review bool
+	merge         bool
 	ask, serve    bool
 	agree         bool // to the subscriber agreement of the CA
 
@@ -67,7 +68,8 @@ Run init again when the document changes. Your choices are kept. Intents follow 
 edited them. Init prints a plan: intents that are added, changed, replaced and retired, and changes that break
 agents. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
 the intent; the old one goes on until --retire-after. If an operation is gone, its intent is marked as retired. Init
-does not overwrite other files that you edited, and writes their new text to NAME.new instead.
+does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
+copies prices and limits that you changed in policy.json to openapi.curation.yaml and the reverse, and adds permissions.
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
 directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
@@ -144,6 +146,8 @@ operation with a reference that cannot be read is not offered, and init names th
 	f.StringVar(&s.retireAfter, "retire-after", "",
 		"when intents end that are replaced or gone: a date, a time, a number of days such as 14d, or now (default: replaced ones after 30 days, others at once)")
 	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
+	f.BoolVar(&s.merge, "merge", false,
+		"merge prices, limits and permissions into an edited policy.json, and those of policy.json into the curation, instead of writing policy.json.new")
 	f.BoolVar(&s.force, "force", false, "overwrite all files except the curation, and keep the old ones as NAME.old")
 	return c
 }
@@ -158,7 +162,7 @@ func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr 
 		return false, err
 	}
 	if s.review {
-		return false, p.found.Review(stdout)
+		return false, p.found.Review(stdout, termsOf(ctx, s.out, p.existing).of)
 	}
 	if p.existing[openapi.RecordFile] != nil && !s.force {
 		s.report(stderr, p.found, p.result)
@@ -217,6 +221,13 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		}
 		defer top.Close() //nolint:errcheck // only read
 	}
+	if s.merge {
+		s.options.Merge = func(agents []byte) map[string]openapi.Terms {
+			files := maps.Clone(existing)
+			files[openapi.AgentsFile] = agents
+			return termsOf(ctx, s.out, files).of
+		}
+	}
 	found, err := openapi.Convert(ctx, data, s.options)
 	if errors.Is(err, openapi.ErrOptions) {
 		return nil, cli.Usage(err)
@@ -226,6 +237,9 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 	}
 	if s.review {
 		return &plan{found: found, existing: existing}, nil
+	}
+	if s.merge {
+		found.Adopt(existing, termsOf(ctx, s.out, existing).of)
 	}
 	result, err := found.Update(existing, s.force)
 	if errors.Is(err, openapi.ErrNotOurs) {

@@ -13,7 +13,6 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
-	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
@@ -23,18 +22,10 @@ func blocks() config.Blocks { return bindings.Blocks() }
 
 // terms are the prices and limits of the intents of one service under its policy, and its settings by intent.
 type terms struct {
-	of       map[string]intentTerms
+	of       map[string]openapi.Terms
 	settings map[string]config.IntentRule
 	mapped   bool // the policy names parties, so that some intents may be permitted only to them
 	problems config.Problems
-}
-
-// intentTerms are the terms of one intent for an agent that the policy does not name.
-type intentTerms struct {
-	permitted bool
-	certain   bool // there is one permission, so that price and limit do not depend on the call
-	price     money.Amount
-	limit     limit.Rate // Max 0: none
 }
 
 // termsOf loads a configuration of files by name, as if dir contained them, and returns its terms. If the configuration cannot be loaded,
@@ -59,7 +50,7 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) *terms {
 	if loaded == nil {
 		return &terms{problems: problems}
 	}
-	out := &terms{of: map[string]intentTerms{}, settings: map[string]config.IntentRule{}, problems: problems}
+	out := &terms{of: map[string]openapi.Terms{}, settings: map[string]config.IntentRule{}, problems: problems}
 	for i, d := range loaded.Definitions() {
 		if filepath.Clean(cfg.Services[i].AgentsFile.Path) != filepath.Join(dir, openapi.AgentsFile) {
 			continue
@@ -71,12 +62,12 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) *terms {
 			if err != nil {
 				continue
 			}
-			t := intentTerms{permitted: got.Permitted, certain: len(got.Candidates) == 1}
+			t := openapi.Terms{Permitted: got.Permitted, Certain: len(got.Candidates) == 1}
 			if len(got.Candidates) > 0 {
-				t.price = got.Candidates[0].Charge
+				t.Price = got.Candidates[0].Charge
 				if limits := got.Candidates[0].Limits; len(limits) > 0 {
-					t.limit = limits[0].Rate
-					t.certain = t.certain && len(limits) == 1
+					t.Limit = limits[0].Rate
+					t.Certain = t.Certain && len(limits) == 1
 				}
 			}
 			out.of[in.ID] = t
@@ -96,11 +87,11 @@ func (t *terms) missing(prices map[string]money.Amount, changes []openapi.Change
 	var uncovered []string
 	for _, uid := range slices.Sorted(maps.Keys(t.of)) {
 		switch now := t.of[uid]; {
-		case !now.permitted && !t.mapped:
+		case !now.Permitted && !t.mapped:
 			uncovered = append(uncovered, uid)
-		case now.certain && now.price != prices[uid]:
+		case now.Certain && now.Price != prices[uid]:
 			out = append(out, fmt.Sprintf("%s: %s charges %s, %s has %s: use --merge to make them equal", uid, openapi.PolicyFile,
-				priceText(now.price), openapi.CurationFile, priceText(prices[uid])))
+				priceText(now.Price), openapi.CurationFile, priceText(prices[uid])))
 		}
 	}
 	if len(uncovered) > 0 {
