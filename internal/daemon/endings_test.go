@@ -86,6 +86,9 @@ func TestReloadKeepsSomethingCallable(t *testing.T) {
 	if got := g.reloads(false); got.reason(t) != "CONFIG_REFUSED" || !strings.Contains(string(got.body), "agents could call no intent") {
 		t.Errorf("a policy that permits nothing: %d %s, want CONFIG_REFUSED", got.status, got.body)
 	}
+	if got := g.do(http.MethodGet, "/api/policy", nil, nil); string(got.body) != testPolicy {
+		t.Errorf("the policy after the refusal: %s, want the first one", got.body)
+	}
 	for _, force := range []bool{true, false} {
 		if got := g.reloads(force); got.status != http.StatusOK {
 			t.Errorf("with force %v: %d %s, want %d", force, got.status, got.body, http.StatusOK)
@@ -93,6 +96,24 @@ func TestReloadKeepsSomethingCallable(t *testing.T) {
 	}
 	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", map[string]any{"force": "yes"}); got.status != http.StatusBadRequest {
 		t.Errorf("force that is not a boolean: %d %s, want %d", got.status, got.body, http.StatusBadRequest)
+	}
+}
+
+// A policy that is announced for a date is judged when it is announced.
+func TestReloadJudgesAnnouncedPolicy(t *testing.T) {
+	g := startGate(t, setup{})
+	void := testPolicy[:strings.Index(testPolicy, `"permission"`)] +
+		`"permission": [{"target": "shop.example:old-search:v1", "action": "execute"}]}`
+	g.write("next.json", void)
+	announced := []string{"policy_file: policy.json", "policies: [{file: policy.json}, {file: next.json, from: 2099-01-01T00:00:00Z}]"}
+	if got := g.reconfigure(adminToken, announced...); got.reason(t) != "CONFIG_REFUSED" ||
+		!strings.Contains(string(got.body), "from 2099-01-01T00:00:00Z on") {
+		t.Errorf("a policy that will permit nothing: %d %s, want CONFIG_REFUSED", got.status, got.body)
+	}
+	for _, force := range []bool{true, false} {
+		if got := g.reloads(force); got.status != http.StatusOK {
+			t.Errorf("with force %v: %d %s, want %d", force, got.status, got.body, http.StatusOK)
+		}
 	}
 }
 

@@ -111,7 +111,7 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 	now time.Time,
 ) (problems config.Problems) {
 	for i, d := range l.Definitions() {
-		at := fmt.Sprintf("services[%d].policy_file", i)
+		at := fmt.Sprintf("services[%d].%s", i, c.Services[i].PolicyPath(0))
 		before := func(string) bool { return true }
 		if serving != nil {
 			s := serving.Service(d.ID)
@@ -124,9 +124,13 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 			}
 		}
 		if d.NoneCallable(ctx) {
-			problems = append(problems, c.Problemf(problem.Error, at,
-				"agents could call no intent of service %s: give the policy a permission for an intent that is offered, or use --force of check and reload", d.ID))
+			problems = append(problems, c.Problemf(problem.Error, at, noneCallable, d.ID))
 			continue
+		}
+		for _, next := range d.Successors() {
+			if next.NoneCallable(ctx) && !serves(serving, next) {
+				problems = append(problems, c.Problemf(problem.Error, at, noneCallable+" from %s on", d.ID, next.From.UTC().Format(time.RFC3339)))
+			}
 		}
 		used, err := uses.Uses(ctx, d.ID, now.Add(-recentUse))
 		if err != nil {
@@ -150,6 +154,20 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 		}
 	}
 	return problems
+}
+
+// noneCallable is the message of a problem. Its argument is the id of a service.
+const noneCallable = "give the policy a permission for an intent that is offered, or use --force of check and reload: " +
+	"agents could call no intent of service %s"
+
+// serves reports whether the snapshot already offers the policy of a definition. s may be nil.
+func serves(s *service.Snapshot, d *service.Definition) bool {
+	if s == nil || s.Service(d.ID) == nil {
+		return false
+	}
+	return slices.ContainsFunc(s.Service(d.ID).Definition.Successors(), func(has *service.Definition) bool {
+		return has.Offer().Digest == d.Offer().Digest
+	})
 }
 
 // Forced returns the problems with every error as a warning.

@@ -37,12 +37,16 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) *terms {
 		return &terms{problems: problems}
 	}
 	for i := range cfg.Services {
-		for name, f := range map[string]*config.File{
-			openapi.AgentsFile: &cfg.Services[i].AgentsFile, openapi.PolicyFile: &cfg.Services[i].PolicyFile,
-		} {
+		c := &cfg.Services[i]
+		replace := func(f *config.File, name string) {
 			if filepath.Clean(f.Path) == filepath.Join(dir, name) && files[name] != nil {
 				f.Data = files[name]
 			}
+		}
+		replace(&c.AgentsFile, openapi.AgentsFile)
+		replace(&c.PolicyFile, openapi.PolicyFile)
+		for n := range c.Policies {
+			replace(&c.Policies[n].File, openapi.PolicyFile)
 		}
 	}
 	loaded, more := service.Load(ctx, cfg, time.Now)

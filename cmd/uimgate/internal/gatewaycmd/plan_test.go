@@ -1,0 +1,163 @@
+package gatewaycmd
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+const planned = `
+openapi: 3.0.3
+info: {title: A Shop, version: 1.0.0}
+servers: [{url: https://api.shop.example}]
+paths:
+  /products: {get: {operationId: findProducts, responses: {'200': {description: ok}}}}
+`
+
+const stock = "  /stock: {get: {operationId: getStock, responses: {'200': {description: ok}}}}\n"
+
+// A shop is a directory with a document and the configuration that init made from it.
+type shop struct {
+	t              *testing.T
+	document, gate string
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	dir := t.TempDir()
+	s := &shop{t: t, document: filepath.Join(dir, "api.yaml"), gate: filepath.Join(dir, "gate")}
+	s.write(s.document, planned)
+	if _, err := s.init(nil); err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.document, planned+stock)
+	return s
+}
+
+func (s *shop) write(path, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *shop) agents() string {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.gate, "agents.json"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// init runs the command, and returns what it prints.
+func (s *shop) init(stdin io.Reader, more ...string) (string, error) {
+	s.t.Helper()
+	var out bytes.Buffer
+	c := Init()
+	c.SetArgs(append([]string{"--openapi", s.document, "--namespace", "shop.example", "--out", s.gate}, more...))
+	if stdin != nil {
+		c.SetIn(stdin)
+	} else {
+		c.SetIn(strings.NewReader(""))
+	}
+	c.SetOut(&out)
+	c.SetErr(&out)
+	c.SilenceErrors, c.SilenceUsage = true, true
+	err := c.ExecuteContext(s.t.Context())
+	return out.String(), err
+}
+
+func (s *shop) plan() string {
+	s.t.Helper()
+	out, err := s.init(nil)
+	id := regexp.MustCompile(`--apply=([a-z2-7]{16});`).FindStringSubmatch(out)
+	if err != nil || id == nil {
+		s.t.Fatalf("no plan in %s: %v", out, err)
+	}
+	return id[1]
+}
+
+// A plan is applied only while the document and the files are those that it was made from.
+func TestApplyRefusesAnotherPlan(t *testing.T) {
+	s := newShop(t)
+	id, before := s.plan(), s.agents()
+	s.write(s.document, planned+stock+strings.NewReplacer("stock", "news", "getStock", "getNews").Replace(stock))
+	if out, err := s.init(nil, "--apply="+id); err == nil || s.agents() != before {
+		t.Errorf("the document has changed: %s, %v, want an error and no change", out, err)
+	}
+	s.write(s.document, planned+stock)
+	s.write(filepath.Join(s.gate, "agents.json"), strings.Replace(before, "FindProducts", "Find", 1))
+	edited := s.agents()
+	if out, err := s.init(nil, "--apply="+id); err == nil || s.agents() != edited {
+		t.Errorf("a file has changed: %s, %v, want an error and no change", out, err)
+	}
+	s.write(filepath.Join(s.gate, "agents.json"), before)
+	if out, err := s.init(nil, "--apply="+id); err != nil || !strings.Contains(s.agents(), "get-stock:v1") {
+		t.Errorf("the same plan: %s, %v, want no error and the new intent", out, err)
+	}
+	applied := s.agents()
+	if out, err := s.init(nil, "--apply="+id); err != nil || s.agents() != applied || !strings.Contains(out, "nothing changes") {
+		t.Errorf("the plan again: %s, %v, want no error and no change", out, err)
+	}
+}
+
+// answers is a standard input that changes the document before the answer to the last question.
+type answers struct {
+	first, last string
+	before      func()
+}
+
+func (a *answers) Read(p []byte) (int, error) {
+	if a.first != "" {
+		n := copy(p, a.first)
+		a.first = a.first[n:]
+		return n, nil
+	}
+	if a.last == "" {
+		return 0, io.EOF
+	}
+	a.before()
+	n := copy(p, a.last)
+	a.last = ""
+	return n, nil
+}
+
+func TestDocumentChangesDuringTheQuestion(t *testing.T) {
+	s := newShop(t)
+	before := s.agents()
+	out, err := s.init(&answers{"\nn\n", "y\n", func() { s.write(s.document, planned+stock+"# more\n") }}, "--ask")
+	if err == nil || !strings.Contains(err.Error(), "have changed since the plan was made") || s.agents() != before {
+		t.Errorf("%s, %v, want an error and no change", out, err)
+	}
+	if out, err := s.init(&answers{"\nn\n", "y\n", func() {}}, "--ask"); err != nil || !strings.Contains(s.agents(), "get-stock:v1") {
+		t.Errorf("%s, %v, want no error and the new intent", out, err)
+	}
+}
+
+func TestRetireAfter(t *testing.T) {
+	now := time.Date(2026, 11, 28, 21, 0, 0, 0, time.UTC)
+	day := func(d int) time.Time { return time.Date(2026, 12, d, 0, 0, 0, 0, time.UTC) }
+	for text, want := range map[string]struct{ replaced, gone time.Time }{
+		"":                          {day(29), time.Time{}},
+		"now":                       {},
+		"2026-12-09":                {day(10), day(10)},
+		"11d":                       {day(10), day(10)},
+		"2026-12-10T01:00:00+01:00": {day(10), day(10)},
+	} {
+		s := &initSettings{retireAfter: text}
+		if err := s.setEnds(now); err != nil || !s.options.Replaced.Equal(want.replaced) || !s.options.Gone.Equal(want.gone) {
+			t.Errorf("%q: %v and %v, %v, want %v and %v", text, s.options.Replaced, s.options.Gone, err, want.replaced, want.gone)
+		}
+	}
+	for _, text := range []string{"2026-11-27", "2026-11-28T20:00:00Z", "soon", "0d", "-1d", "99999d", "3d4", "2026-13-01"} {
+		if err := (&initSettings{retireAfter: text}).setEnds(now); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
