@@ -21,8 +21,9 @@ type Terms struct {
 	Limit   limit.Rate   // zero: none
 }
 
-// Adopt copies prices and limits that people have changed in the existing policy into the curation. live are the terms under that policy, by
-// UID. If people have changed the curation since the last run as well, the curation takes precedence. Adopt must be called before Update.
+// Adopt copies prices and limits that people have changed in the existing policy into the curation. live are the terms under that policy,
+// by UID. If people have changed the curation since the last run as well, the curation takes precedence. Adopt must be called before
+// Update.
 func (i *Import) Adopt(existing map[string][]byte, live map[string]Terms) {
 	last := i.curation.last
 	if have := existing[PolicyFile]; have == nil || digest(have) == last.Files[PolicyFile] {
@@ -50,7 +51,8 @@ func (i *Import) Adopt(existing map[string][]byte, live map[string]Terms) {
 		}
 		if o != before {
 			i.curation.file.Operations[key] = o
-			i.curation.messages = append(i.curation.messages, fmt.Sprintf("%s: %s gets the price and the limit of %s", o.UID, CurationFile, PolicyFile))
+			i.curation.messages = append(i.curation.messages,
+				fmt.Sprintf("%s: %s gets the price and the limit of %s", o.UID, CurationFile, PolicyFile))
 		}
 	}
 }

@@ -249,7 +249,7 @@ func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
 		Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces, p.uses},
-		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
+		Journal:  p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{

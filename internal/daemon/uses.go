@@ -105,8 +105,8 @@ type usesReader interface {
 }
 
 // endings returns the problems of a configuration that ends the calls of agents: a service without an intent that agents can call, and
-// intents that agents called in the last week and can no longer call, unless their retire_after announced the end. serving is the configuration in
-// use; if it is not nil, only intents that it lets agents call count. If the uses cannot be read, there is a warning.
+// intents that agents called in the last week and can no longer call, unless their retire_after announced the end. serving is the
+// configuration in use; if it is not nil, only intents that it lets agents call count. If the uses cannot be read, there is a warning.
 func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, serving *service.Snapshot, uses usesReader,
 	now time.Time,
 ) (problems config.Problems) {
@@ -165,7 +165,7 @@ func serves(s *service.Snapshot, d *service.Definition) bool {
 	if s == nil || s.Service(d.ID) == nil {
 		return false
 	}
-	return slices.ContainsFunc(s.Service(d.ID).Definition.Successors(), func(has *service.Definition) bool {
+	return slices.ContainsFunc(s.Service(d.ID).Successors(), func(has *service.Definition) bool {
 		return has.Offer().Digest == d.Offer().Digest
 	})
 }

@@ -13,8 +13,9 @@ import (
 const heading = `# Which operations of the OpenAPI document are offered to agents. Edit this file, then run uimgate init again: it adds
 # new operations of the document, and copies your changes from agents.json. It keeps everything else as you write it.
 #
-# Each operation: hidden: true or false; uid, name and description as agents see them; price, such as 0.05 EUR; limit of an
-# agent, such as 100/hour; agreement: fresh, if an old agreement is not sufficient; notes for yourself. uimgate init --review prints a table.
+# Each operation: hidden: true or false; uid, name and description as agents see them; price, such as 0.05 EUR; limit of one
+# agent, such as 100/hour; agreement: fresh, if an old agreement is not sufficient; notes for yourself.
+# uimgate init --review prints a table.
 `
 
 const selectionHeading = `# For operations that are not listed below; exclude also applies to operations that are listed.

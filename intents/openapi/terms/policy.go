@@ -1,7 +1,7 @@
 // Package terms changes the prices, limits and targets in a policy that people have edited. It keeps all other bytes of the policy.
 //
-// It reads policies in the form that uimgate init writes: rules in permission, prohibition and obligation, whose targets are UIDs or lists of
-// UIDs, with the price in a pay duty and the limit in a rateLimit constraint. It returns ErrForm for a change of a rule in another form.
+// It reads policies in the form that uimgate init writes: rules in permission, prohibition and obligation, whose targets are UIDs or lists
+// of UIDs, with the price in a pay duty and the limit in a rateLimit constraint. It returns ErrForm for a change of a rule in another form.
 package terms
 
 import (
@@ -192,8 +192,8 @@ func (p *Policy) rename(tree map[string]any) {
 	p.note(tree)
 }
 
-// Set changes the price and the limit of an intent. A zero price removes the duty to pay, and a zero rate keeps the limit. The error is ErrForm
-// if not exactly one permission names the intent, or if that permission has no limit that could be changed.
+// Set changes the price and the limit of an intent. A zero price removes the duty to pay, and a zero rate keeps the limit. The error is
+// ErrForm if not exactly one permission names the intent, or if that permission has no limit that could be changed.
 func (p *Policy) Set(intent string, price money.Amount, rate limit.Rate) error {
 	var in *rule
 	for _, r := range p.rules["permission"] {

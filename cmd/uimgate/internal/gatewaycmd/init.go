@@ -152,8 +152,8 @@ operation with a reference that cannot be read is not offered, and init names th
 	return c
 }
 
-// run writes the configuration. If the directory has one already, run prints a plan, and writes it only if it is confirmed. applied is false
-// if there are changes that were not written.
+// run writes the configuration. If the directory has one already, run prints a plan, and writes it only if it is confirmed. applied is
+// false if there are changes that were not written.
 func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (applied bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

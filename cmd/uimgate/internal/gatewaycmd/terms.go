@@ -80,8 +80,8 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) *terms {
 	return out
 }
 
-// missing lists what a plan leaves to people: intents that no permission covers, prices of the curation that the policy does not charge, and
-// settings of an intent that its next version lacks.
+// missing lists what a plan leaves to people: intents that no permission covers, prices of the curation that the policy does not charge,
+// and settings of an intent that its next version lacks.
 func (t *terms) missing(prices map[string]money.Amount, changes []openapi.Change) (out []string) {
 	for _, p := range t.problems {
 		if p.Level == problem.Error {
