@@ -149,7 +149,7 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 			if more := len(ended) - maxEnded; more > 0 {
 				list += fmt.Sprintf(" and %d more", more)
 			}
-			problems = append(problems, c.Problemf(problem.Error, at,
+			problems = append(problems, c.Problemf(problem.Error, fmt.Sprintf("services[%d].agents_file", i),
 				"intents that agents called in the last 7 days would end: %s: let them go on until a retire_after in agents.json, or use --force of check and reload", list))
 		}
 	}
