@@ -72,10 +72,15 @@ func (a *agent) agree(g *gateway) error {
 	if err != nil {
 		return err
 	}
-	public, _ := a.key.Public().(ed25519.PublicKey)
 	return a.take(a.w.do(http.MethodPost, g.url()+"/api/pat/issue", mustJSON(map[string]string{
-		"agent_id": a.id, "signed_policy": signed, "agent_public_key": base64.RawURLEncoding.EncodeToString(public),
+		"agent_id": a.id, "signed_policy": signed, "agent_public_key": a.publicKey(),
 	}), nil))
+}
+
+// publicKey returns the key as an agreement has it.
+func (a *agent) publicKey() string {
+	public, _ := a.key.Public().(ed25519.PublicKey)
+	return base64.RawURLEncoding.EncodeToString(public)
 }
 
 func (w *world) policyDigest(g *gateway) (string, error) {
