@@ -33,15 +33,19 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// WriteSunset sets the fields Deprecation, Sunset and Link of a response under terms that will change, unless s is nil. RFC 9745 section 2;
-// RFC 8594 section 3; RFC 5829 section 3.4.
+// WriteSunset sets the fields Deprecation, Sunset and Link of a response to a call whose intent or terms will end, unless s is nil. RFC 9745
+// section 2; RFC 8594 section 3; RFC 5829 section 3.4.
 func WriteSunset(h http.Header, s *service.Sunset) {
 	if s == nil {
 		return
 	}
-	h.Set("Deprecation", "@"+strconv.FormatInt(s.Since.Unix(), 10))
+	if !s.Since.IsZero() {
+		h.Set("Deprecation", "@"+strconv.FormatInt(s.Since.Unix(), 10))
+	}
 	h.Set("Sunset", s.From.UTC().Format(http.TimeFormat))
-	h.Add("Link", "<"+s.URL+`>; rel="successor-version"`)
+	if s.URL != "" {
+		h.Add("Link", "<"+s.URL+`>; rel="successor-version"`)
+	}
 }
 
 // Beside lists the header fields that WriteHeader and wire.WriteHeader set. Name is the member that carries a Field in protocols without

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/words"
 )
@@ -51,22 +52,36 @@ func (s *Service) AddChanges(f *reason.Refusal, digest string) {
 
 func bounded(changes []words.Change) []words.Change { return changes[:min(len(changes), maxChanges)] }
 
-// A Sunset describes the end of the terms of an intent.
+// A Sunset describes the end of an intent, or of its terms.
 type Sunset struct {
-	Since time.Time // when the policy with other terms was first offered
-	From  time.Time // when that policy takes effect
-	URL   string    // of that policy
+	Since time.Time // when the policy with other terms was first offered; zero if the intent itself ends
+	From  time.Time // when the intent ends, or when that policy takes effect
+	URL   string    // of that policy, or of the intent that replaces this one; empty if there is none
 }
 
-// Sunset returns when the next policy changes the terms of an intent or, if uid is empty, the policy. It returns nil if no such policy is
-// offered.
+// Sunset returns when an intent ends, or the next policy changes its terms, whichever is earlier. If uid is empty, it returns when the
+// policy ends. It returns nil if nothing is announced.
 func (s *Service) Sunset(uid string) *Sunset {
+	end := s.endOf(uid)
 	if len(s.successors) == 0 {
-		return nil
+		return end
 	}
 	next := s.successors[0]
-	if uid != "" && next.clauses[uid] == s.clauses[uid] {
-		return nil
+	if uid != "" && next.clauses[uid] == s.clauses[uid] || end != nil && end.From.Before(next.From) {
+		return end
 	}
 	return &Sunset{Since: next.since, From: next.From, URL: next.PolicyURL()}
+}
+
+// endOf returns when an intent itself ends, or nil if that is not announced.
+func (s *Service) endOf(uid string) *Sunset {
+	in := s.intents[uid]
+	if in == nil || in.RetireAfter.IsZero() {
+		return nil
+	}
+	end := &Sunset{From: in.RetireAfter}
+	if in.ReplacedBy != (intents.UID{}) {
+		end.URL = s.At("/api/intents/" + url.PathEscape(in.ReplacedBy.String()))
+	}
+	return end
 }
