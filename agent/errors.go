@@ -219,6 +219,7 @@ const (
 	ErrRateLimitExceeded       = reasonError(reason.RateLimitExceeded)
 	ErrQuotaExceeded           = reasonError(reason.QuotaExceeded)
 	ErrServiceCeiling          = reasonError(reason.ServiceCeiling)
+	ErrRestoredLimits          = reasonError(reason.RestoredLimits)
 	ErrPolicyRequiresPayment   = reasonError(reason.PolicyRequiresPayment)
 	ErrPolicyConflict          = reasonError(reason.PolicyConflict)
 	ErrAgentIDTaken            = reasonError(reason.AgentIDTaken)

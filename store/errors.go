@@ -52,6 +52,7 @@ type LimitError struct {
 	limit.Status
 	Principal  pat.Principal // empty for a counter that all agents share
 	RetryAfter time.Duration // time until one more call can be admitted; 0 for a lifetime limit, which never resets
+	Restored   bool          // the limit is held back because the state was restored: see RestoreUsed
 }
 
 func (e *LimitError) Error() string { return fmt.Sprintf("limit %s of %s is used up", e.ID, e.Rate) }

@@ -123,6 +123,11 @@ func TestRestoreRejectsInvalidBackups(t *testing.T) {
 		{"backup"},
 		{"backup", "a", "b"},
 		{"restore", good, "-o", "xml"},
+		{"restore", good, "--limits", "none"},
+		{"restore", good, "--limits", ""},
+		{"restore", good, "--allowance", "101"},
+		{"restore", good, "--allowance", "-1"},
+		{"restore", good, "--limits", "fresh", "--allowance", "5"},
 	} {
 		if s := command(t, "", append(args, "-c", g.config())...); s.code != exitUsage || s.out != "" {
 			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)

@@ -133,7 +133,7 @@ var elsewhere = []reason.Reason{
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {
-	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded}
+	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded, reason.RestoredLimits}
 	for _, c := range refusals {
 		tried = append(tried, c.want)
 	}

@@ -68,6 +68,9 @@ func periodNumber(p limit.Period, now time.Time) int64 {
 // overLimit returns the refusal of a call because of an exhausted limit.
 func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.LimitError) error {
 	e.exceeded = full.Period
+	if full.Restored {
+		return x.heldByRestore(full)
+	}
 	blocked, err := x.suspension.refused(ctx, e, full, x.now())
 	if blocked {
 		return reason.AgentBlocked.Refusal("The agent was blocked, because it made too many calls beyond a limit that the policy forbids exceeding.")
@@ -80,4 +83,13 @@ func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.Limi
 		f = reason.QuotaExceeded.Refusal("")
 	}
 	return f.With("limit", full.Rate.String()).Standings([]limit.Status{full.Status}).Because(errors.Join(full, err))
+}
+
+// heldByRestore returns the refusal of a call because of a limit that is held back after a restore. The agent may not have exceeded the
+// limit, so the call does not count towards a suspension.
+func (x *Executor) heldByRestore(full *store.LimitError) error {
+	until := x.now().Add(full.RetryAfter).UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
+	return reason.RestoredLimits.Refusal("The limit of "+full.Rate.String()+" is held back until "+until+
+		", because the state of the service was restored from a backup.").After(full.RetryAfter).
+		With("limit", full.Rate.String()).With("until", until).Standings([]limit.Status{full.Status}).Because(full)
 }

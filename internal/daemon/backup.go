@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -22,6 +23,7 @@ type Keeper struct {
 	Config   *config.Config
 	Now      func() time.Time
 	Progress Progress
+	Limits   store.RestoredLimits // for Restore and AfterExternal
 }
 
 // Progress reports on work on a large state. Its functions are called every few seconds, and must not be nil.

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Restore replaces the state with the one in a backup. The gateway must not be running. If Restore returns an error while it copies or
+// Restore replaces the state with the one in a backup. k.Limits defines how limits count. The gateway must not be running. If Restore returns an error while it copies or
 // checks the backup, the state is unchanged. It returns ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
@@ -37,7 +37,7 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	if _, err := k.inspect(ctx, fresh); err != nil {
 		return Copy{}, fmt.Errorf("%s cannot be restored, and the state is unchanged: %w", from, err)
 	}
-	found, err := sqlstore.Restore(ctx, fresh, sqlstore.Options{Now: k.Now})
+	found, err := sqlstore.Restore(ctx, fresh, k.Limits, sqlstore.Options{Now: k.Now})
 	if err != nil {
 		return Copy{}, fmt.Errorf("%s cannot be restored, and the state is unchanged: %w", from, err)
 	}
@@ -54,7 +54,7 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 }
 
 // AfterExternal completes a restore that was made with other tools: it migrates the schema, checks that the accounts balance, and marks the
-// state as restored. The gateway must not be running.
+// state as restored, as Restore does. The gateway must not be running.
 func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	dir, err := k.hold()
 	if err != nil {
@@ -73,7 +73,7 @@ func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 		return Copy{}, err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
-	found, err := state.Restored(ctx)
+	found, err := state.Restored(ctx, k.Limits)
 	if err != nil {
 		return Copy{}, err
 	}

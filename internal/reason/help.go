@@ -64,6 +64,9 @@ var help = map[Reason]string{
 		"limits. RateLimit has the number of calls left (r) and the seconds until the next call is possible (t). A new token or " +
 		"agreement does not reset a limit. Nothing was done or charged.",
 	QuotaExceeded: "The limit counts all calls ever made. It has no period after which it would reset.",
+	RestoredLimits: "The service lost its newest records and continues from a backup, which does not contain the latest calls of the " +
+		"agent. So the gateway cannot know how much of the limit is left. It holds the limit back until details.until, so that the limit " +
+		"of the policy is not exceeded. Agents that agreed after the backup was made are not affected. Nothing was done or charged.",
 	ServiceCeiling: "The operator limits the calls of all agents together, so that the service behind the gateway is not overloaded. " +
 		"Nothing was done or charged.",
 

@@ -35,6 +35,7 @@ const (
 	RateLimitExceeded Reason = "RATE_LIMIT_EXCEEDED"
 	QuotaExceeded     Reason = "QUOTA_EXCEEDED"
 	ServiceCeiling    Reason = "SERVICE_CEILING"
+	RestoredLimits    Reason = "RESTORED_LIMITS"
 
 	// Charges, 402.
 	PolicyRequiresPayment Reason = "POLICY_REQUIRES_PAYMENT"

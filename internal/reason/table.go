@@ -145,6 +145,11 @@ var table = map[Reason]row{
 		message:    "All agents together have reached the limit of the service.",
 		suggestion: "Wait for the time in Retry-After.",
 	},
+	RestoredLimits: {
+		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
+		message:    "The limit is held back, because the state of the service was restored from a backup.",
+		suggestion: "Wait for the time in Retry-After, or ask the operator.",
+	},
 
 	PolicyRequiresPayment: {
 		code: CodePaymentRequired, status: http.StatusPaymentRequired, number: "POL-008",

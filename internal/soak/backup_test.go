@@ -122,7 +122,7 @@ func (w *world) restored(b backup) {
 		t.Fatal(err)
 	}
 	restored := w.clock.now()
-	if _, err := sqlstore.Restore(ctx, g.statePath(), sqlstore.Options{Now: time.Now}); err != nil {
+	if _, err := sqlstore.Restore(ctx, g.statePath(), store.DefaultRestoredLimits(), sqlstore.Options{Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
 	w.startAll()
@@ -141,7 +141,7 @@ func (w *world) restored(b backup) {
 			}
 			got := (call{agent: a, token: newest, intent: window.Name, ref: fmt.Sprintf("anew-%s-%s", a.id, window.Name)}).at(g)
 			ended := got.Answered > restored+window.Period // on a slow machine, a window of one second may have ended
-			if !ended && (got.Reason != "RATE_LIMIT_EXCEEDED" || got.RetryAfter == "") {
+			if !ended && (got.Reason != "RESTORED_LIMITS" || got.RetryAfter == "") {
 				t.Errorf("%s of %s in a window whose count is unknown: %+v", window.Name, a.id, got)
 			}
 		}

@@ -66,7 +66,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		switch does := effectOf(a.Ref); a.Reason {
 		case "":
 			ok = a.Status == 200 && (does == effectDone || does == effectCutOff || !prices[a.Intent].IsZero() && does == effectNoAnswer)
-		case "RATE_LIMIT_EXCEEDED":
+		case "RATE_LIMIT_EXCEEDED", "RESTORED_LIMITS":
 			ok = a.Status == 429 && wait > 0
 		case "SERVICE_CEILING":
 			ok = a.Status == 429 && wait > 0 && a.Intent == ceiled

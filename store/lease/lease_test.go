@@ -350,7 +350,7 @@ func TestRestoreEndsLeases(t *testing.T) {
 	r.warm(q)
 	taken := r.begin(q)
 	state := r.store.Store.(*sqlstore.Store) //nolint:forcetypeassert // newLeaseTest opens a sqlstore
-	if _, err := state.Restored(t.Context()); err != nil {
+	if _, err := state.Restored(t.Context(), store.DefaultRestoredLimits()); err != nil {
 		t.Fatal(err)
 	}
 	var after store.Admission

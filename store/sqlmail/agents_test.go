@@ -106,7 +106,7 @@ func signatureOnceAtOnce(r *relay) {
 func signedBeforeRestore(r *relay) {
 	before := r.guard(alice)
 	before.Signed = r.Now().Add(-time.Second)
-	r.must(r.db.MarkRestored(r.Context()))
+	r.must(r.db.MarkRestored(r.Context(), store.DefaultRestoredLimits()))
 	r.reopen()
 	after, silent := r.guard(alice), r.guard(alice)
 	after.Signed = r.Now().Add(time.Second)

@@ -269,7 +269,7 @@ func signedSends(r *relay) {
 	r.same(r.waiting(bob), []string{taken.ID})
 	before := r.guard(alice)
 	before.Signed = r.Now().Add(-time.Second)
-	r.must(r.db.MarkRestored(r.Context()))
+	r.must(r.db.MarkRestored(r.Context(), store.DefaultRestoredLimits()))
 	r.reopen()
 	_, _, _, err = r.SendSigned(r.Context(), before, time.Minute, m)
 	r.want(err, mail.ErrReplayed)

@@ -15,10 +15,26 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
+
+// known creates the record of an agent.
+func known(t *testing.T, s *sqlstore.Store, id pat.AgentID) {
+	t.Helper()
+	_, err := s.Agree(t.Context(), pat.NewAgreement{
+		Agreement: pat.Agreement{
+			ID: "of-" + pat.AgreementID(id), Service: "s", AgentID: id, KeyID: keys.ID(id), PolicyDigest: "d", Assurance: pat.Fresh,
+		},
+		Policy: pat.PolicyDocument{Service: "s", Digest: "d", Bytes: []byte("{}")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // pay makes one charged call.
 func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) error {
@@ -45,6 +61,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, dir)
+	known(t, s, "a")
 	ctx, stop := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for g := range 4 {
@@ -71,7 +88,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 		if err != nil || found.Entries < 2 || found.Executions == 0 || found.Latest.IsZero() {
 			t.Fatalf("got %+v, %v", found, err)
 		}
-		restored, err := sqlstore.Restore(t.Context(), to, sqlstore.Options{Now: time.Now})
+		restored, err := sqlstore.Restore(t.Context(), to, store.DefaultRestoredLimits(), sqlstore.Options{Now: time.Now})
 		if err != nil || restored != found {
 			t.Fatalf("%+v, %v; want %+v", restored, err, found)
 		}

@@ -103,7 +103,7 @@ func TestOpenWritesJournalIntoTables(t *testing.T) {
 	if found, err := Inspect(t.Context(), copied); err != nil || !same(found) {
 		t.Errorf("the copy: %+v, %v", found, err)
 	}
-	if found, err := Restore(t.Context(), copied, Options{Now: time.Now}); err != nil || !same(found) {
+	if found, err := Restore(t.Context(), copied, store.DefaultRestoredLimits(), Options{Now: time.Now}); err != nil || !same(found) {
 		t.Errorf("restored: %+v, %v", found, err)
 	}
 	s := openTest(t, path, time.Now, engine.SQLite())

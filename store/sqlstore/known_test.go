@@ -30,7 +30,7 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 			_, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 100, Currency: "USD"}})
 			return err
 		}},
-		"restore": {by: func(s *Store) error { return s.MarkRestored(t.Context()) }},
+		"restore": {by: func(s *Store) error { return s.MarkRestored(t.Context(), store.DefaultRestoredLimits()) }},
 		"failed transaction": {by: func(s *Store) error {
 			again := unapproved("a", "1", 100) // its record exists already
 			again.Billing.Unapproved = false

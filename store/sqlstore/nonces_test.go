@@ -116,7 +116,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 				t.Fatal(err)
 			}
 			closed(t, s)
-			if _, err := Restore(t.Context(), to, Options{Now: time.Now}); err != nil {
+			if _, err := Restore(t.Context(), to, store.DefaultRestoredLimits(), Options{Now: time.Now}); err != nil {
 				t.Fatal(err)
 			}
 			return openTest(t, to, time.Now, engine.SQLite())

@@ -121,6 +121,7 @@ func TestStandbyThatLacksCommitsMarksRestored(t *testing.T) {
 			if err := s.AddSigningKey(t.Context(), keys.SigningKey{ID: "kid", CreatedAt: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
+			known(t, s, "a")
 			n := takes(t, s, 400, 100) + takes(t, other, 400, 100)
 			if err := p.standby.Receive(t.Context(), p.primary); err != nil {
 				t.Fatal(err)

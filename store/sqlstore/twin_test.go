@@ -209,7 +209,7 @@ func (w *twinStores) others() {
 		}},
 		{"backlog", func(s *Store) (any, error) { return s.Backlog(ctx, "s") }},
 		{"balance", func(s *Store) (any, error) { return none(s.CheckBalance(ctx)) }},
-		{"restored", func(s *Store) (any, error) { return none(s.MarkRestored(ctx)) }},
+		{"restored", func(s *Store) (any, error) { return none(s.MarkRestored(ctx, store.DefaultRestoredLimits())) }},
 	}
 	one := all[w.r.IntN(len(all))]
 	if one.what == "restored" && w.r.IntN(40) > 0 {

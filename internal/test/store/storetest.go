@@ -77,8 +77,9 @@ type listings interface {
 type upkeep interface {
 	Sweep(ctx context.Context) (int, error)
 	Purge(ctx context.Context) (int, error)
-	MarkRestored(ctx context.Context) error
+	MarkRestored(ctx context.Context, l store.RestoredLimits) error
 	RestoredAt() time.Time
+	HeldLimits() store.HeldLimits
 	Ready(ctx context.Context) error
 	Close() error
 }

@@ -45,10 +45,13 @@ func (w *work) fit(rs []reservation) error {
 		if c.err != nil {
 			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
 		}
-		if c.Sum() < r.limit.Max {
+		if c.Left(r.limit.Max) > 0 {
 			continue
 		}
-		e := &store.LimitError{Status: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted())}
+		e := &store.LimitError{
+			Status: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted()),
+			Restored: c.Restored(r.limit.Max),
+		}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
 			refusal = e
 		}

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"math"
 
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -12,7 +13,7 @@ const mostKnown = 8 << 10
 // learn caches the rows that a committed transaction has read and written. The cache is not cleared while the journal has changes that the
 // tables do not have.
 func (m *memory) learn(w *work, changes *Changes) {
-	if len(m.counters) > mostKnown || m.accounts.Len() > mostKnown {
+	if len(m.counters) > mostKnown || len(m.created) > mostKnown || m.accounts.Len() > mostKnown {
 		if m.journal == nil || !m.journal.Behind() {
 			m.drop()
 		}
@@ -27,6 +28,14 @@ func (m *memory) learn(w *work, changes *Changes) {
 	}
 	for i := range changes.Counters {
 		m.counters[changes.Counters[i].CounterKey] = changes.Counters[i]
+	}
+	for k, at := range w.created {
+		if m.created == nil {
+			m.created = map[ref]int64{}
+		}
+		if at != math.MaxInt64 { // an agent that was not found may be created later
+			m.created[k] = at
+		}
 	}
 	m.accounts.Learn(w.book, changes.Pools)
 }

@@ -65,6 +65,8 @@ type work struct {
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
 	used       map[ref]bool // agreements that are used for the first time
+	// created is when agents were created, if a restore holds back limits; see readCreated.
+	created map[ref]int64
 
 	changes pendingWrites
 }
@@ -104,7 +106,7 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), known),
 		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
 		nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
-		used: map[ref]bool{},
+		used: map[ref]bool{}, created: map[ref]int64{},
 	}
 }
 
@@ -133,11 +135,12 @@ func (w *work) mismatch(err error) error {
 type memory struct {
 	journal  Journal // may be nil
 	counters map[CounterKey]Counter
+	created  map[ref]int64 // when agents were created, if a restore holds back limits
 	accounts ledger.Cache
 }
 
 func (m *memory) drop() {
-	m.counters = nil
+	m.counters, m.created = nil, nil
 	m.accounts.Forget()
 }
 

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
@@ -64,6 +66,8 @@ const (
 	updateCounter = `UPDATE counters SET slot = ?, counts = ?, dispatch = ?, dispatch_slot = ?, frees_at = ?
 		WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?`
 	updateCounterFrom = updateCounter + " AND slot = ? AND counts = ? AND dispatch = ? AND dispatch_slot = ?"
+
+	selectCreated = "SELECT created_at FROM agents WHERE service = ? AND id = ?"
 
 	markUsed = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
 )
@@ -124,20 +128,55 @@ func (w *work) readCounters() (list []engine.Command) {
 			return scan(&c.was.Slot, &c.was.Counts, &c.was.Dispatch, &c.was.DispatchSlot)
 		}})
 	}
+	return append(list, w.readCreated()...)
+}
+
+// readCreated returns the statements that read when the agents were created whose limits a restore holds back, except those in the cache.
+// An agent that is not read counts as older than the restore, and one that is not found as younger.
+func (w *work) readCreated() (list []engine.Command) {
+	hold, now := w.calls.db.Hold(), w.calls.db.Counted()
+	if hold.Since.IsZero() {
+		return nil
+	}
+	for _, k := range w.need.counters {
+		over := k.Period.Frees(k.Period.Slot(hold.Since))
+		if over.IsZero() || now.After(over.Add(heldMore)) || limit.KindOf(k.LimitID) != limit.Policy {
+			continue
+		}
+		agent := ref{k.Service, k.AgentID}
+		if _, has := w.created[agent]; has {
+			continue
+		}
+		if at, known := w.calls.memory.created[agent]; known {
+			w.created[agent] = at
+			continue
+		}
+		w.created[agent] = math.MaxInt64
+		list = append(list, engine.Command{Query: selectCreated, Args: []any{k.Service, k.AgentID}, Row: func(scan engine.Scan) error {
+			var at int64
+			err := scan(&at)
+			w.created[agent] = at
+			return err
+		}})
+	}
 	return list
 }
 
+// heldMore is how much longer than its period a window may be held back, for example because a clock was set.
+const heldMore = 48 * time.Hour
+
 // openCounters moves the counters to the slots of the transaction's time.
 func (w *work) openCounters() {
-	slots, stepped, floor := w.t.Slots(), w.t.Step(), w.calls.db.Floor()
+	slots, stepped, hold := w.t.Slots(), w.t.Step(), w.calls.db.Hold()
 	for _, k := range w.need.counters {
 		c := w.counters[k]
 		c.Slot, c.dispatch, c.dispatchSlot = c.was.Slot, c.was.Dispatch, c.was.DispatchSlot
 		c.Counts, c.err = window.Decode(c.was.Counts)
 		c.Reach(w.t.Counted())
 		c.leave(slots)
-		if limit.KindOf(k.LimitID) == limit.Policy { // the service's own limits continue from the stored count
-			c.Restore(floor)
+		// The service's own limits continue from the stored count, and agents that were not in the restored state start anew.
+		if limit.KindOf(k.LimitID) == limit.Policy && hold.Knows(w.created[ref{k.Service, k.AgentID}]) {
+			c.Restore(hold.Since, hold.Allowance)
 		}
 		c.Hold(stepped, w.t.Counted())
 	}

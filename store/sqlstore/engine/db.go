@@ -50,8 +50,9 @@ type DB struct {
 	write   *sql.DB
 	read    *sql.DB
 
-	// Restore applies, in a transaction, the consequences of restoring the state to an earlier one. It must be set before Connect.
-	Restore func(ctx context.Context, t *Tx) error
+	// Restore applies, in a transaction, the consequences of restoring the state to an earlier one. It returns the latest time of creation of
+	// an agent. It must be set before Connect.
+	Restore func(ctx context.Context, t *Tx, l store.RestoredLimits) (agents int64, err error)
 	// Layer may be nil.
 	Layer Layer
 
@@ -62,7 +63,7 @@ type DB struct {
 	server   serverWatch
 	commits  commits
 	changes  signal
-	floor    atomic.Int64 // when the database was last restored to an earlier state; 0 if never
+	restored atomic.Pointer[Rewind] // nil: not read yet
 }
 
 // New returns a database that is not connected yet.

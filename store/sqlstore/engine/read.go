@@ -18,15 +18,6 @@ func (db *DB) CatchUp(ctx context.Context) error {
 	return err
 }
 
-// ReadFloor reads when the database was last restored to an earlier state.
-func (db *DB) ReadFloor(ctx context.Context) error {
-	read, err := db.sequences(ctx, "restored")
-	if err == nil {
-		db.floor.Store(read["restored"])
-	}
-	return err
-}
-
 // sequences reads rows of the sequences table by their names. A missing row has no entry in the result.
 func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64, error) {
 	args := make([]any, len(names))

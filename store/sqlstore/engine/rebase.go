@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"time"
 )
 
@@ -46,22 +47,23 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 
 // rebase calls its argument rebase, and stores how far the new clock is behind the wall clock, in one transaction.
 func (db *DB) rebase(ctx context.Context, r Rebase, rebase func(context.Context, *Tx, Rebase) error) error {
-	floor := db.floor.Load()
-	if r.Counted && floor != 0 {
-		floor += int64(r.At.Sub(r.Before))
+	before := db.lastRestored()
+	restored := before
+	if r.Counted {
+		restored = before.moved(r.At.Sub(r.Before))
 	}
 	err := db.Alone(ctx, func(ctx context.Context, t *Tx) error {
 		if err := rebase(ctx, t, r); err != nil {
 			return err
 		}
 		rows := map[string]int64{behindNote: int64(r.behind)}
-		if floor != db.floor.Load() {
-			rows["restored"] = floor
+		if restored != before {
+			maps.Copy(rows, restored.rows())
 		}
 		return t.Note(ctx, rows)
 	})
 	if err == nil {
-		db.floor.Store(floor)
+		db.restored.Store(&restored)
 	}
 	return err
 }

@@ -45,7 +45,10 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 	for {
 		acked, names := db.acknowledged()
 		found := map[string]int64{}
-		names = append(names, "changes", "restored")
+		names = append(names, "changes")
+		for _, name := range restoredNotes {
+			names = append(names, name)
+		}
 		var micros int64
 		sent, from := db.opts.Now(), db.clocks.elapsed()
 		err := db.List(ctx, selectSequences(", ("+db.dialect.Clock+")", len(names)), names, func(scan Scan) error {
@@ -61,7 +64,7 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 		db.clocks.clock.set(sent, db.opts.Now(), time.UnixMicro(micros))
 		db.seenClock(ctx, from, db.clocks.elapsed(), time.UnixMicro(micros).UTC())
 		if lacks(acked, found) == 0 {
-			db.raiseFloor(found["restored"])
+			db.raiseFloor(restoredFrom(found))
 			db.commits.verifiedFloor.Store(found["restored"])
 			return found["changes"], nil
 		}
@@ -86,7 +89,7 @@ func (db *DB) setBack(ctx context.Context) error {
 		if err != nil || marked > db.commits.verifiedFloor.Load() {
 			return err
 		}
-		return t.MarkRestored(ctx)
+		return t.MarkRestored(ctx, store.DefaultRestoredLimits())
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errWentBack, err)
@@ -94,11 +97,11 @@ func (db *DB) setBack(ctx context.Context) error {
 	if missing == 0 {
 		return nil
 	}
-	db.noteSetBack(FromNanos(db.floor.Load()), missing)
+	db.noteSetBack(db.Floor(), missing)
 	for _, w := range db.commits.witnesses {
 		w.acked.Store(0)
 	}
-	db.commits.verifiedFloor.Store(db.floor.Load())
+	db.commits.verifiedFloor.Store(Nanos(db.Floor()))
 	db.changes.raise()
 	if db.opts.SetBack != nil {
 		db.opts.SetBack(missing)

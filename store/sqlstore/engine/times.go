@@ -29,10 +29,6 @@ func (t *Tx) Step() window.Step { return t.w.db.clocks.steps.step() }
 // Slots returns how many dispatch slots a call needs under a limit per second.
 func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.slots(t.times.requestedAt) }
 
-// Floor returns when the state was last restored to an earlier one, for example from a backup, by the clock that counts limits. It returns
-// the zero time if that never happened.
-func (db *DB) Floor() time.Time { return FromNanos(db.floor.Load()) }
-
 // Now returns the time of the transaction by the store's clock.
 func (t *Tx) Now() time.Time { return t.times.now }
 

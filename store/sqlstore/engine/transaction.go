@@ -66,7 +66,7 @@ func (t *Tx) load(ctx context.Context, work work) error {
 	t.times.now = time.UnixMicro(clock).UTC()
 	t.times.counted = t.times.now
 	db.seenClock(ctx, from, db.clocks.elapsed(), t.times.now)
-	return t.verify()
+	return t.verify(ctx)
 }
 
 // end writes the changes and commits, or rolls back if t.ending requires it.

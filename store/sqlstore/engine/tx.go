@@ -21,16 +21,6 @@ func (t *Tx) NextChange(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// MarkRestored records that the state was restored to an earlier one, and calls DB.Restore.
-func (t *Tx) MarkRestored(ctx context.Context) error {
-	floor := Nanos(t.times.counted)
-	if _, err := t.Exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
-		return err
-	}
-	t.After(func() { t.w.db.floor.Store(floor) })
-	return t.w.db.Restore(ctx, t)
-}
-
 // Note writes rows of the sequences table, in the order of their names, because several processes write the same rows.
 func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
 	for _, c := range noting(rows) {

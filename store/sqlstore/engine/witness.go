@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -67,11 +68,13 @@ func (t *Tx) ServerChanged() error {
 
 // verify returns errWentBack if the witness is lower than the value that the process has acknowledged. Otherwise it records the values that
 // the transaction has read about restores and the server.
-func (t *Tx) verify() error {
+func (t *Tx) verify(ctx context.Context) error {
 	if w := t.w.witness; w != nil && t.seen.witnessed < w.acked.Load() {
 		return errWentBack
 	}
-	t.w.db.raiseFloor(t.seen.floor)
+	if err := t.raiseFloor(ctx); err != nil {
+		return err
+	}
 	t.seen.serverChanged = t.seen.floor <= t.w.db.commits.verifiedFloor.Load() && !t.w.db.settled()
 	return nil
 }
@@ -89,16 +92,6 @@ func (t *Tx) testify() []Command {
 func (t *Tx) acknowledge() {
 	if t.seen.testified {
 		t.w.witness.acked.Store(t.seen.witnessed + 1)
-	}
-}
-
-// raiseFloor records when the database was last restored, if another process has restored it since this process last read that time.
-func (db *DB) raiseFloor(at int64) {
-	for known := db.floor.Load(); at > known; known = db.floor.Load() {
-		if db.floor.CompareAndSwap(known, at) {
-			db.noteSetBack(FromNanos(at), 0)
-			return
-		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
@@ -213,12 +214,11 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 }
 
 // MarkRestored must be called once after the database was restored to an earlier state. The call ends every PAT and every signing key from
-// before the call. Every rolling or calendar window of a policy's limit that began before the call counts as exhausted until the window is
-// over. Lifetime counters and the service's own limits (limit.Token, limit.Ceiling) continue from the restored count. A PAT ends with the
-// key that signed it, so PATs without a record in the database end too. A process whose key has ended makes a new key when the process
-// starts.
-func (s *Records) MarkRestored(ctx context.Context) error {
-	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) })
+// before the call. l defines how the limits of policies count. The service's own limits (limit.Token, limit.Ceiling) continue from the
+// restored count unless l deletes it. A PAT ends with the key that signed it, so PATs without a record in the database end too. A process
+// whose key has ended makes a new key when the process starts.
+func (s *Records) MarkRestored(ctx context.Context, l store.RestoredLimits) error {
+	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx, l) })
 }
 
 // errCarriedOver means that another process moved the state of a service to another id.

@@ -9,8 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
@@ -79,16 +81,25 @@ func (l list) text() (string, error) {
 	return string(out), err
 }
 
-// endAll ends every PAT and every signing key, in the transaction that marks the state as restored.
-func (s *Records) endAll(ctx context.Context, t *engine.Tx) error {
+// endAll ends every PAT and every signing key, in the transaction that marks the state as restored. If limits start anew, it also deletes
+// their counters. It returns the latest time of creation of an agent.
+func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64, err error) {
+	if l.Mode == store.RestoreFresh {
+		if _, err := t.Exec(ctx, "DELETE FROM counters WHERE period <> '"+string(limit.Lifetime)+"'"); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := t.Row(ctx, "SELECT COALESCE(MAX(created_at), 0) FROM agents AS every", nil, &agents); err != nil {
+		return 0, err
+	}
 	seq, err := t.NextChange(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	now := engine.Nanos(t.Now())
 	if _, err := t.Exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
 		now); err != nil {
-		return err
+		return 0, err
 	}
 	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
 			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies `+
@@ -96,5 +107,5 @@ func (s *Records) endAll(ctx context.Context, t *engine.Tx) error {
 			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
 		`excluded.seq`,
 		string(pat.RevokedPolicy), now, engine.Nanos(t.Now().Add(pat.MaxTTL+s.tokensKept)), "the state was restored", seq)
-	return err
+	return agents, err
 }

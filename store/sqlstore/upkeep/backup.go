@@ -111,11 +111,11 @@ func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version 
 
 // Restored checks that the accounts of a restored database balance, and then marks the database as restored: see MarkRestored. The error
 // wraps store.ErrUnbalanced if they do not balance.
-func (u *Upkeep) Restored(ctx context.Context) (Contents, error) {
+func (u *Upkeep) Restored(ctx context.Context, l store.RestoredLimits) (Contents, error) {
 	if err := u.CheckBalance(ctx); err != nil {
 		return Contents{}, err
 	}
-	if err := u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) }); err != nil {
+	if err := u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx, l) }); err != nil {
 		return Contents{}, err
 	}
 	return u.contents(ctx)

@@ -74,3 +74,6 @@ func (u *Upkeep) ServerChanged() bool { return u.db.ServerChanged() }
 // SetBack returns when this process or another last detected that the database lacks acknowledged commits, and how many commits of this
 // process were missing. It returns the zero value if this has not happened since the database was opened.
 func (u *Upkeep) SetBack() store.SetBack { return u.db.SetBack() }
+
+// HeldLimits returns the limits that are held back at present because of a restore or a step of the clock, as far as this process knows.
+func (u *Upkeep) HeldLimits() store.HeldLimits { return u.db.HeldLimits() }

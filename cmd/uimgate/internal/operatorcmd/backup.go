@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -13,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/store"
 )
 
 // A StateCopy is the output of backup and restore.
@@ -162,9 +164,7 @@ func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
 // restoredMeans explains the consequences of a restore for the operator and for agents.
 const restoredMeans = `Every PAT issued so far has ended: agents must agree again. The gateway creates a new signing key when it starts. If you
 publish the key elsewhere, such as in DNS, publish the new one.
-Every limit of a policy counts as used up: limits per second to per week until that period has passed from now, limits
-per month and year until the calendar month or year ends (UTC). Lifetime limits, pat.limit and ceilings continue from
-the counts in the backup.
+%s
 Everything that happened after the backup is lost: later calls are not in the ledger, and their idempotency keys are
 forgotten. Repeat the blocks, approvals, revocations and top-ups made since. An agreement signed less than five minutes
 ago could be used a second time: if that matters, wait five minutes before you start the gateway.
@@ -174,25 +174,43 @@ ago could be used a second time: if that matters, wait five minutes before you s
 func Restore() *cobra.Command {
 	k := &keeper{}
 	external := false
+	limits := store.DefaultRestoredLimits()
 	c := k.stateFlags(&cobra.Command{
 		Use: "restore FILE | --after-external", Short: "Restore the state of a gateway from a backup", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long: `Restore replaces the state in the data directory with FILE, which backup made. It fails if a gateway uses the
 directory, or if FILE is damaged, does not balance or was made by a newer uimgate. It keeps the previous state next to
 the new one, and does not change the keys in the data directory.
 
-` + restoredMeans + `
+Every PAT issued so far ends: agents must agree again. The gateway creates a new signing key when it starts. What happened
+after the backup is lost: calls, top-ups, approvals, blocks and revocations.
+
+--limits sets how the limits of policies count from now on, because a backup does not contain the latest calls:
+  used    Agents in the backup wait: limits per second to per week count as used up until that period has passed from
+          now. Limits per month and year continue from the counts in the backup, and --allowance percent of each limit
+          also counts as used. Agents that are not in the backup start anew.
+  backup  All limits continue from the counts in the backup. Agents can exceed a limit by the calls since the backup.
+  fresh   All limits start anew. Agents can exceed a limit by the calls since its period began.
+In all modes, lifetime limits continue from the counts in the backup. pat.limit and ceilings do so too, unless fresh
+deletes their counts. A call to a limit that is held back gets 429 RESTORED_LIMITS, which states the time of its end;
+uimgate status lists the periods. To change the mode later, stop the gateway and run restore --after-external --limits.
+
 With --after-external, restore works on a state that another tool, such as pg_restore, has already restored: it checks
-that the accounts balance, ends PATs and fills limits as above. Stop every gateway first.`,
+that the accounts balance, ends PATs and sets limits as above. Stop every gateway first.`,
 		Example: `  uimgate restore /var/backups/uimgate-2026-11-21.db
+  uimgate restore /var/backups/uimgate-2026-11-21.db --limits backup
   uimgate restore --after-external`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (len(args) == 1) == external {
 				return cli.Usage(errors.New("give either a FILE or --after-external"))
 			}
+			if err := checkRestoredLimits(limits, c.Flags().Changed("allowance")); err != nil {
+				return cli.Usage(err)
+			}
 			state, err := k.open(c)
 			if err != nil {
 				return err
 			}
+			state.Limits = limits
 			var made daemon.Copy
 			if external {
 				made, err = state.AfterExternal(c.Context())
@@ -203,11 +221,42 @@ that the accounts balance, ends PATs and fills limits as above. Stop every gatew
 				if made.SetAside != "" {
 					fmt.Fprintf(c.ErrOrStderr(), "The previous state is kept as %s.\n", cli.Sanitize(made.SetAside))
 				}
-				fmt.Fprint(c.ErrOrStderr(), restoredMeans)
+				fmt.Fprintf(c.ErrOrStderr(), restoredMeans, limitsMean(limits))
 			}
 			return k.print(c, made, err)
 		},
 	})
 	c.Flags().BoolVar(&external, "after-external", false, "the state was already restored by another tool")
+	c.Flags().StringVar((*string)(&limits.Mode), "limits", string(limits.Mode), "how limits count from now on: used, backup or fresh")
+	c.Flags().Int64Var(&limits.Allowance, "allowance", limits.Allowance,
+		"with --limits used: the percentage of each limit per month and year that counts as used since the backup")
 	return c
+}
+
+// checkRestoredLimits checks the flags --limits and --allowance. allowed reports whether --allowance was given.
+func checkRestoredLimits(l store.RestoredLimits, allowed bool) error {
+	switch {
+	case !slices.Contains(store.RestoreModes, l.Mode):
+		return fmt.Errorf("--limits must be used, backup or fresh, not %q", l.Mode)
+	case l.Allowance < 0 || l.Allowance > 100:
+		return fmt.Errorf("--allowance must be between 0 and 100, not %d", l.Allowance)
+	case allowed && l.Mode != store.RestoreUsed:
+		return fmt.Errorf("--allowance has no effect with --limits %s", l.Mode)
+	}
+	return nil
+}
+
+// limitsMean explains the consequences of a restore for limits.
+func limitsMean(l store.RestoredLimits) string {
+	switch l.Mode {
+	case store.RestoreBackup:
+		return "All limits continue from the counts in the backup."
+	case store.RestoreFresh:
+		return "All limits start anew, except lifetime limits, which continue from the counts in the backup."
+	default:
+		return fmt.Sprintf(`For agents in the backup, each limit per second to per week counts as used up until that period has passed from now:
+calls get 429 RESTORED_LIMITS. Limits per month and year continue from the counts in the backup, and %d%% of each limit
+also counts as used. Agents that are not in the backup start anew. Lifetime limits, pat.limit and ceilings continue from the
+counts in the backup. uimgate status lists what is held back.`, l.Allowance)
+	}
 }

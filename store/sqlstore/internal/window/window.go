@@ -20,20 +20,34 @@ type Window struct {
 	Counts []int64 // of Slot, Slot-1, …
 	More   int64   // how many slots count in addition to those of the period, at most Spare
 	// If floored is set, the window counts as exhausted for as long as the slot floor counts.
-	floor   int64
-	floored bool
+	floor     int64
+	floored   bool
+	restored  bool  // the reason is a restore
+	allowance int64 // the percentage of the limit that counts as used because of a restore
 }
 
-// Restore sets when the database was last restored to an earlier state; the zero time means never. Calls that were counted between that
-// state and the restore is unknown, so the window counts as exhausted for as long as the slot of the restore counts. A lifetime counter
-// would stay exhausted forever, so it keeps the restored count.
-func (w *Window) Restore(at time.Time) {
-	if at.IsZero() || w.Period == limit.Lifetime {
-		return
+// Restore sets when the database was last restored to an earlier state; the zero time means never. The calls between that state and the
+// restore are unknown, so a rolling window counts as exhausted for as long as the slot of the restore counts. A window of the calendar
+// could stay exhausted for a year. It keeps the restored count, and allowance percent of its limit also count as used, until the calendar
+// month or year of the restore ends. A lifetime counter keeps the restored count.
+func (w *Window) Restore(at time.Time, allowance int64) {
+	slot := w.Period.Slot(at)
+	switch counts := slot >= w.oldest(); {
+	case at.IsZero() || w.Period == limit.Lifetime || !counts:
+	case w.Period.Calendar():
+		w.allowance = allowance
+	default:
+		w.floor, w.floored, w.restored = slot, true, true
 	}
-	w.floor = w.Period.Slot(at)
-	w.floored = w.floor >= w.oldest()
 }
+
+// Restored reports whether the window would admit a call of the limit if the database had not been restored, as far as is known.
+func (w *Window) Restored(most int64) bool {
+	return w.restored || w.allowance > 0 && w.Sum() < most && w.Left(most) == 0
+}
+
+// usable returns how many units of a limit are left for calls, apart from those that count as used because of a restore.
+func (w *Window) usable(most int64) int64 { return most - (most*w.allowance+99)/100 }
 
 // Reach moves the window forward to the slot of now. It never moves the window back.
 func (w *Window) Reach(now time.Time) {
@@ -90,12 +104,15 @@ func (w *Window) Give(slot, n int64) bool {
 }
 
 // Left returns how many more calls can be admitted in the window's slot.
-func (w *Window) Left(most int64) int64 { return max(0, most-w.Sum()) }
+func (w *Window) Left(most int64) int64 { return max(0, w.usable(most)-w.Sum()) }
 
 // Resets returns the time until the oldest slot with units stops counting. It returns 0 if that is never, or if there are no units.
 func (w *Window) Resets(now time.Time) time.Duration {
-	if w.floored {
+	switch {
+	case w.floored:
 		return w.until(w.floor, now)
+	case w.allowance > 0:
+		return w.until(w.Slot, now)
 	}
 	for i, n := range slices.Backward(w.counted()) {
 		if n > 0 {
@@ -111,7 +128,7 @@ func (w *Window) Retry(most int64, now time.Time) time.Duration {
 	if w.floored {
 		return w.until(max(w.floor, w.Slot), now)
 	}
-	over := w.Sum() - (most - 1)
+	over := w.Sum() - (w.usable(most) - 1)
 	for i, n := range slices.Backward(w.counted()) {
 		over -= n
 		if over <= 0 {
