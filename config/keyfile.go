@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -20,6 +21,20 @@ func (d *DataDir) Keys() KeyFile { return KeyFile{filepath.Join(d.path, keyFile)
 // KeysFor returns the file for the keys of one algorithm and one purpose other than signing PATs, such as card.
 func (d *DataDir) KeysFor(purpose, algorithm string) KeyFile {
 	return KeyFile{filepath.Join(d.path, "keys."+purpose+"."+strings.ToLower(algorithm)+".pem")}
+}
+
+// Process returns the name of the process that uses the data directory, for operators. It differs among the processes that share a database:
+// it is the name of the machine and the path of the directory.
+func (d *DataDir) Process() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	path, err := filepath.Abs(d.path)
+	if err != nil {
+		path = d.path
+	}
+	return host + ":" + path
 }
 
 // Load returns the contents of the file, or nil if there is no file. It returns an error if users other than the owner can access the

@@ -442,8 +442,28 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 5 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("got %+v", s)
 	}
-	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(first[0].ID)); got.NotAfter.Year() != 2100 {
+	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(next.ID)); got.NotAfter.Year() != 2100 {
 		t.Errorf("got %+v", got)
+	}
+	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(first[0].ID)); got.NotAfter.Year() == 2100 {
+		t.Errorf("the end of a rotated key was postponed: %+v", got)
+	}
+	next = want[admin.Key](g, "keys", "rotate", "--all")
+	if s := g.run("keys", "list"); !strings.Contains(s.out, "PROCESS") || !strings.Contains(s.out, next.Process) || next.Process == "" {
+		t.Errorf("got %+v; want a column PROCESS with %q", s, next.Process)
+	}
+	if s := g.run("status"); !strings.Contains(s.errors, next.Process) || !strings.Contains(s.errors, string(next.ID)) {
+		t.Errorf("got %+v; want errors containing %q and %q", s, next.Process, next.ID)
+	}
+	if retired := want[admin.Page[admin.Key]](g, "keys", "retire", "--all").Items; !slices.ContainsFunc(retired, func(k admin.Key) bool {
+		return k.ID == next.ID && !k.NotAfter.IsZero()
+	}) {
+		t.Errorf("got %+v; want %s among them", retired, next.ID)
+	}
+	if status := want[admin.Status](g, "status"); status.SigningKey == next.ID {
+		t.Errorf("the gateway signs with %s, which was retired", next.ID)
+	} else {
+		next.ID = status.SigningKey
 	}
 	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
 		t.Errorf("beside a gateway: %+v; want code %v and errors containing %q", s, exitWrong, "keys rotate")
@@ -503,6 +523,8 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		{"agreements", "verify"},
 		{"agreements", "verify", "f", "-o", "xml"},
 		{"keys", "new", "x"},
+		{"keys", "retire"},
+		{"keys", "retire", "kid", "--all"},
 		{"keys", "new", "-o", "xml"},
 		{"status", "x"},
 		{"reload", "x"},

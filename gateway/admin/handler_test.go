@@ -47,6 +47,7 @@ var everyOperation = [][2]string{
 	{"POST", "/usage/top-up"},
 	{"GET", "/keys"},
 	{"POST", "/keys/rotate"},
+	{"POST", "/keys/retire"},
 	{"POST", "/keys/a/retire"},
 }
 

@@ -14,7 +14,8 @@ type Key struct {
 	ID        keys.ID         `json:"kid"`
 	Algorithm string          `json:"alg"`
 	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
-	Signing   bool            `json:"signing"`           // this process signs with it
+	Process   string          `json:"process,omitempty"` // the process that signs with it, or did until NotAfter was set
+	Signing   bool            `json:"signing"`           // the process that answers signs with it
 	CreatedAt time.Time       `json:"created_at"`
 	NotAfter  time.Time       `json:"not_after,omitzero"` // when the key ends; zero while a process signs with it
 	JWK       json.RawMessage `json:"jwk"`
@@ -22,7 +23,7 @@ type Key struct {
 
 // KeyOf returns the operator's view of a key. current is the id of the key with which this process signs.
 func KeyOf(k keys.SigningKey, current keys.ID) Key {
-	return Key{k.ID, k.Algorithm, k.Purpose, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+	return Key{k.ID, k.Algorithm, k.Purpose, k.Process, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
 func (k Key) subject() string { return string(k.ID) }
@@ -35,9 +36,26 @@ func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
 }
 
-// RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires.
-func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
-	key, err := o.keys.Rotate(ctx)
+// A Rotation replaces the key of the process that receives it or, if All is set, of every process on this store.
+type Rotation struct {
+	All bool `json:"all,omitempty"`
+}
+
+func (r *Rotation) parameters(parameters) {}
+
+func (r *Rotation) members(m *wire.Members) error {
+	r.All = m.Flag("all")
+	return m.Done()
+}
+
+// RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires. If r.All
+// is set, the other processes on this store also create new keys, within a second or when they start.
+func (o *Operator) RotateKey(ctx context.Context, r Rotation) (Key, error) {
+	rotate := o.keys.Rotate
+	if r.All {
+		rotate = o.keys.RotateAll
+	}
+	key, err := rotate(ctx)
 	if err != nil {
 		return Key{}, err
 	}
@@ -62,15 +80,13 @@ func (r *Retirement) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// RetireKey ends a key now, or at a future time.
+// RetireKey ends a key now, or at a future time. It returns the key with the time at which it ends: if that was decided before, the earlier
+// time.
 func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	now := o.now()
-	at := now
-	if r.At != "" {
-		var err error
-		if at, err = time.Parse(time.RFC3339, r.At); err != nil || at.Before(now.Add(-time.Minute)) || at.Year() > 9000 {
-			return Key{}, wrongMember("at", "must be a future time, such as 2030-01-31T12:00:00Z")
-		}
+	at, err := endOf(r.At, now)
+	if err != nil {
+		return Key{}, err
 	}
 	var before keys.SigningKey
 	for _, k := range o.keys.Keys(now) {
@@ -81,6 +97,47 @@ func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	if err := o.keys.Retire(ctx, r.KeyID, at); err != nil {
 		return Key{}, err
 	}
-	before.NotAfter = at
+	if before.NotAfter.IsZero() || at.Before(before.NotAfter) { // a key never ends later than was decided first
+		before.NotAfter = at
+	}
 	return KeyOf(before, o.keys.Current()), nil
+}
+
+// A KeysRetirement ends the keys of all processes on this store, and with them all PATs.
+type KeysRetirement struct {
+	At string `json:"at,omitempty"` // RFC 3339; empty: now
+}
+
+func (r *KeysRetirement) parameters(parameters) {}
+
+func (r *KeysRetirement) members(m *wire.Members) error {
+	r.At = m.Text("at", false)
+	return m.Done()
+}
+
+// RetireKeys ends the keys of all processes on this store now, or at a future time, and returns them. Every process signs with a new key
+// within a second, or when it starts.
+func (o *Operator) RetireKeys(ctx context.Context, r KeysRetirement) (Page[Key], error) {
+	at, err := endOf(r.At, o.now())
+	if err != nil {
+		return Page[Key]{}, err
+	}
+	list, err := o.keys.RetireAll(ctx, at)
+	if err != nil {
+		return Page[Key]{}, err
+	}
+	show := func(k keys.SigningKey) Key { return KeyOf(k, o.keys.Current()) }
+	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
+}
+
+// endOf returns the time at which a key ends: now, or a future time in RFC 3339.
+func endOf(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return now, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.Before(now.Add(-time.Minute)) || at.Year() > 9000 {
+		return time.Time{}, wrongMember("at", "must be a future time, such as 2030-01-31T12:00:00Z")
+	}
+	return at, nil
 }

@@ -50,7 +50,8 @@ func operations(o *Operator) []operation {
 		{post, "/usage/not-sent", with(o.ResolveNotSent)},
 		{post, "/usage/top-up", with(o.TopUp)},
 		{get, "/keys", bare(o.Keys)},
-		{post, "/keys/rotate", bare(o.RotateKey)},
+		{post, "/keys/rotate", with(o.RotateKey)},
+		{post, "/keys/retire", with(o.RetireKeys)},
 		{post, "/keys/{id}/retire", with(o.RetireKey)},
 	}
 }

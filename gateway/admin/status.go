@@ -43,7 +43,8 @@ type Configuration struct {
 // Status describes the services of the gateway, and its health.
 type Status struct {
 	Health
-	SigningKey keys.ID         `json:"signing_key"` // kid
+	Process    string          `json:"process,omitempty"` // the name of this process in keys list
+	SigningKey keys.ID         `json:"signing_key"`       // kid
 	Services   []ServiceStatus `json:"services"`
 	// NeedsRestart lists the changed settings that take effect only after a restart.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
@@ -167,6 +168,11 @@ func (o *Operator) Health(ctx context.Context) Health {
 			Reason: "the reload at " + refused.At.Format(time.RFC3339) + " was refused; the previous configuration is in use: see uimgate status",
 		}
 	}
+	if o.keys.Failure() != nil {
+		h.Checks["signing_key"] = Check{
+			OK: true, Degraded: true, Reason: "the signing key was retired and cannot be replaced, so no PAT can be issued: see the log",
+		}
+	}
 	if reason := o.certificate(); reason != "" {
 		h.Checks["certificate"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
@@ -195,7 +201,9 @@ func (o *Operator) audited() Check {
 
 // Status returns the services of the gateway, and its health.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
-	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused()}
+	out := Status{
+		Health: o.Health(ctx), Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused(),
+	}
 	for _, s := range o.directory.Current().Services() {
 		policies := offeredPolicies(s)
 		engine, reason := s.Policy.Engine()

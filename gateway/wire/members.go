@@ -67,6 +67,16 @@ func (m *Members) Text(name string, required bool) string {
 	return s
 }
 
+// Flag returns a member that is a boolean, or false if it is missing or null. Done returns the error.
+func (m *Members) Flag(name string) bool {
+	v, ok := m.Take(name)
+	is, isFlag := v.(bool)
+	if m.err == nil && ok && !isFlag && v != nil {
+		m.err = m.Wrong(name, "must be true or false")
+	}
+	return is
+}
+
 // Wrong returns the refusal of one member. what completes a sentence that begins with "The member" and the name.
 func (m *Members) Wrong(name, what string) error {
 	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", m.Pointer(name))

@@ -305,13 +305,16 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	c := p.config.PAT
 	p.keys, err = keys.Open(ctx, keys.Config{
 		Store: p.store, Files: p.data.Keys(), Algorithm: string(c.Algorithm),
-		Overlap: max(time.Minute, c.TTL+c.RenewGrace+2*c.Leeway), Now: p.Now,
+		Overlap: max(time.Minute, c.TTL+c.RenewGrace+2*c.Leeway), Process: p.data.Process(), Now: p.Now,
 	})
 	if err != nil {
 		return err
 	}
 	p.view = pat.NewView(p.store, p.keys, p.Now)
-	return p.view.Refresh(ctx)
+	if err := p.view.Refresh(ctx); err != nil {
+		return err
+	}
+	return p.keys.Reload(ctx) // the view has not read the keys that ended since they were opened
 }
 
 func (p *process) load(ctx context.Context, c *config.Config) (*service.LoadedConfig, config.Problems) {

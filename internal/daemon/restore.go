@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Restore replaces the state with the one in a backup. k.Limits defines how limits count. The gateway must not be running. If Restore returns an error while it copies or
-// checks the backup, the state is unchanged. It returns ErrNotEmbedded if the state is in PostgreSQL.
+// Restore replaces the state with the one in a backup. k.Limits defines how limits count. The gateway must not be running. If Restore
+// returns an error while it copies or checks the backup, the state is unchanged. It returns ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded

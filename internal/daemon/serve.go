@@ -55,6 +55,9 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error {
 		return p.view.Run(life, func(err error) { p.Log.Warn("revocations could not be read", zap.Error(err)) })
 	})
+	group.Go(func() error {
+		return p.keys.Run(life, func(err error) { p.Log.Error("a retired signing key could not be replaced", zap.Error(err)) })
+	})
 	group.Go(func() error { return p.audit.Run(life) })
 	if p.export != nil {
 		group.Go(func() error { return p.export.Run(life) })

@@ -131,7 +131,7 @@ func (k Key) JWK() []byte {
 // Keys returns the keys that verify at now, for all purposes, sorted by id.
 func (k *Keyring) Keys(now time.Time) []SigningKey {
 	var out []SigningKey
-	for _, v := range k.set.Load().keys {
+	for _, v := range k.family.set.Load().keys {
 		if v.live(now) {
 			out = append(out, v.SigningKey)
 		}
@@ -167,5 +167,5 @@ func (k *Keyring) PublicKey(now time.Time) string {
 	if i := slices.IndexFunc(keys, func(s SigningKey) bool { return s.NotAfter.IsZero() }); i >= 0 {
 		lowest = keys[i]
 	}
-	return base64.StdEncoding.EncodeToString(k.set.Load().keys[lowest.ID].Key.SPKI())
+	return base64.StdEncoding.EncodeToString(k.family.set.Load().keys[lowest.ID].Key.SPKI())
 }

@@ -31,6 +31,8 @@ type Config struct {
 	// Overlap is how long a key verifies after its last signature: at least a minute, and at least as long as a PAT of any Issuer that
 	// uses this Keyring is accepted.
 	Overlap time.Duration
+	// Process is the name of this process for operators, among the processes that share the store. It may be empty.
+	Process string
 	Now     func() time.Time
 }
 
@@ -40,13 +42,14 @@ type Keyring struct {
 	store   Store
 	files   Files
 	purpose Purpose
+	process string
 	alg     string
 	overlap atomic.Int64 // nanoseconds
 	now     func() time.Time
 
 	mu          sync.Mutex // serializes Rotate, Retire and changes of the set
 	signing     atomic.Pointer[PrivateKey]
-	set         *atomic.Pointer[keySet] // shared by the Keyrings of all purposes
+	family      *family // shared by the Keyrings of all purposes
 	rereadLimit *rate.Limiter
 }
 
@@ -83,11 +86,11 @@ func Open(ctx context.Context, c Config) (*Keyring, error) {
 		return nil, errors.New("a keyring needs a store, key files, a clock and an overlap of at least a minute")
 	}
 	k := &Keyring{
-		store: c.Store, files: c.Files, alg: c.Algorithm, now: c.Now,
-		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1), set: &atomic.Pointer[keySet]{},
+		store: c.Store, files: c.Files, alg: c.Algorithm, process: c.Process, now: c.Now,
+		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1), family: newFamily(),
 	}
+	k.family.add(k)
 	k.ExtendOverlap(c.Overlap)
-	k.set.Store(&keySet{version: 1, keys: map[ID]VerifyingKey{}})
 	if err := k.Reload(ctx); err != nil {
 		return nil, err
 	}
@@ -104,11 +107,15 @@ func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, fi
 		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupported)
 	}
 	other := &Keyring{
-		store: k.store, files: files, purpose: purpose, alg: algorithm, now: k.now, set: k.set,
+		store: k.store, files: files, purpose: purpose, alg: algorithm, process: k.process, now: k.now, family: k.family,
 		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1),
 	}
 	other.ExtendOverlap(time.Duration(k.overlap.Load()))
-	return other, other.open(ctx)
+	if err := other.open(ctx); err != nil {
+		return nil, err
+	}
+	k.family.add(other)
+	return other, nil
 }
 
 // open selects the first key in the files for signing if that key may still sign, and otherwise calls Rotate. It also retires the keys that
@@ -128,7 +135,7 @@ func (k *Keyring) open(ctx context.Context) error {
 	}
 	k.mu.Lock()
 	for _, old := range keys[1:] {
-		if registered, ok := k.set.Load().keys[old.ID]; ok && registered.NotAfter.IsZero() {
+		if registered, ok := k.family.set.Load().keys[old.ID]; ok && registered.NotAfter.IsZero() {
 			if err := k.retire(ctx, registered.SigningKey, k.now().Add(time.Duration(k.overlap.Load()))); err != nil {
 				k.mu.Unlock()
 				return err
@@ -141,17 +148,21 @@ func (k *Keyring) open(ctx context.Context) error {
 	k.signing.Store(&first)
 	// If the store does not have the key, either the key has ended and was deleted, or the store is new and there are no PATs. A new key is
 	// correct in both cases; the old key might not be.
-	if registered, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !registered.NotAfter.IsZero() ||
+	if registered, ok := k.family.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !registered.NotAfter.IsZero() ||
 		registered.Purpose != k.purpose {
 		_, err := k.Rotate(ctx)
 		return err
+	} else if registered.Process != k.process { // for example after the machine was renamed
+		return k.register(ctx, registered.SigningKey)
 	}
 	return nil
 }
 
-// register adds a new key to the store, then to this Keyring.
+// register adds a new key of this process to the store, then to this Keyring, or updates the name of its process.
 func (k *Keyring) register(ctx context.Context, s SigningKey) error {
-	s.CreatedAt, s.Purpose = k.now(), k.purpose
+	if s.Purpose, s.Process = k.purpose, k.process; s.CreatedAt.IsZero() {
+		s.CreatedAt = k.now()
+	}
 	if err := k.store.AddSigningKey(ctx, s); err != nil {
 		return fmt.Errorf("registering signing key %s: %w", s.ID, err)
 	}
@@ -191,7 +202,7 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 	if before == nil {
 		return next.SigningKey, nil
 	}
-	if old, ok := k.set.Load().keys[before.ID]; ok && old.NotAfter.IsZero() {
+	if old, ok := k.family.set.Load().keys[before.ID]; ok && old.NotAfter.IsZero() {
 		if err := k.retire(ctx, old.SigningKey, k.now().Add(time.Duration(k.overlap.Load()))); err != nil {
 			return SigningKey{}, err
 		}
@@ -209,41 +220,54 @@ func (k *Keyring) Retire(ctx context.Context, id ID, at time.Time) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	registered, ok := k.set.Load().keys[id]
+	registered, ok := k.family.set.Load().keys[id]
 	if !ok {
 		return ErrNoKey
 	}
 	return k.retire(ctx, registered.SigningKey, at)
 }
 
+// retire sets the end of a key, unless it already ends earlier. If the key of a rotation has leaked, the end that another process has set
+// thus stays.
 func (k *Keyring) retire(ctx context.Context, s SigningKey, at time.Time) error {
-	s.NotAfter = at
+	s.NotAfter = sooner(s.NotAfter, at)
 	if err := k.store.AddSigningKey(ctx, s); err != nil {
 		return fmt.Errorf("retiring signing key %s: %w", s.ID, err)
 	}
 	return k.Apply(s)
 }
 
-// Reload reads the public keys of all processes from the store.
+// Reload reads the public keys of all processes from the store. Keys that the store does not have, or that have ended there, end.
 func (k *Keyring) Reload(ctx context.Context) error {
-	list, err := k.store.SigningKeys(ctx, k.now())
+	gone := maps.Clone(k.family.set.Load().keys)
+	now := k.now()
+	list, err := k.store.SigningKeys(ctx, now)
 	if err != nil {
 		return fmt.Errorf("reading the signing keys: %w", err)
 	}
 	var errs []error
 	for _, s := range list {
+		delete(gone, s.ID)
 		errs = append(errs, k.Apply(s))
+	}
+	for _, v := range gone {
+		v.NotAfter = sooner(v.NotAfter, now)
+		errs = append(errs, k.Apply(v.SigningKey))
 	}
 	return errors.Join(errs...)
 }
 
-// Apply adds a public key from the store, or changes its NotAfter, and removes keys that have ended. If the members of a record do not
-// match its key, Apply returns an error and changes nothing.
+// Apply adds a public key from the store, or changes its NotAfter to an earlier time, and removes keys that have ended. If this process signs
+// with a key that was retired, Run replaces the key. If the members of a record do not match its key, Apply returns an error and changes
+// nothing.
 func (k *Keyring) Apply(s SigningKey) error {
 	for {
-		before := k.set.Load()
+		before := k.family.set.Load()
 		current, ok := before.keys[s.ID]
-		if ok && current.NotAfter.Equal(s.NotAfter) {
+		if ok {
+			s.NotAfter = sooner(s.NotAfter, current.NotAfter)
+		}
+		if ok && current.NotAfter.Equal(s.NotAfter) && current.Process == s.Process {
 			return nil
 		}
 		key, err := ParseJWK(s.JWK)
@@ -261,7 +285,10 @@ func (k *Keyring) Apply(s SigningKey) error {
 		} else {
 			delete(after.keys, s.ID)
 		}
-		if k.set.CompareAndSwap(before, after) {
+		if k.family.set.CompareAndSwap(before, after) {
+			if !s.NotAfter.IsZero() {
+				k.family.noteRetired()
+			}
 			return nil
 		}
 	}
@@ -273,12 +300,12 @@ func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingK
 	if kid == "" || len(kid) > maxKeyID {
 		return VerifyingKey{}, false
 	}
-	v, ok := k.set.Load().keys[kid]
+	v, ok := k.family.set.Load().keys[kid]
 	if !ok && k.rereadLimit.AllowN(now, 1) {
 		if err := k.Reload(ctx); err != nil {
 			return VerifyingKey{}, false
 		}
-		v, ok = k.set.Load().keys[kid]
+		v, ok = k.family.set.Load().keys[kid]
 	}
 	if !ok || !v.live(now) || v.Purpose != k.purpose {
 		return VerifyingKey{}, false
@@ -290,7 +317,7 @@ func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingK
 // signatures would soon not verify.
 func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	s := k.signing.Load()
-	if registered, ok := k.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {
+	if registered, ok := k.family.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {
 		return s, nil
 	}
 	if _, err := k.rotateFrom(ctx, s); err != nil {
@@ -309,7 +336,7 @@ func (k *Keyring) ExtendOverlap(d time.Duration) {
 }
 
 // Version returns a number that grows whenever the set of keys changes.
-func (k *Keyring) Version() uint64 { return k.set.Load().version }
+func (k *Keyring) Version() uint64 { return k.family.set.Load().version }
 
 // A PrivateKey is a private key with its public record.
 type PrivateKey struct {

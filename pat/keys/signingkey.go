@@ -22,11 +22,12 @@ type SigningKey struct {
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time
 	NotAfter  time.Time // when it stops verifying; zero while it still signs
+	Process   string    // the name of the process that signs with it; empty if it is not recorded
 }
 
 // A Store holds the state of a Keyring that outlives the process: the public keys of all processes.
 type Store interface {
-	// AddSigningKey registers a public key; a repeated id updates NotAfter.
+	// AddSigningKey registers a public key. A repeated id updates Process, and NotAfter if the key then ends earlier than before.
 	AddSigningKey(ctx context.Context, k SigningKey) error
 	// SigningKeys returns the keys whose NotAfter is zero or after now.
 	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)

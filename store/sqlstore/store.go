@@ -186,8 +186,8 @@ func Verify(ctx context.Context, place string) (Contents, error) {
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 
 // Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost database. It migrates the schema,
-// checks that the accounts balance, and marks the state as restored: see MarkRestored. When it returns, the file is synced and contains the whole database,
-// without a write-ahead log.
+// checks that the accounts balance, and marks the state as restored: see MarkRestored. When it returns, the file is synced and contains the
+// whole database, without a write-ahead log.
 func Restore(ctx context.Context, path string, l store.RestoredLimits, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {

@@ -159,8 +159,13 @@ func (c *Client) Keys(ctx context.Context) (admin.Page[admin.Key], error) {
 }
 
 // RotateKey is admin.Operator.RotateKey.
-func (c *Client) RotateKey(ctx context.Context) (admin.Key, error) {
-	return post[admin.Key](ctx, c, "/keys/rotate", nil)
+func (c *Client) RotateKey(ctx context.Context, r admin.Rotation) (admin.Key, error) {
+	return post[admin.Key](ctx, c, "/keys/rotate", &r)
+}
+
+// RetireKeys is admin.Operator.RetireKeys.
+func (c *Client) RetireKeys(ctx context.Context, r admin.KeysRetirement) (admin.Page[admin.Key], error) {
+	return post[admin.Page[admin.Key]](ctx, c, "/keys/retire", &r)
 }
 
 // RetireKey is admin.Operator.RetireKey.

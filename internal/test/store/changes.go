@@ -219,6 +219,25 @@ func signingKeys(b *suite) {
 	b.must(b.AddSigningKey(b.Context(), k))
 	expect(start.Add(time.Minute), k)
 	expect(start.Add(2 * time.Minute))
+	// A key never ends later than was decided first, because it may have leaked.
+	for _, again := range []time.Time{{}, start.Add(time.Hour), start.Add(2 * time.Minute)} {
+		k := k
+		k.NotAfter = again
+		b.must(b.AddSigningKey(b.Context(), k))
+		expect(start.Add(time.Minute), keys.SigningKey{
+			ID: "kid", Algorithm: k.Algorithm, JWK: k.JWK, CreatedAt: start, NotAfter: start.Add(2 * time.Minute),
+		})
+	}
+	k.Process = "host-1:/data"
+	b.must(b.AddSigningKey(b.Context(), k))
+	expect(start.Add(time.Minute), k)
+	changes, _, err := b.Changes(b.Context(), 1)
+	b.must(err)
+	for _, c := range changes {
+		if c.Key != nil && c.Key.ID == "kid" && c.Key.Process != k.Process {
+			b.Fatalf("got %+v; want Process %q", c.Key, k.Process)
+		}
+	}
 }
 
 func changesFromBeyond(b *suite) {

@@ -135,7 +135,7 @@ func restoredStrangers(b *suite) {
 		b.Errorf("an agent of the backup: %+v; want Restored", r)
 	}
 	held := b.HeldLimits()
-	if held.Limits != (store.RestoredLimits{Mode: store.RestoreUsed, Allowance: 10}) || len(held.Restored.Periods) != 7 || !held.Stepped.At.IsZero() {
+	if held.Limits != store.DefaultRestoredLimits() || len(held.Restored.Periods) != 7 || !held.Stepped.At.IsZero() {
 		b.Errorf("held back: %+v; want 7 periods", held)
 	}
 	b.clock.Advance(2 * time.Hour)

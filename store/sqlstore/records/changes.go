@@ -107,25 +107,27 @@ func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocati
 	return err
 }
 
-// AddSigningKey implements pat.KeyStore. A key is kept until the last PAT that it signed has expired; see Purge.
+// AddSigningKey implements keys.Store. A key is kept until the last PAT that it signed has expired; see Purge.
 func (s *Records) AddSigningKey(ctx context.Context, k keys.SigningKey) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		seq, err := t.NextChange(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = t.Exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq, purpose) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET not_after = excluded.not_after, seq = excluded.seq`,
-			k.ID, k.Algorithm, engine.Blob(k.JWK), engine.Nanos(k.CreatedAt), engine.Nanos(k.NotAfter), seq, string(k.Purpose))
+		_, err = t.Exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq, purpose, process)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, process = excluded.process,
+			not_after = CASE WHEN excluded.not_after > 0 AND (signing_keys.not_after = 0 OR excluded.not_after < signing_keys.not_after)
+				THEN excluded.not_after ELSE signing_keys.not_after END`,
+			k.ID, k.Algorithm, engine.Blob(k.JWK), engine.Nanos(k.CreatedAt), engine.Nanos(k.NotAfter), seq, string(k.Purpose), k.Process)
 		return err
 	})
 }
 
-const keyColumns = "id, algorithm, jwk, created_at, not_after, purpose"
+const keyColumns = "id, algorithm, jwk, created_at, not_after, purpose, process"
 
 func scanKey(scan engine.Scan, more ...any) (k keys.SigningKey, err error) {
 	var created, notAfter int64
-	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter, &k.Purpose}, more...)...)
+	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter, &k.Purpose, &k.Process}, more...)...)
 	k.CreatedAt, k.NotAfter = engine.FromNanos(created), engine.FromNanos(notAfter)
 	return k, err
 }

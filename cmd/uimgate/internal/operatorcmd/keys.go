@@ -22,6 +22,7 @@ var keyColumns = []cli.Column[admin.Key]{
 	cli.TextColumn("kid", func(k admin.Key) keys.ID { return k.ID }),
 	cli.TextColumn("alg", func(k admin.Key) string { return k.Algorithm }),
 	cli.TextColumn("purpose", func(k admin.Key) keys.Purpose { return k.Purpose }),
+	cli.TextColumn("process", func(k admin.Key) string { return k.Process }),
 	cli.FlagColumn("signing", func(k admin.Key) bool { return k.Signing }),
 	cli.TimeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
 	cli.TimeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }),
@@ -33,13 +34,16 @@ func Keys() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
 		Use: "keys", Short: "Create, rotate, retire and list the keys that sign PATs",
-		Example: "  uimgate keys list\n  uimgate keys rotate",
+		Example: "  uimgate keys list\n  uimgate keys rotate --all",
 	}, o.keysNew(), o.keysRotate(), o.keysRetire(), o.keysList())
 }
 
 func (o *operator) keysList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys that currently verify PATs", Args: cli.Args(cobra.NoArgs),
+		Long: `List prints the keys of all processes that share the database. PROCESS is the machine and the data directory of the
+process that has the private key. SIGNING is yes for the keys with which the process that answers signs. A key with a
+time under NOT_AFTER signs nothing any longer.`,
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
@@ -50,30 +54,50 @@ func (o *operator) keysList() *cobra.Command {
 }
 
 func (o *operator) keysRotate() *cobra.Command {
-	return &cobra.Command{
+	var r admin.Rotation
+	c := &cobra.Command{
 		Use: "rotate", Short: "Sign with a new key from now on", Args: cli.Args(cobra.NoArgs),
 		Long: `Rotate creates a new key, which signs all PATs from now on. The previous key continues to verify PATs until
-the last PAT that it signed has expired.`,
-		Example: "  uimgate keys rotate",
+the last PAT that it signed has expired. It prints the new key.
+
+Each process that shares a PostgreSQL database signs with a key of its own, and rotate changes only that of the process
+that answers. With --all, every process creates new keys: those that run within a second, the others when they start.`,
+		Example: "  uimgate keys rotate\n  uimgate keys rotate --all",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx) })
+			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx, r) })
 		},
 	}
+	c.Flags().BoolVar(&r.All, "all", false, "rotate the keys of every process that shares the database")
+	return c
 }
 
 func (o *operator) keysRetire() *cobra.Command {
 	var at string
+	all := false
 	c := &cobra.Command{
-		Use: "retire KID", Short: "Retire a key, and end every PAT that it signed", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "retire KID | --all", Short: "Retire a key, and end every PAT that it signed", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long: `Retire ends a key immediately, or at a future time. From then on, the PATs that it signed are invalid, and
-agents must agree again. Retire a key if it leaked; otherwise, rotate it.`,
-		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA",
+agents must agree again. Retire a key if it leaked; otherwise, rotate it. The process that signs with it, whichever it
+is, creates a new key within a second or, if it does not run, when it starts.
+
+With --all, retire ends the keys of every process that shares the database, and thus every PAT. It prints the keys that
+it retired. Use it if you do not know which key leaked.`,
+		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA\n  uimgate keys retire --all",
 		RunE: func(c *cobra.Command, args []string) error {
+			if (len(args) == 1) == all {
+				return cli.Usage(errors.New("give either a KID or --all"))
+			}
+			if all {
+				return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
+					return api.RetireKeys(ctx, admin.KeysRetirement{At: at})
+				})
+			}
 			r := admin.Retirement{KeyID: keys.ID(args[0]), At: at}
 			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "time, such as 2030-01-31T12:00:00Z (default now)")
+	c.Flags().BoolVar(&all, "all", false, "retire the keys of every process that shares the database")
 	return c
 }
 
@@ -118,7 +142,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	defer func() { err = errors.Join(err, state.Close()) }()
 	ring, err := keys.Open(c.Context(), keys.Config{
 		Store: state, Files: dir.Keys(), Algorithm: string(cfg.PAT.Algorithm),
-		Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Now: time.Now,
+		Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Process: dir.Process(), Now: time.Now,
 	})
 	if err != nil {
 		return err

@@ -50,8 +50,8 @@ func Status() *cobra.Command {
 				return err
 			}
 			out := c.ErrOrStderr()
-			fmt.Fprintf(out, "Configuration %.12s, loaded %s. Signing key %s.\n",
-				cli.Sanitize(status.Configuration.Hash), cli.HumanTime(status.Configuration.TakenAt), cli.Sanitize(status.SigningKey))
+			fmt.Fprintf(out, "Configuration %.12s, loaded %s. Process %s signs with key %s.\n", cli.Sanitize(status.Configuration.Hash),
+				cli.HumanTime(status.Configuration.TakenAt), cli.Sanitize(status.Process), cli.Sanitize(string(status.SigningKey)))
 			for _, name := range slices.Sorted(maps.Keys(status.Checks)) {
 				switch check := status.Checks[name]; {
 				case !check.OK:
