@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -431,6 +432,10 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	s := command(t, "", "reload", "--admin", g.addresses.Admin, "--admin-token-file", token)
 	if s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, "uimgate.yaml:") || !strings.Contains(s.errors, "bogus") {
 		t.Errorf("got %+v; want code %v, out empty, errors containing %q and errors containing %q", s, exitWrong, "uimgate.yaml:", "bogus")
+	}
+	s = command(t, "", "status", "--data", filepath.Join(g.dir, "data"))
+	if at := regexp.MustCompile(`(?m)uimgate\.yaml:\d+: .*bogus`); s.code != exitDone || !at.MatchString(s.errors) {
+		t.Errorf("got %+v; want the file, the line and the problem of the refused reload", s)
 	}
 	g.write("uimgate.yaml", string(text))
 	first := want[admin.Page[admin.Key]](g, "keys", "list").Items

@@ -174,13 +174,13 @@ func TestApprovalOfAWaitingAgent(t *testing.T) {
 			t.Fatalf("%s: got %+v; want length 1 and [0].Status %v", filter, got, admin.Waiting)
 		}
 	}
-	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 1 {
+	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents == nil || *got.WaitingAgents != 1 {
 		t.Fatalf("got %+v, want WaitingAgents 1", got)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved || got.Status != pat.AgentActive {
 		t.Errorf("got %+v", got)
 	}
-	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 0 {
+	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents == nil || *got.WaitingAgents != 0 {
 		t.Fatalf("got %+v, want WaitingAgents 0", got)
 	}
 	if got := ask[admin.Agreement](g, "GET", "/agreements/"+string(waiting[0].ID), nil); got.State != pat.AgreementActive {

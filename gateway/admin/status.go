@@ -50,6 +50,8 @@ type Status struct {
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	// RefusedReload is the last reload if it was refused. The previous configuration is then still in use.
 	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
+	// HeldLimits are the limits that are held back because of a restore or a step of the clock.
+	HeldLimits *HeldLimits `json:"held_limits,omitempty"`
 }
 
 // A RefusedReload is a configuration that was refused.
@@ -90,9 +92,13 @@ type ServiceStatus struct {
 	UnderWay  int              `json:"under_way"` // calls in progress
 	Waiting   int              `json:"waiting"`   // calls that wait to be sent
 	// WaitingAgents is the number of agents that have agreed and are waiting for approval. Unresolved is the number of charges of calls of
-	// unknown outcome. Each is at most store.MostCounted.
-	WaitingAgents int64 `json:"waiting_agents"`
-	Unresolved    int64 `json:"unresolved_charges"`
+	// unknown outcome. Each is at most store.MostCounted. nil means that the number cannot be read.
+	WaitingAgents *int64 `json:"waiting_agents"`
+	Unresolved    *int64 `json:"unresolved_charges"`
+	// Newcomers is the common credit of unapproved agents; nil if they have none, or if it cannot be read.
+	Newcomers *NewcomersPool `json:"newcomers_pool,omitempty"`
+	// Unread are the names of the members that cannot be read from the store.
+	Unread []string `json:"unread,omitempty"`
 	// Engine is the engine that evaluates the policy: a compiled plan or, more slowly, OPA. EngineReason is why OPA evaluates the policy.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
@@ -129,7 +135,7 @@ func stored(err error, back store.SetBack, moved bool) Check {
 		return Check{Reason: "the store cannot be written to"}
 	case !back.At.IsZero():
 		reason := "the database was found in an earlier state at " + back.At.UTC().Format(time.RFC3339) +
-			": limits count as used up for their period"
+			": limits are held back, see uimgate status"
 		if back.Missing > 0 {
 			reason += fmt.Sprintf(", and at least %d commits of this process are missing", back.Missing)
 		}
@@ -199,10 +205,11 @@ func (o *Operator) audited() Check {
 	return Check{OK: !required, Degraded: !required, Reason: "audit records cannot be written: " + cause}
 }
 
-// Status returns the services of the gateway, and its health.
+// Status returns the services of the gateway, and its health. Figures that the store cannot return are nil, and their names are in Unread.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{
 		Health: o.Health(ctx), Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused(),
+		HeldLimits: heldLimits(o.store.HeldLimits()),
 	}
 	for _, s := range o.directory.Current().Services() {
 		policies := offeredPolicies(s)
@@ -210,23 +217,15 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		breakers, heldBack := s.Upstream.Breakers()
 		strangers := s.Upstream.UnapprovedBreakers()
 		underWay, waiting := s.Upstream.UnderWay()
-		backlog, err := o.store.Backlog(ctx, s.ID)
-		if err != nil { // the checks report the error
-			o.log.Warn("the backlog of the operator cannot be read", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
-		}
-		held, err := HeldByOthers(ctx, o.store, s.Definition)
-		if err != nil { // the checks report the error
-			o.log.Warn("the holders of reserved ids cannot be read", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
-		}
-		out.Services = append(out.Services, ServiceStatus{
+		one := ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
 			Policy: policies[0], Successors: policies[1:],
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
 			UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(),
-			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
-			Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
-			HeldByOthers: held,
-		})
+			UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
+		}
+		o.readFigures(ctx, s, &one)
+		out.Services = append(out.Services, one)
 	}
 	return out, nil
 }

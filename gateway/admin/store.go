@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -22,6 +23,8 @@ type Store interface {
 	SetBack() store.SetBack
 	// ServerChanged reports whether the database is on another server or timeline than before.
 	ServerChanged() bool
+	// HeldLimits reports which limits are held back because of a restore or a step of the clock.
+	HeldLimits() store.HeldLimits
 }
 
 // Evidence returns the records that belong to agreements, by service and id. The errors wrap pat.ErrNotFound if there is no such record.
@@ -50,6 +53,7 @@ type Usage interface {
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
 	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
+	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }
 
 // Ledger changes the charges and balances of agents as the operator decides.

@@ -23,7 +23,7 @@ type ServiceState struct {
 	UnderWay, Waiting int              // calls in progress, and calls that wait for a place
 	Breakers          map[string]int   // number of intents whose breaker is not closed, by state of the breaker
 	Concealed         map[string]int64 // responses that contained a credential or a fixed value, by intent
-	Backlog           store.Backlog
+	Backlog           *store.Backlog   // nil: it cannot be read
 }
 
 // stateFor is how long a State is cached. Reading a State is expensive, and anyone who can reach the listener may request the metrics.
@@ -96,7 +96,9 @@ func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 		for intent, n := range service.Concealed {
 			out <- prometheus.MustNewConstMetric(concealed, prometheus.CounterValue, float64(n), service.ID, intent)
 		}
-		gauge(waiting, float64(service.Backlog.Waiting), service.ID)
-		gauge(unresolved, float64(service.Backlog.Unresolved), service.ID)
+		if b := service.Backlog; b != nil {
+			gauge(waiting, float64(b.Waiting), service.ID)
+			gauge(unresolved, float64(b.Unresolved), service.ID)
+		}
 	}
 }

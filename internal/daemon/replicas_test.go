@@ -97,6 +97,12 @@ func TestCallsAreDeniedDuringADatabaseOutage(t *testing.T) {
 			t.Errorf("got %v %s", got.header, got.body)
 		}
 		until(t, http.StatusServiceUnavailable, func() answer { return g.adminDo("GET", "/readyz", nil) })
+		if s := g.status(t).Services[0]; s.Unresolved != nil || len(s.Unread) == 0 {
+			t.Errorf("the status has figures although the database is away: %+v", s)
+		}
+		if n := g.metric(`uimgate_unresolved_charges{service="default"}`); n != "" {
+			t.Errorf("the metrics have %s unresolved charges although the database is away", n)
+		}
 		proxy.Heal()
 		until(t, http.StatusOK, func() answer { return a.execute(order, map[string]any{"product_id": "p"}, nil) })
 		until(t, http.StatusOK, func() answer { return g.adminDo("GET", "/readyz", nil) })

@@ -32,8 +32,9 @@ func (p *process) state() record.State {
 		for _, state := range stopped {
 			one.Breakers[state]++
 		}
-		var err error
-		if one.Backlog, err = p.store.Backlog(ctx, s.ID); err != nil {
+		if backlog, err := p.store.Backlog(ctx, s.ID); err == nil {
+			one.Backlog = &backlog
+		} else {
 			p.Log.Warn("what is waiting for the operator cannot be read", zap.String("service", s.ID), zap.Error(err))
 		}
 		out.Services = append(out.Services, one)

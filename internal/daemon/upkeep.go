@@ -70,7 +70,7 @@ func (p *process) stepped(by time.Duration) {
 func (p *process) setBack(missing int64) {
 	p.metrics.CommitsLost(missing)
 	p.Log.Error("the database lacks commits that were acknowledged: a standby without them was promoted, or a copy replaced it; "+
-		"all PATs that were issued before are invalid, and each limit counts as exhausted for up to its period", zap.Int64("missing", missing))
+		"all PATs that were issued before are invalid, and limits are held back: see uimgate status", zap.Int64("missing", missing))
 }
 
 // serverChanged reports that the database is now on another server or timeline.
@@ -231,11 +231,11 @@ func (p *process) reload(ctx context.Context, force bool) config.Problems {
 		return p.refused(problems)
 	}
 	settings, err := p.liveFrom(next)
-	if err == nil {
-		more, err = p.compareServices(ctx, next, loaded)
-		problems = append(problems, more...)
+	if err != nil {
+		return p.refused(append(problems, next.Problemf(problem.Error, "admin.token", "%v", err)))
 	}
-	if more.Failed() {
+	more, err = p.compareServices(ctx, next, loaded)
+	if problems = append(problems, more...); more.Failed() {
 		return p.refused(problems)
 	}
 	p.flushUses(ctx)

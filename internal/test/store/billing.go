@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -24,6 +27,7 @@ func testBilling(t *testing.T, open Opener) {
 		"unapproved agents share one credit":      unapprovedShare,
 		"newcomers each owe a part of it":         newcomersOwe,
 		"the share fades":                         shareFades,
+		"those who used the share are listed":     shareUsers,
 		"an approved agent leaves the share":      approvedLeave,
 		"the operator's approval leaves it too":   setAgentLeaves,
 		"what is not an amount is refused":        invalidAmounts,
@@ -269,6 +273,31 @@ func shareFades(b *suite) {
 	b.topUp("b", usd(12)) // a payment makes room, whether the debt faded or not
 	b.mustCharge("i", 12, on)
 	b.overCredit("j", 1, on)
+}
+
+func shareUsers(b *suite) {
+	pool := func(owed, counted int64, users ...store.PoolUser) {
+		b.Helper()
+		got, err := b.Pool(b.Context(), service, usd(24), 2)
+		b.must(err)
+		if d := cmp.Diff(store.Pool{Owed: usd(owed), Counted: usd(counted), Users: users}, got, cmpopts.EquateEmpty()); d != "" {
+			b.Fatalf("differs (-want +got):\n%s", d)
+		}
+	}
+	pool(0, 0)
+	on := store.Billing{Credit: usd(24), Unapproved: true}
+	b.mustCharge("a", 3, on)
+	b.mustCharge("b", 5, on)
+	paid := b.mustCharge("c", 4, on)
+	b.mustCharge("approved", 20, store.Billing{Credit: usd(24)})
+	user := func(id pat.AgentID, owed int64) store.PoolUser { return store.PoolUser{AgentID: id, Owed: usd(owed)} }
+	pool(12, 12, user("b", 5), user("c", 4))
+	b.clock.Advance(2 * time.Hour)
+	pool(12, 10, user("b", 5), user("c", 4))
+	b.settle(paid, store.Released, store.Failed)
+	pool(8, 6, user("b", 5), user("a", 3))
+	b.topUp("b", usd(5))
+	pool(3, 1, user("a", 3))
 }
 
 func approvedLeave(b *suite) {

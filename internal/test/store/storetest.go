@@ -60,6 +60,7 @@ type ledgers interface {
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
 	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 	CheckBalance(ctx context.Context) error
+	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }
 
 type listings interface {

@@ -50,6 +50,16 @@ func CountColumn[T any](name string, of func(T) int64) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatInt(of(r), 10) }}
 }
 
+// FigureColumn returns a column of integers, with ? for those that are unknown.
+func FigureColumn[T any](name string, of func(T) *int64) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string {
+		if n := of(r); n != nil {
+			return strconv.FormatInt(*n, 10)
+		}
+		return "?"
+	}}
+}
+
 // FlagColumn returns a column of booleans: true and false for programs, yes and no for people.
 func FlagColumn[T any](name string, of func(T) bool) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatBool(of(r)) }, Human: func(r T) string {

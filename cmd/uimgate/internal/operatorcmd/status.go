@@ -26,8 +26,8 @@ var serviceColumns = []cli.Column[admin.ServiceStatus]{
 	cli.TextColumn("upstream", func(s admin.ServiceStatus) string { return s.Upstream }),
 	cli.CountColumn("intents", func(s admin.ServiceStatus) int64 { return int64(s.Intents) }),
 	cli.TextColumn("breaker", func(s admin.ServiceStatus) string { return s.Breaker }),
-	cli.CountColumn("waiting_agents", func(s admin.ServiceStatus) int64 { return s.WaitingAgents }),
-	cli.CountColumn("unresolved_charges", func(s admin.ServiceStatus) int64 { return s.Unresolved }),
+	cli.FigureColumn("waiting_agents", func(s admin.ServiceStatus) *int64 { return s.WaitingAgents }),
+	cli.FigureColumn("unresolved_charges", func(s admin.ServiceStatus) *int64 { return s.Unresolved }),
 	cli.TextColumn("policy_digest", func(s admin.ServiceStatus) string { return s.Policy.Digest }),
 	cli.TextColumn("engine", func(s admin.ServiceStatus) string { return s.Engine }),
 	cli.TextColumn("engine_reason", func(s admin.ServiceStatus) string { return s.EngineReason }).OnlyCSV(),
@@ -39,7 +39,10 @@ func Status() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
 		Use: "status", Short: "Show the services and the state of a running gateway", Args: cli.Args(cobra.NoArgs),
-		Long:    `Status shows the services and the state of a running gateway. The exit code is 1 if the gateway is not ready.`,
+		Long: `Status shows the services and the state of a running gateway: the key with which it signs, limits that are held back
+after a restore or a step of the clock, agents and charges that wait for you, the common credit of unapproved agents and
+who used it, and a reload that was refused, with the file and the line of each problem. It prints ? for a figure that
+cannot be read. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
@@ -61,6 +64,7 @@ func Status() *cobra.Command {
 				}
 			}
 			printSuccessors(out, status.Services)
+			printHeldLimits(out, status.HeldLimits)
 			printBacklog(out, status.Services)
 			printConcealed(out, status.Services)
 			printDoors(out, doorsOf(status.Services))
@@ -96,16 +100,18 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 		if len(services) > 1 {
 			of = " --service " + cli.ShellQuote(s.ID)
 		}
-		if s.WaitingAgents > 0 {
-			fmt.Fprintf(out, "Agents waiting for approval: %d. See: uimgate agents list --status waiting%s\n", s.WaitingAgents, cli.Sanitize(of))
+		if n := s.WaitingAgents; n != nil && *n > 0 {
+			fmt.Fprintf(out, "Agents waiting for approval: %d. See: uimgate agents list --status waiting%s\n", *n, cli.Sanitize(of))
 		}
 		for _, id := range s.HeldByOthers {
 			fmt.Fprintf(out, "Agent id reserved for a key other than the one that uses it. See: uimgate agents show %s%s\n",
 				cli.ShellQuote(string(id)), cli.Sanitize(of))
 		}
-		if s.Unresolved > 0 {
-			fmt.Fprintf(out, "Charges of unknown outcome: %d. See: uimgate usage executions --state unresolved%s\n", s.Unresolved, cli.Sanitize(of))
+		if n := s.Unresolved; n != nil && *n > 0 {
+			fmt.Fprintf(out, "Charges of unknown outcome: %d. See: uimgate usage executions --state unresolved%s\n", *n, cli.Sanitize(of))
 		}
+		printNewcomers(out, s)
+		printUnread(out, s)
 	}
 }
 
