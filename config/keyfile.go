@@ -23,8 +23,8 @@ func (d *DataDir) KeysFor(purpose, algorithm string) KeyFile {
 	return KeyFile{filepath.Join(d.path, "keys."+purpose+"."+strings.ToLower(algorithm)+".pem")}
 }
 
-// Process returns the name of the process that uses the data directory, for operators. It differs among the processes that share a database:
-// it is the name of the machine and the path of the directory.
+// Process returns the name of the process that uses the data directory, for operators: the name of the machine and the path of the
+// directory. It differs among the processes that share a database.
 func (d *DataDir) Process() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -85,7 +85,8 @@ func heldLimits(held store.HeldLimits) *HeldLimits {
 func (o *Operator) readFigures(ctx context.Context, s *service.Service, out *ServiceStatus) {
 	unread := func(err error, names ...string) {
 		out.Unread = append(out.Unread, names...)
-		o.log.Warn("figures of the status cannot be read", zap.String("service", s.ID), zap.Strings("figures", names), zap.Error(wire.Loggable(err)))
+		o.log.Warn("figures of the status cannot be read", zap.String("service", s.ID), zap.Strings("figures", names),
+			zap.Error(wire.Loggable(err)))
 	}
 	if backlog, err := o.store.Backlog(ctx, s.ID); err == nil {
 		out.WaitingAgents, out.Unresolved = &backlog.Waiting, &backlog.Unresolved

@@ -48,8 +48,8 @@ func (r *Rotation) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires. If r.All
-// is set, the other processes on this store also create new keys, within a second or when they start.
+// RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires. If
+// r.All is set, the other processes on this store also create new keys, within a second or when they start.
 func (o *Operator) RotateKey(ctx context.Context, r Rotation) (Key, error) {
 	rotate := o.keys.Rotate
 	if r.All {

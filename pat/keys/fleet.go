@@ -62,8 +62,8 @@ func (f *family) replaceRetired(ctx context.Context) error {
 	return err
 }
 
-// Run replaces the keys with which this process signs, for all purposes, as soon as it learns that they were retired, until ctx ends. Then it
-// returns nil. If it cannot replace a key, it calls failed with the error, and tries again after a second. In the meantime, this process
+// Run replaces the keys with which this process signs, for all purposes, as soon as it learns that they were retired, until ctx ends. Then
+// it returns nil. If it cannot replace a key, it calls failed with the error, and tries again after a second. In the meantime, this process
 // signs nothing with the key.
 func (k *Keyring) Run(ctx context.Context, failed func(error)) error {
 	retry := time.NewTicker(retryEvery)
@@ -97,8 +97,8 @@ func (k *Keyring) Failure() error {
 func (k *Keyring) Process() string { return k.process }
 
 // RotateAll makes every process that shares the store sign with a new key, for all purposes, and returns the key with which this process
-// signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous keys still verify
-// for Overlap.
+// signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous keys still
+// verify for Overlap.
 func (k *Keyring) RotateAll(ctx context.Context) (SigningKey, error) {
 	next, _, err := k.replaceAll(ctx, k.now().Add(time.Duration(k.overlap.Load())), func(s SigningKey) bool { return s.NotAfter.IsZero() })
 	return next, err

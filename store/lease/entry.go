@@ -43,8 +43,9 @@ type lease struct {
 // A refusal is the store's response that a limit is exhausted.
 type refusal struct {
 	store.LimitError
-	until         instant // from then on the store decides again
-	retry, resets instant // zero if there is no such time
+	until         instant   // from then on the store decides again
+	retry, resets instant   // zero if there is no such time
+	restored      time.Time // when the state was last restored; once it is restored again, the store decides again
 }
 
 // maxRefusals limits the number of refusals that are kept for one limit, one for each Max.
@@ -83,7 +84,7 @@ func (w *reservation) waitedForLease() bool { return w.waited != nil && w.waited
 
 func (e *entry) refusal(most int64, now instant) *refusal {
 	for i := range e.refusals {
-		if r := &e.refusals[i]; r.Max == most && !r.until.reached(now) {
+		if r := &e.refusals[i]; r.Max == most && !r.until.reached(now) && r.restored.Equal(e.restoredAt()) {
 			return r
 		}
 	}

@@ -125,7 +125,9 @@ func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, tur
 		return sent.add(d)
 	}
 	if r := got.Refusal; r != nil {
-		e.refuse(refusal{LimitError: *r, until: sent.add(refusalTime), retry: at(r.RetryAfter), resets: at(r.Resets)}, sent)
+		e.refuse(refusal{
+			LimitError: *r, until: sent.add(refusalTime), retry: at(r.RetryAfter), resets: at(r.Resets), restored: got.Restored,
+		}, sent)
 		return
 	}
 	if got.Units == 0 { // another limit of the call was refused

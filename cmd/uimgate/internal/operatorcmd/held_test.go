@@ -16,8 +16,12 @@ func TestStatusPrintsUnknownFigures(t *testing.T) {
 	none := int64(0)
 	unknown := admin.ServiceStatus{ID: "default", Unresolved: &none, Unread: []string{"waiting_agents"}}
 	for name, show := range map[string]func(*strings.Builder) error{
-		"table": func(out *strings.Builder) error { return cli.PrintTable(out, []admin.ServiceStatus{unknown}, serviceColumns) },
-		"CSV":   func(out *strings.Builder) error { return cli.PrintCSV(out, []admin.ServiceStatus{unknown}, serviceColumns, false) },
+		"table": func(out *strings.Builder) error {
+			return cli.PrintTable(out, []admin.ServiceStatus{unknown}, serviceColumns)
+		},
+		"CSV": func(out *strings.Builder) error {
+			return cli.PrintCSV(out, []admin.ServiceStatus{unknown}, serviceColumns, false)
+		},
 	} {
 		var out strings.Builder
 		if err := show(&out); err != nil || strings.Count(out.String(), "?") != 1 {

@@ -88,9 +88,10 @@ it retired. Use it if you do not know which key leaked.`,
 				return cli.Usage(errors.New("give either a KID or --all"))
 			}
 			if all {
-				return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
+				retire := func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
 					return api.RetireKeys(ctx, admin.KeysRetirement{At: at})
-				})
+				}
+				return printListing(c, o, keyColumns, retire)
 			}
 			r := admin.Retirement{KeyID: keys.ID(args[0]), At: at}
 			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
