@@ -30,8 +30,8 @@ func (w *world) peer(tb testing.TB, files *memory, process string) peer {
 	return p
 }
 
-// follows runs a peer until it signs with another key than before.
-func (p peer) follows(tb testing.TB, before keys.ID) keys.ID {
+// follows runs a peer until its Keyrings sign with other keys than before.
+func (p peer) follows(tb testing.TB, rings map[*keys.Keyring]keys.ID) {
 	tb.Helper()
 	noError(tb, p.view.Refresh(tb.Context()))
 	ctx, cancel := context.WithCancel(tb.Context())
@@ -40,12 +40,13 @@ func (p peer) follows(tb testing.TB, before keys.ID) keys.ID {
 		defer close(done)
 		_ = p.ring.Run(ctx, func(err error) { tb.Error(err) })
 	}()
-	for p.ring.Current() == before && tb.Context().Err() == nil {
-		runtime.Gosched()
+	for ring, before := range rings {
+		for ring.Current() == before && tb.Context().Err() == nil {
+			runtime.Gosched()
+		}
 	}
 	cancel()
 	<-done
-	return p.ring.Current()
 }
 
 func TestRotationReachesEveryProcess(t *testing.T) {
@@ -60,13 +61,17 @@ func TestRotationReachesEveryProcess(t *testing.T) {
 		_, err := w.keys.RotateAll(t.Context())
 		noError(t, err)
 	}
-	second := there.follows(t, first[1])
+	there.follows(t, map[*keys.Keyring]keys.ID{there.ring: first[1], card: first[3]})
+	second := there.ring.Current()
 	back := w.peer(t, down.files, "down") // it did not run in the meantime
 	if got := []keys.ID{w.keys.Current(), second, back.ring.Current(), card.Current()}; len(slices.Compact(slices.Sorted(
 		slices.Values(append(got, first...))))) != 8 {
 		t.Errorf("keys %v; before %v; want other ones", got, first)
 	}
 	w.refresh(t)
+	if !there.ring.Signs(second) || !there.ring.Signs(card.Current()) || there.ring.Signs(w.keys.Current()) || there.ring.Signs(first[1]) {
+		t.Error("a process must sign with its own newest keys, and with no other ones")
+	}
 	signing := map[string]int{}
 	for _, k := range w.keys.Keys(w.now()) {
 		if k.NotAfter.IsZero() {
@@ -105,7 +110,8 @@ func TestRetirementReachesEveryProcess(t *testing.T) {
 	if got := ids(retired); len(got) < 3 || !slices.Contains(got, before[0]) || !slices.Contains(got, before[1]) {
 		t.Errorf("retired %v; want those of all processes, also %v", got, before)
 	}
-	after := there.follows(t, before[1])
+	there.follows(t, map[*keys.Keyring]keys.ID{there.ring: before[1]})
+	after := there.ring.Current()
 	w.refresh(t)
 	for _, id := range before {
 		if _, ok := w.keys.Lookup(t.Context(), id, w.now()); ok {

@@ -21,18 +21,17 @@ type Key struct {
 	JWK       json.RawMessage `json:"jwk"`
 }
 
-// KeyOf returns the operator's view of a key. current is the id of the key with which this process signs.
-func KeyOf(k keys.SigningKey, current keys.ID) Key {
-	return Key{k.ID, k.Algorithm, k.Purpose, k.Process, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+// KeyOf returns the operator's view of a key. signs reports whether this process signs with it.
+func KeyOf(k keys.SigningKey, signs bool) Key {
+	return Key{k.ID, k.Algorithm, k.Purpose, k.Process, signs, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
 func (k Key) subject() string { return string(k.ID) }
 
 // Keys lists the keys of all processes on this store that are currently valid for verification.
 func (o *Operator) Keys(context.Context) (Page[Key], error) {
-	current := o.keys.Current()
 	list := o.keys.Keys(o.now())
-	show := func(k keys.SigningKey) Key { return KeyOf(k, current) }
+	show := func(k keys.SigningKey) Key { return KeyOf(k, o.keys.Signs(k.ID)) }
 	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
 }
 
@@ -61,7 +60,7 @@ func (o *Operator) RotateKey(ctx context.Context, r Rotation) (Key, error) {
 	}
 	for _, k := range o.keys.Keys(o.now()) {
 		if k.ID == key.ID {
-			return KeyOf(k, o.keys.Current()), nil
+			return KeyOf(k, o.keys.Signs(k.ID)), nil
 		}
 	}
 	return Key{}, keys.ErrNoKey
@@ -100,7 +99,7 @@ func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	if before.NotAfter.IsZero() || at.Before(before.NotAfter) { // a key never ends later than was decided first
 		before.NotAfter = at
 	}
-	return KeyOf(before, o.keys.Current()), nil
+	return KeyOf(before, o.keys.Signs(before.ID)), nil
 }
 
 // A KeysRetirement ends the keys of all processes on this store, and with them all PATs.
@@ -126,7 +125,7 @@ func (o *Operator) RetireKeys(ctx context.Context, r KeysRetirement) (Page[Key],
 	if err != nil {
 		return Page[Key]{}, err
 	}
-	show := func(k keys.SigningKey) Key { return KeyOf(k, o.keys.Current()) }
+	show := func(k keys.SigningKey) Key { return KeyOf(k, o.keys.Signs(k.ID)) }
 	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
 }
 

@@ -30,7 +30,7 @@ func periodsOf(list []admin.LimitPeriod, allowance int64) string {
 	for _, p := range list {
 		text := "per " + string(p.Period) + " until " + cli.HumanTime(p.Until)
 		if p.Period.Calendar() {
-			text = fmt.Sprintf("%d%% of those %s", allowance, text)
+			text = fmt.Sprintf("%d%% of each limit %s", allowance, text)
 		}
 		texts = append(texts, text)
 	}

@@ -150,7 +150,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	}
 	for _, k := range ring.Keys(time.Now()) {
 		if k.ID == ring.Current() {
-			return cli.PrintOne(c, o.format, admin.KeyOf(k, k.ID), keyColumns)
+			return cli.PrintOne(c, o.format, admin.KeyOf(k, true), keyColumns)
 		}
 	}
 	return errors.New("the key that was created cannot be found")
