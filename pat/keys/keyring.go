@@ -257,9 +257,9 @@ func (k *Keyring) Reload(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Apply adds a public key from the store, or changes its NotAfter to an earlier time, and removes keys that have ended. If this process signs
-// with a key that was retired, Run replaces the key. If the members of a record do not match its key, Apply returns an error and changes
-// nothing.
+// Apply adds a public key from the store, or changes its NotAfter to an earlier time, and removes keys that have ended. If this process
+// signs with a key that was retired, Run replaces the key. If the members of a record do not match its key, Apply returns an error and
+// changes nothing.
 func (k *Keyring) Apply(s SigningKey) error {
 	for {
 		before := k.family.set.Load()
