@@ -63,8 +63,8 @@ func TestStandbyPromotedUnderLoad(t *testing.T) {
 		}
 	})
 	for _, g := range w.gateways {
-		if check := w.storeCheck(g); !strings.Contains(check, "went back") {
-			t.Errorf("the store check of %s: %s, want a text that contains %q", g.name, check, "went back")
+		if check := w.storeCheck(g); !strings.Contains(check, "earlier state") {
+			t.Errorf("the store check of %s: %s, want a text that contains %q", g.name, check, "earlier state")
 		}
 	}
 	e := w.evidence()
