@@ -34,6 +34,7 @@ type Engine interface {
 	consents
 	almanac
 	uses
+	requests
 }
 
 type calls interface {
@@ -111,6 +112,11 @@ type almanac interface {
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
 }
 
+type requests interface {
+	IndexRequests(ctx context.Context, list []store.IndexedRequest) error
+	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
+}
+
 // Records is the part of an engine that stores agreements, PATs and keys.
 type Records interface {
 	pat.IssuerStore
@@ -146,6 +152,7 @@ func Run(t *testing.T, open Opener) {
 		"consents":    testConsents,
 		"almanac":     testAlmanac,
 		"uses":        testUses,
+		"requests":    testRequests,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,7 +17,7 @@ const unusedKept = 30 * 24 * time.Hour
 // Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many
 // records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//   - consents, registered clients, invitations, registrations of an Almanac and uses of intents that have expired;
+//   - consents, registered clients, invitations, registrations of an Almanac, uses of intents and requests of the index that have expired;
 //   - signing keys whose last PAT has expired;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
@@ -57,6 +57,7 @@ var expiries = []struct{ table, key, until string }{
 	{"almanac_protocols", "service, protocol, address", "until"},
 	{"invitations", "service, code", "until"},
 	{"intent_uses", "service, intent", "until"},
+	{"requests", "id, at, process, number", "until"},
 }
 
 // expired returns the statement that deletes up to 100 rows that meet a condition, whose argument is a time. The number of rows and their

@@ -24,6 +24,7 @@
 //	invitations  (service, code)                       digests of one-time codes with which people may consent
 //	almanac      (service, address)                    agents that registered their endpoints with a service
 //	almanac_protocols (service, protocol, address)     → almanac; the protocols of these agents
+//	requests     (id, at, process, number)             why requests were permitted or refused, for operators
 //	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
 //	intent_uses  (service, intent)                     when agents last called each intent
 //	services     (id)                                  the services that have state, with their issuers
