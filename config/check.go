@@ -43,6 +43,7 @@ func (l *loader) check(c *Config) {
 	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
 	l.checkNotify(c)
+	l.rolling("audit.index.limit", c.Audit.Index.Limit)
 	l.checkExport("audit.export", &c.Audit.Export)
 }
 

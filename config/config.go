@@ -304,10 +304,17 @@ type Billing struct {
 
 // Audit holds the options of the audit stream.
 type Audit struct {
-	Parameters bool `yaml:"parameters" default:"false" doc:"Write facts from parameters in plain text. Default: their SHA-256."`
-	Required   bool `yaml:"required" default:"false" doc:"Make no call without a record: the gateway writes a record before it makes a call and before it sends the response, and refuses calls while it cannot write."`
+	Parameters bool       `yaml:"parameters" default:"false" doc:"Write facts from parameters in plain text. Default: their SHA-256."`
+	Required   bool       `yaml:"required" default:"false" doc:"Make no call without a record: the gateway writes a record before it makes a call and before it sends the response, and refuses calls while it cannot write."`
+	Index      AuditIndex `yaml:"index" doc:"What uimgate why finds: an explanation of requests in the store, by their id."`
 	// Changes of Export take effect only after a restart.
 	Export AuditExport `restart:"true" yaml:"export" doc:"Send the audit stream to a collector as well: http, otlp or syslog. The file remains, and each record is sent at least once."`
+}
+
+// AuditIndex bounds the explanations of requests in the store.
+type AuditIndex struct {
+	Retain time.Duration `yaml:"retain" default:"72h" min:"0s" max:"90d" doc:"How long uimgate why finds a request. 0s: requests are not recorded."`
+	Limit  limit.Rate    `yaml:"limit" default:"600/minute" doc:"Maximum number of requests that each process records. Permitted calls take at most half of it, requests without an accepted PAT a quarter, and one agent a quarter. A record has about 700 bytes, and at most 8 KiB."`
 }
 
 // Telemetry configures logs, metrics and their export.

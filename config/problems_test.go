@@ -55,7 +55,7 @@ var problemCases = map[string]problemCase{
 	"key in the wrong case":  {"…PAT: {ttl: 1h}\n", []string{`uimgate.yaml:6: unknown key "PAT": did you mean "pat"?`}},
 	"key in the wrong place": {"…ttl: 1h\n", []string{`uimgate.yaml:6: unknown key "ttl": it belongs under pat`}},
 	"service key at the top": {"…policy_file: x\n", []string{`uimgate.yaml:6: unknown key "policy_file": it belongs under services[]`}},
-	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required, export`}},
+	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required, index, export`}},
 	"secret as key": {"…  auth: x\nadmin: {hunter2000: }\n", []string{
 		`uimgate.yaml:6: services[0]: unknown key "auth": it belongs under services[].upstream`,
 		"uimgate.yaml:7: admin: unknown key (not shown, because it may be a secret): known keys are listen, hosts, token",

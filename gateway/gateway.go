@@ -33,6 +33,7 @@ type Config struct {
 	Keys       *keys.Keyring
 	Metrics    *record.Metrics
 	Traces     *telemetry.Traces // nil: none are exported
+	Index      *record.Index     // nil: requests that are not calls are not indexed
 	Log        *zap.Logger
 	Now        func() time.Time
 	// PerAddress limits the request rate of each client address. It is checked before any other work, such as finding the service or
@@ -48,7 +49,7 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
-		keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces,
+		keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func (s *Server) logRequest(x *exchange, l line) {
 		ID: x.requestID, Refusal: x.Refusal, Service: x.serviceID(), Door: x.door(),
 	})
 	s.count(&x.Outcome)
+	s.indexed(x, l)
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
 		s.log.Warn("refusals not logged individually", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
@@ -61,6 +63,18 @@ func (s *Server) count(o *door.Outcome) {
 	if o.Refusal != nil && o.Event == nil && o.Agreement == nil { // otherwise it was counted with the event
 		s.metrics.Shed(o.Refusal.Shed)
 	}
+}
+
+// indexed adds a request to the index, unless it is a call, which the Executor records, or one that neither failed nor concerns an
+// agreement.
+func (s *Server) indexed(x *exchange, l line) {
+	if s.index == nil || x.Event != nil || x.Refusal == nil && x.Agreement == nil {
+		return
+	}
+	s.index.RecordExchange(&record.Exchange{
+		At: l.began, RequestID: x.requestID, Request: wire.Method(l.method) + " " + cmp.Or(l.route, "(no such path)"), Door: x.door(),
+		Service: x.serviceID(), Status: l.status, Refusal: x.Refusal, Agreement: x.Agreement,
+	})
 }
 
 // fields returns the fields of the line.

@@ -49,6 +49,7 @@ type Server struct {
 	memory     *membudget.Budget
 	metrics    *record.Metrics
 	traces     *telemetry.Traces
+	index      *record.Index // may be nil
 	log        *zap.Logger
 	floods     *floods
 	zippers    zippers

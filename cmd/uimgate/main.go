@@ -109,7 +109,7 @@ validates, limits, meters and accounts for each of them.`,
 
 		// Its operator: cmd/uimgate/internal/operatorcmd
 		operatorcmd.Status(), operatorcmd.Doors(), operatorcmd.Reload(), operatorcmd.Agents(), operatorcmd.Agreements(), operatorcmd.PATs(),
-		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
+		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Why(), operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
 
 		// Policies: cmd/uimgate/internal/policycmd
 		policycmd.Command(),

@@ -49,6 +49,7 @@ func operations(o *Operator) []operation {
 		{post, "/usage/executions/{id}/resolve", with(o.Resolve)},
 		{post, "/usage/not-sent", with(o.ResolveNotSent)},
 		{post, "/usage/top-up", with(o.TopUp)},
+		{get, "/requests/{id}", with(o.Why)},
 		{get, "/keys", bare(o.Keys)},
 		{post, "/keys/rotate", with(o.RotateKey)},
 		{post, "/keys/retire", with(o.RetireKeys)},

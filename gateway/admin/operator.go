@@ -41,6 +41,8 @@ type Config struct {
 	Certificate func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
+	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
+	Index *record.Index
 	// Doors are the other protocols that agents can use.
 	Doors []door.Module
 }
@@ -59,6 +61,7 @@ type Operator struct {
 	refused     func() *RefusedReload
 	certificate func() string
 	audit       *record.Audit
+	index       *record.Index
 	doors       []door.Module
 	readiness   readiness
 	draining    atomic.Bool // the process is shutting down: see Drain
@@ -77,7 +80,7 @@ func New(c Config) *Operator {
 	}
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
-		certificate: c.Certificate, waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
+		index: c.Index, certificate: c.Certificate, waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
 	}
 }
 

@@ -15,6 +15,8 @@ type Store interface {
 	Usage
 	Ledger
 	Customers
+	// RequestsByID returns the newest requests with an id, the oldest of them first, at most store.MostRequests.
+	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
 	// AddInvitation stores an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	// Ready returns an error if the state cannot be written to within a bounded time.

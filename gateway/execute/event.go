@@ -28,8 +28,12 @@ type Event struct {
 	Digest      string // digest of the policy that decided the call or, if none did, of the policy of the agreement
 	Decision    string // permit or deny
 	Rule        string
-	Reason      reason.Reason // reason of the refusal; empty: not refused
-	Shed        reason.Cause  // cause of a shed call; empty: not shed
+	Reason      reason.Reason   // reason of the refusal; empty: not refused
+	Refusal     *reason.Refusal // nil: not refused. Its message may contain text of the service.
+	// Wanted is the requirement of the policy or the price that was not met, without values of facts. It is empty if there is none.
+	Wanted      string
+	Limits      []limit.Status // states of the limits of the call, if it was admitted or a limit refused it
+	Shed        reason.Cause   // cause of a shed call; empty: not shed
 	Outcome     store.Outcome
 	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it
 	ExecutionID string       // id of the execution; empty if the call did not reach begin
@@ -70,8 +74,8 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	*v = Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
-		AnswerLost: e.answerLost,
-		Rule:       e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
+		AnswerLost: e.answerLost, Wanted: e.decision.Detail, Limits: result.Standing,
+		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id, Reference: e.reference,
 		Span: e.call.Span, Client: e.client, Status: e.status, Operation: e.call.Operation, Steps: e.steps,
 	}
@@ -105,8 +109,11 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		v.Rule = e.admission.Execution.Rule
 	}
 	if fault != nil {
-		v.Reason, v.Shed = fault.Reason, fault.Shed
-		v.Charge = fault.Charge
+		v.Reason, v.Shed, v.Refusal = fault.Reason, fault.Shed, fault
+		v.Charge, v.Limits = fault.Charge, fault.Standing
+		if candidates := e.decision.Candidates; fault.Reason == reason.PolicyRequiresPayment && v.Wanted == "" && len(candidates) > 0 {
+			v.Wanted = "credit or a balance of " + candidates[0].Charge.String()
+		}
 	}
 	return v
 }

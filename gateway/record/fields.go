@@ -16,6 +16,9 @@ func Fields(v *execute.Event) []zap.Field {
 	if v.Door != "" {
 		f = append(f, zap.String("door", v.Door))
 	}
+	if v.Rule != "" && v.Reason != "" {
+		f = append(f, zap.String("rule", v.Rule))
+	}
 	if v.Outcome != "" {
 		f = append(f, zap.String("outcome", string(v.Outcome)))
 	}

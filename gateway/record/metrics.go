@@ -20,38 +20,39 @@ import (
 // Metrics are the gateway's metrics. Labels never contain an agent id, a token or another external value. Metrics is safe for concurrent
 // use.
 type Metrics struct {
-	registry    *prometheus.Registry
-	requests    *prometheus.CounterVec
-	durations   *prometheus.HistogramVec
-	decisions   *prometheus.CounterVec
-	engines     *prometheus.CounterVec
-	rejected    *prometheus.CounterVec
-	outcomes    *prometheus.CounterVec
-	upstream    *prometheus.HistogramVec
-	store       *prometheus.HistogramVec
-	charges     *prometheus.CounterVec
-	issued      *prometheus.CounterVec
-	refused     *prometheus.CounterVec
-	shed        *prometheus.CounterVec
-	unsettled   prometheus.Counter
-	late        *prometheus.CounterVec
-	delivered   *prometheus.CounterVec
-	answersLost prometheus.Counter
-	undeclared  *prometheus.CounterVec
-	missing     *prometheus.CounterVec
-	clockSteps  *prometheus.CounterVec
-	lostCommits prometheus.Counter
-	auditFailed prometheus.Counter
-	auditLost   prometheus.Counter
-	exportLost  *prometheus.CounterVec
-	notices     *prometheus.CounterVec
-	ordered     *prometheus.CounterVec
-	exported    *prometheus.CounterVec
-	reload      prometheus.Gauge
-	reloaded    prometheus.Gauge
-	waiting     prometheus.Gauge // changed settings that need a restart
-	calls       atomic.Int64
-	done        atomic.Int64
+	registry     *prometheus.Registry
+	requests     *prometheus.CounterVec
+	durations    *prometheus.HistogramVec
+	decisions    *prometheus.CounterVec
+	engines      *prometheus.CounterVec
+	rejected     *prometheus.CounterVec
+	outcomes     *prometheus.CounterVec
+	upstream     *prometheus.HistogramVec
+	store        *prometheus.HistogramVec
+	charges      *prometheus.CounterVec
+	issued       *prometheus.CounterVec
+	refused      *prometheus.CounterVec
+	shed         *prometheus.CounterVec
+	unsettled    prometheus.Counter
+	late         *prometheus.CounterVec
+	delivered    *prometheus.CounterVec
+	answersLost  prometheus.Counter
+	undeclared   *prometheus.CounterVec
+	missing      *prometheus.CounterVec
+	clockSteps   *prometheus.CounterVec
+	lostCommits  prometheus.Counter
+	auditFailed  prometheus.Counter
+	auditLost    prometheus.Counter
+	indexSkipped prometheus.Counter
+	exportLost   *prometheus.CounterVec
+	notices      *prometheus.CounterVec
+	ordered      *prometheus.CounterVec
+	exported     *prometheus.CounterVec
+	reload       prometheus.Gauge
+	reloaded     prometheus.Gauge
+	waiting      prometheus.Gauge // changed settings that need a restart
+	calls        atomic.Int64
+	done         atomic.Int64
 }
 
 // buckets are the upper bounds of the histograms, in seconds. The gateway's own processing time is below the first bound.
@@ -99,23 +100,24 @@ func NewMetrics() *Metrics {
 			"Members of the service's responses that were dropped because the intent declares no such output, by intent.", "service", "intent"),
 		missing: counter("missing_outputs_total",
 			"Required outputs that were missing in responses that the gateway passed on nevertheless, by intent.", "service", "intent"),
-		clockSteps:  counter("clock_steps_total", "Changes of the database clock that the gateway detected, by direction.", "direction"),
-		lostCommits: count("lost_commits_total", "Commits that the database acknowledged but no longer contains."),
-		auditFailed: count("audit_write_failures_total", "Failed writes to the audit stream. The gateway retries them."),
-		auditLost:   count("audit_records_lost_total", "Audit records that were lost because too many were waiting to be written."),
-		exportLost:  counter("telemetry_lost_total", "Spans and log entries that were not exported, by signal: traces or logs.", "signal"),
-		notices:     counter("notices_total", "Attempts to post notices to webhooks, by event and result: delivered or failed.", "event", "result"),
-		ordered:     counter("certificate_orders_total", "Orders of certificates from the CA, by result: obtained or failed.", "result"),
-		exported:    counter("audit_exported_total", "Audit records that were sent to the collector, by result of the attempt: delivered or failed.", "result"),
-		reload:      gauge("config_last_reload_successful", "1 if the last reload was applied, otherwise 0."),
-		waiting:     gauge("config_settings_need_restart", "Changed settings that only a restart applies."),
-		reloaded:    gauge("config_last_reload_success_timestamp_seconds", "Time when a configuration was last applied."),
+		clockSteps:   counter("clock_steps_total", "Changes of the database clock that the gateway detected, by direction.", "direction"),
+		lostCommits:  count("lost_commits_total", "Commits that the database acknowledged but no longer contains."),
+		auditFailed:  count("audit_write_failures_total", "Failed writes to the audit stream. The gateway retries them."),
+		auditLost:    count("audit_records_lost_total", "Audit records that were lost because too many were waiting to be written."),
+		indexSkipped: count("index_skipped_total", "Requests that uimgate why does not find, because audit.index.limit was reached or the store was unavailable."),
+		exportLost:   counter("telemetry_lost_total", "Spans and log entries that were not exported, by signal: traces or logs.", "signal"),
+		notices:      counter("notices_total", "Attempts to post notices to webhooks, by event and result: delivered or failed.", "event", "result"),
+		ordered:      counter("certificate_orders_total", "Orders of certificates from the CA, by result: obtained or failed.", "result"),
+		exported:     counter("audit_exported_total", "Audit records that were sent to the collector, by result of the attempt: delivered or failed.", "result"),
+		reload:       gauge("config_last_reload_successful", "1 if the last reload was applied, otherwise 0."),
+		waiting:      gauge("config_settings_need_restart", "Changed settings that only a restart applies."),
+		reloaded:     gauge("config_last_reload_success_timestamp_seconds", "Time when a configuration was last applied."),
 	}
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
-		m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
+		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,6 +140,7 @@ type process struct {
 	bounded       *connlimit.Listener // the same listener as public
 	addresses     Addresses
 	audit         *record.Audit
+	index         *record.Index
 	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
 	uses          *useLog
@@ -206,6 +209,9 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // all processes that share the store use its clock
 	p.openAudit()
+	p.index = record.NewIndex(record.IndexOptions{
+		Store: p.store, Log: p.Log, Metrics: p.metrics, Now: p.Now, Process: processName(),
+	})
 	if err := p.openExport(); err != nil {
 		return err
 	}
@@ -248,7 +254,7 @@ func (p *process) open(ctx context.Context) (err error) {
 func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
-		Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces, p.uses},
+		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.telemetry.Traces, p.uses},
 		Journal:  p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
@@ -259,11 +265,12 @@ func (p *process) build(ctx context.Context) error {
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics,
-		Traces: p.telemetry.Traces, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
+		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
 		Doors: door.Of[door.Door](p.modules), Memory: bodies,
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
+		Index:        p.index,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState,
 	})
@@ -285,6 +292,15 @@ func (p *process) openAudit() {
 	})
 	p.closers = append(p.closers, p.audit.Close)
 	_ = p.audit.Flush() // logs its errors
+}
+
+// processName returns the name of this process for operators: the host name, of at most 64 bytes, and the process id.
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	return host[:min(len(host), 64)] + ":" + strconv.Itoa(os.Getpid())
 }
 
 // openTelemetry starts the export of traces, metrics and logs. Earlier log entries are not exported.

@@ -59,6 +59,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.consents.SetAll(c.Server.Consents)
 	p.store.KeepLedger(c.Billing.Retain)
 	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
+	p.index.Configure(c.Audit.Index.Retain, c.Audit.Index.Limit)
 	p.notices.Configure(c.Notify)
 	p.metrics.NeedRestart(len(next.waiting))
 	if len(next.waiting) > 0 {

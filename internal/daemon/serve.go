@@ -59,6 +59,7 @@ func (p *process) serve(ctx context.Context) error {
 		return p.keys.Run(life, func(err error) { p.Log.Error("a retired signing key could not be replaced", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.audit.Run(life) })
+	group.Go(func() error { return p.index.Run(life) })
 	if p.export != nil {
 		group.Go(func() error { return p.export.Run(life) })
 	}

@@ -13,6 +13,11 @@ func (c *Client) Status(ctx context.Context) (admin.Status, error) {
 	return get[admin.Status](ctx, c, "/status", nil)
 }
 
+// Why is admin.Operator.Why.
+func (c *Client) Why(ctx context.Context, r admin.RequestRecord) (admin.Page[admin.Why], error) {
+	return get[admin.Page[admin.Why]](ctx, c, path("requests", r.ID), &r)
+}
+
 // Reload is admin.Operator.Reload. If the configuration was refused, the *RefusedError has its problems.
 func (c *Client) Reload(ctx context.Context, r admin.ReloadRequest) (admin.Reload, error) {
 	return post[admin.Reload](ctx, c, "/reload", &r)

@@ -82,6 +82,7 @@ type Gate struct {
 	Consents   *consent.Service
 	Documents  *fetch.Client // fetches documents that strangers name; prepare may set one that trusts a server of the test
 	Metrics    *record.Metrics
+	Index      *record.Index
 	Log        *zap.Logger
 	Logs       *observer.ObservedLogs // entries written to Log
 	URL        string                 // of the public listener
@@ -181,8 +182,10 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Forms:   door.Forms(g.Modules),
 		Prepare: func(d *service.Definition) error { return door.Prepare(g.Modules, d) },
 	})
+	g.Index = record.NewIndex(record.IndexOptions{Store: g.Store, Log: g.Log, Metrics: g.Metrics, Now: g.Now, Process: "test:1"})
+	g.Index.Configure(cfg.Audit.Index.Retain, cfg.Audit.Index.Limit)
 	g.Executor = execute.New(execute.Config{
-		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit()}, Now: g.Now,
+		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index}, Now: g.Now,
 		Records: g.Store, Late: g.Metrics.Late,
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
@@ -193,7 +196,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		g.Memory = membudget.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 	server := gateway.New(gateway.Config{
-		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
+		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Index: g.Index, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: door.Of[door.Door](g.Modules),
 	})
 	g.Handler, g.Host = server.Handler(), server

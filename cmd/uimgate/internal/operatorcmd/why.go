@@ -1,0 +1,186 @@
+package operatorcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+var whyColumns = []cli.Column[admin.Why]{
+	cli.TimeColumn("at", func(w admin.Why) time.Time { return w.At }),
+	cli.TextColumn("process", func(w admin.Why) string { return w.Process }),
+	cli.TextColumn("service", func(w admin.Why) string { return w.Service }),
+	cli.TextColumn("agent", func(w admin.Why) string { return w.Agent }),
+	cli.TextColumn("intent", func(w admin.Why) string { return w.Intent }),
+	cli.TextColumn("decision", func(w admin.Why) string { return w.Decision }),
+	cli.TextColumn("reason", func(w admin.Why) reason.Reason { return w.Reason }),
+	cli.TextColumn("rule", func(w admin.Why) string { return w.Rule }),
+	cli.TextColumn("outcome", func(w admin.Why) string { return w.Outcome }),
+	cli.TextColumn("execution", func(w admin.Why) string { return w.ExecutionID }),
+}
+
+// Why returns the command uimgate why.
+func Why() *cobra.Command {
+	o := &operator{}
+	c := &cobra.Command{
+		Use: "why REQUEST_ID", Short: "Explain why a request was permitted or refused",
+		Long: `Why explains how the gateway decided a request, by the request_id that an agent quotes: the steps, the
+rule, what the policy wanted and what it found, limits, the charge, the outcome, and the status of your
+API. It finds requests that any process with the same database handled, for as long as audit.index keeps
+them. It shows no parameter values and no secrets.
+
+A client can choose the id of a request, so there may be several requests with one id. Why shows the
+newest 20.`,
+		Example: "  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c\n  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c -o json",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Why], error) {
+				return api.Why(ctx, admin.RequestRecord{ID: args[0]})
+			})
+			if err != nil {
+				return err
+			}
+			switch o.format {
+			case "json":
+				return cli.PrintLine(c.OutOrStdout(), page)
+			case "csv":
+				return cli.PrintCSV(c.OutOrStdout(), page.Items, whyColumns, true)
+			}
+			for i := range page.Items {
+				if i > 0 {
+					fmt.Fprintln(c.OutOrStdout())
+				}
+				if err := printWhy(c.OutOrStdout(), &page.Items[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// printWhy prints an explanation for people. It omits what is not known.
+func printWhy(out io.Writer, w *admin.Why) error {
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	row := func(name string, values ...string) {
+		if text := strings.Join(slices.DeleteFunc(values, func(v string) bool { return v == "" }), ", "); text != "" {
+			fmt.Fprintf(t, "%s\t%s\n", name, cli.Sanitize(text))
+		}
+	}
+	door := w.Door
+	if door != "" {
+		door = "by " + door
+	}
+	row("request", w.RequestID, w.Request, door)
+	row("time", cli.HumanTime(w.At), "process "+w.Process)
+	row("service", w.Service)
+	row("agent", w.Agent)
+	row("intent", w.Intent)
+	row("agreement", w.Agreement)
+	row("policy", w.Digest)
+	row("decision", whyDecision(w))
+	row("rule", w.Rule)
+	for _, wanted := range w.Wanted {
+		row("wanted", wanted)
+	}
+	for _, operand := range slices.Sorted(maps.Keys(w.Found)) {
+		row("found", operand+" = "+whyFact(w.Found[operand]))
+	}
+	for _, operand := range w.FromParameters {
+		row("found", operand+" = a value from the parameters, which is not recorded")
+	}
+	if w.Shortened {
+		row("found", "facts that were too long to record")
+	}
+	for _, l := range w.Limits {
+		row("limit", l.Limit, fmt.Sprintf("%d left", l.Left), whySeconds("resets in ", l.Resets))
+	}
+	row("duties", w.Duties...)
+	row("charge", whyCharge(w)...)
+	row("outcome", whyOutcome(w)...)
+	row("steps", whySteps(w))
+	return t.Flush()
+}
+
+func whyDecision(w *admin.Why) string {
+	text := w.Decision
+	if w.Replayed {
+		text += " (the response is that of an earlier call under the same idempotency key)"
+	}
+	if w.Reason == "" {
+		return text
+	}
+	text += " " + string(w.Reason) + ", status " + strconv.Itoa(w.Status)
+	if w.Cause != "" {
+		text += ", shed for " + string(w.Cause)
+	}
+	text += ": " + w.Message
+	if w.RetryAfter > 0 {
+		text += whySeconds(" Retry after ", w.RetryAfter) + "."
+	}
+	return text
+}
+
+// whyFact returns the JSON of a fact, which quotes strings.
+func whyFact(fact any) string {
+	text, err := json.Marshal(fact)
+	if err != nil {
+		return "?"
+	}
+	return string(text)
+}
+
+func whySeconds(before string, n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return before + (time.Duration(n) * time.Second).String()
+}
+
+// whyCharge describes the charge when the call ended, and its present state if that differs.
+func whyCharge(w *admin.Why) []string {
+	if w.Charge == "" {
+		return nil
+	}
+	now := ""
+	if w.Execution != nil && string(w.Execution.State) != w.ChargeState {
+		now = "now " + string(w.Execution.State)
+	}
+	return []string{w.Charge + " " + w.ChargeState, now, "execution " + w.ExecutionID}
+}
+
+func whyOutcome(w *admin.Why) (list []string) {
+	if w.Outcome != "" {
+		list = append(list, w.Outcome)
+	}
+	if w.UpstreamStatus != 0 {
+		list = append(list, fmt.Sprintf("your API responded with status %d in %g ms", w.UpstreamStatus, w.UpstreamMillis))
+	} else if w.UpstreamMillis > 0 {
+		list = append(list, fmt.Sprintf("no response of your API within %g ms", w.UpstreamMillis))
+	}
+	return list
+}
+
+func whySteps(w *admin.Why) string {
+	steps := make([]string, len(w.Steps))
+	for i, s := range w.Steps {
+		steps[i] = fmt.Sprintf("%s %g ms", s.Name, s.Millis)
+	}
+	return strings.Join(steps, " → ")
+}

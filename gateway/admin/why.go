@@ -1,0 +1,76 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A RequestRecord identifies requests, of any service.
+type RequestRecord struct {
+	ID string // the request_id of a response
+}
+
+func (r *RequestRecord) parameters(p parameters) { p.record(&r.ID) }
+
+// A Why explains one request. Execution is the present state of its call; it is nil if the call has no record.
+type Why struct {
+	record.Explanation
+
+	Execution *Execution `json:"execution_now,omitempty"`
+}
+
+// Why explains the requests with an id, the oldest first: the decision of the gateway and the present state of the call. A client can choose
+// the id of a request, and one request may contain several calls, so there may be several; Why returns the newest 20. It finds requests of
+// every process that uses the same store, for as long as audit.index retains them.
+func (o *Operator) Why(ctx context.Context, r RequestRecord) (Page[Why], error) {
+	if o.index != nil {
+		if err := o.index.Flush(ctx); err != nil {
+			o.log.Debug("the latest requests are not in the index", zap.Error(err))
+		}
+	}
+	list, err := o.store.RequestsByID(ctx, r.ID)
+	if err != nil {
+		return Page[Why]{}, err
+	}
+	page := Page[Why]{Items: make([]Why, 0, len(list))}
+	for _, one := range list {
+		var w Why
+		if err := json.Unmarshal(one.Record, &w.Explanation); err != nil {
+			return Page[Why]{}, reason.Internal.Refusal("The record of the request cannot be read.").Because(err)
+		}
+		if w.Execution, err = o.executionOf(ctx, &w.Explanation); err != nil {
+			return Page[Why]{}, err
+		}
+		page.Items = append(page.Items, w)
+	}
+	if len(page.Items) == 0 {
+		return page, reason.NoSuchRecord.Refusal("The index has no request with this id.").With("suggestion",
+			"Check the id, which is request_id in the error and UIM-Request-ID in the header of a response. The index keeps requests for "+
+				"audit.index.retain, at most audit.index.limit of them. The log and the audit stream may still have the request.")
+	}
+	return page, nil
+}
+
+// executionOf returns the present record of the call, or nil if there is none.
+func (o *Operator) executionOf(ctx context.Context, x *record.Explanation) (*Execution, error) {
+	if x.ExecutionID == "" {
+		return nil, nil //nolint:nilnil // most calls have no record
+	}
+	e, err := o.store.Execution(ctx, x.Service, x.ExecutionID)
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, pat.ErrNotFound):
+		return nil, nil //nolint:nilnil // as above
+	case err != nil:
+		return nil, err
+	}
+	shown := showExecution(e)
+	return &shown, nil
+}
