@@ -71,11 +71,11 @@ func TestDumpShowsEffectiveConfig(t *testing.T) {
 // A value of any type that comes from a file may be a secret.
 func TestDumpMasksValuesFromFiles(t *testing.T) {
 	dir := directory(t)
-	if err := os.WriteFile(filepath.Join(dir, "number"), []byte("77\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "number"), []byte("12345\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := mustLoad(t, dir, five+"server: {connections_per_address: '${file:number}'}\n", config.Overrides{})
-	if dump := string(c.Dump().YAML()); c.Server.Connections != 77 || strings.Contains(dump, "77") {
+	if dump := string(c.Dump().YAML()); c.Server.Connections != 12345 || strings.Contains(dump, "12345") {
 		t.Errorf("%d connections:\n%s", c.Server.Connections, dump)
 	}
 }

@@ -20,6 +20,10 @@ type Overrides struct {
 	Data        string // --data, or UIMGATE_DATA; relative to the working directory
 	// Blocks are the blocks of the program's modules. All other blocks are unknown keys.
 	Blocks Blocks
+	// Needed reports whether a command needs the value at path, such as "services[0].upstream.auth.header"; secret states that it is a Secret.
+	// Other values with ${…} are empty, and their problems are not reported, so that the command runs where their secrets cannot be read. nil:
+	// every value is needed.
+	Needed func(path string, secret bool) bool
 	// Env looks up environment variables, including those in ${NAME}. nil means os.LookupEnv.
 	Env func(string) (string, bool)
 }
@@ -62,7 +66,7 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	c := &Config{Source: File{Path: path, SHA256: hex.EncodeToString(sum[:])}, blocks: o.Blocks}
 	l := &loader{files: &reader{dir: filepath.Dir(path), cache: map[string]content{}}, env: o.Env}
 	doc, bad := yamlconf.Decode(data, c, yamlconf.Options{
-		File: path, What: "the configuration", Types: o.Blocks.types(), Env: o.Env, ReadFile: l.files.secret,
+		File: path, What: "the configuration", Types: o.Blocks.types(), Env: o.Env, ReadFile: l.files.secret, Needed: o.Needed,
 	})
 	if bad != nil {
 		return nil, Problems{*bad}

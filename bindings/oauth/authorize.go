@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/page"
@@ -55,13 +56,14 @@ type question struct {
 	authorization *consent.Request
 	page          *page.Consent
 	shown         page.Shown
+	now           time.Time
 	browser       string // the value of the cookie, which is secret
 }
 
 // question reads and checks an authorization request. scope is the name of the value that holds the requested scope. If question returns
 // nil, it has responded.
 func (d *Door) question(q *request, values url.Values, scope string) *question {
-	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
+	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition), now: d.now()}
 	var err error
 	x.authorization, err = d.consents.Ask(q.r.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
 	if err != nil {
@@ -140,7 +142,7 @@ func (x *question) show(changed bool, wrong string) {
 	}
 	x.setCookie(x.browser)
 	fields := append(fieldsOf(x.query), page.Field{Name: memberTicket, Value: x.ticket(rand.Text())})
-	body, err := x.page.Ask(x.shown, fields, x.authorization.Invited || x.authorization.Approved, changed, wrong)
+	body, err := x.page.Ask(x.shown, fields, x.authorization.Invited || x.authorization.Approved, changed, wrong, x.now)
 	if err != nil {
 		x.failPage(x.page, err)
 		return

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/gateway/consent"
@@ -30,6 +31,7 @@ const maxForm = 64 << 10 // maximum size of a body in bytes
 type Door struct {
 	consents  *consent.Service
 	documents *fetch.Client
+	now       func() time.Time
 	pages     door.Cache[*page.Consent]
 }
 
@@ -38,7 +40,7 @@ func (d *Door) Name() string { return "oauth" }
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
-	d.consents, d.documents = p.Consents, p.Documents
+	d.consents, d.documents, d.now = p.Consents, p.Documents, p.Now
 	if d.documents == nil { // for client ID metadata documents
 		d.documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
 	}

@@ -16,7 +16,7 @@ import (
 func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
 	if l, ok := wire.Tightest(r.Standing); ok {
-		meta["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Resets)}
+		meta["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Shown(l.Resets))}
 	}
 	if r.Charge != nil {
 		meta["charge"] = wire.ChargeMembers(r.Charge)

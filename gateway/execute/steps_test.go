@@ -244,7 +244,7 @@ var refusals = []refusalCase{
 				w.must(a, call{intent: find, parameters: `{"q":"lamp"}`})
 			}
 		}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.RateLimitExceeded, message: "The limit of 5/hour is exhausted.",
-		details: `{"limit":"5/hour"}`, after: time.Hour + 2*time.Minute, standing: "0 of 5/hour", ended: true,
+		details: `{"limit":"5/hour"}`, after: time.Hour + time.Minute, standing: "0 of 5/hour", ended: true,
 	},
 	{
 		name: "the quota is used up", before: func(w *world, a *gatetest.Agent) {
@@ -257,7 +257,7 @@ var refusals = []refusalCase{
 			for range 3 {
 				w.must(w.fresh(), call{intent: shared})
 			}
-		}, call: call{intent: shared}, want: reason.ServiceCeiling, details: `{"limit":"3/hour"}`, after: time.Hour + 2*time.Minute,
+		}, call: call{intent: shared}, want: reason.ServiceCeiling, details: `{"limit":"3/hour"}`, after: time.Hour + time.Minute,
 		standing: "0 of 3/hour",
 	},
 	{name: "more than the credit", call: call{intent: dear}, want: reason.PolicyRequiresPayment},

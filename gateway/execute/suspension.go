@@ -75,10 +75,10 @@ func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.Limi
 	if blocked {
 		return reason.AgentBlocked.Refusal("The agent was blocked, because it made too many calls beyond a limit that the policy forbids exceeding.")
 	}
-	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is exhausted.").After(full.RetryAfter)
+	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is exhausted.").After(full.Shown(full.RetryAfter))
 	switch {
 	case full.Kind == limit.Ceiling:
-		f = reason.ServiceCeiling.Refusal("").After(full.RetryAfter)
+		f = reason.ServiceCeiling.Refusal("").After(full.Shown(full.RetryAfter))
 	case full.Period == limit.Lifetime:
 		f = reason.QuotaExceeded.Refusal("")
 	}

@@ -76,7 +76,7 @@ type shownView struct {
 	Wide                       []string // a scope entry for each namespace; replaces Choices if there would be too many
 	WideLeft                   bool     // the person deselected Wide before
 	Granted, LeftOut, More     int
-	Limit, Days                string
+	Limit, Length              string
 	Policy                     []topicView
 	PolicyURL, UID, Digest     string
 	Next                       *nextView
@@ -102,7 +102,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 	to, local := consent.SentTo(r.RedirectURI)
 	v := shownView{
 		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
-		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Days: days(s.Announced().Consent.For), Approved: r.Approved,
+		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Length: lengthWords(s.Announced().Consent.For), Approved: r.Approved,
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
 		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Next: nextOf(s),
 	}
@@ -150,11 +150,32 @@ func (c *Consent) choice(ctx context.Context, entry string) choiceView {
 	return v
 }
 
-func days(d time.Duration) string {
-	if n := int(d / (24 * time.Hour)); n > 1 {
-		return strconv.Itoa(n) + " days"
+// lengthWords describes a duration in its two largest units, such as 2 days and 12 hours. It omits seconds, unless the duration is shorter
+// than a minute.
+func lengthWords(d time.Duration) string {
+	var parts []string
+	for _, u := range []struct {
+		name   string
+		length time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		n := int64(d / u.length)
+		d -= time.Duration(n) * u.length
+		if n > 0 {
+			parts = append(parts, counted(n, u.name))
+		}
 	}
-	return strconv.Itoa(int(d/time.Hour)) + " hours"
+	if parts == nil {
+		parts = []string{counted(int64(d/time.Second), "second")}
+	}
+	return strings.Join(parts[:min(len(parts), 2)], " and ")
+}
+
+// counted returns a number with its unit, such as 1 day or 2 days.
+func counted(n int64, unit string) string {
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.FormatInt(n, 10) + " " + unit
 }
 
 // A Field is a hidden field of a form.
@@ -169,6 +190,7 @@ type consentView struct {
 	Changed bool
 	Invited bool
 	Wrong   string // what is wrong with the input; empty: nothing
+	Until   string // when a consent that is given now ends
 	Waiting bool
 	Agent   string
 	Heading string
@@ -182,9 +204,12 @@ type Link struct{ To, URL string }
 
 // Ask returns the page that asks for consent. Its form sends fields back with the decision. If invited is set, the form has an input for an
 // invitation. If changed is set, the page has a note that its content has changed. wrong describes an error in the last input; it may be
-// empty.
-func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string) ([]byte, error) {
-	return c.page(&consentView{Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong})
+// empty. The page shows when a consent that is given at the time now ends.
+func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string, now time.Time) ([]byte, error) {
+	return c.page(&consentView{
+		Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong,
+		Until: now.Add(c.service.Announced().Consent.For).UTC().Format("2 January 2006, 15:04 UTC"),
+	})
 }
 
 // Waiting returns the page that is shown until the operator has decided. It reloads itself every five seconds.

@@ -190,7 +190,7 @@ func millis(d time.Duration) float64 { return float64(max(0, d).Microseconds()) 
 
 func limitStates(standing []limit.Status) (list []LimitState) {
 	for _, s := range standing {
-		list = append(list, LimitState{s.String(), phrase(s.ID), s.Left, int64((s.Resets + time.Second - 1) / time.Second)})
+		list = append(list, LimitState{s.String(), phrase(s.ID), s.Left, int64((s.Shown(s.Resets) + time.Second - 1) / time.Second)})
 	}
 	return list
 }

@@ -84,7 +84,7 @@ func WriteRateLimit(h http.Header, limits []limit.Status) {
 			}
 			standings = parameter(standings, ";r=", fieldInteger(l.Left))
 			if l.Resets > 0 {
-				standings = parameter(standings, ";t=", Seconds(l.Resets))
+				standings = parameter(standings, ";t=", Seconds(l.Shown(l.Resets)))
 			}
 		}
 	}

@@ -25,6 +25,9 @@ type Options struct {
 	What string // kind of the document, such as "the configuration", for the problem that it is too large
 	// Env looks up ${NAME}. If it is nil, ${ has no special meaning.
 	Env func(name string) (value string, ok bool)
+	// Needed reports whether the value at path is needed; secret states that its type hides its text. If it is not needed, ${…} in it is not
+	// resolved, the value is the zero value, and problems about path are not reported. nil: every value is needed.
+	Needed func(path string, secret bool) bool
 	// ReadFile returns the text of ${file:NAME}; its error is reported unchanged.
 	ReadFile func(name string) (string, error)
 }
@@ -36,6 +39,8 @@ type Document struct {
 	types     Types
 	env       func(string) (string, bool)
 	readFile  func(string) (string, error)
+	needed    func(path string, secret bool) bool
+	omitted   map[string]bool   // paths of secrets that are not needed
 	tree      tree
 	root      reflect.Type // type of the struct, in which a misplaced key is looked up
 	positions Positions
@@ -62,7 +67,7 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	}
 	v := reflect.ValueOf(into).Elem()
 	d := &Document{
-		file: o.File, types: o.Types, env: o.Env, readFile: o.ReadFile, tree: parsed, root: v.Type(),
+		file: o.File, types: o.Types, env: o.Env, readFile: o.ReadFile, needed: o.Needed, omitted: map[string]bool{}, tree: parsed, root: v.Type(),
 		positions: Positions{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
 		fromFile: map[string]bool{},
 	}
@@ -290,6 +295,11 @@ func (d *Document) scalar(path string, node ast.Node, v reflect.Value, tag refle
 	d.text(path, raw, v, tag, s)
 }
 
+// needs reports whether the value at path is needed: see Options.Needed.
+func (d *Document) needs(path string, secret bool) bool {
+	return !d.omitted[path] && (d.needed == nil || d.needed(path, secret))
+}
+
 // wanted describes the valid values of a scalar. If any text is valid, the default of the key serves as an example.
 func (s *Scalar) wanted(tag reflect.StructTag) string {
 	if example := tag.Get("default"); s.Want == textScalar.Want && example != "" && !strings.Contains(example, "${") {
@@ -312,6 +322,11 @@ func (s *Scalar) instead(text, otherwise string) string {
 // text is like scalar, for a value that is already text, such as a default.
 func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag, s Scalar) {
 	text := raw
+	if strings.Contains(raw, "${") && !d.needs(path, s.Hidden) {
+		d.omitted[path], d.failed[path] = true, true
+		v.SetZero()
+		return
+	}
 	if d.env != nil {
 		var err error
 		if text, err = expand(raw, d.env, d.fileAt(path)); err != nil {

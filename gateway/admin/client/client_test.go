@@ -1,8 +1,13 @@
 package client
 
 import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -18,6 +23,32 @@ func TestHostHeader(t *testing.T) {
 		if err != nil || hostFor(u) != want {
 			t.Errorf("%s: %s, %v; want %v, nil", text, hostFor(u), err, want)
 		}
+	}
+}
+
+// A request with the wrong scheme names the right one.
+func TestWrongSchemeIsNamed(t *testing.T) {
+	t.Parallel()
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
+	secure, plain := httptest.NewUnstartedServer(answer), httptest.NewServer(answer)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	t.Cleanup(plain.Close)
+	host := func(s *httptest.Server) string { return s.Listener.Addr().String() }
+	for text, want := range map[string]string{
+		"http://" + host(secure): "use https://" + host(secure), "https://" + host(plain): "use http://" + host(plain),
+	} {
+		u, err := ParseURL(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(Options{URL: u}).Status(t.Context()); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := ParseURL("http://gateway.example:8081"); err == nil || !strings.Contains(err.Error(), "https://gateway.example:8081") {
+		t.Errorf("got %v, want the URL with https", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -36,6 +37,9 @@ func (c *Client) refusal(status string, data []byte) error {
 			} `json:"details"`
 		} `json:"error"`
 	}
+	if c.base.Scheme == "http" && strings.Contains(string(data), "HTTP request to an HTTPS server") { // the text of net/http
+		return fmt.Errorf("%w: the admin listener serves https, because server.tls is set: use https://%s", ErrURL, c.base.Host)
+	}
 	if err := json.Unmarshal(data, &envelope); err != nil || envelope.Error.Message == "" {
 		return fmt.Errorf("%s responded with %s, but not in the format of the admin API: check that it is the admin listener", c.base, status)
 	}
@@ -57,7 +61,11 @@ func (e *UnansweredError) Error() string {
 	if e.Changed {
 		return fmt.Sprintf("no answer from the gateway at %s: check whether the operation was carried out before you repeat it: %v", e.URL, e.err)
 	}
-	return fmt.Sprintf("no answer from the gateway at %s: %v", e.URL, e.err)
+	text := fmt.Sprintf("no answer from the gateway at %s: %v", e.URL, e.err)
+	if rest, ok := strings.CutPrefix(e.URL, "https://"); ok && strings.Contains(text, "server gave HTTP response to HTTPS client") {
+		return text + ": the admin listener serves http, because server.tls is not set: use http://" + rest
+	}
+	return text
 }
 
 func (e *UnansweredError) Unwrap() error { return e.err }

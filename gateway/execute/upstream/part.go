@@ -2,7 +2,7 @@ package upstream
 
 import (
 	"bytes"
-	"encoding/base64"
+	"cmp"
 	"fmt"
 	"mime"
 	"mime/multipart"
@@ -18,7 +18,8 @@ import (
 // A Part describes how the value of a parameter is encoded as a part of a multipart/form-data body, or as a complete body of
 // application/octet-stream.
 type Part struct {
-	// Base64 means that the value is a file in base64 (RFC 4648 section 4, with padding, without line breaks). The decoded bytes are sent.
+	// Base64 means that the value is a file in base64 (RFC 4648 section 4, with padding, without line breaks), or a data URL in base64, which can
+	// also state the media type and the name of the file. The decoded bytes are sent.
 	Base64 bool
 	// MediaType is the media type of the value. If it lists several types, separated by commas, or ranges such as image/*, the type that the
 	// bytes seem to have is sent or, if the list does not include that type, the first type. Empty: application/octet-stream for bytes,
@@ -33,7 +34,7 @@ const (
 	maxFileName = 64
 )
 
-const badBase64 = "must be base64 (RFC 4648 section 4) with padding and without line breaks"
+const badBase64 = "must be base64 (RFC 4648 section 4) with padding and without line breaks, or a data URL in base64"
 
 // checkParts checks the media types of parts. If the body is the value of one parameter, checkParts also checks that exactly one parameter
 // has no place in the URL, and records its name.
@@ -73,7 +74,7 @@ func (b *builder) bytes() []byte {
 	if v == nil {
 		return nil
 	}
-	data, media := b.part(name, v)
+	data, media, _ := b.part(name, v)
 	if media != "" {
 		b.contentType = media
 	}
@@ -86,14 +87,14 @@ func (b *builder) multipart() []byte {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
 	count := 0
-	write := func(name string, data []byte, media string, file bool) {
+	write := func(name string, data []byte, media, as string) {
 		if count++; count > maxParts {
 			return
 		}
 		h := textproto.MIMEHeader{}
 		disposition := `form-data; name="` + inQuotes(name) + `"`
-		if file {
-			disposition += `; filename="` + fileName(name, media) + `"`
+		if as != "" {
+			disposition += `; filename="` + inQuotes(as) + `"`
 		}
 		h["Content-Disposition"] = []string{disposition}
 		if media != "" {
@@ -104,7 +105,7 @@ func (b *builder) multipart() []byte {
 		}
 	}
 	for _, member := range b.route.fixedParts {
-		write(member.name, []byte(member.text), "", false)
+		write(member.name, []byte(member.text), "", "")
 	}
 	for _, files := range []bool{false, true} {
 		for _, name := range b.route.names {
@@ -116,8 +117,8 @@ func (b *builder) multipart() []byte {
 					b.violate(name, fmt.Sprintf("makes a request with more than %d parts", maxParts))
 					break
 				}
-				data, media := b.part(name, v)
-				write(name, data, media, files)
+				data, media, as := b.part(name, v)
+				write(name, data, media, as)
 			}
 		}
 	}
@@ -141,26 +142,28 @@ func items(v any) []any {
 	return out
 }
 
-// part returns the content and the media type of one value. It adds a violation if the value must be base64 but is not.
-func (b *builder) part(name string, v any) (data []byte, media string) {
+// part returns the content and the media type of one value and, if it is a file, its name. It adds a violation if the value must be base64
+// but is not.
+func (b *builder) part(name string, v any) (data []byte, media, as string) {
 	p := b.route.parts[name]
 	if p.Base64 {
 		text, ok := v.(string)
-		data, err := base64.StdEncoding.Strict().DecodeString(text)
-		if !ok || err != nil || strings.ContainsAny(text, "\r\n") {
+		f, err := readFile(text)
+		if !ok || err != nil {
 			b.violate(name, badBase64)
-			return nil, ""
+			return nil, "", ""
 		}
-		return data, typeOf(p.MediaType, data)
+		media = f.mediaOf(p.MediaType)
+		return f.data, media, cmp.Or(f.name, fileName(name, media))
 	}
 	data = []byte(b.text(name, v))
 	if p.MediaType != "" {
-		return data, typeOf(p.MediaType, data)
+		return data, typeOf(p.MediaType, data), ""
 	}
 	if _, ok := strictjson.ScalarText(v); !ok {
 		media = "application/json"
 	}
-	return data, media
+	return data, media, ""
 }
 
 func mediaTypes(declared string) []string {

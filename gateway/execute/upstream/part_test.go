@@ -105,6 +105,18 @@ func TestFileBodies(t *testing.T) {
 			[]string{"a|a.png|image/png|" + png, "a|a.bin|application/octet-stream|\x00"},
 			"",
 		},
+		"file with a name": {
+			multi, map[string]upstream.Part{"a": {Base64: true, MediaType: "image/png, text/csv"}}, upstream.FixedValues{},
+			`{"a":["data:text/csv;name=..%2Fmy%20%22l%C3%A4mp%22%0D%0AX%E2%80%AE.csv;base64,QSxC","data:video/mp4;name=..;base64,QUI=","data:;base64,QUI="]}`,
+			[]string{`a|my "lämp"X.csv|text/csv|A,B`, "a|a.png|image/png|AB", "a|a.png|image/png|AB"}, "",
+		},
+		"file with a long name": {
+			multi, file, upstream.FixedValues{}, `{"a":"data:image/png;name=` + strings.Repeat("é", 200) + `.png;base64,AA=="}`,
+			[]string{"a|" + strings.Repeat("é", 125) + ".png|image/png|\x00"}, "",
+		},
+		"the whole body with a media type": {whole, file, upstream.FixedValues{}, `{"a":"data:image/png;name=a.png;base64,AA=="}`, []string{"image/png \x00"}, ""},
+		"data URL without base64":          {multi, file, upstream.FixedValues{}, `{"a":"data:text/plain,canary"}`, nil, "base64"},
+		"data URL with bad base64":         {multi, file, upstream.FixedValues{}, `{"a":"data:text/plain;base64,canary!"}`, nil, "base64"},
 		"fixed members": {
 			multi, file,
 			upstream.FixedValues{Body: map[string]any{`to"ken`: "s"}, Parameters: map[string]any{"b": "own"}},

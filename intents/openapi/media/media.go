@@ -115,7 +115,7 @@ func file(schema map[string]any, declared string) map[string]any {
 			out["maxLength"] = json.Number(strconv.FormatInt((most+2)/3*4, 10))
 		}
 	}
-	words := "A file, as base64 (RFC 4648, with padding)."
+	words := "A file, as base64 (RFC 4648, with padding), or as data:TYPE;name=FILE;base64,… to keep its name."
 	if d, ok := inner["description"].(string); ok && d != "" {
 		words = d + "\n\n" + words
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -91,26 +92,62 @@ func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Ser
 		cli.PrintProblems(c.ErrOrStderr(), problems)
 		return nil, discovery.Service{}, cli.ErrSilent
 	}
-	chosen, at, err := s.choose(cfg)
+	facts, at, err := s.records(c, cfg)
 	if err != nil {
 		return nil, discovery.Service{}, err
-	}
-	catalog, found := intents.Parse(chosen.AgentsFile.Data, intents.Options{})
-	if catalog == nil {
-		return nil, discovery.Service{}, fmt.Errorf("%s: %s", chosen.AgentsFile.Path, found[0])
-	}
-	facts, err := s.facts(chosen, catalog)
-	if err != nil {
-		return nil, discovery.Service{}, err
-	}
-	for _, w := range recordWarnings(facts, chosen, catalog) {
-		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", w)
 	}
 	return loaded.Definitions()[at], facts, nil
 }
 
+// notInDNS matches values of the configuration that the DNS records do not depend on, and that often name secrets.
+var notInDNS = regex.Lazy(`^(server\.tls|services\[\d+\]\.(upstream\.auth|fixed|intents\["[^"]*"\]\.fixed))\b`)
+
+// inDNS reports whether the DNS records may depend on a value of the configuration.
+func inDNS(path string, secret bool) bool { return !secret && !notInDNS().MatchString(path) }
+
+// withoutSecrets removes the settings of a service that notInDNS matches, whose secrets were not read.
+func withoutSecrets(s *config.Service) {
+	s.Upstream.Auth, s.Fixed = config.Auth{}, nil
+	for uid, rule := range s.Intents {
+		rule.Fixed = nil
+		s.Intents[uid] = rule
+	}
+}
+
+// records returns the values of the records of the selected service, and the index of the service.
+func (s *dnsSettings) records(c *cobra.Command, cfg *config.Config) (discovery.Service, int, error) {
+	chosen, at, err := s.choose(cfg)
+	if err != nil {
+		return discovery.Service{}, 0, err
+	}
+	catalog, found := intents.Parse(chosen.AgentsFile.Data, intents.Options{})
+	if catalog == nil {
+		return discovery.Service{}, 0, fmt.Errorf("%s: %s", chosen.AgentsFile.Path, found[0])
+	}
+	facts, err := s.facts(chosen, catalog)
+	if err != nil {
+		return discovery.Service{}, 0, err
+	}
+	for _, w := range recordWarnings(facts, chosen, catalog) {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", w)
+	}
+	return facts, at, nil
+}
+
 func (s *dnsSettings) run(c *cobra.Command) error {
-	_, facts, err := s.load(c)
+	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Needed: inDNS})
+	if cfg != nil {
+		for i := range cfg.Services {
+			withoutSecrets(&cfg.Services[i])
+		}
+		_, more := service.Load(c.Context(), cfg, time.Now)
+		problems = append(problems, more...)
+	}
+	if cfg == nil || problems.Failed() {
+		cli.PrintProblems(c.ErrOrStderr(), problems)
+		return cli.ErrSilent
+	}
+	facts, _, err := s.records(c, cfg)
 	if err != nil {
 		return err
 	}

@@ -83,12 +83,12 @@ func (k *keeper) stateFlags(c *cobra.Command) *cobra.Command {
 }
 
 // open loads the configuration, and returns a keeper of its state that reports progress on stderr. If the configuration is invalid, open
-// prints the problems and returns cli.ErrSilent.
-func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
+// prints the problems and returns cli.ErrSilent. needed is config.Overrides.Needed.
+func (k *keeper) open(c *cobra.Command, needed func(string, bool) bool) (*daemon.Keeper, error) {
 	if err := cli.CheckFormat(k.format); err != nil {
 		return nil, err
 	}
-	cfg, problems := config.Load(k.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Data: k.data})
+	cfg, problems := config.Load(k.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Data: k.data, Needed: needed})
 	out := c.ErrOrStderr()
 	if cfg == nil {
 		cli.PrintProblems(out, problems)
@@ -101,6 +101,9 @@ func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 		Checking: func(d time.Duration) { fmt.Fprintf(out, "Still checking the copy after %s.\n", d.Round(time.Second)) },
 	}}, nil
 }
+
+// ofState reports whether a value of the configuration is needed to find the state.
+func ofState(path string, _ bool) bool { return path == "" || path == "data" || path == "store" }
 
 const postgresBackup = "the state is in PostgreSQL: back it up with pg_dump, which makes a consistent copy while the gateways run.\n" +
 	"To restore it: stop every gateway, load the dump with pg_restore, run 'uimgate restore --after-external', start the gateways"
@@ -120,7 +123,7 @@ PAT issued before, and the gateway creates a new key. FILE does contain the resu
 key returned during the last day, so protect it like the data directory.`,
 		Example: "  uimgate backup /var/backups/uimgate-2026-11-21.db",
 		RunE: func(c *cobra.Command, args []string) error {
-			state, err := k.open(c)
+			state, err := k.open(c, ofState)
 			if err != nil {
 				return err
 			}
@@ -141,7 +144,7 @@ with code 1: something other than uimgate removed or changed entries. The gatewa
 the same check when it starts, and logs the result.`,
 		Example: "  uimgate verify-ledger",
 		RunE: func(c *cobra.Command, _ []string) error {
-			state, err := k.open(c)
+			state, err := k.open(c, ofState)
 			if err != nil {
 				return err
 			}
@@ -206,7 +209,7 @@ that the accounts balance, ends PATs and sets limits as above. Stop every gatewa
 			if err := checkRestoredLimits(limits, c.Flags().Changed("allowance")); err != nil {
 				return cli.Usage(err)
 			}
-			state, err := k.open(c)
+			state, err := k.open(c, nil)
 			if err != nil {
 				return err
 			}
