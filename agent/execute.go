@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -38,6 +39,9 @@ type ExecuteOptions struct {
 	RequestID string
 	// Traceparent continues a trace. W3C Trace Context.
 	Traceparent string
+	// Before is called before the call is first sent, with its idempotency key, which is empty if it has none. A caller that keeps the key can
+	// repeat the call after a crash. Before may be nil.
+	Before func(idempotencyKey string)
 	// Via selects the protocol of the call. It does not affect agreements and renewals.
 	Via Via
 }
@@ -72,7 +76,9 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 		if err != nil {
 			return Result{}, c.lost(err)
 		}
-		c.attempts++
+		if c.attempts++; c.attempts == 1 && o.Before != nil {
+			o.Before(c.key)
+		}
 		result, err := s.attempt(ctx, session, c)
 		if err == nil {
 			return result, nil
@@ -127,6 +133,7 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 			c.key, c.ownKey = uuid.NewString(), true
 		}
 	}
+	c.wait = s.waitFor(ctx, uid)
 	if c.body, err = executeBody(session.Dialect, uid, tree); err != nil {
 		return nil, err
 	}
@@ -136,6 +143,27 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 
 // isFree reports whether an intent is known to be safe and to have no price.
 func (s *Service) isFree(ctx context.Context, uid string) bool {
+	found := s.known(ctx, uid)
+	return found != nil && found.Safe && found.Price == ""
+}
+
+// callMargin is how much longer than the service may take for a call the client waits, for a queue, the service's records and the network.
+const callMargin = 20 * time.Second
+
+// waitFor returns how long the service may take to respond to a call of an intent, with callMargin, or 0 if the limit of an exchange applies:
+// if the service states no time, or the caller has set Options.Timeout.
+func (s *Service) waitFor(ctx context.Context, uid string) time.Duration {
+	if s.client.o.Timeout > 0 {
+		return 0
+	}
+	if found := s.known(ctx, uid); found != nil && found.Timeout > 0 {
+		return found.Timeout + callMargin
+	}
+	return 0
+}
+
+// known returns the description of an intent, or nil if it cannot be looked up. It reads agents.json if that has not been read.
+func (s *Service) known(ctx context.Context, uid string) *intents.Intent {
 	s.mu.Lock()
 	catalog, found := s.catalog, s.unlisted[uid]
 	s.mu.Unlock()
@@ -147,7 +175,7 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 			found = in
 		}
 	}
-	return found != nil && found.Safe && found.Price == ""
+	return found
 }
 
 func validIdempotencyKey(key string) bool {

@@ -54,7 +54,8 @@ type Options struct {
 	// policy alone: anyone who sees it can replay it.
 	AllowStatic bool
 
-	Timeout   time.Duration // limit of one exchange; 0 means 30 s
+	// Timeout limits one exchange; 0 means 30 s or, for a call of an intent that may take longer according to its x-timeout, as long.
+	Timeout   time.Duration
 	UserAgent string        // empty means uimgate-agent
 	TLS       *tls.Config   // nil means Go's default
 	Resolver  *net.Resolver // nil means Go's default

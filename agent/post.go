@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/internal/fetch"
@@ -16,6 +17,7 @@ type operation struct {
 	name string
 	max  func(*Client) int64
 	read func(fetch.Answer) (fetch.Answer, error) // converts the response of another protocol; nil for UIM's own
+	wait time.Duration                            // how long the service may take to respond, if that is longer than the client's limit of an exchange
 	// action is the name of the operation in messages to an agent on an MRP relay; empty if it has none.
 	action string
 }
@@ -53,7 +55,7 @@ func (s *Service) postFor(
 		}
 		maps.Copy(h, header)
 		answer, err := s.client.fetch.Do(ctx, fetch.Request{
-			Method: http.MethodPost, URL: address, Header: h, Body: body, Max: op.max(s.client), From: from,
+			Method: http.MethodPost, URL: address, Header: h, Body: body, Max: op.max(s.client), From: from, Timeout: op.wait,
 		})
 		if err != nil {
 			return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, err)

@@ -27,7 +27,7 @@ type Relay struct {
 	Encrypt bool
 }
 
-// answerWithin limits the wait for a response through a relay.
+// answerWithin limits the wait for a response through a relay, unless an operation may take longer.
 const answerWithin = 2 * time.Minute
 
 // joinRelay creates the client of the relay. The key of that client becomes the agent's id.
@@ -78,9 +78,10 @@ func (s *Service) throughRelay(ctx context.Context, op operation, header http.He
 	if err != nil {
 		return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	within := max(answerWithin, op.wait)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	send := wire.Send{Recipient: to, ContentType: wire.TypeRequest, Body: text, ExpiresIn: int64(answerWithin / time.Second)}
+	send := wire.Send{Recipient: to, ContentType: wire.TypeRequest, Body: text, ExpiresIn: int64(within / time.Second)}
 	m, err := s.client.relay.Call(ctx, send, mrp.AskOptions{Encrypt: s.client.o.Relay.Encrypt, Bound: true})
 	if err != nil {
 		return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, s.lost(err))

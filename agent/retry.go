@@ -26,8 +26,9 @@ type call struct {
 	parameters map[string]any
 	options    ExecuteOptions
 	body       []byte
-	door       via.Door // nil means the execute endpoint
-	tool       string   // the intent's name at the door; empty means its uid
+	door       via.Door      // nil means the execute endpoint
+	tool       string        // the intent's name at the door; empty means its uid
+	wait       time.Duration // see operation.wait
 	key        string
 	ownKey     bool // the client generated the key, and may generate another
 

@@ -118,8 +118,10 @@ func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
 
 // send sends one attempt of a call through its door. header is the header for the execute endpoint.
 func (s *Service) send(ctx context.Context, session Session, c *call, header http.Header) (fetch.Answer, error) {
+	op := executeOp
+	op.wait = c.wait
 	if c.door == nil {
-		return s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
+		return s.post(ctx, op, session.Endpoints.Execute, header, c.body)
 	}
 	id := uuid.NewString()
 	m, err := c.door.Message(via.Call{ID: id, UID: c.uid, Tool: c.tool, Parameters: c.parameters, Body: c.body, Header: header})
@@ -127,7 +129,7 @@ func (s *Service) send(ctx context.Context, session Session, c *call, header htt
 		return fetch.Answer{}, fmt.Errorf("%w: encoding them: %w", ErrParameters, err)
 	}
 	through := operation{
-		name: executeOp.name,
+		name: executeOp.name, wait: c.wait,
 		max:  func(client *Client) int64 { return timesOutput*executeOp.max(client) + maxErrorBody },
 		read: func(a fetch.Answer) (fetch.Answer, error) { return s.readVia(c.door, id, a) },
 	}

@@ -17,6 +17,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"net/netip"
@@ -243,9 +244,24 @@ type IntentRule struct {
 	Agreement AgreementRule    `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: the intent accepts only PATs from a fresh agreement."`
 	Proof     ProofRule        `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required for calls that cost money."`
 	Ceiling   limit.Rate       `yaml:"ceiling" doc:"Maximum calls of all agents together, such as 1000/hour. Default: only pat.newcomers applies."` // an empty Period means none
+	Timeout   time.Duration    `yaml:"timeout" min:"1ms" max:"10m" doc:"Time limit for one call of this intent, including retries. Agents read it as x-timeout in agents.json, and wait as long. Default: upstream.timeout."`
 	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Like services[].fixed, for this intent. If both have a value for the same place, this one is sent."`
 	Answers   Answers          `yaml:"answers" enum:"strict,lenient" doc:"Like services[].answers, for this intent. Default: the value for the service."` // empty means that of the service
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Like services[].error_when, for this intent. Default: the value for the service."`
+}
+
+// TimeoutOf returns the time limit for one call of an intent.
+func (s *Service) TimeoutOf(uid string) time.Duration {
+	return cmp.Or(s.Intents[uid].Timeout, s.Upstream.Timeout)
+}
+
+// LongestTimeout returns the longest time limit of a call.
+func (s *Service) LongestTimeout() time.Duration {
+	longest := s.Upstream.Timeout
+	for _, rule := range s.Intents {
+		longest = max(longest, rule.Timeout)
+	}
+	return longest
 }
 
 // An ErrorWhen describes which responses with a 2xx status are refusals. The zero value describes none.

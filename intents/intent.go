@@ -30,6 +30,9 @@ type Intent struct {
 	ReplacedBy  UID
 	// Safe means that a call changes nothing, so it may be repeated. By default, it is true for the methods GET and HEAD.
 	Safe bool
+	// Timeout is how long a call may take, as the service states it in x-timeout; 0: the service states nothing, or a time that is out of
+	// bounds. Callers then wait at least UsualTimeout.
+	Timeout time.Duration
 
 	place  int              // index in the document
 	raw    []byte           // the member as the operator wrote it, without private members
@@ -43,6 +46,9 @@ type Intent struct {
 	places          *place          // the result of placesOf; if nil, only Fit can find the outputs
 	requiredOutputs int
 }
+
+// UsualTimeout is how long a call may take if the intent has no x-timeout.
+const UsualTimeout = 10 * time.Second
 
 // An Endpoint describes the request that executes an intent, as the operator publishes it. URL may contain {name} placeholders in path
 // segments and query values; each names an input parameter.

@@ -37,6 +37,9 @@ type Options struct {
 	Endpoint string
 	// Now is the time at which intents are retired whose retire_after has passed. If it is zero, none is.
 	Now time.Time
+	// Timeout returns how long a call of an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, instead of the member that
+	// the document has. Parse calls Timeout as it calls Hidden. If Timeout is nil, the document decides.
+	Timeout func(*Intent) time.Duration
 }
 
 // Parse reads agents.json. It checks every keyword of every schema and validates every default. It reads intents concurrently on all
@@ -216,6 +219,9 @@ func read(n int, piece []byte, opts Options) readResult {
 	}
 	if opts.Hidden != nil {
 		intent.hide(opts.Hidden(intent))
+	}
+	if opts.Timeout != nil {
+		intent.state(opts.Timeout(intent))
 	}
 	intent.place, intent.words = n, weigh(intent)
 	name := intent.UID.String()

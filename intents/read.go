@@ -77,6 +77,7 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 		i.Safe = safe
 	}
 	b.retirement(at, m, i)
+	i.Timeout = readTimeout(m[memberTimeout])
 	b.Unknown(at, m, intentMembers)
 	i.raw = withoutSources(raw)
 	return i

@@ -202,6 +202,9 @@ func (t tool) meta() mcp.Meta {
 	if in.Price != "" {
 		about["price"] = oneLine(in.Price, maxTitle)
 	}
+	if in.Timeout > 0 {
+		about["timeout"] = intents.Seconds(in.Timeout)
+	}
 	if len(in.Tags) > 0 {
 		var tags []string
 		for _, tag := range in.Tags[:min(len(in.Tags), maxTags)] {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -228,6 +231,15 @@ func extension(s *service.Definition, offered []*service.Intent) strictjson.Obje
 			list = append(list, name)
 		}
 		params["namespaces"] = list
+	}
+	timeouts := strictjson.Object{}
+	for _, in := range offered {
+		if in.Timeout > 0 {
+			timeouts[in.ID] = json.Number(strconv.FormatInt(intents.Seconds(in.Timeout), 10))
+		}
+	}
+	if len(timeouts) > 0 {
+		params["timeouts"] = timeouts
 	}
 	if schemas := schemasOf(offered); len(schemas) > 0 {
 		params["schemas"] = schemas

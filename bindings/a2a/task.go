@@ -168,7 +168,7 @@ func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
 		about["charge"] = wire.ChargeMembers(t.charge)
 	}
 	if l, ok := wire.Tightest(t.standing); ok {
-		about["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Resets)}
+		about["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Shown(l.Resets))}
 	}
 	if len(t.warnings) > 0 {
 		about["warnings"] = t.warnings

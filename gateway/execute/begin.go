@@ -74,7 +74,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
 			ContextID: e.call.ContextID,
 		},
-		Hold: s.Hold, KeyFor: idempotencyWindow,
+		Hold: e.intent.Hold, KeyFor: idempotencyWindow,
 	}
 	if e.call.IdempotencyKey != "" {
 		sum, err := fingerprint(e.request)

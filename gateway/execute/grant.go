@@ -103,6 +103,6 @@ func (e *execution) furtherAttempt() store.BeginRequest {
 			ID: call.ID, Service: call.Service, AgentID: call.AgentID, Intent: call.Intent, AgreementID: call.AgreementID,
 			TokenID: call.TokenID, PolicyDigest: call.PolicyDigest,
 		},
-		Candidates: []store.Candidate{only}, Hold: e.service.Hold,
+		Candidates: []store.Candidate{only}, Hold: e.intent.Hold,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
@@ -22,8 +23,9 @@ type Intent struct {
 	Route     *upstream.Route // nil if the intent is retired
 	FreshOnly bool            // reserved for fresh agreements: agreement: fresh
 	Proof     config.ProofRule
-	Lenient   bool       // pass on responses that lack a required output
-	Ceiling   limit.Rate // limit of all agents together; Max 0: none
+	Hold      time.Duration // how long a call may remain unsettled: its time limit and the time to settle it
+	Lenient   bool          // pass on responses that lack a required output
+	Ceiling   limit.Rate    // limit of all agents together; Max 0: none
 }
 
 // Executable returns the intent with this uid, unless it is retired or its retire_after has passed. The error is a *reason.Refusal.
@@ -88,9 +90,9 @@ func (d *Definition) Offered() []*Intent {
 }
 
 // routeFor returns the upstream route for an intent.
-func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen) (*upstream.Route, error) {
+func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen, timeout time.Duration) (*upstream.Route, error) {
 	e := upstream.Endpoint{
-		IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
+		IntentUID: in.UID.String(), Timeout: timeout, Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
 	}
 	for _, p := range in.Inputs {
 		e.Parameters = append(e.Parameters, p.Name)

@@ -110,6 +110,7 @@ func (l *loadState) service(at int) *Definition {
 	}
 	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{
 		Strict: true, Now: l.now(), Endpoint: endpoint, Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
+		Timeout: func(in *intents.Intent) time.Duration { return statedTimeout(c, in.UID.String()) },
 	})
 	if l.found(c.AgentsFile, problems) {
 		return nil
@@ -120,7 +121,7 @@ func (l *loadState) service(at int) *Definition {
 	}
 	s := &Definition{
 		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, License: licenseField(catalog.License),
-		MaxBody: l.config.Server.MaxBody, Hold: c.Upstream.Timeout + settleTime, TokenRate: l.config.PAT.Limit,
+		MaxBody: l.config.Server.MaxBody, TokenRate: l.config.PAT.Limit,
 		SuspendAfter: int64(l.config.PAT.SuspendAfter), OpenAdmission: l.config.PAT.Admission == config.AdmissionOpen,
 		Newcomers: l.config.PAT.Newcomers,
 		Credit: store.Billing{
@@ -183,6 +184,7 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 			offered.FreshOnly, offered.Ceiling = settings.Agreement == config.AgreementFresh, settings.Ceiling
 			offered.Proof = settings.Proof
 		}
+		offered.Hold = c.TimeoutOf(uid) + settleTime
 		offered.Lenient = answersOf(c, uid) == config.AnswersLenient
 		s.intents[uid] = offered
 		fixed := fix(in, c)
@@ -193,7 +195,7 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 		if in.Retired {
 			continue
 		}
-		route, err := routeFor(s.Upstream, in, fixed, errorWhenOf(c, uid))
+		route, err := routeFor(s.Upstream, in, fixed, errorWhenOf(c, uid), c.TimeoutOf(uid))
 		if err != nil {
 			ok = false
 			l.found(c.AgentsFile, problem.List{{
@@ -217,6 +219,14 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 		}
 	}
 	return ok
+}
+
+// statedTimeout returns the time limit of an intent that agents.json states, or 0 if agents that read no limit wait long enough.
+func statedTimeout(c *config.Service, uid string) time.Duration {
+	if d := c.TimeoutOf(uid); c.Intents[uid].Timeout > 0 || d > intents.UsualTimeout {
+		return d
+	}
+	return 0
 }
 
 // answersOf returns how strictly the responses of an intent are checked against its outputs.

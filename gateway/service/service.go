@@ -39,7 +39,6 @@ type Definition struct {
 	Doors      map[string]config.Settings // settings of the open doors, by the names of the doors
 	License    string                     // license of the outputs, as the value of a header field; empty: none
 	MaxBody    int64                      // maximum size of a request body, in bytes
-	Hold       time.Duration              // time after which an unfinished call counts as unresolved
 	Credit     store.Billing
 	TokenRate  limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
 	// SuspendAfter is the number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids

@@ -23,8 +23,8 @@ type live struct {
 	waiting     []string     // changed settings that need a restart
 }
 
-// writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest
-// Upstream.Timeout.
+// writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest timeout of a
+// call.
 const writeSlack = 15 * time.Second
 
 // liveFrom derives the live settings from a configuration.
@@ -35,7 +35,7 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 	}
 	slowest := time.Duration(0)
 	for i := range c.Services {
-		slowest = max(slowest, c.Services[i].Upstream.Timeout)
+		slowest = max(slowest, c.Services[i].LongestTimeout())
 	}
 	return &live{
 		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low,

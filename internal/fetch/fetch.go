@@ -130,6 +130,8 @@ type Request struct {
 	Body   []byte
 	Max    int64    // see Document
 	From   *url.URL // see Document
+	// Timeout limits the exchange if it is longer than Options.Timeout. Stream ignores it.
+	Timeout time.Duration
 }
 
 // Do makes one exchange and does not follow redirects: it returns a 3xx response like any other. The errors are those of Get.
@@ -138,7 +140,7 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 }
 
 func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	ctx, cancel := context.WithTimeout(ctx, max(c.timeout, r.Timeout))
 	defer cancel()
 	response, err := c.send(ctx, client, r, bytes.NewReader(r.Body), int64(len(r.Body)))
 	if err != nil {

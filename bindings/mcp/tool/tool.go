@@ -122,6 +122,9 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	if in.Price != "" {
 		about["price"] = in.Price
 	}
+	if in.Timeout > 0 {
+		about["timeout"] = intents.Seconds(in.Timeout)
+	}
 	t.Meta = map[string]any{toolname.Member(s.Issuer): about}
 	return json.Marshal(t)
 }

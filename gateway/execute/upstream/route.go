@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"mime"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
@@ -31,6 +33,8 @@ type Endpoint struct {
 	Parts      map[string]Part // encodings for multipart/form-data and application/octet-stream; a parameter without a Part is encoded as text
 	Fixed      FixedValues
 	ErrorWhen  ErrorWhen
+	// Timeout limits one call, including retries; 0: Config.Timeout.
+	Timeout time.Duration
 	// Unsafe means that a call changes state although the method is GET or HEAD, so it must not be repeated.
 	Unsafe bool
 }
@@ -39,6 +43,7 @@ type Endpoint struct {
 type Route struct {
 	upstream   *Upstream
 	intent     string
+	timeout    time.Duration // for one call
 	method     string
 	template   string // the path with placeholders, for logs
 	path       [][]piece
@@ -85,7 +90,7 @@ var (
 // Route checks an endpoint and prepares it for calls. The error wraps ErrNoEndpoint, ErrForeignHost or ErrEndpoint.
 func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
-		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
+		upstream: u, intent: e.IntentUID, timeout: cmp.Or(e.Timeout, u.cfg.Timeout), names: slices.Clone(e.Parameters),
 		jsonType: applicationJSON, errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
 		parts: e.Parts, accept: e.Accept, acceptSent: acceptHeader(e.Accept),
 	}

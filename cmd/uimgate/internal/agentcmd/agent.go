@@ -17,7 +17,6 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/discovery"
-	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -69,7 +68,7 @@ $XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 	f.StringVar(&s.dns, "dns", "", "DNS server for finding the service of a domain (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback addresses are always allowed)")
 	f.BoolVar(&s.static, "allow-static", false, "if a service does not support fresh agreements, sign the bare policy (which can be replayed)")
-	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "time limit for a request and its response")
+	f.DurationVar(&s.timeout, "timeout", 0, "time limit for a request and its response (default 30s, or as long as the intent states in x-timeout)")
 	c.AddCommand(
 		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
 		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s),
@@ -124,7 +123,7 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 // options returns the options of the client from the flags. If there is no key, it returns an error if needsKey is true or the flag --key
 // is set, and otherwise options without a key.
 func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
-	if s.timeout <= 0 {
+	if s.timeout < 0 {
 		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
 	}
 	o := agent.Options{

@@ -73,6 +73,7 @@ An agreement that was made before the service offered a protocol lacks its endpo
 					return err
 				}
 			}
+			o.Before = func(key string) { s.printKey(c, key, o.IdempotencyKey) }
 			before := service.Session()
 			result, err := service.Execute(c.Context(), args[0], tree, o)
 			if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // the PAT was renewed
@@ -92,6 +93,14 @@ An agreement that was made before the service offered a protocol lacks its endpo
 	f.BoolVar(&o.Prove, "prove", false, "add a proof of key, even if the service does not require it")
 	f.StringVar(&o.RequestID, "request-id", "", "id with which logs and replies identify the call")
 	return c
+}
+
+// printKey prints the idempotency key of a call before the call is sent, and how to repeat the call. It prints nothing if there is no key, or
+// if the user has given it.
+func (s *agentSettings) printKey(c *cobra.Command, key, given string) {
+	if key != "" && given == "" {
+		fmt.Fprintf(c.ErrOrStderr(), "idempotency key: %s; if no response arrives, repeat the command with --idempotency-key %[1]s\n", key)
+	}
 }
 
 func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
