@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -56,6 +57,31 @@ func (s *Server) openAPI(c echo.Context) error {
 	}
 	return serve(c, p)
 }
+
+// protocol handles GET /docs/protocol, the page for developers of agents. It responds with HTML to browsers, and otherwise with Markdown.
+func (s *Server) protocol(c echo.Context) error {
+	h := c.Response().Header()
+	h.Set("Vary", "Accept")
+	if !wantsHTML(c.Request().Header.Values("Accept")) {
+		return serve(c, protocolMarkdown())
+	}
+	made, err := protocolHTML()
+	if err != nil {
+		return reason.Internal.Refusal("The page could not be rendered.").Because(err)
+	}
+	secure(h, page.Security)
+	return serve(c, made)
+}
+
+var (
+	protocolMarkdown = sync.OnceValue(func() document {
+		return newDocument(page.ProtocolMarkdown(), "text/markdown; charset=utf-8")
+	})
+	protocolHTML = sync.OnceValues(func() (document, error) {
+		body, err := page.Protocol()
+		return newDocument(body, mediaHTML), err
+	})
+)
 
 // errorList handles GET /errors, the list of all reasons that agents can receive in a refusal.
 func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Errors, page.ErrorsJSON) }

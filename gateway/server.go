@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -75,6 +76,7 @@ func (s *Server) routes(e *echo.Echo) {
 	get(s.front, "/")
 	get(s.icon, "/favicon.svg", "/favicon.ico")
 	get(s.openAPI, "/openapi.json")
+	get(s.protocol, page.ProtocolPath)
 	get(s.errorList, "/errors")
 	get(s.errorPage, "/errors/:reason")
 	get(s.agentsFile, "/agents.json", "/.well-known/agents.json")

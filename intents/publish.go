@@ -23,6 +23,7 @@ type Fill struct {
 	KeysURL       string // uim-jwks
 	OpenAPIURL    string // uim-openapi
 	ErrorsURL     string // uim-errors
+	ProtocolURL   string // uim-protocol
 
 	Extra []Extra // members of other protocols
 }
@@ -53,6 +54,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{Name: "uim-jwks", Value: fill.KeysURL},
 		{Name: "uim-openapi", Value: fill.OpenAPIURL},
 		{Name: "uim-errors", Value: fill.ErrorsURL},
+		{Name: "uim-protocol", Value: fill.ProtocolURL},
 	}, fill.Extra...) {
 		value := m.JSON
 		if len(value) == 0 {

@@ -23,7 +23,7 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 	for name, path := range map[string]string{
 		"agents": "/agents.json", "policy": "/api/policy", "search": "/api/intents/search", "execute": "/api/intents/execute",
 		"issue": "/api/pat/issue", "renew": "/api/pat/renew", "revoke": "/api/pat/revoke", "introspect": "/api/pat/introspect",
-		"keys": "/.well-known/jwks.json", "openapi": "/openapi.json",
+		"keys": "/.well-known/jwks.json", "openapi": "/openapi.json", "protocol": ProtocolPath, "errors": "/errors",
 	} {
 		at[name] = s.At(path)
 	}
@@ -40,7 +40,7 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 		EntryPoints: at,
 		Start: []string{
 			"Find an intent: GET search with query=words. GET intent returns its parameters; GET agents returns all intents.",
-			"Read the policy and sign an agreement to it. POST the agreement to issue, which returns a token (PAT).",
+			"Read the policy and sign an agreement to it, as the page at protocol describes. POST the agreement to issue, which returns a token (PAT).",
 			"POST execute with Authorization: Bearer and the token. Each refusal states what is wrong and what to do.",
 		},
 	})

@@ -21,6 +21,8 @@ type errorsView struct {
 	Name   string // of the service
 	List   string // URL of the list of reasons
 	Agents string // URL of agents.json
+	// Protocol is the URL of the page about the protocol.
+	Protocol string
 	One    *errorView
 	All    []errorView
 }
@@ -85,7 +87,7 @@ func ErrorsJSON(s *service.Definition) ([]byte, error) {
 func newErrorsView(s *service.Definition) *errorsView {
 	v := &errorsView{
 		Style: template.CSS(frontCSS), //nolint:gosec // a constant file of this package
-		Name:  s.Catalog.Service.Name, List: s.At("/errors"), Agents: s.At("/agents.json"),
+		Name:  s.Catalog.Service.Name, List: s.At("/errors"), Agents: s.At("/agents.json"), Protocol: s.At(ProtocolPath),
 	}
 	if v.Name == "" {
 		v.Name = s.Issuer

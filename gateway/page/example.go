@@ -34,9 +34,9 @@ func Example(in *intents.Intent) (names []string, values map[string]any, placeho
 	return names, values, placeholders
 }
 
-// exampleCall returns a shell command that calls an intent with the parameters of Example. Text from the operator is in single quotes, in
-// which a shell expands nothing.
-func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
+// exampleCall returns a shell command that calls an intent with the parameters of Example. If proved is true, the command has a header with
+// a proof of key. Text from the operator is in single quotes, in which a shell expands nothing.
+func exampleCall(execute string, in *intents.Intent, proved bool) (command string, placeholders bool) {
 	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))
 	for _, name := range names {
@@ -54,6 +54,9 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	}
 	if !in.Safe {
 		lines = append(lines, `-H "Idempotency-Key: $(uuidgen)"`)
+	}
+	if proved {
+		lines = append(lines, `-H "UIM-Proof: $PROOF"`)
 	}
 	// In JSON, apostrophes occur only inside strings, where they can be escaped.
 	lines = append(lines, "-d '"+strings.ReplaceAll(body, "'", `\u0027`)+"'")

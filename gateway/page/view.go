@@ -48,7 +48,7 @@ type frontView struct {
 }
 
 type frontLinks struct {
-	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP string
+	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, Protocol, MCP string
 }
 
 // A topicView holds the rules of one topic.
@@ -87,6 +87,7 @@ type intentView struct {
 	More                  int    // inputs and outputs that are not shown
 	Example               string // a shell command
 	Placeholders          bool   // Example has values that must be replaced
+	ProofURL              string // how to make the proof of key in Example; empty: the call needs none
 }
 
 // A parameterView is one input or output.
@@ -107,7 +108,7 @@ func newFrontView(s *service.Definition) frontView {
 		Links: frontLinks{
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search") + "?view=brief",
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
-			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: announced.EntryPoint("mcp"),
+			Errors: s.At("/errors"), Protocol: s.At(ProtocolPath), Service: s.PublicURL.String(), MCP: announced.EntryPoint("mcp"),
 		},
 		Notes:   announced.Note,
 		License: licenseOf(s.Catalog.License), Consents: announced.Consent != nil && announced.Consent.Open,
@@ -166,7 +167,11 @@ func newIntentView(ctx context.Context, s *service.Definition, in *service.Inten
 	}
 	v.Inputs, v.Outputs = parametersOf(in.Inputs), parametersOf(in.Outputs)
 	v.More = len(in.Inputs) + len(in.Outputs) - len(v.Inputs) - len(v.Outputs)
-	v.Example, v.Placeholders = exampleCall(s.At("/api/intents/execute"), in.Intent)
+	proof := v.Proved || v.ChargesProved || !in.FreshOnly && s.NeedsKey(ctx, in)
+	if proof {
+		v.ProofURL = s.At(ProtocolPath) + proofSection
+	}
+	v.Example, v.Placeholders = exampleCall(s.At("/api/intents/execute"), in.Intent, proof)
 	return v
 }
 

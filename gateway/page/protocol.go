@@ -1,0 +1,75 @@
+package page
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+
+	"github.com/uimgate/uimgate/docs/protocols"
+)
+
+// ProtocolPath is the path of the page about the protocol.
+const ProtocolPath = "/docs/protocol"
+
+// proofSection is the fragment of the section about proofs of key.
+const proofSection = "#the-proof-uim-proofjwt"
+
+// repository has the documents to which the page about the protocol links and which the gateway does not serve.
+const repository = "https://github.com/uimgate/uimgate/blob/main/"
+
+//go:embed protocol.html
+var protocolHTML string
+
+var protocolTemplate = template.Must(template.New("protocol.html").Parse(protocolHTML))
+
+// Protocol returns the page about the protocol as HTML. It is the same for every service.
+var Protocol = sync.OnceValues(func() ([]byte, error) {
+	var body, out bytes.Buffer
+	if err := documents.Convert(ProtocolMarkdown(), &body); err != nil {
+		return nil, err
+	}
+	err := protocolTemplate.Execute(&out, struct {
+		Style template.CSS
+		Text  template.HTML
+	}{template.CSS(frontCSS), template.HTML(body.String())}) //nolint:gosec // constant files of this program
+	return out.Bytes(), err
+})
+
+// documents renders the pages of this program, with tables and with headings that links can name.
+var documents = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+
+// ProtocolMarkdown returns the page about the protocol as Markdown. Its links lead to documents that a reader of the gateway can open.
+var ProtocolMarkdown = sync.OnceValue(func() []byte {
+	source := protocols.UIM
+	tree := documents.Parser().Parse(text.NewReader(source))
+	out := string(source)
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if link, ok := n.(*ast.Link); ok && entering {
+			to := string(link.Destination)
+			out = strings.ReplaceAll(out, "]("+to+")", "]("+published(to)+")")
+		}
+		return ast.WalkContinue, nil
+	})
+	return []byte(out)
+})
+
+// published returns the destination of a link on a page of docs/protocols as a reader of the gateway can open it.
+func published(to string) string {
+	switch {
+	case strings.HasPrefix(to, "#"), strings.Contains(to, "://"):
+		return to
+	case to == "../reference/errors.md":
+		return "../errors"
+	default:
+		return repository + path.Join("docs/protocols", to)
+	}
+}
