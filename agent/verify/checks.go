@@ -54,6 +54,7 @@ var beforeDoors = []check{
 	{"public-key", "UIM core 5.2", Must, "uim-public-key is a usable public key", "agents-readable", (*verification).publicKey},
 	{"jwks", "RFC 7517 5", May, "the keys are also served at /.well-known/jwks.json", "agents-readable", (*verification).keySet},
 	{"jwks-agrees", "RFC 7517 5", Must, "the key set contains uim-public-key", "jwks", (*verification).keySetAgrees},
+	{"openapi", "OpenAPI 3.1", Should, "uim-openapi is the URL of a valid OpenAPI document", "agents-readable", (*verification).openAPI},
 	{
 		"policy-file", "UIM core 5.2", Must, "uim-policy-file is the URL of the policy, at the same site",
 		"agents-readable", (*verification).policyFile,

@@ -53,6 +53,21 @@ func TestFaults(t *testing.T) {
 				return r.URL.Path == agents
 			})(gateway)
 		}, []string{"agents-direct"}},
+		"openapi.json has a null": {onPath("/openapi.json", func(r *http.Response) error {
+			data, err := io.ReadAll(r.Body)
+			replaced(r, bytes.Replace(data, []byte(`"required":[`), []byte(`"required":null,"x-was":[`), 1))
+			return err
+		}), []string{"openapi"}},
+		"openapi.json has an unresolved reference": {onPath("/openapi.json", func(r *http.Response) error {
+			data, err := io.ReadAll(r.Body)
+			replaced(r, bytes.ReplaceAll(data, []byte(`"Error":{`), []byte(`"Eror":{`)))
+			return err
+		}), []string{"openapi"}},
+		"a schema of openapi.json refers to a file": {onPath("/openapi.json", func(r *http.Response) error {
+			data, err := io.ReadAll(r.Body)
+			replaced(r, bytes.Replace(data, []byte(`"Error":{`), []byte(`"Error":{"$ref":"file:///etc/passwd",`), 1))
+			return err
+		}), []string{"openapi"}},
 		"agents.json has a member twice": {onPath(agents, func(r *http.Response) error {
 			data, err := io.ReadAll(r.Body)
 			replaced(r, bytes.Replace(data, []byte("{"), []byte(`{"x-a": 1, "x-a": 2,`), 1))
