@@ -163,6 +163,7 @@ func firstLine(err error) string {
 	return text
 }
 
-
 // nothingElse refuses to load another document: a schema of the service must not make this program read files or send requests.
-func nothingElse(string) (io.ReadCloser, error) { return nil, errors.New("it refers to another document") }
+func nothingElse(string) (io.ReadCloser, error) {
+	return nil, errors.New("it refers to another document")
+}

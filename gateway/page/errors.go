@@ -23,8 +23,8 @@ type errorsView struct {
 	Agents string // URL of agents.json
 	// Protocol is the URL of the page about the protocol.
 	Protocol string
-	One    *errorView
-	All    []errorView
+	One      *errorView
+	All      []errorView
 }
 
 type errorView struct {
