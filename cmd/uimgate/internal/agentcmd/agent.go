@@ -68,7 +68,8 @@ $XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 	f.StringVar(&s.dns, "dns", "", "DNS server for finding the service of a domain (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback addresses are always allowed)")
 	f.BoolVar(&s.static, "allow-static", false, "if a service does not support fresh agreements, sign the bare policy (which can be replayed)")
-	f.DurationVar(&s.timeout, "timeout", 0, "time limit for a request and its response (default 30s, or as long as the intent states in x-timeout)")
+	f.DurationVar(&s.timeout, "timeout", 0,
+		"time limit for a request and its response (default 30s, or as long as the intent states in x-timeout)")
 	c.AddCommand(
 		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
 		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s),

@@ -95,8 +95,8 @@ An agreement that was made before the service offered a protocol lacks its endpo
 	return c
 }
 
-// printKey prints the idempotency key of a call before the call is sent, and how to repeat the call. It prints nothing if there is no key, or
-// if the user has given it.
+// printKey prints the idempotency key of a call before the call is sent, and how to repeat the call. It prints nothing if there is no key,
+// or if the user has given it.
 func (s *agentSettings) printKey(c *cobra.Command, key, given string) {
 	if key != "" && given == "" {
 		fmt.Fprintf(c.ErrOrStderr(), "idempotency key: %s; if no response arrives, repeat the command with --idempotency-key %[1]s\n", key)

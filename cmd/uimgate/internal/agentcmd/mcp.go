@@ -79,7 +79,8 @@ machine, and prints the URL. Every program on this machine can then use the tool
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id ($UIMGATE_AGENT_ID; default derived from the key)")
 	f.StringVar(&s.dns, "dns", "", "DNS server for finding the service of a domain (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback addresses are always allowed)")
-	f.DurationVar(&s.timeout, "timeout", 0, "time limit for a request and its response (default 30s, or as long as the intent states in x-timeout)")
+	f.DurationVar(&s.timeout, "timeout", 0,
+		"time limit for a request and its response (default 30s, or as long as the intent states in x-timeout)")
 	return c
 }
 
