@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/store"
@@ -42,9 +43,8 @@ func insertRequests(ctx context.Context, t *engine.Tx, list []store.IndexedReque
 
 // RequestsByID returns the newest requests with an id, the oldest of them first, at most store.MostRequests.
 func (s *Records) RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error) {
-	return engine.All(ctx, s.db, `SELECT id, at, process, number, record, until FROM
-		(SELECT * FROM requests WHERE id = ? AND until > ? ORDER BY at DESC, process DESC, number DESC LIMIT ?) AS newest
-		ORDER BY at, process, number`, []any{id, engine.Nanos(s.db.Now()), store.MostRequests},
+	newest, err := engine.All(ctx, s.db, `SELECT id, at, process, number, record, until FROM requests WHERE id = ? AND until > ?
+		ORDER BY at DESC, process DESC, number DESC LIMIT ?`, []any{id, engine.Nanos(s.db.Now()), store.MostRequests},
 		func(scan engine.Scan) (store.IndexedRequest, error) {
 			var r store.IndexedRequest
 			var at, until int64
@@ -52,4 +52,6 @@ func (s *Records) RequestsByID(ctx context.Context, id string) ([]store.IndexedR
 			r.At, r.Until = engine.FromNanos(at), engine.FromNanos(until)
 			return r, err
 		})
+	slices.Reverse(newest)
+	return newest, err
 }

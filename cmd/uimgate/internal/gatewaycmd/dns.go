@@ -102,8 +102,11 @@ func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Ser
 // notInDNS matches values of the configuration that the DNS records do not depend on, and that often name secrets.
 var notInDNS = regex.Lazy(`^(server\.tls|services\[\d+\]\.(upstream\.auth|fixed|intents\["[^"]*"\]\.fixed))\b`)
 
-// inDNS reports whether the DNS records may depend on a value of the configuration.
-func inDNS(path string, secret bool) bool { return !secret && !notInDNS().MatchString(path) }
+// inDNS reports whether the DNS records may depend on a value of the configuration. public_url is the only such value whose text is hidden
+// like that of a secret.
+func inDNS(path string, secret bool) bool {
+	return strings.HasSuffix(path, "].public_url") || !secret && !notInDNS().MatchString(path)
+}
 
 // withoutSecrets removes the settings of a service that notInDNS matches, whose secrets were not read.
 func withoutSecrets(s *config.Service) {
