@@ -44,8 +44,8 @@ type Agreement struct {
 }
 
 // Agree signs the policy that is in force at the service, or the one that takes effect next, if and only if it is the one that the caller
-// accepts, and keeps the PAT that the service issues. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the
-// agent first), *Error, the errors of package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
+// accepts, and keeps the PAT that the service issues. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve
+// the agent first), *Error, the errors of package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	c := s.client
 	if c.o.Key == nil && c.o.UAgent == nil {

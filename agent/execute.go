@@ -150,8 +150,8 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 // callMargin is how much longer than the service may take for a call the client waits, for a queue, the service's records and the network.
 const callMargin = 20 * time.Second
 
-// waitFor returns how long the service may take to respond to a call of an intent, with callMargin. It returns 0 if the limit of an exchange
-// applies, because the service states no time or the caller has set Options.Timeout.
+// waitFor returns how long the service may take to respond to a call of an intent, with callMargin. It returns 0 if the limit of an
+// exchange applies, because the service states no time or the caller has set Options.Timeout.
 func (s *Service) waitFor(ctx context.Context, uid string) time.Duration {
 	if s.client.o.Timeout > 0 {
 		return 0

@@ -31,7 +31,8 @@ func TestProtocolPage(t *testing.T) {
 	if !ids["the-proof-uim-proofjwt"] || !strings.Contains(html, "<table>") {
 		t.Error("the section about proofs or a table is missing")
 	}
-	if again := g.Get("/docs/protocol", "Accept", "text/html", "If-None-Match", page.Header.Get("ETag")); again.Status != http.StatusNotModified {
+	again := g.Get("/docs/protocol", "Accept", "text/html", "If-None-Match", page.Header.Get("ETag"))
+	if again.Status != http.StatusNotModified {
 		t.Errorf("got %d with the ETag", again.Status)
 	}
 	plain := g.Get("/docs/protocol")

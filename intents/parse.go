@@ -37,8 +37,8 @@ type Options struct {
 	Endpoint string
 	// Now is the time at which intents are retired whose retire_after has passed. If it is zero, none is.
 	Now time.Time
-	// Timeout returns how long a call of an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, instead of the member that
-	// the document has. Parse calls Timeout as it calls Hidden. If Timeout is nil, the document decides.
+	// Timeout returns how long a call of an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, instead of the member
+	// that the document has. Parse calls Timeout as it calls Hidden. If Timeout is nil, the document decides.
 	Timeout func(*Intent) time.Duration
 }
 

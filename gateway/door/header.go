@@ -33,8 +33,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// WriteSunset sets the fields Deprecation, Sunset and Link of a response to a call whose intent or terms will end, unless s is nil. RFC 9745
-// section 2; RFC 8594 section 3; RFC 5829 section 3.4.
+// WriteSunset sets the fields Deprecation, Sunset and Link of a response to a call whose intent or terms will end, unless s is nil. RFC
+// 9745 section 2; RFC 8594 section 3; RFC 5829 section 3.4.
 func WriteSunset(h http.Header, s *service.Sunset) {
 	if s == nil {
 		return

@@ -90,7 +90,9 @@ func (d *Definition) Offered() []*Intent {
 }
 
 // routeFor returns the upstream route for an intent.
-func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen, timeout time.Duration) (*upstream.Route, error) {
+func routeFor(
+	u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen, timeout time.Duration,
+) (*upstream.Route, error) {
 	e := upstream.Endpoint{
 		IntentUID: in.UID.String(), Timeout: timeout, Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
 	}

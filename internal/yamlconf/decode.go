@@ -40,7 +40,7 @@ type Document struct {
 	env       func(string) (string, bool)
 	readFile  func(string) (string, error)
 	needed    func(path string, secret bool) bool
-	omitted   map[string]bool   // paths of secrets that are not needed
+	omitted   map[string]bool // paths of secrets that are not needed
 	tree      tree
 	root      reflect.Type // type of the struct, in which a misplaced key is looked up
 	positions Positions

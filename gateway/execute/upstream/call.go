@@ -29,10 +29,10 @@ import (
 // Call checks the Grant before each attempt, and again right before it writes the first byte of the attempt. It sends nothing after the
 // Grant has ended. With the zero Grant, it sends nothing.
 //
-// Call makes further attempts, within the timeout of the route and Config.Retry, in these cases: for every method, if no byte was written; after a
-// broken connection or a status 502, 503 or 504 without Retry-After, if the route is safe or the service accepts an idempotency key; and
-// once after a 401, with a new access token. After an attempt that wrote a byte, the next attempt needs another Grant; if it cannot get
-// one, Call does not make the attempt.
+// Call makes further attempts, within the timeout of the route and Config.Retry, in these cases: for every method, if no byte was written;
+// after a broken connection or a status 502, 503 or 504 without Retry-After, if the route is safe or the service accepts an idempotency
+// key; and once after a 401, with a new access token. After an attempt that wrote a byte, the next attempt needs another Grant; if it
+// cannot get one, Call does not make the attempt.
 func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	c := &callState{}
 	c.begin(ctx, p.route.timeout)

@@ -196,7 +196,8 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		g.Memory = membudget.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 	server := gateway.New(gateway.Config{
-		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Index: g.Index, Log: g.Log, Now: g.Now,
+		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Index: g.Index,
+		Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: door.Of[door.Door](g.Modules),
 	})
 	g.Handler, g.Host = server.Handler(), server
