@@ -54,8 +54,9 @@ type Result struct {
 	Charge         *Charge    // nil if the service does not state it
 	RateLimit      *RateLimit // nil if the service does not state it
 	RequestID      string
-	IdempotencyKey string // of the call; empty if it has none
-	Replayed       bool   // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
+	IdempotencyKey string  // of the call; empty if it has none
+	Sunset         *Sunset // when the intent or its terms end; nil if the service announces no end
+	Replayed       bool    // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
 	Attempts       int
 }
 

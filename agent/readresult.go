@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -18,6 +19,7 @@ func readResult(a fetch.Answer) (Result, error) {
 		Replayed: replayed(a.Header), RateLimit: parseRateLimit(a.Header),
 	}
 	r.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
+	r.Sunset = readSunset(a.Header)
 	if len(bytes.TrimSpace(a.Body)) == 0 {
 		r.Output, r.Raw = map[string]any{}, []byte("{}")
 		return r, nil
@@ -54,6 +56,21 @@ func readResult(a fetch.Answer) (Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// A Sunset is the announced end of an intent, or of its terms. RFC 8594 section 3.
+type Sunset struct {
+	At    time.Time
+	Terms bool // the terms end, and the intent goes on under other terms
+}
+
+// readSunset returns the end that a response announces, or nil if there is none.
+func readSunset(h http.Header) *Sunset {
+	at, err := http.ParseTime(h.Get("Sunset"))
+	if err != nil {
+		return nil
+	}
+	return &Sunset{At: at.UTC(), Terms: h.Get("Deprecation") != ""}
 }
 
 // unreadable returns the error for a call that was executed although the client cannot use the response. The error includes the

@@ -32,6 +32,7 @@ type AgreementFilter struct {
 	Service      string
 	AgentID      pat.AgentID
 	PolicyDigest string
+	Without      string // digest of a policy: only agreements of agents that have no active agreement to it
 	State        pat.AgreementState
 	After        Cursor // see AgreementCursor
 	Limit        int

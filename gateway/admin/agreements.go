@@ -55,6 +55,7 @@ type AgreementQuery struct {
 	PageRequest
 	AgentID      pat.AgentID        // empty: all agents
 	PolicyDigest string             // empty: all policies
+	Without      string             // digest of a policy: only agents that have no active agreement to it; empty: all
 	State        pat.AgreementState // empty: all
 }
 
@@ -63,6 +64,7 @@ func (q *AgreementQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 	p.text("agent_id", (*string)(&q.AgentID))
 	p.text("policy_digest", &q.PolicyDigest)
+	p.text("without", &q.Without)
 	p.oneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))
 }
 
@@ -73,7 +75,8 @@ func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agree
 		return Page[Agreement]{}, err
 	}
 	f := store.AgreementFilter{
-		Service: service.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, State: q.State, Limit: q.limit(),
+		Service: service.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, Without: q.Without, State: q.State,
+		Limit: q.limit(),
 	}
 	var ok bool
 	if f.After, ok = store.ParseCursor(q.After); !ok {

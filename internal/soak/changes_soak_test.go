@@ -70,6 +70,7 @@ func (s *shop) run() {
 	for i := range s.customers {
 		s.customers[i] = &client{agent: s.agentNamed(fmt.Sprintf("customer-%d", i), 0), kind: i % 3}
 		s.agreeTo(s.customers[i], "", "", &s.customers[i].present, oldPrice)
+		s.approve(s.customers[i].agent) // unapproved agents share one credit
 	}
 	agreed := s.clock.now() - began // agreements under load take longer
 	s.over = make(chan struct{})

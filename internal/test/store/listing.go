@@ -159,6 +159,7 @@ func listAgreements(b *suite) {
 		"of a service": {store.AgreementFilter{Service: service}, []pat.Agreement{third, second, first}},
 		"of an agent":  {store.AgreementFilter{Service: service, AgentID: "a"}, []pat.Agreement{third, first}},
 		"of a policy":  {store.AgreementFilter{Service: service, PolicyDigest: p.Digest}, []pat.Agreement{third}},
+		"without one":  {store.AgreementFilter{Service: service, Without: first.PolicyDigest}, []pat.Agreement{second}},
 		"pending":      {store.AgreementFilter{Service: service, State: pat.AgreementPending}, []pat.Agreement{third}},
 		"revoked":      {store.AgreementFilter{Service: service, State: pat.AgreementRevoked}, []pat.Agreement{second}},
 		"after one":    {store.AgreementFilter{Service: service, After: store.AgreementCursor(second)}, []pat.Agreement{first}},

@@ -85,6 +85,10 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 	q.Equal("service", f.Service)
 	q.Equal("agent_id", string(f.AgentID))
 	q.Equal("policy_digest", f.PolicyDigest)
+	if f.Without != "" {
+		q.Add("NOT EXISTS (SELECT 1 FROM agreements b WHERE b.service = agreements.service AND b.agent_id = agreements.agent_id AND "+
+			"b.policy_digest = ? AND b.state = 'active')", f.Without)
+	}
 	if f.State == pat.AgreementPending { // as in the partial index
 		q.Add("state = 'pending'")
 	} else {

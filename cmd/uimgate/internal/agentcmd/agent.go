@@ -211,6 +211,9 @@ func explain(w io.Writer, err error) {
 	for _, change := range refusal.Changes {
 		fmt.Fprintf(w, "  Changed: %s\n", printable(change))
 	}
+	if refusal.Is(agent.ErrPolicyRequiresAgreement) {
+		fmt.Fprintln(w, "  To read what changes and agree again: uimgate agent agree SERVICE")
+	}
 	if refusal.Suggestion != "" {
 		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,6 +112,14 @@ func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 		s.printNote(c, "charge: %s", r.Charge)
 	}
 	data := map[string]any{"output": json.RawMessage(r.Raw), "replayed": r.Replayed, "attempts": r.Attempts}
+	if end := r.Sunset; end != nil {
+		data["sunset"] = end.At.Format(time.RFC3339)
+		if end.Terms {
+			s.printNote(c, "the terms of this intent change at %s: see uimgate agent agree SERVICE --next", end.At.Local().Format(time.RFC1123))
+		} else {
+			s.printNote(c, "this intent ends at %s: see uimgate agent discover SERVICE", end.At.Local().Format(time.RFC1123))
+		}
+	}
 	if r.Charge != nil {
 		data["charge"] = chargeData(r.Charge)
 	}

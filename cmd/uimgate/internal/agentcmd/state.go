@@ -40,9 +40,14 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 			fmt.Fprintf(c.ErrOrStderr(), "warning: %v\n", err)
 			continue
 		}
-		if session.AgentID == client.AgentID() && session.KeyID == client.KeyID() {
-			out = append(out, session)
+		if session.AgentID != client.AgentID() || session.KeyID != client.KeyID() {
+			continue
 		}
+		service, err := client.Resume(session)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, service.Session()) // from its date on, the agreement that was made in advance
 	}
 	return out, nil
 }

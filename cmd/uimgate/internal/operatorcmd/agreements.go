@@ -59,7 +59,8 @@ func (o *operator) agreementsList() *cobra.Command {
 	var q admin.AgreementQuery
 	c := &cobra.Command{
 		Use: "list", Short: "List agreements, newest first", Args: cli.Args(cobra.NoArgs),
-		Example: "  uimgate agreements list --state pending",
+		Example: `  uimgate agreements list --state pending
+  uimgate agreements list --policy sha-256:Jx1… --without sha-256:q0B…   # who has not agreed to the next policy`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, agreementColumns, func(
 				ctx context.Context, api *client.Client, p admin.PageRequest,
@@ -72,6 +73,7 @@ func (o *operator) agreementsList() *cobra.Command {
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only agreements of this agent")
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only agreements that are pending, active or revoked")
 	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only agreements to the policy with this digest")
+	c.Flags().StringVar(&q.Without, "without", "", "only agreements of agents that have none to the policy with this digest")
 	return o.paging(c)
 }
 
@@ -80,8 +82,8 @@ func (o *operator) agreementsPolicies() *cobra.Command {
 		Use: "policies", Short: "List the policies that are or were offered, the one in force first", Args: cli.Args(cobra.NoArgs),
 		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept, and when each policy
 takes effect and ends. An agreement is to one digest. After a change of the policy it remains valid for the
-intents whose terms have not changed. To see who still has an agreement to the policy in force before the
-next one takes effect, pass its digest to agreements list --policy.`,
+intents whose terms have not changed. To see who has not agreed to the next policy yet, pass the digest of
+the policy in force to agreements list --policy, and that of the next one to --without.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, policyColumns, func(

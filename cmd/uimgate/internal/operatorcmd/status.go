@@ -87,8 +87,9 @@ cannot be read. The exit code is 1 if the gateway is not ready.`,
 func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, p := range s.Successors {
-			fmt.Fprintf(out, "Service %s: the policy %s takes effect at %s. See: uimgate agreements policies\n",
-				cli.Sanitize(s.ID), cli.Sanitize(p.Digest), p.From.UTC().Format(time.RFC3339))
+			fmt.Fprintf(out, "Service %s: the policy %s takes effect at %s. Who has not agreed to it: "+
+				"uimgate agreements list --policy %s --without %[2]s\n",
+				cli.Sanitize(s.ID), cli.Sanitize(p.Digest), p.From.UTC().Format(time.RFC3339), cli.Sanitize(s.Policy.Digest))
 		}
 	}
 }
