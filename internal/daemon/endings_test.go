@@ -38,7 +38,7 @@ func TestReloadKeepsIntentsThatAgentsCall(t *testing.T) {
 	}
 	g.write("agents.json", retired("SearchProducts", time.Time{}))
 	got := g.reloads(false)
-	if got.reason(t) != "CONFIG_REFUSED" || !strings.Contains(string(got.body), search+" (last call at ") ||
+	if got.reason(t) != "CONFIG_REFUSED" || !strings.Contains(string(got.body), search+" (called at ") ||
 		!strings.Contains(string(got.body), "it is retired") {
 		t.Errorf("an intent with a call ends: %d %s, want CONFIG_REFUSED that names it", got.status, got.body)
 	}

@@ -111,7 +111,7 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 	now time.Time,
 ) (problems config.Problems) {
 	for i, d := range l.Definitions() {
-		at := fmt.Sprintf("services[%d].%s", i, c.Services[i].PolicyPath(0))
+		at := fmt.Sprintf("services[%d].%s", i, policyPath(&c.Services[i], d))
 		before := func(string) bool { return true }
 		if serving != nil {
 			s := serving.Service(d.ID)
@@ -138,22 +138,33 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 			continue
 		}
 		var ended []string
+		cause := fmt.Sprintf("services[%d].agents_file", i)
 		for _, use := range used {
 			ok, why := d.Callable(ctx, use.Intent)
-			if !ok && !d.EndedAsAnnounced(use.Intent) && before(use.Intent) {
-				ended = append(ended, fmt.Sprintf("%s (last call at %s; %s)", use.Intent, use.At.UTC().Format(time.RFC3339), why))
+			if ok || d.EndedAsAnnounced(use.Intent) || !before(use.Intent) {
+				continue
 			}
+			if _, err := d.Executable(use.Intent); err == nil && len(ended) == 0 {
+				cause = at // the intent is still in agents.json
+			}
+			ended = append(ended, fmt.Sprintf("%s (called at %s or later; %s)", use.Intent, use.At.UTC().Format(time.RFC3339), why))
 		}
 		if len(ended) > 0 {
 			list := strings.Join(ended[:min(maxEnded, len(ended))], ", ")
 			if more := len(ended) - maxEnded; more > 0 {
 				list += fmt.Sprintf(" and %d more", more)
 			}
-			problems = append(problems, c.Problemf(problem.Error, fmt.Sprintf("services[%d].agents_file", i),
+			problems = append(problems, c.Problemf(problem.Error, cause,
 				"intents that agents called in the last 7 days would end: %s: let them go on until a retire_after in agents.json, or use --force of check and reload", list))
 		}
 	}
 	return problems
+}
+
+// policyPath returns the path in the configuration of the policy of d.
+func policyPath(s *config.Service, d *service.Definition) string {
+	at := slices.IndexFunc(s.Versions(), func(v config.DatedPolicy) bool { return v.From.Equal(d.From) })
+	return s.PolicyPath(max(0, at))
 }
 
 // noneCallable is the message of a problem. Its argument is the id of a service.
