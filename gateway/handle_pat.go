@@ -205,8 +205,9 @@ func (s *Server) introspect(c echo.Context) error {
 // presented returns the bearer token.
 func presented(r *http.Request, maxBytes int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	empty := r.ContentLength == 0 // clients send a Content-Type also with an empty body
 	switch {
-	case kind == "application/x-www-form-urlencoded":
+	case kind == "application/x-www-form-urlencoded" && !empty:
 		data, err := wire.ReadBody(r, maxBytes)
 		if err != nil {
 			return "", err
@@ -216,7 +217,7 @@ func presented(r *http.Request, maxBytes int64) (string, error) {
 			return "", reason.MalformedRequest.Refusal("The form must contain exactly one field named token.")
 		}
 		return form.Get("token"), nil
-	case err != nil && r.Header.Get("Content-Type") == "":
+	case empty, err != nil && r.Header.Get("Content-Type") == "":
 		token, err := wire.Bearer(r.Header)
 		if err == nil && token == "" {
 			err = reason.MalformedRequest.Refusal("The member token is missing.")

@@ -254,12 +254,12 @@ func TestAgentHelpShowsAnExample(t *testing.T) {
 	}
 }
 
-// agree prints the terms as policy explain does before it signs.
+// agree prints the terms in the sentences of the page of a service before it signs.
 func TestAgentAgreeExplainsTheTerms(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("keygen")
 	_, text, err := h.agent("agree", shop.URL)
-	if err == nil || !strings.Contains(text, "What is permitted\n") || !strings.Contains(text, "may execute") {
+	if err == nil || !strings.Contains(text, "What is permitted\n") || !strings.Contains(text, "may call") {
 		t.Errorf("without flags: %v\n%s", err, text)
 	}
 	if _, text, err = h.agent("agree", shop.URL, "--yes"); err != nil || !strings.Contains(text, "What is permitted\n") {

@@ -66,7 +66,7 @@ func describe(s *service.Definition, described int, paths, schemas tree) ([]byte
 			"schemas": schemas,
 			"securitySchemes": tree{"pat": tree{
 				"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-				"description": "A policy agreement token (PAT). To get one, sign the policy at " + s.At("/api/policy") +
+				"description": "A Policy Adherence Token (PAT). To get one, sign the policy at " + s.At("/api/policy") +
 					" and post the agreement to " + s.At("/api/pat/issue") + ".",
 			}},
 		},
@@ -221,7 +221,7 @@ func resultHeaders(license string) tree {
 	}
 	out := tree{
 		"UIM-Request-ID": field("Identifies the call in the log of the service."),
-		"RateLimit":      field("The number of calls that are left, and when the limit resets."),
+		"RateLimit":      field("The calls that are left (r), and the seconds until the oldest call that counts will count no more (t)."),
 		"UIM-Charge":     field("The cost of the call."),
 	}
 	if license != "" {

@@ -27,7 +27,10 @@ var causes = []struct {
 	{pat.ErrExpired, reason.ExpiredToken, "", ""},
 	{pat.ErrRevoked, reason.RevokedToken, "", ""},
 	{pat.ErrBlocked, reason.AgentBlocked, "", ""},
-	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock.", ""},
+	{
+		pat.ErrNotYetValid, reason.InvalidToken,
+		"The PAT is not valid yet: it begins at its claim nbf. If it is for a policy that takes effect later, use your present PAT until then.", "",
+	},
 	{pat.ErrInvalid, reason.InvalidToken, "", ""},
 	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway cannot check at the moment which tokens were revoked.", reason.ShedRevocations},
 	{keys.ErrWeak, reason.WeakKey, "", ""},

@@ -62,6 +62,14 @@ func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent,
 	return out
 }
 
+// Publish returns the policy of a service for the intents of its catalogue, or nil if it cannot be published.
+func Publish(ctx context.Context, policy []byte, catalog *intents.Catalog) *odrl.Policy {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	published, _ := odrl.Publish(ctx, policy, world(catalog))
+	return published
+}
+
 // A Difference has what changes for an agent when one policy replaces another.
 type Difference struct {
 	Same    map[string]bool // UIDs of the intents whose terms stay the same, so that an agreement to the first policy holds for them

@@ -61,7 +61,7 @@ var help = map[Reason]string{
 		"Ed25519 key. It does not accept private keys, certificates or other curves.",
 
 	RateLimitExceeded: "A limit of the policy, or of the token itself, is exhausted for its period. RateLimit-Policy names the " +
-		"limits. RateLimit has the number of calls left (r) and the seconds until the next call is possible (t). A new token or " +
+		"limits. RateLimit has the number of calls left (r) and the seconds until the oldest call that counts will count no more (t). A new token or " +
 		"agreement does not reset a limit. Nothing was done or charged.",
 	QuotaExceeded: "The limit counts all calls ever made. It has no period after which it would reset.",
 	RestoredLimits: "The service lost its newest records and continues from a backup, which does not contain the latest calls of the " +
@@ -123,8 +123,9 @@ var help = map[Reason]string{
 		"done or charged.",
 	UpstreamError: "The service behind the gateway responded with an error, or the connection to it broke. details.outcome shows " +
 		"whether the call may have taken effect: not_sent, failed, done or unknown.",
-	ResponseInvalid: "The service behind the gateway executed the call, but its response lacks an output that the intent requires. " +
-		"Do not repeat the call: it would be executed twice.",
+	ResponseInvalid: "The service behind the gateway executed the call, but its response cannot be used: it lacks an output that the intent " +
+		"requires, or, for a call that is repeated under its Idempotency-Key, it was not stored. Do not repeat the call under a new key: it " +
+		"would be executed twice. In the first case nothing was charged; in the second, details.charge has the charge.",
 
 	MalformedRequest: "The body is not JSON, has a duplicate or unknown member, or lacks a required member. The body of an execute " +
 		"request is {\"intent_uid\": \"…\", \"parameters\": {…}}. details.pointer, or details.line and details.column, locate the " +

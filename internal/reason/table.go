@@ -24,7 +24,7 @@ var table = map[Reason]row{
 	},
 	InvalidToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-001",
-		message:    "This service did not issue the PAT.",
+		message:    "The PAT is not valid here: another service issued it, or its signing key has ended.",
 		suggestion: "Send the PAT exactly as this service issued it, or agree to the policy again to get a new PAT.",
 		operator:   "The token is in the file admin.token in the data directory, unless the configuration sets admin.token.",
 	},
@@ -278,23 +278,27 @@ var table = map[Reason]row{
 	},
 	UpstreamTimeout: {
 		code: CodeGatewayTimeout, status: http.StatusGatewayTimeout, number: "INT-003",
-		message:    "The service behind the gateway did not respond in time.",
-		suggestion: "The call has this outcome: details.outcome.",
+		message: "The service behind the gateway did not respond in time.",
+		suggestion: "The call has this outcome: details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
+			"never with a new one; an intent that only reads can be called again.",
 	},
 	UpstreamUnreachable: {
 		code: CodeBadGateway, status: http.StatusBadGateway, number: "SRV-004",
-		message:    "The service behind the gateway cannot be reached.",
-		suggestion: "The call has this outcome: details.outcome.",
+		message: "The service behind the gateway cannot be reached.",
+		suggestion: "The call has this outcome: details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
+			"never with a new one; an intent that only reads can be called again.",
 	},
 	UpstreamError: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway, number: "INT-002",
-		message:    "The service behind the gateway failed.",
-		suggestion: "The call has this outcome: details.outcome.",
+		message: "The service behind the gateway failed.",
+		suggestion: "The call has this outcome: details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
+			"never with a new one; an intent that only reads can be called again.",
 	},
 	ResponseInvalid: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway,
-		message:    "The response of the service cannot be used.",
-		suggestion: "The call took effect, so do not repeat it. Report the unusable response to the operator. Nothing was charged.",
+		message: "The response of the service cannot be used.",
+		suggestion: "The call took effect, so do not repeat it. Report the unusable response to the operator. details.charge has the charge, " +
+			"if there is one.",
 	},
 
 	MalformedRequest: {

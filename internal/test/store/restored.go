@@ -19,7 +19,7 @@ func testRestored(t *testing.T, open Opener) {
 		"agents that the backup lacks start anew":    restoredStrangers,
 		"limits continue from the backup":            restoredBackup,
 		"limits start anew":                          restoredFresh,
-		"an earlier restore still holds back":        restoredTwice,
+		"the last choice counts":                     restoredTwice,
 		"invalid limits change nothing":              restoredInvalid,
 		"limits of the service's own go on":          restoredOwnLimits,
 		"a lifetime counter keeps what is known":     restoredLifetime,
@@ -177,12 +177,17 @@ func restoredFresh(b *suite) {
 }
 
 // restoredTwice restores a state that contains an earlier restore: that of a backup that was made soon after it, or the same state again.
+// The last choice of the operator counts.
 func restoredTwice(b *suite) {
+	b.begin(b.free(rate("l", 10, limit.Hour)))
 	b.restore(store.RestoreUsed, 10)
-	b.clock.Advance(time.Minute)
-	b.restore(store.RestoreBackup, 0)
 	if r := b.refused(b.free(rate("l", 10, limit.Hour))); !r.Restored {
 		b.Errorf("the first restore: %+v; want Restored", r)
+	}
+	b.clock.Advance(time.Minute)
+	b.restore(store.RestoreBackup, 0)
+	if got := b.leftAfter(rate("l", 10, limit.Hour)); got != 8 {
+		b.Errorf("after --limits backup, %d are left; want 8", got)
 	}
 	b.restore(store.RestoreFresh, 0)
 	if got := b.leftAfter(rate("l", 10, limit.Hour)); got != 9 {

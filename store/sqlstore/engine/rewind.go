@@ -150,9 +150,7 @@ func (t *Tx) MarkRestored(ctx context.Context, l store.RestoredLimits) error {
 	switch l.Mode {
 	case store.RestoreUsed:
 		next.hold = Hold{FromNanos(next.at), l.Allowance, max(agents, Nanos(t.times.now))}
-	case store.RestoreBackup: // an earlier restore still holds back what it held back in the restored state
-		next.hold = t.w.db.Hold()
-	case store.RestoreFresh:
+	case store.RestoreBackup, store.RestoreFresh: // they also end the hold of an earlier restore, so that an operator can choose again
 	}
 	if err := t.Note(ctx, next.rows()); err != nil {
 		return err

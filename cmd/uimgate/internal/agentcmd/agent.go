@@ -234,6 +234,9 @@ func explain(w io.Writer, err error) {
 	if refusal.Charge != nil {
 		fmt.Fprintf(w, "  Charge: %s\n", refusal.Charge)
 	}
+	if refusal.RequestID != "" {
+		fmt.Fprintf(w, "  Request id: %s\n", refusal.RequestID)
+	}
 }
 
 // insteads are the members of error.details that name alternatives; suggestions refer to them.

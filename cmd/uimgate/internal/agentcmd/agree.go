@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/policycmd"
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -74,7 +75,7 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
 		Long: `Agree signs the policy of a service, gets a Policy Adherence Token, and stores the token for execute.
-It first explains the terms in plain English on stderr, as "policy explain" does. If there is an
+It first explains the terms in plain English on stderr, as the page of the service does. If there is an
 agreement to an earlier policy, it explains only what changes. --digest names the policy to sign;
 --yes signs the policy that is in force. Without either flag, agree asks for confirmation on the
 terminal, and fails if there is no terminal. --next is about the policy that takes effect next: the
@@ -214,7 +215,11 @@ func (s *agentSettings) accept(
 		s.printNote(c, "  begins   %s", from.Local().Format(time.RFC1123))
 	}
 	if s.output != "json" {
-		if err := printNews(c, present, policy); err != nil {
+		catalog, err := service.Catalog(c.Context())
+		if err != nil {
+			return err
+		}
+		if err := printNews(c, present, policy, catalog); err != nil {
 			return err
 		}
 	}
@@ -233,20 +238,20 @@ func (s *agentSettings) accept(
 
 // printNews explains on stderr what changes if a policy replaces the one of the present agreement. If there is no such agreement, or the
 // policies cannot be compared, it explains the whole policy.
-func printNews(c *cobra.Command, present agent.Session, policy agent.Policy) error {
+func printNews(c *cobra.Command, present agent.Session, policy agent.Policy, catalog *intents.Catalog) error {
 	if len(present.Document) == 0 || present.PolicyDigest == policy.Digest {
-		return printTerms(c, policy)
+		return printTerms(c, policy, catalog)
 	}
 	known, err := policycmd.Changes(c, c.ErrOrStderr(), present.Document, policy.Raw)
 	if err == nil && !known {
-		return printTerms(c, policy)
+		return printTerms(c, policy, catalog)
 	}
 	return err
 }
 
 // printTerms explains the policy on stderr in plain English, as policy explain does. If that is not possible, it prints a warning.
-func printTerms(c *cobra.Command, policy agent.Policy) error {
-	known, err := policycmd.Terms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
+func printTerms(c *cobra.Command, policy agent.Policy, catalog *intents.Catalog) error {
+	known, err := policycmd.Terms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw, catalog)
 	if err == nil && !known {
 		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: this policy cannot be explained in plain English: read the document itself")
 	}
@@ -259,7 +264,12 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	}
 	if !a.ExpiresAt.IsZero() {
 		data["expires_at"] = a.ExpiresAt.Format(time.RFC3339)
-		s.printNote(c, "%s; the token is valid until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
+		begins := ""
+		if !a.NotBefore.IsZero() {
+			data["not_before"] = a.NotBefore.Format(time.RFC3339)
+			begins = "from " + a.NotBefore.Local().Format(time.RFC1123) + " "
+		}
+		s.printNote(c, "%s; the token is valid %suntil %s", what, begins, a.ExpiresAt.Local().Format(time.RFC1123))
 	} else {
 		s.printNote(c, "%s", what)
 	}

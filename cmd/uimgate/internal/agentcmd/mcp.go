@@ -305,7 +305,7 @@ func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 		var output strings.Builder
 		terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
 		//nolint:contextcheck // cobra carries the context
-		if known, tellErr := policycmd.Terms(c, &output, io.Discard, policy.Raw); known && tellErr == nil {
+		if known, tellErr := policycmd.Terms(c, &output, io.Discard, policy.Raw, catalog); known && tellErr == nil {
 			terms.Words = output.String()
 		}
 		if err != nil {

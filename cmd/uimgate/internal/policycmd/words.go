@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/quote"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/odrl/words"
 )
@@ -148,9 +150,13 @@ func markdown(s string) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// Terms writes an explanation of a policy in plain English to the writer to. It reads the document strictly or, if that fails, leniently.
-// If both fail, Terms writes the problems to problemsTo and returns false.
-func Terms(c *cobra.Command, to, problemsTo io.Writer, document []byte) (known bool, err error) {
+// Terms writes an explanation of the policy of a service in plain English to the writer to, with the sentences of the service's own page.
+// If the policy cannot be published for the intents of the catalogue, Terms reads the document strictly or, if that fails, leniently. If
+// that fails too, it writes the problems to problemsTo and returns false.
+func Terms(c *cobra.Command, to, problemsTo io.Writer, document []byte, catalog *intents.Catalog) (known bool, err error) {
+	if p := quote.Publish(c.Context(), document, catalog); p != nil {
+		return true, explanation{p.UID(), words.Explain(p)}.write(to, asText)
+	}
 	src := source{"the policy", document}
 	for _, lenient := range []bool{false, true} {
 		p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})
