@@ -55,6 +55,8 @@ type Options struct {
 	// Merge, if not nil, merges the generated policy into a policy that people have edited, instead of writing it under another name. Merge
 	// returns the terms of the existing policy for the intents of a new agents.json, by UID, or nil if they cannot be determined.
 	Merge func(agents []byte) map[string]Terms
+	// KeepPolicy means that Update writes neither policy.json nor policy.json.new, because the service uses other policies.
+	KeepPolicy bool
 	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string
 }

@@ -137,10 +137,16 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	if !u.mergePolicy(policy, prices, data, text, lineage) {
+	switch {
+	case u.options.KeepPolicy:
+		u.fresh.Files[PolicyFile] = u.last.Files[PolicyFile]
+	case !u.mergePolicy(policy, prices, data, text, lineage):
 		u.file(PolicyFile, data)
 	}
-	u.fresh.Terms = i.curatedTerms()
+	u.fresh.Terms = u.last.Terms
+	if u.fresh.Terms == nil || u.result.Write[PolicyFile] != nil {
+		u.fresh.Terms = i.curatedTerms()
+	}
 	u.file(ConfigFile, u.config(prices, lineage))
 	u.file(ReadmeFile, u.readme())
 	written, err := json.MarshalIndent(u.fresh, "", " ")

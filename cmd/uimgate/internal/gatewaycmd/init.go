@@ -168,7 +168,9 @@ func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr 
 		s.report(stderr, p.found, p.result)
 		files := maps.Clone(p.existing)
 		maps.Copy(files, p.result.Write)
-		p.print(stdout, s.out, termsOf(ctx, s.out, files))
+		planned := termsOf(ctx, s.out, files)
+		p.terms = planned.changesFrom(termsOf(ctx, s.out, p.existing))
+		p.print(stdout, s.out, planned)
 		if len(p.writes) == 0 {
 			return true, s.finish(ctx, stderr)
 		}
@@ -221,6 +223,15 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		}
 		defer top.Close() //nolint:errcheck // only read
 	}
+	dated := datedPolicies(s.out, existing)
+	if s.force {
+		dated = nil
+	}
+	if s.merge && dated != nil {
+		return nil, cli.Usage(fmt.Errorf("%s lists policies: --merge does not change %s; run init without it, and edit these files",
+			openapi.ConfigFile, strings.Join(dated, " and ")))
+	}
+	s.options.KeepPolicy = dated != nil
 	if s.merge {
 		s.options.Merge = func(agents []byte) map[string]openapi.Terms {
 			files := maps.Clone(existing)
@@ -248,7 +259,11 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	return newPlan(s.out, data, existing, found, result)
+	p, err := newPlan(s.out, data, existing, found, result)
+	if err == nil {
+		p.dated = dated != nil
+	}
+	return p, err
 }
 
 // read reads the document from a file, or fetches it from a URL and sets Source to the final URL.

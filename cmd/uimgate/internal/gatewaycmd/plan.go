@@ -31,7 +31,9 @@ type plan struct {
 	existing map[string][]byte // the files that were read
 	writes   []string          // files whose content changes
 	// id identifies the document, the files that were read, and the files to write.
-	id string
+	id    string
+	dated bool     // uimgate.yaml lists policies with dates, which init does not write
+	terms []string // changes of prices and limits
 }
 
 // newPlan compares a result with the files of the directory.
@@ -67,9 +69,9 @@ var marks = map[openapi.ChangeKind]string{
 func (p *plan) print(w io.Writer, dir string, planned *terms) {
 	if len(p.writes) == 0 {
 		fmt.Fprintf(w, "%s: nothing changes\n", dir)
-		return
+	} else {
+		fmt.Fprintf(w, "Plan for %s:\n", dir)
 	}
-	fmt.Fprintf(w, "Plan for %s:\n", dir)
 	for _, c := range p.result.Changes {
 		fmt.Fprintf(w, "  %s %s: %s\n", marks[c.Kind], c.UID, effectOf(c))
 		if c.Kind == openapi.Breaking || c.Kind == openapi.Replaced {
@@ -78,8 +80,14 @@ func (p *plan) print(w io.Writer, dir string, planned *terms) {
 			}
 		}
 	}
-	for _, text := range planned.missing(p.result.Prices, p.result.Changes) {
+	for _, text := range p.terms {
+		fmt.Fprintf(w, "  ! %s\n", cli.Sanitize(text))
+	}
+	for _, text := range planned.missing(p.result.Prices, p.result.Changes, p.dated) {
 		fmt.Fprintf(w, "  ? %s\n", cli.Sanitize(text))
+	}
+	if len(p.writes) == 0 {
+		return
 	}
 	fmt.Fprintf(w, "  files: %s\n", strings.Join(p.writes, ", "))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
@@ -26,6 +27,8 @@ type terms struct {
 	settings map[string]config.IntentRule
 	mapped   bool // the policy names parties, so that some intents may be permitted only to them
 	problems config.Problems
+	file     string   // the policy that is in force
+	later    []*terms // the terms of the policies that follow it, in the order of their dates
 }
 
 // termsOf loads a configuration of files by name, as if dir contained them, and returns its terms. If the configuration cannot be loaded,
@@ -49,12 +52,74 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) *terms {
 			replace(&c.Policies[n].File, openapi.PolicyFile)
 		}
 	}
-	loaded, more := service.Load(ctx, cfg, time.Now)
-	problems = append(problems, more...)
-	if loaded == nil {
-		return &terms{problems: problems}
+	at, present := presentPolicies(dir, cfg, time.Now())
+	if at < 0 {
+		return loadTerms(ctx, dir, cfg, openapi.PolicyFile, problems)
 	}
-	out := &terms{of: map[string]openapi.Terms{}, settings: map[string]config.IntentRule{}, problems: problems}
+	var all []*terms
+	for _, f := range present {
+		one := *cfg
+		one.Services = slices.Clone(cfg.Services)
+		one.Services[at].Policies, one.Services[at].PolicyFile = nil, f
+		all = append(all, loadTerms(ctx, dir, &one, nameIn(dir, f.Path), problems))
+	}
+	out := all[0]
+	out.later = all[1:]
+	return out
+}
+
+// presentPolicies returns the service that has the agents.json of dir and a list of policies, and the files of the policies that have not
+// ended, in the order of their dates. The first one is in force. Without such a service, at is -1.
+func presentPolicies(dir string, cfg *config.Config, now time.Time) (at int, out []config.File) {
+	for i := range cfg.Services {
+		c := &cfg.Services[i]
+		if len(c.Policies) == 0 || filepath.Clean(c.AgentsFile.Path) != filepath.Join(dir, openapi.AgentsFile) {
+			continue
+		}
+		for _, v := range c.Versions() {
+			if !v.From.After(now) {
+				out = nil // the policies before it have ended
+			}
+			out = append(out, v.File)
+		}
+		return i, out
+	}
+	return -1, nil
+}
+
+// datedPolicies returns the names of the policies that have not ended, if init does not write them: uimgate.yaml lists policies, and
+// policy.json is not the only one.
+func datedPolicies(dir string, existing map[string][]byte) (out []string) {
+	cfg, _ := config.Parse(filepath.Join(dir, openapi.ConfigFile), existing[openapi.ConfigFile], overrides())
+	if cfg == nil {
+		return nil
+	}
+	_, files := presentPolicies(dir, cfg, time.Now())
+	for _, f := range files {
+		out = append(out, nameIn(dir, f.Path))
+	}
+	if len(out) == 1 && out[0] == openapi.PolicyFile {
+		return nil
+	}
+	return out
+}
+
+// nameIn returns the path of a file relative to dir, if the file is below dir.
+func nameIn(dir, path string) string {
+	if name, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(name) {
+		return name
+	}
+	return path
+}
+
+// loadTerms returns the terms of a configuration whose service has one policy, with the name file.
+func loadTerms(ctx context.Context, dir string, cfg *config.Config, file string, problems config.Problems) *terms {
+	loaded, more := service.Load(ctx, cfg, time.Now)
+	problems = slices.Concat(problems, more)
+	if loaded == nil {
+		return &terms{file: file, problems: problems}
+	}
+	out := &terms{file: file, of: map[string]openapi.Terms{}, settings: map[string]config.IntentRule{}, problems: problems}
 	for i, d := range loaded.Definitions() {
 		if filepath.Clean(cfg.Services[i].AgentsFile.Path) != filepath.Join(dir, openapi.AgentsFile) {
 			continue
@@ -81,27 +146,28 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) *terms {
 }
 
 // missing lists what a plan leaves to people: intents that no permission covers, prices of the curation that the policy does not charge,
-// and settings of an intent that its next version lacks.
-func (t *terms) missing(prices map[string]money.Amount, changes []openapi.Change) (out []string) {
+// and settings of an intent that its next version lacks. dated means that init does not write the policies.
+func (t *terms) missing(prices map[string]money.Amount, changes []openapi.Change, dated bool) (out []string) {
+	for _, l := range t.later {
+		out = append(out, l.uncovered(dated)...)
+	}
 	for _, p := range t.problems {
 		if p.Level == problem.Error {
 			return []string{"the terms cannot be compared: " + p.String()}
 		}
 	}
-	var uncovered []string
+	advice := ": use --merge to make them equal"
+	if dated {
+		advice = ""
+	}
 	for _, uid := range slices.Sorted(maps.Keys(t.of)) {
-		switch now := t.of[uid]; {
-		case !now.Permitted && !t.mapped:
-			uncovered = append(uncovered, uid)
-		case now.Certain && now.Price != prices[uid]:
-			out = append(out, fmt.Sprintf("%s: %s charges %s, %s has %s: use --merge to make them equal", uid, openapi.PolicyFile,
-				priceText(now.Price), openapi.CurationFile, priceText(prices[uid])))
+		now := t.of[uid]
+		if (now.Permitted || t.mapped) && now.Certain && now.Price != prices[uid] {
+			out = append(out, fmt.Sprintf("%s: %s charges %s, %s has %s%s", uid, t.file,
+				priceText(now.Price), openapi.CurationFile, priceText(prices[uid]), advice))
 		}
 	}
-	if len(uncovered) > 0 {
-		list := strings.Join(uncovered, ", ")
-		out = append(out, fmt.Sprintf("%s permits no call of: %s: use --merge to add permissions", openapi.PolicyFile, list))
-	}
+	out = append(out, t.uncovered(dated)...)
 	for _, c := range changes {
 		if c.Kind != openapi.Replaced {
 			continue
@@ -114,6 +180,57 @@ func (t *terms) missing(prices map[string]money.Amount, changes []openapi.Change
 		}
 	}
 	return out
+}
+
+// uncovered lists in one line the intents that the policy does not permit. dated means that init does not write the policy.
+func (t *terms) uncovered(dated bool) []string {
+	for _, p := range t.problems {
+		if p.Level == problem.Error {
+			return []string{t.file + " cannot be checked: " + p.String()}
+		}
+	}
+	var uncovered []string
+	for _, uid := range slices.Sorted(maps.Keys(t.of)) {
+		if !t.of[uid].Permitted && !t.mapped {
+			uncovered = append(uncovered, uid)
+		}
+	}
+	if len(uncovered) == 0 {
+		return nil
+	}
+	advice := "use --merge to add permissions"
+	if dated {
+		advice = "add permissions to this file"
+	}
+	return []string{fmt.Sprintf("%s permits no call of: %s: %s", t.file, strings.Join(uncovered, ", "), advice)}
+}
+
+// changesFrom lists the prices and limits that differ from those before, with both amounts. Agents must agree to them again.
+func (t *terms) changesFrom(before *terms) (out []string) {
+	for _, uid := range slices.Sorted(maps.Keys(t.of)) {
+		was, is := before.of[uid], t.of[uid]
+		if !was.Permitted || !is.Permitted {
+			continue
+		}
+		var what []string
+		if was.Price != is.Price {
+			what = append(what, fmt.Sprintf("price %s → %s", priceText(was.Price), priceText(is.Price)))
+		}
+		if was.Limit != is.Limit {
+			what = append(what, fmt.Sprintf("limit %s → %s", limitText(was.Limit), limitText(is.Limit)))
+		}
+		if len(what) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s; agents must agree again", uid, strings.Join(what, ", ")))
+		}
+	}
+	return out
+}
+
+func limitText(rate limit.Rate) string {
+	if rate.Period == "" {
+		return "none"
+	}
+	return rate.String()
 }
 
 func priceText(price money.Amount) string {
