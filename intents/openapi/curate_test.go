@@ -242,3 +242,13 @@ func TestDirectoriesOfEarlierVersions(t *testing.T) {
 		t.Errorf("got %s, want a text that contains %q", curated, "  a: {hidden: true, uid: api.example.com:a:v1}")
 	}
 }
+
+// Lines of a new curation file have no white space at their ends, so that the next run does not change them.
+func TestCurationHasNoTrailingSpace(t *testing.T) {
+	first, _ := rerun(t, nil, offered, openapi.Options{})
+	for line := range strings.Lines(string(first[openapi.CurationFile])) {
+		if text := strings.TrimSuffix(line, "\n"); strings.TrimRight(text, " ") != text {
+			t.Errorf("%q ends with a space", text)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (f *File) whole() []byte {
 	var b bytes.Buffer
 	b.WriteString(heading + "\n" + selectionHeading + "selection:\n")
 	for _, member := range selectionMembers(f.Selection) {
-		fmt.Fprintf(&b, "  %s: %s\n", member.key, member.value)
+		fmt.Fprintf(&b, "%s\n", strings.TrimSuffix("  "+member.key+": "+member.value, " "))
 	}
 	b.WriteString("\noperations:")
 	if len(f.added) == 0 {
