@@ -37,7 +37,7 @@ func (i *Import) Adopt(existing map[string][]byte, live map[string]Terms) {
 		o := i.curation.file.Operations[key]
 		in, is := offered[o.UID]
 		now := live[o.UID]
-		if !is || !now.Permitted || !now.Certain || last.Terms != nil && last.Terms[key] != termsText(o) {
+		if !is && o.Hidden == curation.Hidden || !now.Permitted || !now.Certain || last.Terms != nil && last.Terms[key] != termsText(o) {
 			continue
 		}
 		before := o

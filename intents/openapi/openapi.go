@@ -50,6 +50,9 @@ type Options struct {
 	// Replaced is when an intent ends that another version replaces, and Gone when an intent ends whose operation the document no longer has.
 	// Until then, agents can call it. Zero: at once.
 	Replaced, Gone time.Time
+	// Revise, if not zero, is the present time, and means that Replaced and Gone also apply to intents that an earlier run has retired. An
+	// intent whose retire_after is not after Revise stays as it is.
+	Revise time.Time
 	// InPlace means that intents also change in place if that breaks agents. Otherwise, such a change adds an intent with the next version.
 	InPlace bool
 	// Merge, if not nil, merges the generated policy into a policy that people have edited, instead of writing it under another name. Merge

@@ -46,13 +46,14 @@ type charges struct {
 	highest  money.Amount
 }
 
-// charges collects the prices of the offered operations. All prices must be in one currency, because an agent has credit in only one
+// charges collects the prices of the operations whose intents in agents are not retired. All prices must be in one currency, because an agent has credit in only one
 // currency; otherwise the error wraps ErrCuration.
-func (i *Import) charges() (charges, error) {
+func (i *Import) charges(agents map[string]any) (charges, error) {
 	out := charges{of: map[string]money.Amount{}, limits: map[string]limit.Rate{}}
 	offered := map[string]bool{}
-	for _, in := range i.Intents {
-		offered[in.UID.String()] = true
+	for _, v := range read.List(agents["intents"]) {
+		in := read.Object(v)
+		offered[read.Text(in["intent_uid"])] = !read.Flag(in["retired"])
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.curation.file.Operations)) {
 		o := i.curation.file.Operations[key]

@@ -123,7 +123,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, fmt.Errorf("%w: none of its operations can be offered%s", read.ErrDocument, i.why())
 	}
 	u.result.Write[AgentsFile] = text
-	prices, err := u.charges()
+	prices, err := u.charges(agents)
 	if err != nil {
 		return nil, err
 	}

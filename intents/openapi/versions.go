@@ -19,6 +19,7 @@ const (
 	Added     ChangeKind = "added"
 	Changed   ChangeKind = "changed"
 	Breaking  ChangeKind = "breaking"  // agents that call the intent as it was described must change
+	Revised   ChangeKind = "revised"   // the intent was retired before, and now ends at RetireAfter
 	Replaced  ChangeKind = "replaced"  // another version replaces the intent, which ends at RetireAfter
 	Retired   ChangeKind = "retired"   // the document no longer has the operation
 	Withdrawn ChangeKind = "withdrawn" // a person has hidden the operation; the intent is removed
@@ -117,10 +118,13 @@ func nextVersion(uid intents.UID, used map[string]bool) intents.UID {
 }
 
 // retire returns the intent with the mark that it is retired or will be, and with its successor if there is one. It returns an intent that
-// has such a mark unchanged.
+// has such a mark unchanged, unless Options.Revise is set.
 func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
 	u.fresh.Intents[uid] = u.last.Intents[uid]
-	if have["retired"] != nil || have["retire_after"] != nil || u.last.Intents[uid]["retire_after"] != "" {
+	if have["retired"] != nil || have["retire_after"] != nil {
+		return u.revise(have, uid)
+	}
+	if u.last.Intents[uid]["retire_after"] != "" { // removed by hand, to keep the intent
 		return have
 	}
 	out := maps.Clone(have)
@@ -148,6 +152,34 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	u.fresh.Intents[uid] = parts
 	u.result.Retired++
 	u.change(c)
+	return out
+}
+
+// revise returns a retired intent with the end that the options set. It returns an intent that has ended by its date unchanged.
+func (u *update) revise(have map[string]any, uid string) map[string]any {
+	now := u.options.Revise
+	if ends, err := time.Parse(time.RFC3339, read.Text(have["retire_after"])); now.IsZero() || err == nil && !ends.After(now) {
+		return have
+	}
+	at := u.options.Gone
+	if have["replaced_by"] != nil {
+		at = u.options.Replaced
+	}
+	name, value := "retired", any(true)
+	if !at.IsZero() {
+		name, value = "retire_after", at.UTC().Format(time.RFC3339)
+	}
+	if have[name] == value {
+		return have
+	}
+	out, parts := maps.Clone(have), maps.Clone(u.last.Intents[uid])
+	for _, mark := range []string{"retired", "retire_after"} {
+		delete(out, mark)
+		delete(parts, mark)
+	}
+	out[name], parts[name] = value, digest(map[string]any{name: value})
+	u.fresh.Intents[uid] = parts
+	u.change(Change{Kind: Revised, UID: uid, RetireAfter: at})
 	return out
 }
 

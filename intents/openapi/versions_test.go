@@ -2,6 +2,7 @@ package openapi_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +127,23 @@ func TestRenamedAndRemovedIntentsEnd(t *testing.T) {
 	next, _ = rerun(t, dir, less, openapi.Options{Gone: ends})
 	if b := intentsOf(t, next)["b:v1"]; b["retired"] != nil || b["retire_after"] != "2026-12-28T00:00:00Z" {
 		t.Errorf("an operation that ends later: %s", asJSON(t, b))
+	}
+	later := ends.AddDate(0, 0, 9)
+	revised, r := rerun(t, next, less, openapi.Options{Gone: later, Revise: ends.AddDate(0, 0, -1)})
+	if b := intentsOf(t, revised)["b:v1"]; b["retire_after"] != later.Format(time.RFC3339) || !slices.Contains(changesOf(r), "b:v1 revised") {
+		t.Errorf("a revised end: %s, %v", asJSON(t, b), changesOf(r))
+	}
+	revised, _ = rerun(t, revised, less, openapi.Options{Revise: ends})
+	if b := intentsOf(t, revised)["b:v1"]; b["retired"] != true || b["retire_after"] != nil {
+		t.Errorf("an end at once: %s", asJSON(t, b))
+	}
+	revised, _ = rerun(t, revised, less, openapi.Options{Gone: later, Revise: ends})
+	if b := intentsOf(t, revised)["b:v1"]; b["retired"] != nil || b["retire_after"] == nil {
+		t.Errorf("a retired intent that goes on: %s", asJSON(t, b))
+	}
+	ended, _ := rerun(t, next, less, openapi.Options{Gone: later, Revise: ends})
+	if b := intentsOf(t, ended)["b:v1"]; b["retire_after"] != "2026-12-28T00:00:00Z" {
+		t.Errorf("an intent whose date is over: %s", asJSON(t, b))
 	}
 	back, _ := rerun(t, next, offered, openapi.Options{})
 	if b := intentsOf(t, back)["b:v1"]; b["retire_after"] != nil {

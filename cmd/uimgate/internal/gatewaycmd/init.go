@@ -67,8 +67,8 @@ nothing. --pick offers only the operations that a file names. --all also offers 
 Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
 edited them. Init prints a plan: intents that are added, changed, replaced and retired, and changes that break
 agents. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
-the intent; the old one goes on until --retire-after. If an operation is gone, its intent is marked as retired. Init
-does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
+the intent; the old one goes on until --retire-after. If an operation is gone, its intent ends after 30 days or at --retire-after.
+Init does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
 copies prices and limits that you changed in policy.json to openapi.curation.yaml and the reverse, and adds permissions.
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
@@ -144,7 +144,7 @@ operation with a reference that cannot be read is not offered, and init names th
 	f.StringVar(&s.apply, "apply", "", "apply the plan for an existing configuration; with an id, only if the plan still has this id")
 	f.Lookup("apply").NoOptDefVal = anyPlan
 	f.StringVar(&s.retireAfter, "retire-after", "",
-		"when intents end that are replaced or gone: a date, a time, a number of days such as 14d, or now (default: replaced ones after 30 days, others at once)")
+		"when intents end that are replaced or gone: a date, a time, a number of days such as 14d, or now (default: after 30 days); also revises ends of earlier runs")
 	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
 	f.BoolVar(&s.merge, "merge", false,
 		"merge prices, limits and permissions into an edited policy.json, and those of policy.json into the curation, instead of writing policy.json.new")
@@ -172,7 +172,7 @@ func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr 
 		p.terms = planned.changesFrom(termsOf(ctx, s.out, p.existing))
 		p.print(stdout, s.out, planned)
 		if len(p.writes) == 0 {
-			return true, s.finish(ctx, stderr)
+			return true, s.finish(ctx, p, stderr)
 		}
 		if ok, err := s.confirmed(ctx, p, stdin, stderr); err != nil || !ok {
 			return false, err
@@ -184,15 +184,25 @@ func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr 
 	if p.existing[openapi.RecordFile] == nil || s.force {
 		s.report(stderr, p.found, p.result)
 	}
-	return true, s.finish(ctx, stderr)
+	return true, s.finish(ctx, p, stderr)
 }
 
 // finish checks the files of the directory, unless the gateway does that when it starts.
-func (s *initSettings) finish(ctx context.Context, stderr io.Writer) error {
+func (s *initSettings) finish(ctx context.Context, p *plan, stderr io.Writer) error {
 	if s.serve {
 		return nil
 	}
-	return s.check(ctx, stderr)
+	if err := s.check(ctx, stderr); err != nil {
+		return err
+	}
+	if p.existing[openapi.RecordFile] != nil && len(p.writes) > 0 {
+		fmt.Fprintln(stderr, "A running gateway takes the files over within seconds.")
+	}
+	if len(p.terms) > 0 {
+		fmt.Fprintln(stderr, "Agents must then agree to the new prices and limits at once. To give notice, put them into another file and list it "+
+			"under policies with from: docs/for-services/policies.md#change-it-on-a-date")
+	}
+	return nil
 }
 
 // plan reads the directory and the document, and converts the document.

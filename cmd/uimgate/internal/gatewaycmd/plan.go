@@ -62,7 +62,8 @@ func newPlan(dir string, document []byte, existing map[string][]byte, found *ope
 
 // marks of the kinds of changes, for the first column.
 var marks = map[openapi.ChangeKind]string{
-	openapi.Added: "+", openapi.Changed: "~", openapi.Breaking: "!", openapi.Replaced: "!", openapi.Retired: "-", openapi.Withdrawn: "-",
+	openapi.Added: "+", openapi.Changed: "~", openapi.Breaking: "!", openapi.Replaced: "!", openapi.Retired: "-", openapi.Revised: "-",
+	openapi.Withdrawn: "-",
 }
 
 // print writes the plan for people.
@@ -104,7 +105,13 @@ func effectOf(c openapi.Change) string {
 	case openapi.Replaced:
 		return "replaced by " + c.Successor + "; " + endOf(c.RetireAfter)
 	case openapi.Retired:
-		return "retired, because the document no longer has the operation; " + endOf(c.RetireAfter)
+		text := "retired, because the document no longer has the operation; " + endOf(c.RetireAfter)
+		if !c.RetireAfter.IsZero() {
+			text += "; its calls fail earlier if the service no longer has the operation"
+		}
+		return text
+	case openapi.Revised:
+		return "ends at another time; " + endOf(c.RetireAfter)
 	default:
 		return "removed, because " + openapi.CurationFile + " hides the operation"
 	}
@@ -159,17 +166,19 @@ func (p *plan) unchanged(dir string) error {
 	return nil
 }
 
-// replacedDays is the number of days for which an intent goes on after another version has replaced it, unless --retire-after is set.
-const replacedDays = 30
+// noticeDays is the number of days for which an intent goes on after another version has replaced it or the document no longer has its
+// operation, unless --retire-after is set.
+const noticeDays = 30
 
-// setEnds sets when intents end, from --retire-after. Without this flag, intents that another version replaces end after replacedDays, and
-// those whose operation the document no longer has end at once.
+// setEnds sets when intents end, from --retire-after. Without this flag, they end after noticeDays. With it, earlier ends are revised.
 func (s *initSettings) setEnds(now time.Time) error {
 	day := now.UTC().Truncate(24 * time.Hour)
 	if s.retireAfter == "" {
-		s.options.Replaced = day.AddDate(0, 0, replacedDays+1)
+		s.options.Replaced = day.AddDate(0, 0, noticeDays+1)
+		s.options.Gone = s.options.Replaced
 		return nil
 	}
+	s.options.Revise = now
 	if s.retireAfter == "now" {
 		return nil
 	}

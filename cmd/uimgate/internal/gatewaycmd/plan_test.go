@@ -144,7 +144,7 @@ func TestRetireAfter(t *testing.T) {
 	now := time.Date(2026, 11, 28, 21, 0, 0, 0, time.UTC)
 	day := func(d int) time.Time { return time.Date(2026, 12, d, 0, 0, 0, 0, time.UTC) }
 	for text, want := range map[string]struct{ replaced, gone time.Time }{
-		"":                          {day(29), time.Time{}},
+		"":                          {day(29), day(29)},
 		"now":                       {},
 		"2026-12-09":                {day(10), day(10)},
 		"11d":                       {day(10), day(10)},

@@ -59,7 +59,7 @@ func TestPlanShowsPrices(t *testing.T) {
 	s.write(filepath.Join(s.gate, "policy.json"), policyOf("one", "0.20"))
 	s.write(filepath.Join(s.gate, "openapi.curation.yaml"),
 		"operations:\n  findProducts: {hidden: false, uid: shop.example:find-products:v1, price: 0.05 EUR}\n")
-	if out, err := s.init(nil, "--apply"); err != nil {
+	if out, err := s.init(nil, "--apply"); err != nil || !strings.Contains(out, "A running gateway takes the files over") {
 		t.Fatalf("%s: %v", out, err)
 	}
 	out, err := s.init(nil)
@@ -70,6 +70,10 @@ func TestPlanShowsPrices(t *testing.T) {
 	out, err = s.init(nil, "--merge")
 	if want := "! shop.example:find-products:v1: price 0.20 EUR → 0.05 EUR"; err != nil || !strings.Contains(out, want) ||
 		!strings.Contains(out, "; agents must agree again") {
+		t.Errorf("%s, %v, want %q", out, err, want)
+	}
+	out, err = s.init(nil, "--merge", "--apply")
+	if want := "policies.md#change-it-on-a-date"; err != nil || !strings.Contains(out, want) {
 		t.Errorf("%s, %v, want %q", out, err, want)
 	}
 }
