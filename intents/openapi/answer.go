@@ -171,7 +171,7 @@ func output(name string, schema map[string]any) map[string]any {
 }
 
 // refusals looks for a member of the responses that reports whether the call succeeded, because some services refuse calls with status 200.
-// If most operations have such a member, it sets ErrorWhen.
+// If all operations have such a member, or most of several, it sets ErrorWhen.
 func (w *work) refusals() {
 	const least = 3           // operations with the member
 	count := map[string]int{} // operations, by the name of a boolean output
@@ -183,7 +183,7 @@ func (w *work) refusals() {
 		}
 	}
 	for _, name := range []string{"ok", "success"} {
-		if n := count[name]; n >= least && 2*n >= len(w.out.Intents) {
+		if n := count[name]; n > 0 && n == len(w.out.Intents) || n >= least && 2*n >= len(w.out.Intents) {
 			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + problem.Counted(n, "operation") + " return this member"
 			return
 		}

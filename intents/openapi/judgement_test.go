@@ -98,3 +98,21 @@ func TestRefusalsInExamplesOfSwagger(t *testing.T) {
 		t.Errorf("%q is missing:\n%s", want, dir[openapi.ConfigFile])
 	}
 }
+
+// If every operation returns ok, error_when is proposed for the whole service, also if there are few.
+func TestErrorWhenOfFewOperations(t *testing.T) {
+	const text = `
+openapi: 3.0.3
+info: {title: T, version: 1.0.0}
+servers: [{url: 'https://s.example'}]
+paths:
+  /a: {get: {operationId: a, responses: {'200': {description: ok, content: {application/json: {schema: {type: object, properties: {ok: {type: boolean}}}}}}}}}
+  /b: {get: {operationId: b, responses: {'200': {description: ok, content: {application/json: {schema: {type: object, properties: {OK}}}}}}}}
+`
+	for second, want := range map[string]bool{"ok: {type: boolean}": true, "n: {type: integer}": false} {
+		dir, _ := rerun(t, nil, strings.Replace(text, "OK", second, 1), openapi.Options{})
+		if got := strings.Contains(string(dir[openapi.ConfigFile]), "\n  # error_when: {pointer: /ok, equals: false}"); got != want {
+			t.Errorf("%s: proposed for the service: %t, want %t", second, got, want)
+		}
+	}
+}
