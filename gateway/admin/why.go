@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -29,14 +30,15 @@ type Why struct {
 
 // Why explains the requests with an id, the oldest first: the decision of the gateway and the present state of the call. A client can choose
 // the id of a request, and one request may contain several calls, so there may be several; Why returns the newest 20. It finds requests of
-// every process that uses the same store, for as long as audit.index retains them.
+// every process that uses the same store, for as long as audit.index retains them. Processes write their records every second, so if Why
+// finds none, it looks again until whyWait has passed or ctx ends.
 func (o *Operator) Why(ctx context.Context, r RequestRecord) (Page[Why], error) {
 	if o.index != nil {
 		if err := o.index.Flush(ctx); err != nil {
 			o.log.Debug("the latest requests are not in the index", zap.Error(err))
 		}
 	}
-	list, err := o.store.RequestsByID(ctx, r.ID)
+	list, err := o.requestsByID(ctx, r.ID)
 	if err != nil {
 		return Page[Why]{}, err
 	}
@@ -53,10 +55,34 @@ func (o *Operator) Why(ctx context.Context, r RequestRecord) (Page[Why], error) 
 	}
 	if len(page.Items) == 0 {
 		return page, reason.NoSuchRecord.Refusal("The index has no request with this id.").With("suggestion",
-			"Check the id, which is request_id in the error and UIM-Request-ID in the header of a response. The index keeps requests for "+
+			"Records of the last seconds may be missing: try again. Check the id, which is request_id in the error and UIM-Request-ID in the header of a response. The index keeps requests for "+
 				"audit.index.retain, at most audit.index.limit of them. The log and the audit stream may still have the request.")
 	}
 	return page, nil
+}
+
+const (
+	whyWait  = 2 * time.Second        // longer than the interval at which a process writes its records: see record.Index.Run
+	whyEvery = 100 * time.Millisecond // how often requestsByID looks
+)
+
+// requestsByID returns the newest requests with an id. If the store has none, it waits up to whyWait until another process writes one.
+func (o *Operator) requestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error) {
+	tick := time.NewTicker(whyEvery)
+	defer tick.Stop()
+	for end := time.After(whyWait); ; {
+		list, err := o.store.RequestsByID(ctx, id)
+		if err != nil || len(list) > 0 {
+			return list, err
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // executionOf returns the present record of the call, or nil if there is none.

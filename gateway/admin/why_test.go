@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/store"
 )
 
 // whyPolicy permits searching for research only, at most once an hour, and ordering for a price.
@@ -160,4 +162,30 @@ func TestWhyForgetsAndIsBounded(t *testing.T) {
 	}
 	g.Pass(time.Hour)
 	g.Refuses(g.do("GET", "/requests/later", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+}
+
+// A lateIndex is a store to which another process writes its records after they were first read.
+type lateIndex struct {
+	admin.Store
+
+	write func()
+}
+
+func (s *lateIndex) RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error) {
+	list, err := s.Store.RequestsByID(ctx, id)
+	s.write()
+	return list, err
+}
+
+// Why finds a request of another process that writes its record only after Why has looked for it.
+func TestWhyWaitsForRecordsOfOtherProcesses(t *testing.T) {
+	g := newAdminGate(t, whySettings)
+	g.Call("/api/nothing", "", map[string]any{}, "UIM-Request-ID", "late")
+	settings := g.settings
+	settings.Index = nil // the other process has it
+	settings.Store = &lateIndex{g.settings.Store, func() { g.Must(g.Index.Flush(g.Context())) }}
+	page, err := admin.New(settings).Why(t.Context(), admin.RequestRecord{ID: "late"})
+	if err != nil || len(page.Items) != 1 || page.Items[0].Reason != "NO_SUCH_PATH" {
+		t.Errorf("got %+v, %v; want one record with reason NO_SUCH_PATH", page.Items, err)
+	}
 }
