@@ -117,6 +117,17 @@ func (e *AgentIDTakenError) Error() string {
 // Unwrap returns ErrAgentIDTaken.
 func (e *AgentIDTakenError) Unwrap() error { return ErrAgentIDTaken }
 
+// A BlockedError identifies a blocked agent. A signature proves the id: that of the PAT, or that of the agent's agreement.
+type BlockedError struct {
+	AgentID AgentID
+	TokenID TokenID // the PAT that was sent; empty for an agreement
+}
+
+func (e *BlockedError) Error() string { return ErrBlocked.Error() }
+
+// Unwrap returns ErrBlocked.
+func (e *BlockedError) Unwrap() error { return ErrBlocked }
+
 // An AgreementError names the invalid member of a fresh agreement's payload.
 type AgreementError struct {
 	Member string // such as aud; empty means the whole payload

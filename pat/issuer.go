@@ -259,7 +259,9 @@ func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID keys.ID) erro
 		return ErrAgreementReplayed
 	case errors.Is(err, ErrAgentIDTaken):
 		return idTaken(agentID, keyID)
-	case errors.Is(err, ErrKeyTaken), errors.Is(err, ErrBlocked):
+	case errors.Is(err, ErrBlocked):
+		return &BlockedError{AgentID: agentID}
+	case errors.Is(err, ErrKeyTaken):
 		return err
 	default:
 		return fmt.Errorf("storing the agreement: %w", err)
@@ -401,7 +403,7 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	}
 	switch {
 	case errors.Is(err, ErrBlocked):
-		return "", nil, ErrBlocked
+		return "", nil, &BlockedError{AgentID: t.AgentID}
 	case err != nil:
 		if _, known := i.store.Token(ctx, t.Service, t.ID); known == nil {
 			return "", nil, ErrAgreementReplayed

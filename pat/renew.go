@@ -176,7 +176,7 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, onc
 		if err := i.view.check(i.rules.Service, c, i.now(), true); err != nil {
 			return Token{}, err
 		}
-		return Token{}, ErrBlocked
+		return Token{}, &BlockedError{c.Subject, c.ID}
 	case err != nil:
 		return Token{}, fmt.Errorf("recording the renewal: %w", err)
 	}

@@ -202,14 +202,14 @@ func (v *View) Blocked(service string, id AgentID) bool {
 	return blocked
 }
 
-// check returns ErrBlocked or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another renewal:
+// check returns a *BlockedError or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another renewal:
 // the store decides whether that is still permitted.
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	for _, id := range [...]string{string(c.Subject), string(c.Principal())} {
 		if _, blocked := v.blocked[subject{service, id}]; blocked {
-			return ErrBlocked
+			return &BlockedError{c.Subject, c.ID}
 		}
 	}
 	for _, id := range [...]TokenID{c.ID, c.Family} {

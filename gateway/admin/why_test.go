@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -187,5 +188,21 @@ func TestWhyWaitsForRecordsOfOtherProcesses(t *testing.T) {
 	page, err := admin.New(settings).Why(t.Context(), admin.RequestRecord{ID: "late"})
 	if err != nil || len(page.Items) != 1 || page.Items[0].Reason != "NO_SUCH_PATH" {
 		t.Errorf("got %+v, %v; want one record with reason NO_SUCH_PATH", page.Items, err)
+	}
+}
+
+// Why names the agent of a PAT or an agreement that was refused because the agent is blocked.
+func TestWhyNamesBlockedAgents(t *testing.T) {
+	g := newAdminGate(t, whySettings)
+	a := g.Agreed("agent-1")
+	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{Service: "default", ID: "agent-1", Status: pat.AgentBlocked}))
+	g.Must(g.View.Refresh(t.Context()))
+	g.Refuses(g.search(a, "call", "research"), http.StatusForbidden, "AGENT_BLOCKED")
+	g.Refuses(g.Call("/api/pat/renew", a.Token, map[string]any{}, "UIM-Request-ID", "renewal"), http.StatusForbidden, "AGENT_BLOCKED")
+	g.Refuses(g.Call("/api/pat/issue", "", g.Agreement(a), "UIM-Request-ID", "agreement"), http.StatusForbidden, "AGENT_BLOCKED")
+	for _, id := range []string{"call", "renewal", "agreement"} {
+		if got := g.why(id); len(got) != 1 || got[0].Agent != "agent-1" || (got[0].Token == "") != (id == "agreement") {
+			t.Errorf("%s: got %+v; want agent-1, and its PAT if it was sent", id, got)
+		}
 	}
 }

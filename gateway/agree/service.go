@@ -153,6 +153,9 @@ func (d *Service) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
 	if err != nil {
 		refused := refusal.For(err)
+		if blocked, ok := errors.AsType[*pat.BlockedError](err); ok {
+			e.AgentID, e.TokenID = blocked.AgentID, blocked.TokenID
+		}
 		switch refused.Reason {
 		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // add the policy to agree to
 			refused.With("policy", c.Service.PolicyRef()).With("issuer", c.Service.Issuer)

@@ -23,6 +23,7 @@ type Event struct {
 	Service     string
 	AgentID     string
 	TokenID     string
+	Unaccepted  bool // the PAT was refused, although its signature is valid: its agent is blocked
 	AgreementID string
 	Intent      string // uid of the intent; empty if it does not exist
 	Digest      string // digest of the policy that decided the call or, if none did, of the policy of the agreement
@@ -85,6 +86,9 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	if e.claims != nil {
 		v.AgentID, v.TokenID = string(e.claims.Subject), string(e.claims.ID)
 		v.AgreementID, v.Digest = string(e.claims.Agreement), e.claims.PolicyDigest
+	}
+	if e.blocked != nil {
+		v.AgentID, v.TokenID, v.Unaccepted = string(e.blocked.AgentID), string(e.blocked.TokenID), true
 	}
 	if e.decided {
 		v.Digest = e.service.Offer().Digest

@@ -28,7 +28,8 @@ type execution struct {
 	current        *service.Service // the service as configured at the last authentication, with the policy in force; nil: not yet known
 	service        *service.Service // current and, from resolve on, the version that decides the call
 	claims         *pat.Claims
-	caller         string // identifies the agent among the agents of all services
+	blocked        *pat.BlockedError // the PAT was refused because its agent is blocked; nil: it was not
+	caller         string            // identifies the agent among the agents of all services
 	request        Request
 	intent         *service.Intent
 	prepared       *upstream.PreparedRequest
@@ -108,6 +109,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 		err = reason.InvalidToken.Refusal("The PAT belongs to an agent other than the sender.")
 	}
 	if err != nil {
+		e.blocked, _ = errors.AsType[*pat.BlockedError](err)
 		return refusal.For(err)
 	}
 	e.claims = claims

@@ -112,7 +112,7 @@ func (a *Audit) Begin(v *execute.Event) error {
 // Record implements execute.Recorder: it records a call. It ignores calls without an accepted PAT, because unauthenticated clients must not
 // fill the stream; the log and the metrics include them.
 func (a *Audit) Record(v *execute.Event) {
-	if v.AgentID == "" {
+	if v.AgentID == "" || v.Unaccepted {
 		return
 	}
 	n, err := a.add(v)
