@@ -58,9 +58,9 @@ func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 }
 
 // Run refreshes the View every PollEvery until ctx ends, and then returns nil. If the store has a method Changed() <-chan struct{}, Run
-// also refreshes the View when that channel is closed. If a read of the store fails, Run calls failed, which may be nil, with the error.
+// also refreshes the View when that channel is closed. After each read of the store, Run calls read, which may be nil, with its error.
 // Until a read succeeds, the View ages, as Fresh reports.
-func (v *View) Run(ctx context.Context, failed func(error)) error {
+func (v *View) Run(ctx context.Context, read func(error)) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
 	changed := func() <-chan struct{} { return nil }
@@ -69,8 +69,8 @@ func (v *View) Run(ctx context.Context, failed func(error)) error {
 	}
 	for {
 		notified := changed()
-		if err := v.poll(ctx); err != nil && ctx.Err() == nil && failed != nil {
-			failed(err)
+		if err := v.poll(ctx); ctx.Err() == nil && read != nil {
+			read(err)
 		}
 		select {
 		case <-ctx.Done():

@@ -53,7 +53,8 @@ func (p *process) serve(ctx context.Context) error {
 		group.Go(func() error { return p.serveHTTP(life, own, p.owner) })
 	}
 	group.Go(func() error {
-		return p.view.Run(life, func(err error) { p.Log.Warn("revocations could not be read", zap.Error(err)) })
+		reads := outage{log: p.Log, now: p.Now, failed: "revocations could not be read", ended: "revocations can be read again"}
+		return p.view.Run(life, reads.note)
 	})
 	group.Go(func() error {
 		return p.keys.Run(life, func(err error) { p.Log.Error("a retired signing key could not be replaced", zap.Error(err)) })
