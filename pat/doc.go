@@ -6,7 +6,7 @@
 // and once per service:
 //
 //	ring, err := keys.Open(ctx, keys.Config{Store: st, Files: files, Algorithm: keys.EdDSA, Overlap: overlap, Now: now})
-//	view := pat.NewView(st, ring, now) // go view.Run(ctx, failed)
+//	view := pat.NewView(st, ring, now) // go view.Run(ctx, read)
 //	issuer, err := pat.NewIssuer(pat.IssuerConfig{Rules: rules, Terms: terms, Store: st, Keys: ring, View: view, Now: now})
 //	issued, err := issuer.Issue(ctx, pat.IssueRequest{AgentID: id, SignedPolicy: s, PublicKey: key})
 //	issued, err := issuer.Issue(ctx, pat.IssueRequest{Evidence: evidence}) // in the form of another protocol

@@ -202,8 +202,8 @@ func (v *View) Blocked(service string, id AgentID) bool {
 	return blocked
 }
 
-// check returns a *BlockedError or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another renewal:
-// the store decides whether that is still permitted.
+// check returns a *BlockedError or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another
+// renewal: the store decides whether that is still permitted.
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -28,10 +28,10 @@ type Why struct {
 	Execution *Execution `json:"execution_now,omitempty"`
 }
 
-// Why explains the requests with an id, the oldest first: the decision of the gateway and the present state of the call. A client can choose
-// the id of a request, and one request may contain several calls, so there may be several; Why returns the newest 20. It finds requests of
-// every process that uses the same store, for as long as audit.index retains them. Processes write their records every second, so if Why
-// finds none, it looks again until whyWait has passed or ctx ends.
+// Why explains the requests with an id, the oldest first: the decision of the gateway and the present state of the call. A client can
+// choose the id of a request, and one request may contain several calls, so there may be several; Why returns the newest 20. It finds
+// requests of every process that uses the same store, for as long as audit.index retains them. Processes write their records every second,
+// so if Why finds none, it looks again until whyWait has passed or ctx ends.
 func (o *Operator) Why(ctx context.Context, r RequestRecord) (Page[Why], error) {
 	if o.index != nil {
 		if err := o.index.Flush(ctx); err != nil {

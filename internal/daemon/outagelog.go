@@ -6,8 +6,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// An outage logs an operation that fails repeatedly: when the failure begins, at most once per outageEvery while it lasts, and when it ends.
-// It is not safe for concurrent use.
+// An outage logs an operation that fails repeatedly: when the failure begins, at most once per outageEvery while it lasts, and when it
+// ends. It is not safe for concurrent use.
 type outage struct {
 	log    *zap.Logger
 	now    func() time.Time

@@ -77,7 +77,8 @@ func ParseURL(text string) (*url.URL, error) {
 	}
 	if address, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" &&
 		(err != nil || !address.IsLoopback()) {
-		return nil, urlError("the token would be sent to " + u.Host + " unencrypted: use https://" + u.Host + ", or an SSH tunnel to a local port")
+		return nil, urlError("the token would be sent to " + u.Host + " unencrypted: use https://" + u.Host +
+			", or an SSH tunnel to a local port")
 	}
 	return u, nil
 }
