@@ -193,7 +193,13 @@ func TestViewRunsUntilContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var failures atomic.Int64
 		done := make(chan error, 1)
-		go func() { done <- v.Run(ctx, func(error) { failures.Add(1) }) }()
+		go func() {
+			done <- v.Run(ctx, func(err error) {
+				if err != nil {
+					failures.Add(1)
+				}
+			})
+		}()
 		time.Sleep(1100 * time.Millisecond) // no real time passes in the bubble
 		synctest.Wait()
 		if f.reads != 5 || !v.Fresh(time.Now()) || failures.Load() != 0 {

@@ -46,6 +46,7 @@ var outcomes = map[string]struct {
 
 	"pat.PolicyMismatchError": {&pat.PolicyMismatchError{}, reason.PolicyMismatch},
 	"pat.PolicyChangedError":  {&pat.PolicyChangedError{}, reason.PolicyRequiresAgreement},
+	"pat.BlockedError":        {&pat.BlockedError{}, reason.AgentBlocked},
 	"pat.MisdirectedError":    {&pat.MisdirectedError{}, reason.AgreementMisdirected},
 	"keys.Error":              {keyErrorOf(), reason.UnsupportedKey},
 	"pat.AgentIDTakenError":   {&pat.AgentIDTakenError{}, reason.AgentIDTaken},

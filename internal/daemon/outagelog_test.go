@@ -11,7 +11,6 @@ import (
 
 // An outage of ten minutes with five failures a second logs a line when it begins, one a minute, and one when it ends.
 func TestOutageLogsOncePerMinute(t *testing.T) {
-	t.Parallel()
 	core, lines := observer.New(zap.InfoLevel)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	o := outage{log: zap.New(core), now: func() time.Time { return now }, failed: "failed", ended: "ended"}
