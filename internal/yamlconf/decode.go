@@ -67,7 +67,8 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	}
 	v := reflect.ValueOf(into).Elem()
 	d := &Document{
-		file: o.File, types: o.Types, env: o.Env, readFile: o.ReadFile, needed: o.Needed, omitted: map[string]bool{}, tree: parsed, root: v.Type(),
+		file: o.File, types: o.Types, env: o.Env, readFile: o.ReadFile, needed: o.Needed,
+		omitted: map[string]bool{}, tree: parsed, root: v.Type(),
 		positions: Positions{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
 		fromFile: map[string]bool{},
 	}
