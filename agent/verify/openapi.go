@@ -116,23 +116,8 @@ func openAPIWalk(root strictjson.Object, v any, at string) string {
 
 // resolves reports whether a JSON pointer names a value of the document.
 func resolves(root strictjson.Object, pointer string) bool {
-	var at any = root
-	for _, part := range strings.Split(pointer, "/")[1:] {
-		part = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
-		switch t := at.(type) {
-		case []any:
-			return true // an index; schemas are checked by their compiler
-		default:
-			m, ok := strictjson.AsObject(t)
-			if !ok {
-				return false
-			}
-			if at, ok = m[part]; !ok {
-				return false
-			}
-		}
-	}
-	return true
+	_, ok := strictjson.Lookup(root, pointer)
+	return ok
 }
 
 // openAPISchemas compiles the schemas of the components. It returns their number, and what is wrong with one of them, or "".

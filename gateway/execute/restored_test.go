@@ -29,9 +29,9 @@ func TestLimitsAreHeldBackAfterARestore(t *testing.T) {
 		if refused == nil || refused.Reason != reason.RestoredLimits {
 			t.Fatalf("got %v, want Reason %v", refused, reason.RestoredLimits)
 		}
-		told, err := time.Parse(time.RFC3339, refused.Details["until"].(string)) //nolint:forcetypeassert // a string, or the test fails
-		if err != nil || told.Sub(until).Abs() > time.Second || refused.Details["limit"] != "5/hour" ||
-			refused.RetryAfter != until.Sub(w.Now()) || !strings.Contains(refused.Message, told.Format(time.RFC3339)) {
+		stated, err := time.Parse(time.RFC3339, refused.Details["until"].(string)) //nolint:forcetypeassert // a string, or the test fails
+		if err != nil || stated.Sub(until).Abs() > time.Second || refused.Details["limit"] != "5/hour" ||
+			refused.RetryAfter != until.Sub(w.Now()) || !strings.Contains(refused.Message, stated.Format(time.RFC3339)) {
 			t.Fatalf("%v, %v, after %s; want until %s", refused, refused.Details, refused.RetryAfter, until)
 		}
 	}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -30,13 +29,9 @@ type comparison struct {
 	changes func() []words.Change // what has changed for agents; empty if the earlier policy cannot be compared
 }
 
-// past returns the history of a version of a service: earlier are the versions before it in the configuration, and the store has the
-// policies that other processes offered and those from before a restart.
-func (d *Directory) past(ctx context.Context, definition *Definition, earlier []*Definition) (history, error) {
-	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, maxEarlier+1+len(definition.successors))
-	if err != nil {
-		return history{}, fmt.Errorf("reading the previously offered policies: %w", err)
-	}
+// past returns the history of a version of a service: earlier are the versions before it in the configuration, and recent are the policies
+// in the store, which other processes offered or this one before a restart.
+func (d *Directory) past(ctx context.Context, definition *Definition, earlier []*Definition, recent []pat.PolicyDocument) history {
 	list := make([]pat.PolicyDocument, 0, len(earlier)+len(recent))
 	for _, before := range slices.Backward(earlier) {
 		list = append(list, pat.PolicyDocument{Digest: before.offer.Digest, UID: before.offer.UID, Bytes: before.offer.Bytes})
@@ -61,7 +56,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition, earlier []
 		}
 		out.offers = append(out.offers, old)
 	}
-	return out, nil
+	return out
 }
 
 // offers reports whether a digest is that of the policy of d or of a successor.

@@ -211,9 +211,13 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 		}
 	}
 	all := append([]*Definition{definition}, definition.successors...)
+	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, maxEarlier+len(all))
+	if err != nil {
+		return nil, fmt.Errorf("reading the previously offered policies: %w", err)
+	}
 	var made []*Service
 	for i, of := range slices.Backward(all) {
-		s, err := d.version(ctx, of, all[:i], made)
+		s, err := d.version(ctx, of, all[:i], recent, made)
 		if err != nil {
 			return nil, err
 		}

@@ -125,12 +125,12 @@ func (s *Service) Under(digest, uid string) (*Service, error) {
 	return s, nil
 }
 
-// version returns the Service for one Definition, whose successors are given. earlier are the versions before it.
-func (d *Directory) version(ctx context.Context, definition *Definition, earlier []*Definition, successors []*Service) (*Service, error) {
-	past, err := d.past(ctx, definition, earlier)
-	if err != nil {
-		return nil, err
-	}
+// version returns the Service for one Definition, whose successors are given. earlier are the versions before it, and recent the policies
+// that were offered last.
+func (d *Directory) version(
+	ctx context.Context, definition *Definition, earlier []*Definition, recent []pat.PolicyDocument, successors []*Service,
+) (*Service, error) {
+	past := d.past(ctx, definition, earlier, recent)
 	var later []*terms
 	for _, s := range successors {
 		later = append(later, s.terms)

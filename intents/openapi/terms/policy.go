@@ -112,34 +112,23 @@ func (p *Policy) note(tree map[string]any) {
 	if uid, ok := tree["uid"].(string); ok {
 		p.uids[uid] = true
 	}
-	for _, d := range listOf(tree["duty"]) {
+	for _, d := range strictjson.AsList(tree["duty"]) {
 		if m, ok := d.(map[string]any); ok {
 			p.note(m)
 		}
 	}
 }
 
-func listOf(v any) []any {
-	switch v := v.(type) {
-	case nil:
-		return nil
-	case []any:
-		return v
-	default:
-		return []any{v}
-	}
-}
-
 // Names reports whether a permission names the intent as a target.
 func (p *Policy) Names(intent string) bool {
-	return slices.ContainsFunc(p.rules["permission"], func(r *rule) bool { return slices.Contains(listOf(r.tree["target"]), any(intent)) })
+	return slices.ContainsFunc(p.rules["permission"], func(r *rule) bool { return slices.Contains(strictjson.AsList(r.tree["target"]), any(intent)) })
 }
 
 // Extend adds an intent to the targets of every rule whose targets contain like, so that both have the same terms.
 func (p *Policy) Extend(intent, like string) {
 	for _, list := range p.rules {
 		for _, r := range list {
-			targets := listOf(r.tree["target"])
+			targets := strictjson.AsList(r.tree["target"])
 			if slices.Contains(targets, any(like)) && !slices.Contains(targets, any(intent)) {
 				r.tree["target"], r.changed = append(slices.Clone(targets), intent), true
 			}
@@ -174,7 +163,7 @@ func (p *Policy) rename(tree map[string]any) {
 		break
 	}
 	var duties []any
-	for _, d := range listOf(tree["duty"]) {
+	for _, d := range strictjson.AsList(tree["duty"]) {
 		m, ok := d.(map[string]any)
 		if !ok {
 			duties = append(duties, d)
@@ -197,7 +186,7 @@ func (p *Policy) rename(tree map[string]any) {
 func (p *Policy) Set(intent string, price money.Amount, rate limit.Rate) error {
 	var in *rule
 	for _, r := range p.rules["permission"] {
-		if !slices.Contains(listOf(r.tree["target"]), any(intent)) {
+		if !slices.Contains(strictjson.AsList(r.tree["target"]), any(intent)) {
 			continue
 		}
 		if in != nil {
@@ -217,7 +206,7 @@ func (p *Policy) Set(intent string, price money.Amount, rate limit.Rate) error {
 			return err
 		}
 	}
-	targets := slices.DeleteFunc(slices.Clone(listOf(in.tree["target"])), func(v any) bool { return v == any(intent) })
+	targets := slices.DeleteFunc(slices.Clone(strictjson.AsList(in.tree["target"])), func(v any) bool { return v == any(intent) })
 	if len(targets) == 0 {
 		in.tree, in.changed = tree, true
 		return nil
@@ -236,7 +225,7 @@ const vocabulary = "http://example.com/vocab/"
 func setPrice(tree map[string]any, price money.Amount) error {
 	var out []any
 	done := price.IsZero()
-	for _, d := range listOf(tree["duty"]) {
+	for _, d := range strictjson.AsList(tree["duty"]) {
 		m, ok := d.(map[string]any)
 		if !ok {
 			return ErrForm
@@ -272,7 +261,7 @@ func setPrice(tree map[string]any, price money.Amount) error {
 func setLimit(tree map[string]any, rate limit.Rate) error {
 	var out []any
 	found := 0
-	for _, c := range listOf(tree["constraint"]) {
+	for _, c := range strictjson.AsList(tree["constraint"]) {
 		m, ok := c.(map[string]any)
 		if !ok {
 			return ErrForm

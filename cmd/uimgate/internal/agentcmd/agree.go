@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,17 +101,18 @@ present agreement goes on until its date. To use the next policy at once, name i
 				return err
 			}
 			defer client.Close()
-			service, err := s.discover(c, client, args[0])
+			stored, err := s.storedWith(c, client, args[0])
+			if err != nil {
+				return err
+			}
+			service, err := discover(c, client, args[0], stored)
 			if err != nil {
 				return err
 			}
 			if next && acceptance.Digest != "" {
 				return cli.Usage(errors.New("--next and --digest cannot be combined: an agreement to the policy that --digest names takes effect at once"))
 			}
-			present, err := s.present(c, client, args[0])
-			if err != nil {
-				return err
-			}
+			present := presentOf(stored)
 			if next && present.Agreed() {
 				if service, err = client.Resume(present); err != nil {
 					return err
@@ -159,32 +161,26 @@ func declarations(list []string) (pat.Declaration, error) {
 	return d, nil
 }
 
-// discover finds a service. If an agreement with it waits for approval, discover resumes that agreement.
-func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
+// storedWith returns the stored sessions with a service.
+func (s *agentSettings) storedWith(c *cobra.Command, client *agent.Client, target string) ([]agent.Session, error) {
 	sessions, err := s.sessions(c, client)
-	if err != nil {
-		return nil, err
-	}
-	for _, session := range sessions {
-		if session.Matches(target) && session.Pending() {
-			return client.Resume(session)
-		}
+	return slices.DeleteFunc(sessions, func(session agent.Session) bool { return !session.Matches(target) }), err
+}
+
+// discover finds a service. If a stored agreement with it waits for approval, discover resumes that agreement.
+func discover(c *cobra.Command, client *agent.Client, target string, stored []agent.Session) (*agent.Service, error) {
+	if at := slices.IndexFunc(stored, agent.Session.Pending); at >= 0 {
+		return client.Resume(stored[at])
 	}
 	return client.Discover(c.Context(), target)
 }
 
-// present returns the stored agreement with a service. If there is none, it returns the zero Session.
-func (s *agentSettings) present(c *cobra.Command, client *agent.Client, target string) (agent.Session, error) {
-	sessions, err := s.sessions(c, client)
-	if err != nil {
-		return agent.Session{}, err
+// presentOf returns the agreement of the stored sessions with a service. If there is none, it returns the zero Session.
+func presentOf(stored []agent.Session) agent.Session {
+	if at := slices.IndexFunc(stored, agent.Session.Agreed); at >= 0 {
+		return stored[at]
 	}
-	for _, session := range sessions {
-		if session.Matches(target) && session.Agreed() {
-			return session, nil
-		}
-	}
-	return agent.Session{}, nil
+	return agent.Session{}
 }
 
 // policyToSign returns the policy that is in force or, for an agreement from a later date on, the one that takes effect next.
