@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gowebpki/jcs"
 )
@@ -199,4 +200,35 @@ func appendNumber(out []byte, n string) (_ []byte, ok bool) {
 	}
 	text, err := jcs.NumberToJSON(f)
 	return append(out, text...), err == nil
+}
+
+// AppendCanonicalText appends a string as RFC 8785 encodes it: with the shortest escapes, and U+FFFD for invalid UTF-8.
+func AppendCanonicalText(out []byte, s string) []byte {
+	if out, ok := appendPlainText(out, s); ok {
+		return out
+	}
+	const hex = "0123456789abcdef"
+	out = append(out, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			out = append(out, '\\', byte(r))
+		case r >= ' ':
+			out = utf8.AppendRune(out, r)
+		case r == '\b':
+			out = append(out, `\b`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\f':
+			out = append(out, `\f`...)
+		case r == '\r':
+			out = append(out, `\r`...)
+		default:
+			out = append(out, `\u00`...)
+			out = append(out, hex[r>>4], hex[r&0xf])
+		}
+	}
+	return append(out, '"')
 }

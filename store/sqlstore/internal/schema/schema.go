@@ -28,6 +28,11 @@
 //	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
 //	intent_uses  (service, intent)                     when agents last called each intent
 //	services     (id)                                  the services that have state, with their issuers
+//	evidence     (execution_id)                        what the digests in executions cover: the proof of key, and what was decided
+//	epochs       (service, epoch)                      the logs of each service, with their issuers
+//	log_entries  (seq)                                 entries of a log that belong to no account
+//	log_tiles    (service, epoch, level, n)            hashes of the Merkle tree of a log
+//	log_heads    (service, epoch)                      the newest checkpoint of a log
 //	journal      (id)                                  on SQLite: changes of calls that are not in the other tables yet
 //	certificate_files (name)                           ACME accounts, keys and certificates: package sqlcert
 //	certificate_locks (name)                           which process orders a certificate

@@ -1,0 +1,88 @@
+package evidence
+
+import (
+	"context"
+	"crypto"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+// TypeReceipt is the typ of a receipt.
+const TypeReceipt = "uim-receipt+jwt"
+
+// MediaTypeReceipt is the media type of a receipt.
+const MediaTypeReceipt = "application/" + TypeReceipt
+
+// Errors of receipts.
+var (
+	// ErrReceipt means that a text is not a receipt.
+	ErrReceipt = errors.New("not a receipt")
+	// ErrSignature means that the key does not verify a signature.
+	ErrSignature = errors.New("the signature does not verify")
+	// ErrKey means that a document names a key that is not known, or is not for documents of its type.
+	ErrKey = errors.New("the key is unknown, or not for this purpose")
+)
+
+// A Receipt is an entry with the signature of the gateway.
+type Receipt struct {
+	Entry Entry
+	Leaf  Hash // of the entry
+	Text  string
+	KeyID keys.ID
+	jws   keys.JWS
+}
+
+// SignReceipt signs the bytes of an entry, as compact JWS with an Ed25519 key. RFC 7515 3.1, RFC 8037 3.1.
+func SignReceipt(signer crypto.Signer, kid keys.ID, entry []byte) (string, error) {
+	return signCompact(signer, TypeReceipt, kid, entry)
+}
+
+// signCompact signs a payload with an Ed25519 key.
+func signCompact(signer crypto.Signer, typ string, kid keys.ID, payload []byte) (string, error) {
+	header := `{"alg":"EdDSA","kid":"` + string(kid) + `","typ":"` + typ + `"}`
+	b64 := base64.RawURLEncoding
+	out := make([]byte, 0, b64.EncodedLen(len(header))+b64.EncodedLen(len(payload))+b64.EncodedLen(64)+2)
+	out = append(b64.AppendEncode(out, []byte(header)), '.')
+	out = b64.AppendEncode(out, payload)
+	signature, err := signer.Sign(nil, out, crypto.Hash(0))
+	if err != nil {
+		return "", fmt.Errorf("signing: %w", err)
+	}
+	return string(b64.AppendEncode(append(out, '.'), signature)), nil
+}
+
+// ParseReceipt parses a receipt without verifying its signature. It accepts at most MaxReceipt bytes. The error wraps ErrReceipt.
+func ParseReceipt(text string) (Receipt, error) {
+	j, err := keys.ParseJWS(text, MaxReceipt)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("%w: %w", ErrReceipt, err)
+	}
+	if j.Typ != TypeReceipt || j.KeyID == "" {
+		return Receipt{}, fmt.Errorf("%w: want typ %s and a kid", ErrReceipt, TypeReceipt)
+	}
+	e, err := ParseEntry(j.Payload)
+	if err != nil {
+		return Receipt{}, fmt.Errorf("%w: %w", ErrReceipt, err)
+	}
+	return Receipt{Entry: e, Leaf: LeafHash(j.Payload), Text: text, KeyID: keys.ID(j.KeyID), jws: j}, nil
+}
+
+// Verify verifies the signature with the keys of a service that sign receipts. The error is ErrKey or ErrSignature.
+func (r *Receipt) Verify(set KeySet) error {
+	key, ok := set.Key(PurposeReceipt, r.KeyID)
+	switch {
+	case !ok:
+		return ErrKey
+	case key.Algorithm() != keys.EdDSA || !r.jws.SignedBy(key):
+		return ErrSignature
+	}
+	return nil
+}
+
+// A Signer returns the key with which this process signs receipts at present. keys.Keyring is one.
+type Signer interface {
+	PrivateKey(ctx context.Context) (*keys.PrivateKey, error)
+}
