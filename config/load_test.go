@@ -99,7 +99,7 @@ func TestMinimalConfiguration(t *testing.T) {
 		"per": c.Server.PerAddress, "issue": c.Server.IssuePerAddress, "drain": c.Server.DrainTimeout, "tls": c.Server.TLS.Enabled(),
 		"admin": c.Admin.Listen, "token": c.Admin.Token.Reveal(), "id": s.ID, "hosts": len(s.Hosts), "public": s.PublicURL.String(),
 		"issuer": s.IssuerOr("example.com"), "assignee": s.Assignee, "timeout": s.Upstream.Timeout, "max_response": s.Upstream.MaxResponse,
-		"breaker": s.Upstream.Breaker, "pat": c.PAT, "billing": c.Billing, "audit": []bool{c.Audit.Parameters, c.Audit.Required, c.Audit.Export.Enabled(), c.Audit.Export.Syslog.TLS}, "telemetry": c.Telemetry,
+		"breaker": s.Upstream.Breaker, "pat": c.PAT, "billing": c.Billing, "evidence": c.Evidence, "audit": []bool{c.Audit.Parameters, c.Audit.Required, c.Audit.Export.Enabled(), c.Audit.Export.Syslog.TLS}, "telemetry": c.Telemetry,
 		"agents": string(s.AgentsFile.Data), "policy": string(s.PolicyFile.Data), "upstream": s.Upstream.URL.String(),
 		"auth": len(s.Upstream.Auth.Sent),
 	}
@@ -116,7 +116,11 @@ func TestMinimalConfiguration(t *testing.T) {
 			Admission: config.AdmissionOpen, Limit: limit.Rate{Max: 10000, Period: limit.Hour},
 			Newcomers: limit.Rate{Max: 100_000, Period: limit.Hour},
 		},
-		"billing": config.Billing{Mode: config.Postpaid, Retain: 400 * 24 * time.Hour}, "audit": []bool{false, false, false, true},
+		"billing": config.Billing{Mode: config.Postpaid, Retain: 400 * 24 * time.Hour},
+		"evidence": config.Evidence{
+			Receipts: config.ReceiptsCharged, Proofs: true, Log: true, Checkpoint: time.Second, Publish: config.PublishAgents,
+		},
+		"audit": []bool{false, false, false, true},
 		"telemetry": config.Telemetry{
 			Log: config.Log{Level: config.LogInfo, Format: config.LogAuto}, Metrics: true, OTLP: config.OTLP{Traces: true, SampleOneIn: 1},
 		},
@@ -145,8 +149,8 @@ func TestDefaultsMatchTags(t *testing.T) {
 	if got.Data != "./data" || got.Admin.Listen != loaded.Admin.Listen || got.Store.Engine != config.SQLite || len(got.Services) > 0 {
 		t.Errorf("got %+v, want the defaults of %+v", got, loaded)
 	}
-	want := []any{loaded.PAT, loaded.Billing, loaded.Audit, loaded.Telemetry}
-	shown := []any{got.PAT, got.Billing, got.Audit, got.Telemetry}
+	want := []any{loaded.PAT, loaded.Billing, loaded.Evidence, loaded.Audit, loaded.Telemetry}
+	shown := []any{got.PAT, got.Billing, got.Evidence, got.Audit, got.Telemetry}
 	if diff := cmp.Diff(want, shown, cmpopts.EquateComparable(config.Secret{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -176,6 +180,7 @@ services:
   public_url: https://other.example
 pat: {algorithm: ES256, ttl: 30m, leeway: 10s, renew_grace: 5m, freshness: required, admission: allowlist, allow: [0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I, {id: agent-1, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}], limit: 100/day, newcomers: 500/minute, suspend_after: "${SUSPEND:-7}"}
 billing: {mode: postpaid, credit: 10 USD, newcomers: 2.50 USD, retain: 1d12h, low: 3 USD}
+evidence: {receipts: off, proofs: false, log: true, checkpoint: 2s, publish: public, witnesses_required: true, witnesses: [{key: "witness.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6x/h", url: "http://10.0.0.1:7", private: true}]}
 audit: {parameters: true, export: {otlp: {endpoint: "https://collector:4318", headers: {X-Key: "${file:secret}"}}}}
 notify: [{url: "https://ops.example/hook", secret: "${file:secret}", events: [credit.low, audit.failing], private: true}, {url: "http://localhost:9/", secret: "${file:secret}"}]
 telemetry: {log: {level: debug, format: json}, metrics: false, otlp: {endpoint: "https://collector:4318", headers: {X-Key: "${file:secret}"}, traces: false, sample_one_in: 100, metrics: true, logs: true}}
@@ -192,7 +197,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		c.Admin.Token.Reveal(), s.Hosts, s.PublicURL.String(), s.Upstream.URL.String(), other.Upstream.URL.String(), s.Upstream.MaxResponse,
 		s.Upstream.IdempotencyHeader, s.Upstream.Reconcile, len(s.Upstream.Auth.Sent), s.Upstream.Auth.Sent["X-Api-Key"].Reveal(),
 		s.Parties, s.Assignee, s.Intents,
-		c.PAT, c.Billing, c.Audit.Parameters, c.Audit.Export.OTLP.Endpoint.String(), c.Audit.Export.OTLP.Sent(),
+		c.PAT, c.Billing, c.Evidence.Receipts, c.Evidence.Publish, c.Evidence.Checkpoint, c.Evidence.Proofs, c.Evidence.Log,
+		c.Evidence.WitnessesRequired, len(c.Evidence.Witnesses), c.Evidence.Witnesses[0].URL.String(),
+		c.Audit.Parameters, c.Audit.Export.OTLP.Endpoint.String(), c.Audit.Export.OTLP.Sent(),
 		c.Telemetry.Log, c.Telemetry.Metrics, c.Telemetry.OTLP.URL("traces"), c.Telemetry.OTLP.Sent(),
 		[]bool{c.Telemetry.OTLP.Traces, c.Telemetry.OTLP.Metrics, c.Telemetry.OTLP.Logs},
 		c.Telemetry.OTLP.SampleOneIn,
@@ -227,6 +234,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 			Newcomers: money.Amount{Nano: 5 * money.Unit / 2, Currency: "USD"}, Retain: 36 * time.Hour,
 			Low: money.Amount{Nano: 3 * money.Unit, Currency: "USD"},
 		},
+		config.ReceiptsOff, config.PublishPublic, 2 * time.Second, false, true, true, 1, "http://10.0.0.1:7",
 		true,
 		"https://collector:4318",
 		map[string]string{"X-Key": "s3cr3t-of-the-upstream"},

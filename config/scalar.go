@@ -48,6 +48,10 @@ var scalars = yamlconf.Scalars{
 	reflect.TypeFor[Event](): {
 		Want: "an event: " + joinEvents(", "), Pattern: "^(" + strings.ReplaceAll(joinEvents("|"), ".", `\.`) + ")$", Parse: parseEvent,
 	},
+	reflect.TypeFor[WitnessKey](): {
+		Want: "a verifier key for cosignatures: name+id+key", Pattern: witnessKeyPattern,
+		Parse: func(s string) (any, error) { return parseWitnessKey(s) },
+	},
 	reflect.TypeFor[Secret](): {
 		Want: "text", Hidden: true, Secret: true,
 		Parse: func(s string) (any, error) { return NewSecret(s), nil },
