@@ -51,6 +51,24 @@ type Execution struct {
 	SettledAt      time.Time // zero until it is captured or released
 	UnresolvedAt   time.Time // when it became unresolved; zero if it never did
 	ContextID      string    // of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
+	Evidence       *Evidence // of a call with a charge; nil if it is free, or if it began before evidence was stored
+	// Entry is the newest entry of the ledger about the call, if the operation that returned the Execution made one. See package evidence.
+	Entry []byte
+}
+
+// Evidence is what the entries of a charge contain beyond the fields of its Execution. Empty fields are members that an entry does not have.
+type Evidence struct {
+	KeyID    string // thumbprint of the agent's key (RFC 7638)
+	Proof    string // digest of the proof of key: see evidence.Digest
+	Decision string // digest of the question that the policy decided
+	// Text is what the digests cover. Begin stores it; it is nil in an Execution that is read.
+	Text *EvidenceText
+}
+
+// An EvidenceText holds the documents that the digests of an Evidence cover.
+type EvidenceText struct {
+	Proof string // as sent; empty if there was none, or if it is not kept
+	Asked []byte // the member asked of the audit record
 }
 
 // A CallScope restricts reads to the calls of one agent that the scope of its PAT permits: calls of Intents and of all intents in
@@ -131,4 +149,6 @@ type Settlement struct {
 	State   State   // Captured, Released or Unresolved
 	Outcome Outcome // NotSent only with Released
 	Answer  *Answer
+	// Sent is the digest of the output as the agent receives it, and Form its form: see evidence.Entry. Both are empty if there is no output.
+	Sent, Form string
 }

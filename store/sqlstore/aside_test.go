@@ -178,6 +178,7 @@ func TestCallTablesAreComplete(t *testing.T) {
 	for i := range 2 {
 		r := journaledCall(i)
 		r.Execution.AgreementID, r.Billing.Unapproved = "g", true
+		r.Execution.Evidence = &store.Evidence{KeyID: "k", Text: &store.EvidenceText{Asked: []byte("{}")}}
 		var admission store.Admission
 		var err error
 		p.together(t.Context(), func() { admission, err = p.s.Begin(t.Context(), r) })

@@ -25,7 +25,7 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 		"nothing":                                {},
 		"counter changed by another connection":  {do: "UPDATE counters SET counts = x'64'", want: &store.LimitError{}},
 		"account changed by another connection":  {do: "UPDATE accounts SET captured = 100", want: store.ErrCredit},
-		"accounts deleted by another connection": {do: "DELETE FROM accounts; DELETE FROM counters"},
+		"accounts deleted by another connection": {do: "DELETE FROM accounts; DELETE FROM ledger; DELETE FROM counters"},
 		"top-up": {do: "UPDATE accounts SET captured = 150", by: func(s *Store) error {
 			_, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 100, Currency: "USD"}})
 			return err

@@ -138,10 +138,11 @@ func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *St
 	if d.Sharing == engine.Exclusive {
 		journal = newJournal(db)
 	}
-	c, l := calls.New(db, journal), ledger.New(db)
+	l := ledger.New(db)
+	c := calls.New(db, l, journal)
 	return &Store{
 		callsRoom: c, ledgerRoom: l, recordsRoom: records.New(db, c, l, opts.TokensKept),
-		upkeepRoom: upkeep.New(db, c, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}), db: db,
+		upkeepRoom: upkeep.New(db, c, l, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}), db: db,
 	}
 }
 
@@ -150,7 +151,7 @@ func (s *Store) connect(ctx context.Context, place string) error {
 		return err
 	}
 	err := s.db.Upgrade(ctx, place, s.Upgrade)
-	for _, read := range []func(context.Context) error{s.db.ReadState, s.ReadMoves, s.ReadState, s.StartClock} {
+	for _, read := range []func(context.Context) error{s.db.ReadState, s.ReadMoves, s.ReadState, s.StartClock, s.readEpochs} {
 		if err == nil {
 			err = read(ctx)
 		}
@@ -160,6 +161,8 @@ func (s *Store) connect(ctx context.Context, place string) error {
 	}
 	return nil
 }
+
+func (s *Store) readEpochs(ctx context.Context) error { return s.Epochs.Read(ctx, s.db) }
 
 // Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. It also returns an error if the last charges could not
 // be written from the journal into their tables; even then, no charge is lost.

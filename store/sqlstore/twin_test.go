@@ -35,7 +35,17 @@ type twinStores struct {
 }
 
 func (w *twinStores) start(twin int) *process {
-	return begin(w.t, w.path[twin], w.in, twin == 0, func() { w.journaled++ })
+	p := begin(w.t, w.path[twin], w.in, twin == 0, func() { w.journaled++ })
+	p.s.Random = zeros{}
+	return p
+}
+
+// zeros is a source of the same salts for both twins.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
 
 // on runs the same calls on both twins, in the same process of each, and compares the results. The commit of a single operation may fail.
@@ -90,6 +100,7 @@ func (w *twinStores) request() store.BeginRequest {
 		Execution: store.Execution{
 			ID: fmt.Sprintf("%05d", w.ids^w.r.IntN(4)), Service: "s", AgentID: who, Intent: "i", AgreementID: pat.AgreementID("g" + who),
 			Fingerprint: "f", PolicyDigest: "d",
+			Evidence: &store.Evidence{KeyID: "k", Proof: "p", Decision: "d", Text: &store.EvidenceText{Proof: "jws", Asked: []byte("{}")}},
 		},
 		Limits: []store.Reservation{
 			{Principal: pat.Principal(who), Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 40, Period: limit.Hour}}},
@@ -132,7 +143,7 @@ func (w *twinStores) settle() func(s *Store) (any, error) {
 		w.open = append(w.open[:i:i], w.open[i+1:]...)
 	}
 	to := []store.Settlement{
-		{State: store.Captured, Outcome: store.Done},
+		{State: store.Captured, Outcome: store.Done, Sent: "sha-256:x"},
 		{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}},
 		{State: store.Released, Outcome: store.Failed},
 		{State: store.Released, Outcome: store.NotSent},

@@ -239,7 +239,10 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 		err = w.write(ctx, insertKey,
 			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, engine.Nanos(keyUntil))
 	}
-	w.book.Enter(ledger.Line{Execution: &e, By: ledger.ByAgent})
+	if err != nil {
+		return err
+	}
+	b.result.Execution.Entry, err = w.book.Enter(ctx, ledger.Line{Execution: &e, By: ledger.ByAgent})
 	return err
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// New returns the Calls of a database, and sets db.Layer to them. If journal is nil, or several processes share the database, changes are
+// New returns the Calls of a database, and sets db.Layer to them. Entries of the ledger belong to the epochs of l. If journal is nil, or several processes share the database, changes are
 // written directly into the tables.
-func New(db *engine.DB, journal Journal) *Calls {
+func New(db *engine.DB, l *ledger.Ledger, journal Journal) *Calls {
 	if db.Sharing() == engine.Shared {
 		journal = nil
 	}
 	c := &Calls{
-		db: db, memory: memory{journal: journal}, used: newRecent(1 << 15),
+		db: db, epochs: &l.Epochs, memory: memory{journal: journal}, used: newRecent(1 << 15),
 		Bounds: Bounds{AnswersOfAgent: store.MaxAnswersOfAgent, Answers: store.MaxAnswers, Nonces: mostNonces},
 	}
 	c.queue = engine.NewCalls(db, func(t *engine.Tx, batch []*call, attempt int) engine.Turn[call] {

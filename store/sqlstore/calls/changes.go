@@ -19,6 +19,8 @@ type Changes struct {
 	Accounts   []ledger.Account
 	Pools      []ledger.Pool
 	Used       []Use
+	// Unchained means that the changes were made by a release before there were chains, for the tables of that release.
+	Unchained bool
 }
 
 // A Beginnings is the record of one execution that began. Once the execution is settled, the record may be deleted at or after Forget, in

@@ -13,7 +13,7 @@ func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var m memory
 	for i := range 3 * mostKnown {
-		w := &work{book: ledger.NewBook(nil, engine.Exclusive, nil), counters: map[CounterKey]*counter{{LimitID: strconv.Itoa(i)}: {found: true}}}
+		w := &work{book: ledger.NewBook(nil, engine.Exclusive, nil, nil), counters: map[CounterKey]*counter{{LimitID: strconv.Itoa(i)}: {found: true}}}
 		found, none := ledger.AccountKey{AgentID: strconv.Itoa(i)}, ledger.AccountKey{AgentID: "none"}
 		for _, c := range w.book.Read([]ledger.AccountKey{found, none}, nil)[:1] {
 			if err := c.Row(func(...any) error { return nil }); err != nil {
@@ -21,7 +21,7 @@ func TestCacheIsBounded(t *testing.T) {
 			}
 		}
 		m.learn(w, &Changes{})
-		if b := ledger.NewBook(nil, engine.Exclusive, &m.accounts); len(b.Read([]ledger.AccountKey{none}, nil)) == 0 {
+		if b := ledger.NewBook(nil, engine.Exclusive, nil, &m.accounts); len(b.Read([]ledger.AccountKey{none}, nil)) == 0 {
 			t.Fatal("a missing account is cached")
 		}
 	}

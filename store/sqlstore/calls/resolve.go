@@ -38,7 +38,7 @@ func (c *Calls) resolve(ctx context.Context, service, id string, to store.State,
 		if to == store.Captured {
 			outcome = store.Done
 		}
-		if result, err = w.move(ctx, e, to, outcome, by); err != nil || to == store.Captured {
+		if result, err = w.move(ctx, e, store.Settlement{State: to, Outcome: outcome}, by); err != nil || to == store.Captured {
 			return err
 		}
 		return w.forgetKey(ctx, id)
@@ -74,7 +74,7 @@ func (w *work) sweep(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for _, e := range due {
-		if _, err := w.move(ctx, e, store.Unresolved, store.Unknown, ledger.BySweeper); err != nil {
+		if _, err := w.move(ctx, e, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}, ledger.BySweeper); err != nil {
 			return 0, err
 		}
 	}

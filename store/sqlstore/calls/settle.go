@@ -76,7 +76,7 @@ func (w *work) settle(ctx context.Context, service, id string, to store.Settleme
 		w.t.Confirm()
 		return e, store.ErrSettled
 	}
-	if e, err = w.move(ctx, e, to.State, to.Outcome, ledger.ByAgent); err != nil {
+	if e, err = w.move(ctx, e, to, ledger.ByAgent); err != nil {
 		return store.Execution{}, err
 	}
 	if to.Outcome == store.NotSent {
@@ -151,16 +151,20 @@ func (w *work) forgetKey(ctx context.Context, id string) error {
 }
 
 // move changes the state of an execution: the record, the account and the ledger.
-func (w *work) move(ctx context.Context, e store.Execution, to store.State, outcome store.Outcome, by string) (store.Execution, error) {
+func (w *work) move(ctx context.Context, e store.Execution, to store.Settlement, by string) (store.Execution, error) {
 	from := e.State
-	e.State, e.Outcome = to, outcome
-	if to == store.Unresolved {
+	e.State, e.Outcome, e.Entry = to.State, to.Outcome, nil
+	if to.State == store.Unresolved {
 		e.UnresolvedAt = w.t.Now()
 	} else {
 		e.SettledAt = w.t.Now()
 	}
 	m := ledger.Line{Execution: &e, From: from, By: by}
-	if err := w.book.Move(ctx, m); err != nil {
+	if to.State == store.Captured {
+		m.Sent, m.Form = to.Sent, to.Form
+	}
+	text, err := w.book.Move(ctx, m)
+	if err != nil {
 		if errors.Is(err, ledger.ErrBalance) { // the held amount was already released
 			return e, w.mismatch(err)
 		}
@@ -170,10 +174,12 @@ func (w *work) move(ctx context.Context, e store.Execution, to store.State, outc
 	if w.calls.memory.journal != nil {
 		w.calls.memory.journal.Changed(e.ID)
 	}
+	result := e
+	result.Entry = text
 	if w.mode == single {
 		c := writeMove([]ledger.Line{m})
-		return e, w.write(ctx, c.Query, c.Args...)
+		return result, w.write(ctx, c.Query, c.Args...)
 	}
 	w.changes.moves = append(w.changes.moves, m)
-	return e, nil
+	return result, nil
 }

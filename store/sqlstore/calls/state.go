@@ -19,6 +19,7 @@ type Calls struct {
 	Bounds Bounds
 
 	db       *engine.DB
+	epochs   *ledger.Epochs
 	queue    *engine.Calls[call]
 	memory   memory
 	nonces   usedNonces
@@ -103,7 +104,7 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 		known = &c.memory.accounts
 	}
 	return &work{
-		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), known),
+		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), c.epochs, known),
 		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
 		nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
 		used: map[ref]bool{}, created: map[ref]int64{},

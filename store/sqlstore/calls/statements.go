@@ -42,16 +42,21 @@ func (w *work) becomes(ctx context.Context) (*Changes, error) {
 // The SQL of Begin, Settle and Lease. The SQL for charges is in ledger/book.go and ledger/pools.go, that for nonces in nonces.go, and that
 // for answers in answers.go.
 const (
-	executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
+	executionFields = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
-	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
-	insertExecution = "INSERT INTO executions (" + executionColumns + ", forget_at) " +
+	executionColumns = executionFields + ", key_id, proof, decision"
+	selectExecution  = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
+	insertExecution  = "INSERT INTO executions (" + executionFields + ", forget_at, key_id, proof, decision) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	// insertUnchained is insertExecution for the tables of a release before there was evidence.
+	insertUnchained = "INSERT INTO executions (" + executionFields + ", forget_at) " +
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertEvidence = "INSERT INTO evidence (execution_id, service, proof, asked) VALUES (?, ?, ?, ?)"
 
 	selectKey = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
 		`e.fingerprint, e.intent,
 		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at,
-		e.context_id, e.unresolved_at FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
+		e.context_id, e.unresolved_at, e.key_id, e.proof, e.decision FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
 		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
 	insertKey = "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)"
 	deleteKey = `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN
@@ -74,8 +79,13 @@ const (
 
 func scanExecution(scan engine.Scan) (e store.Execution, err error) {
 	var started, deadline, settled, unresolved int64
+	var v store.Evidence
 	err = scan(&e.ID, &e.Service, &e.AgentID, &e.IdempotencyKey, &e.Fingerprint, &e.Intent, &e.AgreementID, &e.TokenID, &e.PolicyDigest,
-		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &started, &deadline, &settled, &e.ContextID, &unresolved)
+		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &started, &deadline, &settled, &e.ContextID, &unresolved,
+		&v.KeyID, &v.Proof, &v.Decision)
+	if v != (store.Evidence{}) {
+		e.Evidence = &v
+	}
 	e.BeganAt, e.Deadline = engine.FromNanos(started), engine.FromNanos(deadline)
 	e.SettledAt, e.UnresolvedAt = engine.FromNanos(settled), engine.FromNanos(unresolved)
 	return e, err
@@ -185,7 +195,7 @@ func (w *work) openCounters() {
 // statements returns the statements that write the changes, even if other processes write concurrently. Rows that all writers use come
 // last. A missing row is inserted; if another writer has inserted it first, the statement fails and the transaction is retried.
 func (w *work) statements() []engine.Command {
-	list := append(writeBeginnings(w.changes.beginnings), engine.Together(w.changes.writes)...)
+	list := append(writeBeginnings(w.changes.beginnings, true), engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
 	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
 		if c := w.counters[k]; c.dirty {
@@ -198,7 +208,7 @@ func (w *work) statements() []engine.Command {
 		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(w.t.Now()), k.service, k.id}})
 	}
 	list = append(list, w.writeAnswerSizes()...)
-	return append(list, ledger.WriteLines(w.book.Lines())...)
+	return append(list, ledger.WriteLines(w.book.Lines(), true)...)
 }
 
 func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
@@ -216,14 +226,14 @@ func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 // Statements returns the statements that write changes if no other process writes. The given statements run directly after the new
 // executions are inserted.
 func (c *Changes) Statements(between []engine.Command) []engine.Command {
-	list := append(writeBeginnings(c.Beginnings), engine.Together(between)...)
+	list := append(writeBeginnings(c.Beginnings, !c.Unchained), engine.Together(between)...)
 	list = append(list, writeMoves(c.Changed)...)
 	var rows []engine.Command
 	for _, n := range slices.SortedFunc(slices.Values(c.Counters), func(a, b Counter) int { return a.compare(b.CounterKey) }) {
 		rows = append(rows, engine.Command{Query: insertCounter + orUpdateCounter, Args: n.args()})
 	}
 	for _, a := range slices.SortedFunc(slices.Values(c.Accounts), func(a, b ledger.Account) int { return a.Compare(b.AccountKey) }) {
-		rows = append(rows, a.Upsert())
+		rows = append(rows, a.Upsert(!c.Unchained))
 	}
 	list = append(list, engine.Together(rows)...)
 	for _, p := range c.Pools {
@@ -232,18 +242,28 @@ func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	for _, u := range c.Used {
 		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(u.At), u.Service, u.ID}})
 	}
-	return append(list, ledger.WriteLines(c.Lines)...)
+	return append(list, ledger.WriteLines(c.Lines, !c.Unchained)...)
 }
 
-// writeBeginnings returns the statements that record executions.
-func writeBeginnings(list []Beginnings) []engine.Command {
-	rows := make([]engine.Command, len(list))
+// writeBeginnings returns the statements that record executions, with the evidence of their charges.
+func writeBeginnings(list []Beginnings, chained bool) []engine.Command {
+	rows := make([]engine.Command, len(list), 2*len(list))
 	for i, e := range list {
+		var v store.Evidence
+		if e.Evidence != nil {
+			v = *e.Evidence
+		}
+		if text := v.Text; text != nil {
+			rows = append(rows, engine.Command{Query: insertEvidence, Args: []any{e.ID, e.Service, text.Proof, engine.Blob(text.Asked)}})
+		}
 		rows[i] = engine.Command{Query: insertExecution, Args: []any{
 			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),
 			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), engine.Nanos(e.BeganAt),
-			engine.Nanos(e.Deadline), engine.Nanos(e.SettledAt), e.ContextID, engine.Nanos(e.UnresolvedAt), e.Forget,
+			engine.Nanos(e.Deadline), engine.Nanos(e.SettledAt), e.ContextID, engine.Nanos(e.UnresolvedAt), e.Forget, v.KeyID, v.Proof, v.Decision,
 		}}
+		if !chained {
+			rows[i] = engine.Command{Query: insertUnchained, Args: rows[i].Args[:20]}
+		}
 	}
 	return engine.Together(rows)
 }

@@ -85,7 +85,7 @@ const (
 
 // CallTables are the tables and columns that calls change. The schema has no views and no triggers, so every statement that reads or
 // changes one of them contains its name.
-var CallTables = []string{"executions", "ledger", "accounts", "counters", "pools", "used_at"}
+var CallTables = []string{"executions", "ledger", "accounts", "counters", "pools", "evidence", "used_at"}
 
 // Touches reports whether a statement names a table or column that calls change.
 func Touches(query string) bool {

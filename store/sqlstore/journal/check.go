@@ -27,10 +27,26 @@ func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, e
 	case err != nil:
 		return calls.Unwritten{}, engine.Unavailable(err)
 	}
+	if err := checkChains(&p); err != nil {
+		return calls.Unwritten{}, err
+	}
 	if err := checkAccounts(ctx, reader, &p); err != nil {
 		return calls.Unwritten{}, err
 	}
 	return count(&p), checkExecutions(ctx, reader, &p)
+}
+
+// checkChains checks that the pending lines of each account follow each other in its chain.
+func checkChains(p *PendingChanges) error {
+	last := map[ledger.AccountKey]ledger.Place{}
+	for _, l := range p.Lines {
+		k := ledger.AccountKey{Service: l.Service, AgentID: string(l.AgentID), Currency: l.Charge.Currency}
+		if before, found := last[k]; found && l.K >= 0 && (l.K != before.K+1 || l.Prev != before.Leaf) {
+			return fmt.Errorf("%w: entry %d of agent %q in %s does not follow entry %d", engine.ErrDamaged, l.K, k.AgentID, k.Currency, before.K)
+		}
+		last[k] = l.Place
+	}
+	return nil
 }
 
 func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error {
@@ -60,7 +76,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 			return engine.Unavailable(err)
 		}
 		is, changed := p.Accounts[k]
-		if !changed { // a call that becomes unresolved still holds its charge
+		if !changed { // only records without chains lack it: a call that becomes unresolved still holds its charge
 			is = was
 		}
 		if is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {

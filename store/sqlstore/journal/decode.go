@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -22,19 +23,19 @@ func Decode(in []byte) (*calls.Changes, error) {
 	switch {
 	case len(in) < headerLen || len(in) > MaxRecord:
 		return nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, len(in))
-	case in[0] != version:
+	case in[0] != version && in[0] != unchained:
 		return nil, fmt.Errorf("%w: its format has version %d, but this program reads version %d", ErrVersion, in[0], version)
 	case binary.BigEndian.Uint32(in[1:]) != crc32.Checksum(in[headerLen:], castagnoli):
 		return nil, fmt.Errorf("%w: its checksum is wrong", ErrDamaged)
 	}
-	return decode(in[headerLen:])
+	return decode(in[headerLen:], in[0] == unchained)
 }
 
 // decode reads the bytes after the header.
-func decode(in []byte) (*calls.Changes, error) {
-	d := decoder{in: in}
+func decode(in []byte, unchained bool) (*calls.Changes, error) {
+	d := decoder{in: in, unchained: unchained}
 	d.at = d.int()
-	r := calls.Changes{At: fromNanos(d.at)}
+	r := calls.Changes{At: fromNanos(d.at), Unchained: unchained}
 	r.Lines = each(&d, (*decoder).line)
 	r.Counters = each(&d, (*decoder).counter)
 	r.Accounts = each(&d, (*decoder).account)
@@ -54,6 +55,8 @@ type decoder struct {
 	known []string
 	at    int64
 	wrong bool
+	// unchained means that the record has the version before there were chains, whose lines and accounts have fewer members.
+	unchained bool
 }
 
 // each reads a list. An element has at least one byte, so a list has at most as many elements as there are bytes.
@@ -75,6 +78,7 @@ func each[T any](d *decoder, read func(*decoder) T) []T {
 
 func (d *decoder) line() ledger.Line {
 	kind := d.byte()
+	chained := d.chained()
 	x := &store.Execution{
 		ID: d.literal(), Service: d.text(), AgentID: pat.AgentID(d.text()), Intent: d.text(), Rule: d.text(),
 		Charge: money.Amount{Nano: d.int(), Currency: d.text()},
@@ -84,7 +88,10 @@ func (d *decoder) line() ledger.Line {
 		x.Fingerprint, x.AgreementID, x.TokenID = d.text(), pat.AgreementID(d.text()), pat.TokenID(d.text())
 		x.PolicyDigest, x.ContextID = d.text(), d.text()
 		x.State, x.BeganAt, x.Deadline = store.Held, fromNanos(d.at), d.moment()
-		return ledger.Line{Execution: x, By: ledger.ByAgent}
+		if !d.unchained {
+			x.Evidence = d.evidence()
+		}
+		return ledger.Line{Execution: x, By: ledger.ByAgent, Place: chained}
 	case lineChanged:
 		from := store.State(d.text())
 		if from == "" {
@@ -92,7 +99,11 @@ func (d *decoder) line() ledger.Line {
 		}
 		x.State, x.Outcome = store.State(d.text()), store.Outcome(d.text())
 		x.SettledAt, x.UnresolvedAt = d.time(), d.time()
-		return ledger.Line{Execution: x, From: from, By: ledger.ByAgent}
+		l := ledger.Line{Execution: x, From: from, By: ledger.ByAgent, Place: chained}
+		if !d.unchained {
+			l.Sent, l.Form = d.literal(), d.text()
+		}
+		return l
 	default:
 		d.wrong = true
 		return ledger.Line{}
@@ -105,10 +116,43 @@ func (d *decoder) counter() calls.Counter {
 }
 
 func (d *decoder) account() ledger.Account {
-	return ledger.Account{
+	a := ledger.Account{
 		AccountKey: ledger.AccountKey{Service: d.text(), AgentID: d.text(), Currency: d.text()},
 		ToppedUp:   d.int(), Held: d.int(), Captured: d.int(), Pooled: d.flag(),
 	}
+	if !d.unchained {
+		a.Lines, a.Head = d.int(), d.hash()
+	}
+	return a
+}
+
+func (d *decoder) chained() ledger.Place {
+	if d.unchained {
+		return ledger.Place{K: -1}
+	}
+	return ledger.Place{Epoch: d.int(), K: d.int(), Prev: d.hash(), Leaf: d.hash()}
+}
+
+// evidence reads the evidence of a charge. It returns nil if there is none.
+func (d *decoder) evidence() *store.Evidence {
+	if !d.flag() {
+		return nil
+	}
+	v := &store.Evidence{KeyID: d.text(), Proof: d.literal(), Decision: d.literal()}
+	if d.flag() {
+		v.Text = &store.EvidenceText{Proof: d.literal(), Asked: d.bytes()}
+	}
+	return v
+}
+
+func (d *decoder) hash() (h evidence.Hash) {
+	if len(d.in) < len(h) {
+		d.wrong = true
+	}
+	if !d.wrong {
+		d.in = d.in[copy(h[:], d.in):]
+	}
+	return h
 }
 
 func (d *decoder) byte() byte {

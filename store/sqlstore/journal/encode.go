@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"time"
 
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
@@ -66,6 +67,9 @@ func (e *Encoder) line(l ledger.Line) {
 		kind = lineBegan
 	}
 	e.out = append(e.out, kind)
+	e.int(l.Epoch)
+	e.int(l.K)
+	e.out = append(append(e.out, l.Prev[:]...), l.Leaf[:]...)
 	e.literal(x.ID)
 	e.text(x.Service)
 	e.text(string(x.AgentID))
@@ -80,6 +84,7 @@ func (e *Encoder) line(l ledger.Line) {
 		e.text(x.PolicyDigest)
 		e.text(x.ContextID)
 		e.int(nanos(x.Deadline) - e.at)
+		e.evidence(x.Evidence)
 		return
 	}
 	e.text(string(l.From))
@@ -87,6 +92,28 @@ func (e *Encoder) line(l ledger.Line) {
 	e.text(string(x.Outcome))
 	e.time(x.SettledAt)
 	e.time(x.UnresolvedAt)
+	e.literal(l.Sent)
+	e.text(l.Form)
+}
+
+// evidence writes the evidence of a charge, which may be missing: 0, or 1 and its members. The texts are empty if they are not stored.
+func (e *Encoder) evidence(v *store.Evidence) {
+	if v == nil {
+		e.out = append(e.out, 0)
+		return
+	}
+	e.out = append(e.out, 1)
+	e.text(v.KeyID)
+	e.literal(v.Proof)
+	e.literal(v.Decision)
+	if v.Text == nil {
+		e.out = append(e.out, 0)
+		return
+	}
+	e.out = append(e.out, 1)
+	e.literal(v.Text.Proof)
+	e.uint(len(v.Text.Asked))
+	e.out = append(e.out, v.Text.Asked...)
 }
 
 func (e *Encoder) counter(c *calls.Counter) {
@@ -113,6 +140,8 @@ func (e *Encoder) account(a *ledger.Account) {
 		pooled = 1
 	}
 	e.out = append(e.out, pooled)
+	e.int(a.Lines)
+	e.out = append(e.out, a.Head[:]...)
 }
 
 func (e *Encoder) uint(n int) { e.out = binary.AppendUvarint(e.out, uint64(n)) }

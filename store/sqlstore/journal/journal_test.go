@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
@@ -43,7 +44,16 @@ func unresolved(id string) *store.Execution {
 }
 
 func line(e *store.Execution, from store.State) ledger.Line {
-	return ledger.Line{Execution: e, From: from, By: ledger.ByAgent}
+	return ledger.Line{Execution: e, From: from, By: ledger.ByAgent, Place: chained(1)}
+}
+
+// chained returns a place in a chain.
+func chained(k int64) ledger.Place {
+	c := ledger.Place{Epoch: 3, K: k, Leaf: evidence.LeafHash([]byte{byte(k)})}
+	if k > 0 {
+		c.Prev = evidence.LeafHash([]byte{byte(k - 1)})
+	}
+	return c
 }
 
 func accountKey(agent string) ledger.AccountKey {
@@ -61,24 +71,31 @@ func records() map[string]*calls.Changes {
 	resolved := unresolved("3")
 	resolved.State, resolved.Outcome, resolved.SettledAt = store.Released, store.Failed, now
 	far := execution("4")
+	far.Evidence = &store.Evidence{
+		KeyID: "k", Proof: "sha-256:p", Decision: "sha-256:d", Text: &store.EvidenceText{Proof: "jws", Asked: []byte("{}")},
+	}
+	small := execution("5")
+	small.Evidence = &store.Evidence{KeyID: "k"}
 	far.Deadline = time.Unix(0, math.MaxInt64).UTC()
 	return map[string]*calls.Changes{
 		"nothing": {At: now},
 		"all": {
 			At: now,
 			Lines: []ledger.Line{
-				{Execution: execution("1"), By: ledger.ByAgent},
-				{Execution: ended("2", now), From: store.Held, By: ledger.ByAgent},
-				{Execution: unresolved("3"), From: store.Held, By: ledger.ByAgent},
-				{Execution: resolved, From: store.Unresolved, By: ledger.ByAgent},
-				{Execution: far, By: ledger.ByAgent},
+				{Execution: execution("1"), By: ledger.ByAgent, Place: chained(0)},
+				{Execution: ended("2", now), From: store.Held, By: ledger.ByAgent, Sent: "sha-256:x", Form: "jcs", Place: chained(5)},
+				{Execution: unresolved("3"), From: store.Held, By: ledger.ByAgent, Place: chained(6)},
+				{Execution: resolved, From: store.Unresolved, By: ledger.ByAgent, Place: chained(7)},
+				{Execution: far, By: ledger.ByAgent, Place: chained(8)},
+				{Execution: small, By: ledger.ByAgent, Place: chained(9)},
 			},
 			Counters: []calls.Counter{
 				{CounterKey: counterKey("a", limit.Hour), Slot: 5, Dispatch: 1, DispatchSlot: -3, Counts: []byte{1, 2, 0x80, 1}},
 				{CounterKey: counterKey("", limit.Lifetime)},
 			},
 			Accounts: []ledger.Account{
-				{AccountKey: accountKey("a"), ToppedUp: 1, Held: 2, Captured: math.MaxInt64, Pooled: true}, {AccountKey: accountKey("b")},
+				{AccountKey: accountKey("a"), ToppedUp: 1, Held: 2, Captured: math.MaxInt64, Pooled: true, Lines: 4, Head: chained(3).Leaf},
+				{AccountKey: accountKey("b")},
 			},
 			Pools: []ledger.Pool{{PoolKey: poolKey("EUR"), Owed: 5, Faded: 3, FadedAt: 7}, {PoolKey: poolKey("USD")}},
 			Used:  []calls.Use{{Service: "s", ID: "g", At: now}},
@@ -120,7 +137,7 @@ func TestADamagedRecordIsNotRead(t *testing.T) {
 		if _, err := Decode(text[:i]); !errors.Is(err, ErrDamaged) {
 			t.Errorf("cut off at %d: %v, want %v", i, err, ErrDamaged)
 		}
-		if _, err := decode(text[headerLen:max(headerLen, i)]); !errors.Is(err, ErrDamaged) {
+		if _, err := decode(text[headerLen:max(headerLen, i)], false); !errors.Is(err, ErrDamaged) {
 			t.Errorf("cut off at %d, with its checksum: %v, want %v", i, err, ErrDamaged)
 		}
 	}
@@ -131,7 +148,7 @@ func TestADamagedRecordIsNotRead(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, ErrDamaged)
 		}
 	}
-	if _, err := decode(append(slices.Clone(text[headerLen:]), 0)); !errors.Is(err, ErrDamaged) {
+	if _, err := decode(append(slices.Clone(text[headerLen:]), 0), false); !errors.Is(err, ErrDamaged) {
 		t.Errorf("longer, with its checksum: %v, want %v", err, ErrDamaged)
 	}
 }
@@ -158,11 +175,14 @@ func TestInvalidRecordIsNotWritten(t *testing.T) {
 		}
 	}
 	for name, r := range map[string]*calls.Changes{
-		"start in a final state": {At: now, Lines: []ledger.Line{{Execution: ended("1", now), From: store.Captured, By: ledger.ByAgent}}},
-		"a period":               {At: now, Counters: []calls.Counter{{CounterKey: calls.CounterKey{Period: "decade"}}}},
-		"account below zero":     {At: now, Accounts: []ledger.Account{{AccountKey: ledger.AccountKey{Currency: "EUR"}, Held: -1}}},
-		"an empty account":       {At: now, Accounts: []ledger.Account{{}}},
-		"pool below zero":        {At: now, Pools: []ledger.Pool{{PoolKey: ledger.PoolKey{Currency: "EUR"}, Owed: -1}}},
+		"without a number":        {At: now, Lines: []ledger.Line{{Execution: execution("1"), Place: ledger.Place{K: -1, Leaf: chained(1).Leaf}}}},
+		"without a hash":          {At: now, Lines: []ledger.Line{{Execution: execution("1")}}},
+		"without the hash before": {At: now, Lines: []ledger.Line{{Execution: execution("1"), Place: ledger.Place{K: 1, Leaf: chained(1).Leaf}}}},
+		"start in a final state":  {At: now, Lines: []ledger.Line{{Execution: ended("1", now), From: store.Captured, By: ledger.ByAgent}}},
+		"a period":                {At: now, Counters: []calls.Counter{{CounterKey: calls.CounterKey{Period: "decade"}}}},
+		"account below zero":      {At: now, Accounts: []ledger.Account{{AccountKey: ledger.AccountKey{Currency: "EUR"}, Held: -1}}},
+		"an empty account":        {At: now, Accounts: []ledger.Account{{}}},
+		"pool below zero":         {At: now, Pools: []ledger.Pool{{PoolKey: ledger.PoolKey{Currency: "EUR"}, Owed: -1}}},
 	} {
 		if _, fits := new(Encoder).Encode(r); fits {
 			t.Errorf("%s: written", name)
@@ -207,7 +227,7 @@ func TestRecordsAreMerged(t *testing.T) {
 	if want := []*store.Execution{whole, execution("2")}; !reflect.DeepEqual(p.Begun, want) {
 		t.Errorf("began: %+v, want %+v", p.Begun, want)
 	}
-	if want := []ledger.Line{{Execution: resolved, From: store.Held, By: ledger.ByAgent}}; !reflect.DeepEqual(p.Changed, want) {
+	if want := []ledger.Line{line(resolved, store.Held)}; !reflect.DeepEqual(p.Changed, want) {
 		t.Errorf("changed: %+v, want %+v", p.Changed, want)
 	}
 	if p.Lines[0].State != store.Held {

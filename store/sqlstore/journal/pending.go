@@ -23,6 +23,8 @@ type PendingChanges struct {
 	Pools    map[ledger.PoolKey]ledger.Pool
 	Used     map[agreement]time.Time
 	Records  int
+	// Unchained means that some records were made before there were chains; see calls.Changes.
+	Unchained bool
 
 	execution map[string]int // id → index in Begun
 	changed   map[string]int // id → index in Changed
@@ -52,6 +54,7 @@ func (p *PendingChanges) Add(r *calls.Changes) {
 		}
 	}
 	p.Records++
+	p.Unchained = p.Unchained || r.Unchained
 	p.Lines = append(p.Lines, r.Lines...)
 	for _, l := range r.Lines {
 		p.add(l)
@@ -98,6 +101,7 @@ func (p *PendingChanges) changes() *calls.Changes {
 	c := &calls.Changes{
 		Changed: p.Changed, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),
 		Accounts: slices.Collect(maps.Values(p.Accounts)), Pools: slices.Collect(maps.Values(p.Pools)),
+		Unchained: p.Unchained,
 	}
 	for _, e := range p.Begun {
 		c.Beginnings = append(c.Beginnings, calls.Beginnings{Execution: e})

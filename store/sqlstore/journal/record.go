@@ -15,10 +15,11 @@ import (
 // A record begins with its version and the checksum (CRC-32C, big endian) of the rest: the time, the lines, the counters, the accounts, the
 // pools and the agreements. Each list follows its length. Numbers are varints of encoding/binary. A string is written as 0 and the string
 // itself, which gets the next number, starting from 1; a repeated string is written as its number. Ids of executions are strings without a
-// number. Times are in nanoseconds: the time of the record since 1970 UTC, the time of a pool as in its table, and all others since the
+// number, and so are digests and documents. Hashes are written as their 32 bytes. Times are in nanoseconds: the time of the record since 1970 UTC, the time of a pool as in its table, and all others since the
 // time of the record, modulo 2^64.
 const (
-	version   = 1
+	version   = 2
+	unchained = 1 // the version before there were chains; it is only read
 	headerLen = 1 + crc32.Size
 )
 
@@ -44,7 +45,7 @@ func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
 // valid reports whether a record is consistent. Only consistent records are written and read.
 func valid(r *calls.Changes) bool {
 	for _, l := range r.Lines {
-		if !validLine(l, r.At) {
+		if !r.Unchained && (l.K < 0 || (l.K == 0) != l.Prev.IsZero() || l.Leaf.IsZero()) || !validLine(l, r.At) {
 			return false
 		}
 	}
@@ -54,7 +55,7 @@ func valid(r *calls.Changes) bool {
 		}
 	}
 	for i := range r.Accounts {
-		if a := &r.Accounts[i]; a.ToppedUp < 0 || a.Held < 0 || a.Captured < 0 || a.Currency == "" {
+		if a := &r.Accounts[i]; a.ToppedUp < 0 || a.Held < 0 || a.Captured < 0 || a.Lines < 0 || a.Currency == "" {
 			return false
 		}
 	}

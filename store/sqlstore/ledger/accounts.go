@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 )
@@ -17,6 +18,9 @@ type Account struct {
 	ToppedUp, Held, Captured int64 // Held includes unresolved amounts
 	// Pooled means that the debt of the account counts towards the pool of its service and currency.
 	Pooled bool
+	// Lines is how many entries the chain of the account has had, and Head the leaf hash of the last one; see package evidence.
+	Lines int64
+	Head  evidence.Hash
 }
 
 // An AccountKey identifies an account.

@@ -16,6 +16,7 @@ import (
 type Book struct {
 	t        *engine.Tx
 	sharing  engine.ShareMode
+	epochs   *Epochs
 	cache    *Cache // nil: everything is read
 	accounts map[AccountKey]*row
 	pools    map[PoolKey]*pool
@@ -32,9 +33,9 @@ type row struct {
 }
 
 // NewBook returns the empty book of a transaction.
-func NewBook(t *engine.Tx, sharing engine.ShareMode, cache *Cache) *Book {
+func NewBook(t *engine.Tx, sharing engine.ShareMode, epochs *Epochs, cache *Cache) *Book {
 	return &Book{
-		t: t, sharing: sharing, cache: cache,
+		t: t, sharing: sharing, epochs: epochs, cache: cache,
 		accounts: map[AccountKey]*row{}, pools: map[PoolKey]*pool{}, owed: map[PoolKey]int64{},
 	}
 }
@@ -46,6 +47,10 @@ type Line struct {
 
 	From store.State // empty if the execution began
 	By   string
+	// Sent and Form are those of the Settlement; both are empty unless the charge was captured.
+	Sent, Form string
+
+	Place // set by Enter
 }
 
 // At returns when the change took place.
@@ -69,14 +74,25 @@ const (
 )
 
 const (
-	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
-	insertAccount   = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	selectAccount = "SELECT topped_up, held, captured, pooled, lines, head FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
+	insertAccount = "INSERT INTO accounts (topped_up, held, captured, pooled, lines, head, service, agent_id, currency) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	orUpdateAccount = ` ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
-		captured = excluded.captured, pooled = excluded.pooled`
-	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? " +
+		captured = excluded.captured, pooled = excluded.pooled, lines = excluded.lines, head = excluded.head`
+	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ?, lines = ?, head = ? " +
 		"WHERE service = ? AND agent_id = ? AND currency = ?"
-	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ?"
+	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ? AND lines = ?"
 	insertEntry       = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, " +
+		"from_state, to_state, actor, epoch, k, prev, leaf, outcome, answer, answer_form) " +
+		"VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+// The statements for the tables of a release before there were chains.
+const (
+	upsertUnchained = `INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
+		captured = excluded.captured, pooled = excluded.pooled`
+	insertUnchained = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, " +
 		"from_state, to_state, actor) VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
@@ -89,8 +105,9 @@ func (b *Book) readAccount(k AccountKey) []engine.Command {
 	}
 	return []engine.Command{{Query: selectAccount, Args: []any{k.Service, k.AgentID, k.Currency}, Row: func(scan engine.Scan) error {
 		var pooled int64
-		err := scan(&a.now.ToppedUp, &a.now.Held, &a.now.Captured, &pooled)
-		a.now.Pooled, a.found = pooled != 0, true
+		var head []byte
+		err := scan(&a.now.ToppedUp, &a.now.Held, &a.now.Captured, &pooled, &a.now.Lines, &head)
+		a.now.Pooled, a.now.Head, a.found = pooled != 0, hashOf(head), true
 		a.was = a.now
 		return err
 	}}}
@@ -134,9 +151,7 @@ func (b *Book) WriteAccounts() (list []engine.Command) {
 }
 
 func (b *Book) writeAccount(a *row) engine.Command {
-	args := []any{
-		a.now.ToppedUp, a.now.Held, a.now.Captured, engine.Flag(a.now.Pooled), a.now.Service, a.now.AgentID, a.now.Currency,
-	}
+	args := a.now.args()
 	switch {
 	case b.sharing == engine.Exclusive:
 		return engine.Command{Query: insertAccount + orUpdateAccount, Args: args}
@@ -147,19 +162,30 @@ func (b *Book) writeAccount(a *row) engine.Command {
 	}
 	was := a.was
 	return engine.Command{
-		Query: updateAccountFrom, Args: append(args, was.ToppedUp, was.Held, was.Captured, engine.Flag(was.Pooled)), Must: 1,
+		Query: updateAccountFrom, Args: append(args, was.ToppedUp, was.Held, was.Captured, engine.Flag(was.Pooled), was.Lines), Must: 1,
 	}
 }
 
-// Upsert returns the statement that writes an account if no other process writes.
-func (a Account) Upsert() engine.Command {
-	return engine.Command{Query: insertAccount + orUpdateAccount, Args: []any{
-		a.ToppedUp, a.Held, a.Captured, engine.Flag(a.Pooled), a.Service, a.AgentID, a.Currency,
-	}}
+// Upsert returns the statement that writes an account if no other process writes. Without chained, the tables have no chains: they are those
+// of a release before there were chains.
+func (a Account) Upsert(chained bool) engine.Command {
+	if !chained {
+		return engine.Command{Query: upsertUnchained, Args: []any{
+			a.ToppedUp, a.Held, a.Captured, engine.Flag(a.Pooled), a.Service, a.AgentID, a.Currency,
+		}}
+	}
+	return engine.Command{Query: insertAccount + orUpdateAccount, Args: a.args()}
 }
 
-// WriteLines returns the statements that write lines to the ledger, with the next numbers.
-func WriteLines(lines []Line) []engine.Command {
+// args returns the arguments of the statements that write the account.
+func (a Account) args() []any {
+	return []any{
+		a.ToppedUp, a.Held, a.Captured, engine.Flag(a.Pooled), a.Lines, blob(a.Head), a.Service, a.AgentID, a.Currency,
+	}
+}
+
+// WriteLines returns the statements that write lines to the ledger, with the next numbers. For chained, see Account.Upsert.
+func WriteLines(lines []Line, chained bool) []engine.Command {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -167,8 +193,12 @@ func WriteLines(lines []Line) []engine.Command {
 	for i, l := range lines {
 		rows[i] = engine.Command{Query: insertEntry, Args: []any{
 			int64(len(lines) - 1 - i), engine.Nanos(l.At()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule,
-			l.Charge.Nano, l.Charge.Currency, string(l.From), string(l.State), l.By,
+			l.Charge.Nano, l.Charge.Currency, string(l.From), string(l.State), l.By, l.Epoch, l.K, blob(l.Prev), blob(l.Leaf),
+			string(l.Outcome), l.Sent, l.Form,
 		}}
+		if !chained {
+			rows[i] = engine.Command{Query: insertUnchained, Args: rows[i].Args[:12]}
+		}
 	}
 	return append([]engine.Command{{Query: engine.BumpLedger, Args: []any{len(lines)}}}, engine.Together(rows)...)
 }

@@ -50,13 +50,13 @@ func (b *Book) Hold(c Charge) error {
 	return b.set(c.before, c.after)
 }
 
-// Move adds the new state of an execution to the ledger. If the state is captured or released, Move also captures or releases the amount
-// that the execution holds.
-func (b *Book) Move(ctx context.Context, l Line) error {
+// Move adds the new state of an execution to the ledger, and returns the bytes of its entry. If the state is captured or released, Move also
+// captures or releases the amount that the execution holds.
+func (b *Book) Move(ctx context.Context, l Line) ([]byte, error) {
 	if l.Charge.Nano > 0 && l.State != store.Unresolved {
 		before, err := b.account(ctx, AccountKey{l.Service, string(l.AgentID), l.Charge.Currency})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		after := before
 		after.Held -= l.Charge.Nano
@@ -64,18 +64,10 @@ func (b *Book) Move(ctx context.Context, l Line) error {
 			after.Captured += l.Charge.Nano
 		}
 		if err := b.set(before, after); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	b.Enter(l)
-	return nil
-}
-
-// Enter adds a line to the ledger, unless the call has no charge.
-func (b *Book) Enter(l Line) {
-	if l.Charge.Nano != 0 {
-		b.lines = append(b.lines, l)
-	}
+	return b.Enter(ctx, l)
 }
 
 // Lines returns the entered lines.
@@ -92,7 +84,7 @@ func (b *Book) WritePools() (list []engine.Command) {
 // Write writes everything that has changed, at the end of an operation.
 func (b *Book) Write(ctx context.Context) error {
 	list := append(b.WriteAccounts(), b.WritePools()...)
-	return b.t.Write(ctx, append(list, WriteLines(b.lines)...))
+	return b.t.Write(ctx, append(list, WriteLines(b.lines, true)...))
 }
 
 // Changed returns the accounts and pools that have changed, with their new values.

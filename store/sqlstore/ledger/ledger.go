@@ -4,7 +4,9 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -16,12 +18,17 @@ import (
 )
 
 // A Ledger stores accounts and their entries. Each account is the sum of its entries.
-type Ledger struct{ db *engine.DB }
+type Ledger struct {
+	Epochs Epochs    // read with Epochs.Read
+	Random io.Reader // for salts
+
+	db *engine.DB
+}
 
 // New returns the ledger of a database.
-func New(db *engine.DB) *Ledger { return &Ledger{db} }
+func New(db *engine.DB) *Ledger { return &Ledger{db: db, Random: rand.Reader} }
 
-func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), nil) }
+func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), &l.Epochs, nil) }
 
 // Ledger returns entries, the newest first. If the filter names a service and an agent, entries are ordered by time, and otherwise by
 // commit.
@@ -51,6 +58,7 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 			q.Add("seq < ?", seq)
 		}
 	}
+	q.Add("kind = ''")
 	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
 	query := q.Query("SELECT "+columns+" FROM ledger", last, f.Limit)
 	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (e store.Entry, err error) {
@@ -73,6 +81,10 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 	if u.Reverse {
 		entered.Nano = -entered.Nano
 	}
+	salt, err := newSalt(l.Random)
+	if err != nil {
+		return false, engine.Unavailable(err)
+	}
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		// lock the account first: concurrent top-ups of an agent with the same reference wait here
 		b := l.book(t)
@@ -94,7 +106,7 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 		if err := b.set(before, after); err != nil {
 			return err
 		}
-		if err := enterTopUp(ctx, t, u, entered); err != nil {
+		if err := b.enterTopUp(ctx, u, entered, salt); err != nil {
 			return err
 		}
 		return b.Write(ctx)
@@ -121,11 +133,17 @@ func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.
 	return true, nil
 }
 
-func enterTopUp(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.Amount) error {
-	n, err := t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
-		`to_state, actor, reference)
-		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
-		engine.Nanos(t.Now()), u.Service, u.AgentID, entered.Nano, entered.Currency, ByOperator, u.Reference)
+// enterTopUp adds a top-up to the ledger and to the chain of its account.
+func (b *Book) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount, salt []byte) error {
+	k, now, epoch := AccountKey{u.Service, string(u.AgentID), entered.Currency}, b.t.Now(), b.epochs.Of(u.Service)
+	c := b.next(k, epoch)
+	e := topUpEntry(c, epoch.Issuer, k, entered, now, u.Reference, salt)
+	c.Leaf = b.link(k, e.Append(nil))
+	n, err := b.t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
+		`to_state, actor, reference, epoch, k, prev, leaf, salt)
+		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
+		engine.Nanos(now), u.Service, u.AgentID, entered.Nano, entered.Currency, ByOperator, u.Reference, c.Epoch, c.K, blob(c.Prev),
+		blob(c.Leaf), engine.Blob(e.Salt))
 	if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
 		return store.ErrReferenceUsed
 	}

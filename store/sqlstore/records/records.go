@@ -81,7 +81,7 @@ func (l list) text() (string, error) {
 	return string(out), err
 }
 
-// endAll ends every PAT and every signing key, in the transaction that marks the state as restored. If limits start anew, it also deletes
+// endAll ends every PAT and every signing key, except those of receipts and logs, and begins another epoch of each service, in the transaction that marks the state as restored. If limits start anew, it also deletes
 // their counters. It returns the latest time of creation of an agent.
 func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64, err error) {
 	if l.Mode == store.RestoreFresh {
@@ -96,9 +96,12 @@ func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimi
 	if err != nil {
 		return 0, err
 	}
+	if err := s.ledger.BeginEpochs(ctx, t); err != nil {
+		return 0, err
+	}
 	now := engine.Nanos(t.Now())
-	if _, err := t.Exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
-		now); err != nil {
+	if _, err := t.Exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE (not_after = 0 OR not_after > ?) "+
+		"AND purpose NOT IN ('receipt', 'log')", now, seq, now); err != nil {
 		return 0, err
 	}
 	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)

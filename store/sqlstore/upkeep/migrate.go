@@ -23,10 +23,13 @@ func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Con
 		return u.db.CatchUpAlone(ctx)
 	}
 	err := schema.Migrate(ctx, db, schema.Options{Dialect: d.Goose, Rewrite: d.Schema, Before: before, Alone: alone})
-	if err != nil || u.services == nil {
+	if err == nil && u.services != nil {
+		err = u.claimServices(ctx, db, alone)
+	}
+	if err != nil {
 		return err
 	}
-	return u.claimServices(ctx, db, alone)
+	return u.startChains(ctx, db)
 }
 
 // ServiceTables are the tables with a service column, each after the tables that its rows refer to. The nonces table exists only on
@@ -34,7 +37,7 @@ func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Con
 var ServiceTables = []string{
 	"agents", "policies", "agreements", "agent_keys", "tokens", "revocations", "nonces", "counters", "executions", "idempotency",
 	"answer_sizes", "accounts", "pools", "ledger", "consents", "clients", "invitations", "almanac", "almanac_protocols", "carried",
-	"intent_uses",
+	"intent_uses", "evidence", "epochs", "log_entries", "log_tiles", "log_heads",
 }
 
 // referred are the tables whose rows other tables refer to by service. To move a service, their rows are copied, the other tables are
@@ -44,7 +47,7 @@ var referred = []string{"agents", "policies", "agreements"}
 // claimServices compares the services of a configuration with those in the database while the database is opened. It moves state and
 // records new services in one transaction. alone returns an error if other processes use the database.
 func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
-	c := comparison{want: *u.services, read: func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
+	c := comparison{want: *u.services, now: u.db.Local(), read: func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
 		rows, err := db.QueryContext(ctx, u.db.Dialect().Rewrite(query), args...)
 		if err != nil {
 			return err

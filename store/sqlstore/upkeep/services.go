@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
 // selectState selects a row if a service has state that would be lost with its id.
@@ -19,6 +21,7 @@ const selectState = `SELECT 1 WHERE EXISTS (SELECT 1 FROM agents WHERE service =
 type comparison struct {
 	read     func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error
 	want     store.Services
+	now      time.Time         // for the epochs that begin
 	issuers  map[string]string // of the services in the database after the moves, by id
 	moves    [][2]string       // the old and the new id
 	writes   []engine.Command  // run after the moves
@@ -153,13 +156,14 @@ func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error 
 		})
 	}
 	c.writes = append(c.writes, engine.Command{Query: "UPDATE services SET issuer = ? WHERE id = ?", Args: []any{s.Issuer, s.ID}})
+	c.writes = append(c.writes, ledger.NextEpoch(s.ID, s.Issuer, engine.Nanos(c.now))...) // the entries of an epoch have one issuer
 	return nil
 }
 
 // CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. If the state of
 // a service would be lost, or can be moved only when uimgate starts, the error is a store.ServicesError.
 func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]store.ServiceProblem, error) {
-	c := comparison{read: u.db.List, want: want}
+	c := comparison{read: u.db.List, want: want, now: u.db.Now()}
 	if err := c.compare(ctx); err != nil {
 		return nil, err
 	}
@@ -173,7 +177,8 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 	if len(c.writes) == 0 {
 		return c.warnings, nil
 	}
-	return c.warnings, u.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+	c.writes = append(c.writes, engine.Command{Query: ledger.FirstEpochs, Args: []any{engine.Nanos(c.now)}})
+	err := u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
 		for _, w := range c.writes {
 			if _, err := t.Exec(ctx, w.Query, w.Args...); err != nil {
 				return err
@@ -181,6 +186,10 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	return c.warnings, u.ledger.Epochs.Read(ctx, u.db)
 }
 
 // CheckServices compares the services of a configuration with those in the database at place (see Open), which may be in use. It changes

@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
 // A NewJournal returns the journal of a database, or nil to use none.
@@ -28,6 +29,7 @@ type Options struct {
 type Upkeep struct {
 	db            *engine.DB
 	calls         *calls.Calls
+	ledger        *ledger.Ledger
 	journal       calls.Journal // may be nil
 	tokensKept    time.Duration
 	services      *store.Services
@@ -36,8 +38,8 @@ type Upkeep struct {
 }
 
 // New returns the upkeep of a database.
-func New(db *engine.DB, c *calls.Calls, journal calls.Journal, o Options) *Upkeep {
-	u := &Upkeep{db: db, calls: c, journal: journal, tokensKept: o.TokensKept, services: o.Services}
+func New(db *engine.DB, c *calls.Calls, l *ledger.Ledger, journal calls.Journal, o Options) *Upkeep {
+	u := &Upkeep{db: db, calls: c, ledger: l, journal: journal, tokensKept: o.TokensKept, services: o.Services}
 	u.KeepLedger(math.MaxInt64)
 	return u
 }

@@ -4,7 +4,9 @@
 
 ALTER TABLE accounts ADD COLUMN lines BIGINT NOT NULL DEFAULT 0;  -- entries in the chain, which is the number of the next one
 ALTER TABLE accounts ADD COLUMN head BYTEA NOT NULL DEFAULT '';   -- leaf hash of the last entry; empty: there is none
-CREATE INDEX accounts_unchained ON accounts (service) WHERE lines = 0;
+ALTER TABLE accounts ADD COLUMN kept BIGINT NOT NULL DEFAULT 0;   -- number of the first entry that was not deleted
+ALTER TABLE carried ADD COLUMN held BIGINT NOT NULL DEFAULT 0;    -- of calls of which only the last entries are kept
+CREATE INDEX accounts_unchained ON accounts (service, agent_id, currency) WHERE lines = 0;
 
 ALTER TABLE ledger ADD COLUMN kind TEXT NOT NULL DEFAULT '';      -- carry; '': a charge or a top-up
 ALTER TABLE ledger ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0;
@@ -34,6 +36,7 @@ CREATE TABLE epochs ( -- the logs of a service; the issuer in entries of an epoc
   epoch    BIGINT NOT NULL,
   issuer   TEXT   NOT NULL,
   began_at BIGINT NOT NULL,
+  first_seq BIGINT NOT NULL, -- the ledger number of the entry that begins the epoch; 0 for the first epoch, which has none
   PRIMARY KEY (service, epoch)
 );
 
