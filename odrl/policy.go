@@ -82,6 +82,23 @@ func (p *Policy) Document() []byte { return bytes.Clone(p.document) }
 // Charges reports whether a call under the policy can cost money.
 func (p *Policy) Charges() bool { return len(p.Currencies()) > 0 }
 
+// Covers reports whether the policy decides about the intent: a permission applies to its calls by some agent and under some conditions, or
+// a prohibition forbids all of them.
+func (p *Policy) Covers(intent string) bool {
+	if !p.names(intent) {
+		return false
+	}
+	for _, r := range p.program.Rules {
+		if !model.Includes(r.Action, "execute") || !slices.Contains(p.program.Targets[intent], r.Target.Name) {
+			continue
+		}
+		if r.Kind == model.Permission || r.Kind == model.Prohibition && r.Assignee == "" && r.Unconditional() && !r.Bounds() {
+			return true
+		}
+	}
+	return false
+}
+
 // NamesKeys reports whether the policy requires signatures with particular keys, so that its Terms and Decisions differ for agents with
 // different keys.
 func (p *Policy) NamesKeys() bool { return p.program != nil && p.program.Keys }
