@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -332,58 +330,6 @@ func shownSource(document string) string {
 		return u.Scheme + "://" + u.Host + u.EscapedPath()
 	}
 	return document
-}
-
-func readExisting(dir string) (map[string][]byte, error) {
-	out := map[string][]byte{}
-	for _, name := range openapi.Names {
-		data, err := cli.ReadNamed(filepath.Join(dir, name), config.MaxAgentsFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		out[name] = data
-	}
-	return out, nil
-}
-
-// writeFiles creates the directory if necessary, and replaces each file atomically. It writes the record last, so that a file that was not
-// written is not recorded as written.
-func writeFiles(dir string, files map[string][]byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration contains no secrets
-		return err
-	}
-	var names []string
-	for name := range files {
-		if name != openapi.RecordFile {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	for _, name := range append(names, openapi.RecordFile) {
-		if err := writeFile(filepath.Join(dir, name), files[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeFile(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".uimgate-init-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }
 
 // Bounds of the list on a terminal: maxListed groups, each with maxExamples operations. The README lists more.
