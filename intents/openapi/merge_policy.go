@@ -3,135 +3,146 @@ package openapi
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
-	"github.com/uimgate/uimgate/intents/openapi/curation"
 	"github.com/uimgate/uimgate/intents/openapi/terms"
-	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/money"
 )
 
-// Terms are the terms of one intent under a policy, for an agent that the policy does not name.
-type Terms struct {
-	Permitted bool
-	// Certain means that there is one permission with at most one limit, so that Price and Limit do not depend on the call.
-	Certain bool
-	Price   money.Amount // zero: free
-	Limit   limit.Rate   // zero: none
-}
-
-// Adopt copies prices and limits that people have changed in the existing policy into the curation. live are the terms under that policy,
-// by UID. If people have changed the curation since the last run as well, the curation takes precedence. Adopt must be called before
-// Update.
-func (i *Import) Adopt(existing map[string][]byte, live map[string]Terms) {
-	last := i.curation.last
-	if have := existing[PolicyFile]; have == nil || digest(have) == last.Files[PolicyFile] {
+// writePolicies writes the policies of the service, or adds what they lack: see Options.Policies, Merge and KeepPolicy. data is the text of
+// the generated policy, and agents the new agents.json.
+func (u *update) writePolicies(generated *odrlPolicy, prices charges, data, agents []byte, replaced lineage) {
+	name := u.inForce()
+	have := u.existing[name]
+	edited := have != nil && digest(have) != u.last.Files[PolicyFile] && digest(have) != digest(data)
+	var later []string
+	if len(u.options.Policies) > 1 {
+		later = u.options.Policies[1:]
+	}
+	m := &merger{update: u, generated: generated, prices: prices, replaced: replaced}
+	if u.options.Merge != nil && (edited || len(later) > 0) {
+		m.live = u.options.Merge(agents)
+	}
+	switch {
+	case u.options.KeepPolicy:
+		u.fresh.Files[PolicyFile] = u.last.Files[PolicyFile]
+	case edited && u.options.Merge != nil && m.write(name, true):
+		u.fresh.Files[PolicyFile] = digest(data)
+	default:
+		u.replace(PolicyFile, name, data)
+	}
+	u.fresh.Terms = u.last.Terms
+	if u.fresh.Terms == nil || u.result.Write[name] != nil {
+		u.fresh.Terms = u.curatedTerms()
+	}
+	if u.options.Merge == nil || u.options.KeepPolicy {
 		return
 	}
-	offered := map[string]Intent{}
-	for _, in := range i.Intents {
-		offered[in.UID.String()] = in
-	}
-	for _, key := range slices.Sorted(maps.Keys(i.curation.file.Operations)) {
-		o := i.curation.file.Operations[key]
-		in, is := offered[o.UID]
-		now := live[o.UID]
-		if !is && o.Hidden == curation.Hidden || !now.Permitted || !now.Certain || last.Terms != nil && last.Terms[key] != termsText(o) {
-			continue
-		}
-		before := o
-		o.Price = now.Price
-		initial := initialLimit(in.Safe, o.Price)
-		switch {
-		case now.Limit == initial:
-			o.Limit = limit.Rate{}
-		case now.Limit.Period != "":
-			o.Limit = now.Limit
-		}
-		if o != before {
-			i.curation.file.Operations[key] = o
-			i.curation.messages = append(i.curation.messages,
-				fmt.Sprintf("%s: %s gets the price and the limit of %s", o.UID, CurationFile, PolicyFile))
+	for _, name := range later {
+		if u.existing[name] != nil {
+			m.write(name, false)
 		}
 	}
 }
 
-// initialLimit is the limit of an intent without a limit in the curation.
-func initialLimit(safe bool, price money.Amount) limit.Rate {
-	if safe && price.IsZero() {
-		return limit.Rate{Max: readsPerHour, Period: limit.Hour}
-	}
-	return limit.Rate{Max: writesPerHour, Period: limit.Hour}
+// A merger merges the generated policy into policies that people have edited.
+type merger struct {
+	*update
+	generated *odrlPolicy
+	prices    charges
+	replaced  lineage
+	live      map[string]map[string]Terms // by policy and UID
 }
 
-// termsText returns the price and the limit of an operation, or "" if it has neither.
-func termsText(o curation.Operation) string {
-	text := ""
-	if !o.Price.IsZero() {
-		text = o.Price.String()
-	}
-	if o.Limit.Period != "" {
-		text += " " + o.Limit.String()
-	}
-	return text
-}
-
-// curatedTerms returns the prices and limits in the curation, by key.
-func (i *Import) curatedTerms() map[string]string {
-	out := map[string]string{}
-	for key, o := range i.curation.file.Operations {
-		if text := termsText(o); text != "" {
-			out[key] = text
-		}
-	}
-	return out
-}
-
-// mergePolicy merges the generated policy into the existing one, if people have edited it and Options.Merge is set. It returns false if the
-// caller must write the generated policy, whose text is data. agents is the new agents.json.
-func (u *update) mergePolicy(generated *odrlPolicy, prices charges, data, agents []byte, replaced lineage) bool {
-	have := u.existing[PolicyFile]
-	if u.options.Merge == nil || have == nil || digest(have) == u.last.Files[PolicyFile] || digest(have) == digest(data) {
-		return false
-	}
+// write adds permissions to a policy. If inForce is true, it also gives the policy the prices and limits of the curation. It returns false,
+// with a message, if it cannot write the policy.
+func (m *merger) write(name string, inForce bool) bool {
 	note := func(format string, args ...any) {
-		u.result.Messages = append(u.result.Messages, PolicyFile+": "+fmt.Sprintf(format, args...))
+		m.result.Messages = append(m.result.Messages, name+": "+fmt.Sprintf(format, args...))
 	}
-	live := u.options.Merge(agents)
-	if live == nil {
+	if m.live == nil {
 		note("not merged, because the configuration has errors")
 		return false
 	}
-	policy, err := terms.Read(have)
+	policy, err := terms.Read(m.existing[name])
 	if err != nil {
 		note("not merged: %v", err)
 		return false
 	}
-	before := map[string]string{} // the intent that another replaces, by successor
-	for uid, next := range replaced {
-		if policy.Names(uid) {
-			before[next] = uid
+	if inForce { // before versions are added, which get the terms of the version before
+		for _, text := range m.set(policy, m.live[name]) {
+			note("%s", text)
 		}
 	}
-	for _, rule := range generated.Permission {
+	if err := m.permit(name, policy); err != nil {
+		note("not merged: %v", err)
+		return false
+	}
+	merged, err := policy.Bytes()
+	if err != nil {
+		note("not merged: %v", err)
+		return false
+	}
+	m.result.Write[name] = merged
+	return true
+}
+
+// set changes prices and limits to those of the curation. It returns lines for people.
+func (m *merger) set(policy *terms.Policy, live map[string]Terms) (out []string) {
+	for _, rule := range m.generated.Permission {
+		var differ []string
+		for _, uid := range rule.Target {
+			if now := live[uid]; now.Permitted && now.Certain && len(now.Changes(m.curated(uid, now))) > 0 {
+				differ = append(differ, uid)
+			}
+		}
+		if len(differ) == 0 {
+			continue
+		}
+		kept := policy.Set(differ, m.prices.of[differ[0]], m.prices.limits[differ[0]]) // a generated rule has one price and one limit
+		out = append(out, Lines(differ, func(uid string) string {
+			if slices.Contains(kept, uid) {
+				return "keeps its terms: " + terms.ErrForm.Error()
+			}
+			return strings.Join(live[uid].Changes(m.curated(uid, live[uid])), ", ") + ", as in " + CurationFile
+		})...)
+	}
+	return out
+}
+
+// curated returns the terms of an intent under the curation. An intent without a limit in the curation has that of now.
+func (m *merger) curated(uid string, now Terms) Terms {
+	now.Price = m.prices.of[uid]
+	if rate, own := m.prices.limits[uid]; own {
+		now.Limit = rate
+	}
+	return now
+}
+
+// permit adds a permission for each intent that the policy does not cover. The next version of an intent gets the terms of the version
+// before it. An intent that another policy covers, itself or its version before, begins or ends with that policy and is left out.
+func (m *merger) permit(name string, policy *terms.Policy) error {
+	earlier := map[string][]string{} // the versions that an intent replaces
+	for uid, next := range m.replaced {
+		earlier[next] = append(earlier[next], uid)
+	}
+	for _, versions := range earlier {
+		slices.SortFunc(versions, func(a, b string) int { return compareVersions(b, a) }) // the latest first
+	}
+	for _, rule := range m.generated.Permission {
 		var fresh []string
 		for _, uid := range rule.Target {
-			now, known := live[uid]
-			price, rate := prices.of[uid], prices.limits[uid]
-			same := now.Price == price && (rate.Period == "" || now.Limit == rate)
-			switch {
-			case !known, now.Permitted && (same || !now.Certain):
-			case now.Permitted:
-				if err := policy.Set(uid, price, rate); err != nil {
-					note("%s keeps its terms: %v", uid, err)
-				} else {
-					note("%s gets the price and the limit of %s", uid, CurationFile)
-				}
-			case before[uid] != "":
-				policy.Extend(uid, before[uid])
-				note("%s gets the terms of %s", uid, before[uid])
-			default:
+			now, known := m.live[name][uid]
+			if !known || now.Permitted || now.Covered {
+				continue
+			}
+			if at := slices.IndexFunc(earlier[uid], policy.Names); at >= 0 {
+				before := earlier[uid][at]
+				policy.Extend(uid, before)
+				m.extended(name, uid, before)
+				continue
+			}
+			if !m.elsewhere(name, append([]string{uid}, earlier[uid]...)) {
 				fresh = append(fresh, uid)
 			}
 		}
@@ -140,22 +151,31 @@ func (u *update) mergePolicy(generated *odrlPolicy, prices charges, data, agents
 		}
 		tree, err := ruleTree(rule)
 		if err != nil {
-			note("not merged: %v", err)
-			return false
+			return err
 		}
 		policy.Permit(tree, fresh)
-		for _, uid := range fresh {
-			note("permits %s", uid)
+	}
+	return nil
+}
+
+// elsewhere reports whether a policy other than this one covers one of the intents.
+func (m *merger) elsewhere(name string, uids []string) bool {
+	for other, live := range m.live {
+		if other != name && slices.ContainsFunc(uids, func(uid string) bool { return live[uid].Covered }) {
+			return true
 		}
 	}
-	merged, err := policy.Bytes()
-	if err != nil {
-		note("not merged: %v", err)
-		return false
+	return false
+}
+
+func (m *merger) extended(name, uid, before string) {
+	if m.result.Like == nil {
+		m.result.Like = map[string]map[string]string{}
 	}
-	u.result.Write[PolicyFile] = merged
-	u.fresh.Files[PolicyFile] = digest(data)
-	return true
+	if m.result.Like[name] == nil {
+		m.result.Like[name] = map[string]string{}
+	}
+	m.result.Like[name][uid] = before
 }
 
 // ruleTree returns a rule as a tree.

@@ -55,10 +55,14 @@ type Options struct {
 	Revise time.Time
 	// InPlace means that intents also change in place if that breaks agents. Otherwise, such a change adds an intent with the next version.
 	InPlace bool
-	// Merge, if not nil, merges the generated policy into a policy that people have edited, instead of writing it under another name. Merge
-	// returns the terms of the existing policy for the intents of a new agents.json, by UID, or nil if they cannot be determined.
-	Merge func(agents []byte) map[string]Terms
-	// KeepPolicy means that Update writes neither policy.json nor policy.json.new, because the service uses other policies.
+	// Policies are the names of the policies of the service that have not ended, in the order of their dates. The first one is in force.
+	// Empty: only PolicyFile.
+	Policies []string
+	// Merge, if not nil, adds permissions to policies that people have edited, and to all policies that follow the one in force. The edited
+	// policy in force also gets the prices and limits of the curation. Otherwise, Update writes the generated policy under another name. Merge
+	// returns the terms of the existing policies for the intents of a new agents.json, by policy and UID, or nil if they cannot be determined.
+	Merge func(agents []byte) map[string]map[string]Terms
+	// KeepPolicy means that Update writes no policy.
 	KeepPolicy bool
 	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents/openapi/curation"
 	"github.com/uimgate/uimgate/intents/openapi/read"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -28,7 +29,8 @@ const (
 // CurationFile holds people's decisions about the operations of the document.
 const CurationFile = curation.FileName
 
-// Names lists all files that Update reads and writes, except those whose names end in .new or .old, which it only writes.
+// Names lists the files that Update reads and writes, except those of Options.Policies, and those whose names end in .new or .old, which it
+// only writes.
 var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, CurationFile, RecordFile}
 
 // ErrNotOurs means that there are files that Update did not write.
@@ -42,8 +44,13 @@ type Result struct {
 	// Changes are the differences between the existing intents and the new ones, in the order of agents.json. Intents that do not change are
 	// not listed.
 	Changes []Change
-	// Prices are the prices of the offered intents under the curation, by UID, without those that are free.
+	// Prices and Limits are those of the offered intents under the curation, by UID. Prices does not contain intents that are free, and Limits
+	// does not contain intents without a limit in the curation.
 	Prices map[string]money.Amount
+	Limits map[string]limit.Rate
+	// Like contains the intents that a merged policy now permits on the terms of the version before them. It maps policies and UIDs to the
+	// UIDs of these versions.
+	Like map[string]map[string]string
 }
 
 // A record is the content of RecordFile.
@@ -128,7 +135,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, err
 	}
 	prices.inherit(lineage)
-	u.result.Prices = prices.of
+	u.result.Prices, u.result.Limits = prices.of, prices.limits
 	policy, err := u.policy(agents, prices)
 	if err != nil {
 		return nil, err
@@ -137,16 +144,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case u.options.KeepPolicy:
-		u.fresh.Files[PolicyFile] = u.last.Files[PolicyFile]
-	case !u.mergePolicy(policy, prices, data, text, lineage):
-		u.file(PolicyFile, data)
-	}
-	u.fresh.Terms = u.last.Terms
-	if u.fresh.Terms == nil || u.result.Write[PolicyFile] != nil {
-		u.fresh.Terms = i.curatedTerms()
-	}
+	u.writePolicies(policy, prices, data, text, lineage)
 	u.file(ConfigFile, u.config(prices, lineage))
 	u.file(ReadmeFile, u.readme())
 	written, err := json.MarshalIndent(u.fresh, "", " ")
@@ -220,16 +218,19 @@ func (u *update) keep(force bool) error {
 }
 
 // file adds a file to the result that is replaced as a whole, or under the name NAME.new if the operator has edited the existing file.
-func (u *update) file(name string, data []byte) {
-	have, last := u.existing[name], u.last.Files[name]
-	u.fresh.Files[name] = digest(data)
+func (u *update) file(name string, data []byte) { u.replace(name, name, data) }
+
+// replace is like file for a file that the record contains under key.
+func (u *update) replace(key, name string, data []byte) {
+	have, last := u.existing[name], u.last.Files[key]
+	u.fresh.Files[key] = digest(data)
 	switch {
 	case have == nil, digest(have) == last, digest(have) == digest(data):
 		u.result.Write[name] = data
 	case digest(data) == last: // nothing changed
 	default:
 		u.result.Write[name+".new"] = data
-		u.fresh.Files[name] = last
+		u.fresh.Files[key] = last
 		u.result.Messages = append(u.result.Messages, fmt.Sprintf("%s was edited and is kept; the new version is %s.new", name, name))
 	}
 }

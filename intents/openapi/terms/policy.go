@@ -1,7 +1,7 @@
 // Package terms changes the prices, limits and targets in a policy that people have edited. It keeps all other bytes of the policy.
 //
 // It reads policies in the form that uimgate init writes: rules in permission, prohibition and obligation, whose targets are UIDs or lists
-// of UIDs, with the price in a pay duty and the limit in a rateLimit constraint. It returns ErrForm for a change of a rule in another form.
+// of UIDs, with the price in a pay duty and the limit in a rateLimit constraint. It does not change rules in another form.
 package terms
 
 import (
@@ -181,22 +181,49 @@ func (p *Policy) rename(tree map[string]any) {
 	p.note(tree)
 }
 
-// Set changes the price and the limit of an intent. A zero price removes the duty to pay, and a zero rate keeps the limit. The error is
-// ErrForm if not exactly one permission names the intent, or if that permission has no limit that could be changed.
-func (p *Policy) Set(intent string, price money.Amount, rate limit.Rate) error {
-	var in *rule
+// Set changes the price and the limit of some intents. A zero price removes the duty to pay, and a zero rate keeps the limit. Intents that
+// share a permission share one afterwards. Set returns the intents that keep their terms, because not exactly one permission names them, or
+// because that permission has a form that Set does not change, such as no limit.
+func (p *Policy) Set(intents []string, price money.Amount, rate limit.Rate) (kept []string) {
+	var order []*rule
+	of := map[*rule][]any{}
+	for _, intent := range intents {
+		r := p.permissionOf(intent)
+		if r == nil {
+			kept = append(kept, intent)
+			continue
+		}
+		if of[r] == nil {
+			order = append(order, r)
+		}
+		of[r] = append(of[r], intent)
+	}
+	for _, r := range order {
+		if p.setIn(r, of[r], price, rate) != nil {
+			for _, intent := range of[r] {
+				kept = append(kept, fmt.Sprint(intent))
+			}
+		}
+	}
+	return kept
+}
+
+// permissionOf returns the only permission that names the intent, or nil if there is none or several.
+func (p *Policy) permissionOf(intent string) (only *rule) {
 	for _, r := range p.rules["permission"] {
 		if !slices.Contains(strictjson.AsList(r.tree["target"]), any(intent)) {
 			continue
 		}
-		if in != nil {
-			return ErrForm
+		if only != nil {
+			return nil
 		}
-		in = r
+		only = r
 	}
-	if in == nil {
-		return ErrForm
-	}
+	return only
+}
+
+// setIn changes the terms of some targets of a permission. If it has other targets, it moves these ones to a new permission.
+func (p *Policy) setIn(in *rule, intents []any, price money.Amount, rate limit.Rate) error {
 	tree := maps.Clone(in.tree)
 	if err := setPrice(tree, price); err != nil {
 		return err
@@ -206,13 +233,13 @@ func (p *Policy) Set(intent string, price money.Amount, rate limit.Rate) error {
 			return err
 		}
 	}
-	targets := slices.DeleteFunc(slices.Clone(strictjson.AsList(in.tree["target"])), func(v any) bool { return v == any(intent) })
-	if len(targets) == 0 {
+	others := slices.DeleteFunc(slices.Clone(strictjson.AsList(in.tree["target"])), func(v any) bool { return slices.Contains(intents, v) })
+	if len(others) == 0 {
 		in.tree, in.changed = tree, true
 		return nil
 	}
-	in.tree["target"], in.changed = targets, true
-	tree["target"] = intent
+	in.tree["target"], in.changed = others, true
+	tree["target"] = intents
 	p.rename(tree)
 	p.rules["permission"] = append(p.rules["permission"], &rule{tree: tree, changed: true})
 	return nil

@@ -2,6 +2,7 @@ package terms_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,10 +45,10 @@ func edited(t *testing.T, change func(*terms.Policy)) string {
 }
 
 func TestChangesKeepOtherBytes(t *testing.T) {
-	must := func(err error) {
+	set := func(p *terms.Policy, price money.Amount, intents ...string) {
 		t.Helper()
-		if err != nil {
-			t.Error(err)
+		if kept := p.Set(intents, price, hourly); kept != nil {
+			t.Errorf("%v keep their terms", kept)
 		}
 	}
 	const x = `"constraint":[{"leftOperand":"rateLimit","operator":"lteq","rightOperand":`
@@ -62,14 +63,18 @@ func TestChangesKeepOtherBytes(t *testing.T) {
 			`[{"target": "a:x:v1", "action": "exceedRateLimit"}]`,
 			"[\n    " + `{"action":"exceedRateLimit","target":["a:x:v1","a:x:v2"]}` + "\n  ]",
 		}},
-		"one of two targets": {func(p *terms.Policy) { must(p.Set("a:y:v1", cents, hourly)) }, []string{
+		"one of two targets": {func(p *terms.Policy) { set(p, cents, "a:y:v1") }, []string{
 			`{ "target": ["a:x:v1", "a:y:v1"],   "action": "execute", "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 10, "unit": "hour"}]}`,
 			`{"action":"execute",` + x + `10,"unit":"hour"}],"target":["a:x:v1"]}`,
 			`"unit": "EUR"}]}` + "\n  ]", `"unit": "EUR"}]},` + "\n    " + `{"action":"execute",` + x + `7,"unit":"hour"}],"duty":[{"action":"pay","amount":"0.50",` +
-				`"target":"http://example.com/vocab/intentPrice","unit":"http://example.com/vocab/EUR"}],"target":"a:y:v1",` +
+				`"target":"http://example.com/vocab/intentPrice","unit":"http://example.com/vocab/EUR"}],"target":["a:y:v1"],` +
 				`"uid":"https://a.example/policy/1#init-2"}` + "\n  ]",
 		}},
-		"no more price": {func(p *terms.Policy) { must(p.Set("a:z:v1", money.Amount{}, hourly)) }, []string{
+		"all targets of a rule": {func(p *terms.Policy) { set(p, money.Amount{}, "a:x:v1", "a:y:v1") }, []string{
+			`{ "target": ["a:x:v1", "a:y:v1"],   "action": "execute", "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 10, "unit": "hour"}]}`,
+			`{"action":"execute",` + x + `7,"unit":"hour"}],"target":["a:x:v1","a:y:v1"]}`,
+		}},
+		"no more price": {func(p *terms.Policy) { set(p, money.Amount{}, "a:z:v1") }, []string{
 			policy[strings.Index(policy, `{"target": "a:z:v1"`):strings.Index(policy, "\n  ],")],
 			`{"action":"execute","constraint":[{"leftOperand":"http://example.com/vocab/rateLimit","operator":"lteq","rightOperand":7,"unit":"hour"}],` +
 				`"duty":[{"action":"logUsage"}],"target":"a:z:v1","uid":"https://a.example/policy/1#init-1"}`,
@@ -100,8 +105,8 @@ func TestOtherFormsAreNotChanged(t *testing.T) {
 			t.Errorf("%s: %v, want no error", text, err)
 			continue
 		}
-		if err := p.Set(intent, cents, hourly); !errors.Is(err, terms.ErrForm) {
-			t.Errorf("%s: %v, want %v", text, err, terms.ErrForm)
+		if kept := p.Set([]string{intent}, cents, hourly); !slices.Equal(kept, []string{intent}) {
+			t.Errorf("%s: %v keep their terms, want %s", text, kept, intent)
 		}
 		if out, err := p.Bytes(); err != nil || string(out) != text {
 			t.Errorf("%s: became %s, %v", text, out, err)

@@ -14,19 +14,47 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
+// readExisting reads the files of a directory that init uses, and the policies that its configuration names, by name.
 func readExisting(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
-	for _, name := range openapi.Names {
-		data, err := cli.ReadNamed(filepath.Join(dir, name), config.MaxAgentsFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	read := func(name string) error {
+		data, err := cli.ReadNamed(pathIn(dir, name), config.MaxAgentsFile)
+		if err == nil {
+			out[name] = data
 		}
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	for _, name := range openapi.Names {
+		if err := read(name); err != nil {
 			return nil, err
 		}
-		out[name] = data
+	}
+	policies, _ := policyNames(dir, out)
+	for _, name := range policies {
+		if err := read(name); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
+}
+
+// nameIn returns the path of a file relative to dir, or path itself if it cannot be made relative.
+func nameIn(dir, path string) string {
+	if name, err := filepath.Rel(dir, path); err == nil {
+		return name
+	}
+	return filepath.Clean(path)
+}
+
+// pathIn is the inverse of nameIn.
+func pathIn(dir, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(dir, name)
 }
 
 // A replacement is a file whose new content has been written beside it.
@@ -51,7 +79,7 @@ func writeFiles(dir string, files map[string][]byte) (err error) {
 		}
 	}()
 	for _, name := range append(names, openapi.RecordFile) {
-		r, err := stage(filepath.Join(dir, name), files[name])
+		r, err := stage(pathIn(dir, name), files[name])
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,11 +64,13 @@ their names, texts and prices: edit it and run init again. --review prints a tab
 nothing. --pick offers only the operations that a file names. --all also offers operations that write.
 
 Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
-edited them. Init prints a plan: intents that are added, changed, replaced and retired, and changes that break
-agents. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
+edited them. Init prints a plan: intents that are added, changed, replaced and retired, changes that break agents,
+and what changes in each policy. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
 the intent; the old one goes on until --retire-after. If an operation is gone, its intent ends after 30 days or at --retire-after.
 Init does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
-copies prices and limits that you changed in policy.json to openapi.curation.yaml and the reverse, and adds permissions.
+copies prices and limits that you changed in the policy to openapi.curation.yaml and the reverse, and adds permissions.
+The policies are those that uimgate.yaml names. If it lists policies with dates, --merge adds permissions to the one in
+force and to those that follow it, and changes prices and limits only in the one in force.
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
 directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
@@ -145,7 +148,7 @@ operation with a reference that cannot be read is not offered, and init names th
 		"when intents end that are replaced or gone: a date, a time, a number of days such as 14d, or now (default: after 30 days); also revises ends of earlier runs")
 	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
 	f.BoolVar(&s.merge, "merge", false,
-		"merge prices, limits and permissions into an edited policy.json, and those of policy.json into the curation, instead of writing policy.json.new")
+		"merge prices, limits and permissions into an edited policy, and those of the policy into the curation, instead of writing policy.json.new")
 	f.BoolVar(&s.force, "force", false, "overwrite all files except the curation, and keep the old ones as NAME.old")
 	return c
 }
@@ -160,15 +163,15 @@ func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr 
 		return false, err
 	}
 	if s.review {
-		return false, p.found.Review(stdout, termsOf(ctx, s.out, p.existing).of)
+		return false, p.found.Review(stdout, termsOf(ctx, s.out, p.existing)[0].of)
 	}
 	if p.existing[openapi.RecordFile] != nil && !s.force {
 		s.report(stderr, p.found, p.result)
 		files := maps.Clone(p.existing)
 		maps.Copy(files, p.result.Write)
 		planned := termsOf(ctx, s.out, files)
-		p.terms = planned.changesFrom(termsOf(ctx, s.out, p.existing))
-		p.print(stdout, s.out, planned)
+		p.policies = p.policyPlans(termsOf(ctx, s.out, p.existing), planned, s.merge)
+		p.print(stdout, s.out, p.missing(planned, s.merge))
 		if len(p.writes) == 0 {
 			return true, s.finish(ctx, p, stderr)
 		}
@@ -196,7 +199,7 @@ func (s *initSettings) finish(ctx context.Context, p *plan, stderr io.Writer) er
 	if p.existing[openapi.RecordFile] != nil && len(p.writes) > 0 {
 		fmt.Fprintln(stderr, "A running gateway takes the files over within seconds.")
 	}
-	if len(p.terms) > 0 {
+	if slices.ContainsFunc(p.policies, func(o policyPlan) bool { return o.inForce && len(o.changed) > 0 }) {
 		fmt.Fprintln(stderr, "Agents must then agree to the new prices and limits at once. To give notice, put them into another file and list it "+
 			"under policies with from: docs/for-services/policies.md#change-it-on-a-date")
 	}
@@ -231,22 +234,7 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		}
 		defer top.Close() //nolint:errcheck // only read
 	}
-	dated := datedPolicies(s.out, existing)
-	if s.force {
-		dated = nil
-	}
-	if s.merge && dated != nil {
-		return nil, cli.Usage(fmt.Errorf("%s lists policies: --merge does not change %s; run init without it, and edit these files",
-			openapi.ConfigFile, strings.Join(dated, " and ")))
-	}
-	s.options.KeepPolicy = dated != nil
-	if s.merge {
-		s.options.Merge = func(agents []byte) map[string]openapi.Terms {
-			files := maps.Clone(existing)
-			files[openapi.AgentsFile] = agents
-			return termsOf(ctx, s.out, files).of
-		}
-	}
+	s.setPolicies(ctx, existing)
 	found, err := openapi.Convert(ctx, data, s.options)
 	if errors.Is(err, openapi.ErrOptions) {
 		return nil, cli.Usage(err)
@@ -258,7 +246,7 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		return &plan{found: found, existing: existing}, nil
 	}
 	if s.merge {
-		found.Adopt(existing, termsOf(ctx, s.out, existing).of)
+		found.Adopt(existing, termsOf(ctx, s.out, existing)[0].of)
 	}
 	result, err := found.Update(existing, s.force)
 	if errors.Is(err, openapi.ErrNotOurs) {
@@ -267,11 +255,7 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPlan(s.out, data, existing, found, result)
-	if err == nil {
-		p.dated = dated != nil
-	}
-	return p, err
+	return newPlan(s.out, data, existing, found, result)
 }
 
 // read reads the document from a file, or fetches it from a URL and sets Source to the final URL.

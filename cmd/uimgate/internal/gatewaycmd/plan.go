@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,9 +30,8 @@ type plan struct {
 	existing map[string][]byte // the files that were read
 	writes   []string          // files whose content changes
 	// id identifies the document, the files that were read, and the files to write.
-	id    string
-	dated bool     // uimgate.yaml lists policies with dates, which init does not write
-	terms []string // changes of prices and limits
+	id       string
+	policies []policyPlan // those that have not ended; the first one is in force
 }
 
 // newPlan compares a result with the files of the directory.
@@ -48,7 +46,7 @@ func newPlan(dir string, document []byte, existing map[string][]byte, found *ope
 	for _, name := range slices.Sorted(maps.Keys(result.Write)) {
 		data := result.Write[name]
 		add("write "+name, data)
-		have, err := cli.ReadNamed(filepath.Join(dir, name), config.MaxAgentsFile)
+		have, err := cli.ReadNamed(pathIn(dir, name), config.MaxAgentsFile)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -66,8 +64,8 @@ var marks = map[openapi.ChangeKind]string{
 	openapi.Withdrawn: "-",
 }
 
-// print writes the plan for people.
-func (p *plan) print(w io.Writer, dir string, planned *terms) {
+// print writes the plan for people. missing are lines about what it leaves to them.
+func (p *plan) print(w io.Writer, dir string, missing []string) {
 	if len(p.writes) == 0 {
 		fmt.Fprintf(w, "%s: nothing changes\n", dir)
 	} else {
@@ -81,10 +79,10 @@ func (p *plan) print(w io.Writer, dir string, planned *terms) {
 			}
 		}
 	}
-	for _, text := range p.terms {
-		fmt.Fprintf(w, "  ! %s\n", cli.Sanitize(text))
+	for n := range p.policies {
+		p.policies[n].print(w)
 	}
-	for _, text := range planned.missing(p.result.Prices, p.result.Changes, p.dated) {
+	for _, text := range missing {
 		fmt.Fprintf(w, "  ? %s\n", cli.Sanitize(text))
 	}
 	if len(p.writes) == 0 {

@@ -18,35 +18,44 @@ func configOf(policies string) string {
 	return "services:\n- agents_file: agents.json\n  " + policies + "\n  upstream: {url: \"https://api.shop.example\"}\nbilling: {credit: 1 EUR}\n"
 }
 
-// Init does not write policies that have dates. It names the permissions that each present one needs.
+// Without --merge, init does not write policies if one of them follows another. It names the permissions that each present one needs.
 func TestPlanWithDatedPolicies(t *testing.T) {
 	s := newShop(t)
 	s.write(filepath.Join(s.gate, "policy.json"), policyOf("one", "0.20"))
 	s.write(filepath.Join(s.gate, "next.json"), policyOf("two", "0.30"))
+	s.write(filepath.Join(s.gate, "last.json"), policyOf("three", "0.40"))
 	for _, c := range []struct {
-		from    time.Time
-		present []string
-		ended   string
+		from          time.Time
+		present       []string
+		inForce, gone string
 	}{
-		{time.Now().AddDate(0, 1, 0), []string{"policy.json", "next.json"}, "none"},
-		{time.Now().AddDate(0, -1, 0), []string{"next.json"}, "policy.json"},
+		{time.Now().AddDate(0, 1, 0), []string{"policy.json", "next.json", "last.json"}, "policy.json charges 0.20 EUR", "none"},
+		{time.Now().AddDate(0, -1, 0), []string{"next.json", "last.json"}, "next.json charges 0.30 EUR", "policy.json"},
 	} {
-		from := c.from.UTC().Format(time.RFC3339)
-		s.write(filepath.Join(s.gate, "uimgate.yaml"), configOf("policies: [{file: policy.json}, {file: next.json, from: "+from+"}]"))
+		from, end := c.from.UTC().Format(time.RFC3339), time.Now().AddDate(1, 0, 0).UTC().Format(time.RFC3339)
+		s.write(filepath.Join(s.gate, "uimgate.yaml"),
+			configOf("policies: [{file: policy.json}, {file: next.json, from: "+from+"}, {file: last.json, from: "+end+"}]"))
 		out, err := s.init(nil)
-		if err != nil || strings.Contains(out, "--merge") || strings.Contains(out, "policy.json.new") {
-			t.Errorf("from %s: %s, %v, want a plan without --merge and policy.json.new", from, out, err)
+		if err != nil || strings.Contains(out, ".json.new") || !strings.Contains(out, c.inForce+", openapi.curation.yaml has no price") {
+			t.Errorf("from %s: %s, %v, want a plan with %q that writes no policy", from, out, err, c.inForce)
 		}
 		for _, name := range c.present {
-			if want := "? " + name + " permits no call of: shop.example:get-stock:v1: add permissions to this file"; !strings.Contains(out, want) {
+			if want := "? " + name + " permits no call of: shop.example:get-stock:v1: use --merge to add permissions"; !strings.Contains(out, want) {
 				t.Errorf("from %s: %s, want %q", from, out, want)
 			}
 		}
-		if strings.Contains(out, "? "+c.ended+" permits") {
-			t.Errorf("from %s: %s, want no line for %s, which has ended", from, out, c.ended)
+		if strings.Contains(out, c.gone+" permits") {
+			t.Errorf("from %s: %s, want no line for %s, which has ended", from, out, c.gone)
 		}
-		if _, err := s.init(nil, "--merge"); err == nil || !strings.Contains(err.Error(), strings.Join(c.present, " and ")) {
-			t.Errorf("from %s: --merge: %v, want an error that names %v", from, err, c.present)
+	}
+	s.write(filepath.Join(s.gate, "last.json"), "{}")
+	for _, flag := range []string{"--merge=false", "--merge"} {
+		out, err := s.init(nil, flag)
+		if err != nil || !strings.Contains(out, "? last.json cannot be checked: ") || !strings.Contains(out, "? next.json permits no call of: ") {
+			t.Errorf("%s: %s, %v, want lines for next.json and for last.json, which is not valid", flag, out, err)
+		}
+		if strings.Contains(out, ", next.json,") || strings.Contains(out, ", last.json") {
+			t.Errorf("%s: %s, want that neither policy is written", flag, out)
 		}
 	}
 }
