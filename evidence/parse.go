@@ -50,13 +50,13 @@ type reader struct {
 
 func (r *reader) fail(name, want string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("member %s: want %s", name, want)
+		r.err = fmt.Errorf("member %s: %s", name, want)
 	}
 }
 
 func (r *reader) entry() (e Entry) {
 	if r.members.Text("v") != Version {
-		r.fail("v", Version)
+		r.fail("v", "want "+Version)
 	}
 	account := r.members.Object("account")
 	e = Entry{
@@ -69,7 +69,7 @@ func (r *reader) entry() (e Entry) {
 		Answer: r.digest("ans"), AnswerForm: r.members.Text("ans_form"), Reference: r.members.Text("ref"), Salt: r.bytes("salt"),
 	}
 	if e.Issuer == "" {
-		r.fail("iss", "a string")
+		r.fail("iss", "want a string")
 	}
 	switch e.Kind {
 	case KindCharge, KindTopUp, KindReversal, KindCarry:
@@ -81,7 +81,7 @@ func (r *reader) entry() (e Entry) {
 			e.Last = &Last{Epoch: r.int(last, "epoch"), Size: r.int(last, "size"), Root: r.hash(last, "root")}
 		}
 	default:
-		r.fail("kind", "charge, top-up, reversal, carry, key or restored")
+		r.fail("kind", "want charge, top-up, reversal, carry, key or restored")
 	}
 	return e
 }
@@ -89,21 +89,21 @@ func (r *reader) entry() (e Entry) {
 // chained reads the members of an entry of an account.
 func (r *reader) chained(e *Entry) {
 	if e.Account.Agent == "" || e.Account.Currency == "" {
-		r.fail("account", "an object with agent and currency")
+		r.fail("account", "want an object with agent and currency")
 	}
 	if e.K = r.int(r.members, "k"); (e.K == 0) != e.Prev.IsZero() {
-		r.fail("prev", "the hash of the entry before, or none if k is 0")
+		r.fail("prev", "want the hash of the entry before, or none if k is 0")
 	}
 	switch e.Kind {
 	case KindCharge:
 		if e.ID == "" || !validState(e.To) || e.From != "" && !validState(e.From) {
-			r.fail("to", "a charge with an execution id and a valid state")
+			r.fail("to", "want a charge with an execution id and a valid state")
 		}
 		e.Amount = r.amount(r.members, "amount", e.Account.Currency)
 	case KindTopUp, KindReversal:
 		e.Amount = r.amount(r.members, "amount", e.Account.Currency)
 		if e.Amount.Nano > 0 != (e.Kind == KindTopUp) {
-			r.fail("amount", "an amount above zero of a top-up, below zero of a reversal")
+			r.fail("amount", "want an amount above zero of a top-up, below zero of a reversal")
 		}
 	case KindCarry:
 		r.carry(e)
@@ -114,7 +114,7 @@ func (r *reader) chained(e *Entry) {
 func (r *reader) carry(e *Entry) {
 	sums := r.members.Object("sums")
 	if sums == nil {
-		r.fail("sums", "an object")
+		r.fail("sums", "want an object")
 		return
 	}
 	amount := func(name string) money.Amount { return r.amount(sums, name, e.Account.Currency) }
@@ -128,12 +128,12 @@ func (r *reader) key(e *Entry) {
 	jwk := r.members.Object("jwk")
 	text, err := strictjson.Canonical(jwk)
 	if jwk == nil || err != nil {
-		r.fail("jwk", "a public key")
+		r.fail("jwk", "want a public key")
 		return
 	}
 	e.Key = &Key{Purpose: r.members.Text("purpose"), ID: r.members.Text("kid"), JWK: text, Verifier: r.members.Text("vkey")}
 	if e.Key.Purpose == "" || e.Key.ID == "" {
-		r.fail("kid", "the purpose and the id of a key")
+		r.fail("kid", "want the purpose and the id of a key")
 	}
 }
 
@@ -145,7 +145,7 @@ func validState(s string) bool {
 func (r *reader) int(members strictjson.Object, name string) int64 {
 	n, err := strconv.ParseInt(string(members.Number(name)), 10, 64)
 	if err != nil || n < 0 {
-		r.fail(name, "a whole number of 0 or more")
+		r.fail(name, "want a whole number of 0 or more")
 	}
 	return n
 }
@@ -168,7 +168,7 @@ func (r *reader) digest(name string) string {
 func (r *reader) bytes(name string) []byte {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(r.members.Text(name))
 	if err != nil {
-		r.fail(name, "base64url without padding")
+		r.fail(name, "want base64url without padding")
 	}
 	if len(raw) == 0 {
 		return nil
@@ -179,7 +179,7 @@ func (r *reader) bytes(name string) []byte {
 func (r *reader) time(name string) time.Time {
 	at, err := time.Parse(TimeFormat, r.members.Text(name))
 	if err != nil {
-		r.fail(name, "a time in UTC with nine decimal places")
+		r.fail(name, "want a time in UTC with nine decimal places")
 	}
 	return at
 }
@@ -193,7 +193,7 @@ func (r *reader) amount(members strictjson.Object, name, currency string) money.
 	}
 	a, err := money.New(text, currency)
 	if err != nil {
-		r.fail(name, "an amount such as 0.05")
+		r.fail(name, "want an amount such as 0.05")
 		return money.Amount{}
 	}
 	if negative {

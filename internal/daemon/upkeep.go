@@ -46,7 +46,7 @@ func (p *process) verify(ctx context.Context) error {
 	check := func() {
 		err := p.store.CheckBalance(ctx)
 		switch {
-		case errors.Is(err, store.ErrUnbalanced):
+		case errors.Is(err, store.ErrUnbalanced), errors.Is(err, store.ErrAltered):
 			text := err.Error()
 			p.mismatch.Store(&text)
 		case err == nil:

@@ -35,6 +35,7 @@ type Engine interface {
 	almanac
 	uses
 	requests
+	chains
 }
 
 type calls interface {
@@ -138,6 +139,7 @@ func Run(t *testing.T, open Opener) {
 	for name, test := range map[string]func(*testing.T, Opener){
 		"limits":      testLimits,
 		"executions":  testExecutions,
+		"chains":      testChains,
 		"billing":     testBilling,
 		"agreements":  testAgreements,
 		"tokens":      testTokens,

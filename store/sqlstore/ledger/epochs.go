@@ -52,7 +52,8 @@ func scanEpoch(scan engine.Scan) (service string, e Epoch, err error) {
 }
 
 // FirstEpochs records the first epoch of each service that has none.
-const FirstEpochs = `INSERT INTO epochs (service, epoch, issuer, began_at, first_seq) SELECT s.id, 0, s.issuer, CAST(? AS BIGINT), 0
+const FirstEpochs = `INSERT INTO epochs (service, epoch, issuer, began_at, first_seq) SELECT s.id, 0,
+	CASE WHEN s.issuer = '' THEN s.id ELSE s.issuer END, CAST(? AS BIGINT), 0
 	FROM services s WHERE NOT EXISTS (SELECT 1 FROM epochs e WHERE e.service = s.id) ON CONFLICT (service, epoch) DO NOTHING`
 
 // NextEpoch returns the statements that begin another epoch of a service: its entries belong to another log from then on. The first entry of

@@ -20,7 +20,7 @@ const (
 	selectIssuer = "SELECT epoch, issuer FROM epochs WHERE service = ? ORDER BY epoch DESC LIMIT 1"
 	insertCarry  = `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor,
 		kind, epoch, k, prev, leaf, salt, details) VALUES ({ledger}, ?, ?, ?, '', '', '', 0, ?, '', '', ?, 'carry', ?, ?, ?, ?, ?, ?)`
-	updateChain = "UPDATE accounts SET lines = ?, head = ? WHERE service = ? AND agent_id = ? AND currency = ?"
+	updateChain = "UPDATE accounts SET lines = ?, head = ?, carried_by = ?, kept = ? WHERE service = ? AND agent_id = ? AND currency = ?"
 )
 
 // StartChains starts the chains of up to limit accounts without one, in a transaction of a database that is being opened. It returns how
@@ -78,6 +78,14 @@ func carryEntry(c Place, issuer string, k AccountKey, at time.Time, through *evi
 	}
 }
 
+// kept returns the number of the first entry that remains after a carry.
+func kept(carry evidence.Entry) int64 {
+	if carry.Through == nil {
+		return carry.K
+	}
+	return carry.Through.K + 1
+}
+
 // writeCarry returns the statements that write a carry as the last entry of its account. The ledger number must have been allocated.
 func writeCarry(k AccountKey, e evidence.Entry) []engine.Command {
 	leaf := evidence.LeafHash(e.Append(nil))
@@ -85,6 +93,6 @@ func writeCarry(k AccountKey, e evidence.Entry) []engine.Command {
 		{Query: insertCarry, Args: []any{
 			engine.Nanos(e.At), k.Service, k.AgentID, k.Currency, e.By, e.Epoch, e.K, blob(e.Prev), blob(leaf), engine.Blob(e.Salt), string(e.Append(nil)),
 		}},
-		{Query: updateChain, Args: []any{e.K + 1, blob(leaf), k.Service, k.AgentID, k.Currency}},
+		{Query: updateChain, Args: []any{e.K + 1, blob(leaf), e.K, kept(e), k.Service, k.AgentID, k.Currency}},
 	}
 }

@@ -14,7 +14,7 @@ import (
 const (
 	selectUnbalanced = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
-		UNION ALL SELECT service, agent_id, currency, -topped_up, 0, -captured FROM carried
+		UNION ALL SELECT service, agent_id, currency, -topped_up, -held, -captured FROM carried
 		UNION ALL SELECT service, agent_id, currency, CASE WHEN from_state = '' AND to_state = '' THEN -amount ELSE 0 END,
 			CASE WHEN from_state IN ('held', 'unresolved') THEN amount ELSE 0 END - ` +
 		`CASE WHEN to_state IN ('held', 'unresolved') THEN amount ELSE 0 END,
@@ -33,8 +33,8 @@ const (
 )
 
 // CheckBalance checks that each account is the sum of its ledger entries and carried amounts, that held amounts are those of executions,
-// and that each pool is the sum of its accounts. If not, the error wraps store.ErrUnbalanced and names an account. CheckBalance reads a
-// snapshot of the whole ledger; calls do not wait for it.
+// and that each pool is the sum of its accounts. If not, the error wraps store.ErrUnbalanced and names an account. It also rebuilds the chain
+// of each account; if a row was altered, added or deleted, the error wraps store.ErrAltered. CheckBalance reads a snapshot of the whole ledger; calls do not wait for it.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	if err := u.db.CatchUp(ctx); err != nil {
 		return err
@@ -54,10 +54,11 @@ func (u *Upkeep) CheckBalance(ctx context.Context) error {
 				return fmt.Errorf("service %q, agent %q, %s: %s: %w", service, agentID, currency, check.what, store.ErrUnbalanced)
 			}
 		}
-		if u.journal == nil {
-			return nil
+		if u.journal != nil {
+			if _, err := u.journal.Check(ctx, reader); err != nil {
+				return err
+			}
 		}
-		_, err := u.journal.Check(ctx, reader)
-		return err
+		return u.checkChains(ctx, reader)
 	})
 }

@@ -14,8 +14,8 @@ import (
 // chargeRows is the maximum number of rows in a step of the deletions below, because each row needs several statements.
 const chargeRows = 10
 
-// purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its ledger entries, and adds
-// their sums to the carried table. The charge of an unresolved call has not ended.
+// purgeCharges deletes charges that were made before there were chains and ended longer ago than the ledger is kept, each with its execution
+// and all its ledger entries, and adds their sums to the carried table. The charge of an unresolved call has not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
@@ -28,6 +28,11 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 	e, err := u.calls.Find(ctx, t, service, id)
 	if err != nil || e.State != store.Captured && e.State != store.Released || e.SettledAt.After(before) {
 		return false, ignoreNotFound(err)
+	}
+	chained, err := t.Row(ctx, "SELECT 1 FROM ledger WHERE service = ? AND agent_id = ? AND at IN (?, ?) AND execution_id = ? AND k >= 0 LIMIT 1",
+		[]any{service, string(e.AgentID), engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), id}, new(int64))
+	if err != nil || chained { // the chain is deleted from its beginning: see purgeChains
+		return false, err
 	}
 	if err := u.calls.ForgetKey(ctx, t, id); err != nil {
 		return false, err
@@ -60,9 +65,9 @@ func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	return err
 }
 
-// purgeTopUps deletes top-ups that are older than the ledger is kept, and adds their sums to the carried table.
+// purgeTopUps deletes top-ups that were made before there were chains and are older than the ledger is kept, and adds their sums to the carried table.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
-	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at",
+	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND k < 0 AND at <= ? ORDER BY at",
 		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
 			return removeTopUp(ctx, t, row[0])
 		})
@@ -88,11 +93,12 @@ func removeTopUp(ctx context.Context, t *engine.Tx, seq string) (bool, error) {
 
 // carry adds amounts to the sums of deleted ledger entries.
 func carry(ctx context.Context, t *engine.Tx, a ledger.Account, until time.Time) error {
-	_, err := t.Exec(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, until) VALUES (?, ?, ?, ?, ?, ?)
+	_, err := t.Exec(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, held, until)
+		VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = carried.topped_up + excluded.topped_up,
-		captured = carried.captured + excluded.captured, until = CASE WHEN excluded.until > carried.until THEN excluded.until ELSE `+
+		captured = carried.captured + excluded.captured, held = carried.held + excluded.held, until = CASE WHEN excluded.until > carried.until THEN excluded.until ELSE `+
 		`carried.until END`,
-		a.Service, a.AgentID, a.Currency, a.ToppedUp, a.Captured, engine.Nanos(until))
+		a.Service, a.AgentID, a.Currency, a.ToppedUp, a.Captured, a.Held, engine.Nanos(until))
 	return err
 }
 
@@ -101,4 +107,52 @@ func ignoreNotFound(err error) error {
 		return nil
 	}
 	return err
+}
+
+// pruneRows is the maximum number of entries that a transaction deletes from a chain.
+const pruneRows = 100
+
+// purgeChains deletes entries from the beginning of each account's chain, up to the first that is about something that has not ended longer
+// ago than the ledger is kept, and the executions that have no entries left. An unresolved call therefore keeps what follows it.
+func (u *Upkeep) purgeChains(ctx context.Context) (total int, err error) {
+	before := u.db.Now().Add(-u.ledgerKept())
+	var last ledger.AccountKey
+	for {
+		accounts, err := u.ledger.Prunable(ctx, last, before)
+		if err != nil || len(accounts) == 0 {
+			return total, err
+		}
+		for _, k := range accounts {
+			n, err := engine.Steps(pruneRows, func() (n int, err error) {
+				err = u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+					n, err = u.prune(ctx, t, k, before)
+					return err
+				})
+				return n, err
+			})
+			if total += n; err != nil {
+				return total, err
+			}
+		}
+		last = accounts[len(accounts)-1]
+	}
+}
+
+// prune deletes entries of one account, and returns how many.
+func (u *Upkeep) prune(ctx context.Context, t *engine.Tx, k ledger.AccountKey, before time.Time) (int, error) {
+	p, err := u.ledger.Prune(ctx, t, k, before, pruneRows)
+	if err != nil || p.Entries == 0 {
+		return 0, err
+	}
+	for _, id := range p.Ended {
+		if err := u.calls.ForgetKey(ctx, t, id); err != nil {
+			return 0, err
+		}
+		for _, query := range []string{"DELETE FROM evidence WHERE execution_id = ?", "DELETE FROM executions WHERE id = ?"} {
+			if _, err := t.Exec(ctx, query, id); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return p.Entries, carry(ctx, t, p.Account, p.Until)
 }

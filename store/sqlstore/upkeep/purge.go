@@ -22,7 +22,8 @@ const unusedKept = 30 * 24 * time.Hour
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
-//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are kept.
+//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger), from the beginning of each account's chain up to
+//     the first that has not; their sums are kept, in an entry of kind carry.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	// The first deletions do not need the journal to be written. On a full disk, they free the space to write it.
 	total, err := u.purgeExpired(ctx)
@@ -34,7 +35,7 @@ func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	}
 	for _, purge := range []func(context.Context) (int, error){
 		func(ctx context.Context) (int, error) { return steps(ctx, u.db.Aside, u.calls.PurgeNonces) },
-		u.purgeCounters, u.purgeKeys, u.purgeExecutions, u.purgeCharges, u.purgeTopUps,
+		u.purgeCounters, u.purgeKeys, u.purgeExecutions, u.purgeChains, u.purgeCharges, u.purgeTopUps,
 		u.purgeAgreements,
 	} {
 		n, err := purge(ctx)

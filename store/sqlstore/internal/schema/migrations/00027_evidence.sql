@@ -5,6 +5,7 @@
 ALTER TABLE accounts ADD COLUMN lines BIGINT NOT NULL DEFAULT 0;  -- entries in the chain, which is the number of the next one
 ALTER TABLE accounts ADD COLUMN head BYTEA NOT NULL DEFAULT '';   -- leaf hash of the last entry; empty: there is none
 ALTER TABLE accounts ADD COLUMN kept BIGINT NOT NULL DEFAULT 0;   -- number of the first entry that was not deleted
+ALTER TABLE accounts ADD COLUMN carried_by BIGINT NOT NULL DEFAULT -1; -- number of the newest entry of kind carry; -1: there is none
 ALTER TABLE carried ADD COLUMN held BIGINT NOT NULL DEFAULT 0;    -- of calls of which only the last entries are kept
 CREATE INDEX accounts_unchained ON accounts (service, agent_id, currency) WHERE lines = 0;
 

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A LedgerEntry is an entry of the ledger as its receipt contains it: see package evidence.
+type LedgerEntry struct {
+	Seq   int64 // place in the ledger of all services
+	K     int64 // place in the chain of its account
+	Leaf  evidence.Hash
+	Bytes []byte
+	// Decision is what the policy decided, in the form of the member asked of the audit record, and Proof the proof of key. Both are empty
+	// unless the reading includes evidence and the entry is the first of its execution.
+	Decision []byte
+	Proof    string
+}
+
+// An EntryFilter selects entries of one account, in the order of its chain.
+type EntryFilter struct {
+	Service  string
+	AgentID  pat.AgentID
+	Currency string
+	After    int64 // the last K that was read; -1 for the beginning
+	Limit    int   // at most 1000
+	Evidence bool  // also read what the digests of entries cover
+}
+
+// A Head is the end of the chain of one account.
+type Head struct {
+	Currency string
+	K        int64 // of the last entry; -1: there is none
+	Hash     evidence.Hash
+}
+
+// ErrAltered means that a row of the ledger does not contain what its entry contained when it was made: the database was changed by other
+// means. The error names the account and the entry.
+var ErrAltered = errors.New("the ledger was altered")
+
+// An ExpiredError means that entries were deleted, because the ledger is kept only for some time. It contains no entry of another agent.
+type ExpiredError struct{ Carry int64 } // K of the entry that carries the sums
+
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("the entry was deleted, because the ledger is kept only for some time: entry %d carries its sum", e.Carry)
+}

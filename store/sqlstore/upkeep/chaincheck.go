@@ -1,0 +1,158 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+const (
+	selectChains = ledger.SelectChain + " WHERE l.k >= 0 ORDER BY l.service, l.agent_id, l.currency, l.k"
+	selectHeads  = "SELECT service, agent_id, currency, lines, head, kept FROM accounts ORDER BY service, agent_id, currency"
+)
+
+// checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account are a whole chain:
+// each has the next number and the hash of the one before it, and the last is the head of the account. Entries before the first one must be
+// those that an entry of kind carry replaced.
+func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) error {
+	issuers, err := readIssuers(ctx, reader)
+	if err != nil {
+		return err
+	}
+	heads, err := readHeads(ctx, reader)
+	if err != nil {
+		return err
+	}
+	rows, err := reader.QueryContext(ctx, selectChains)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	var c chainCheck
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var r ledger.ChainRow
+		if err := r.Scan(scan); err != nil {
+			return engine.Unavailable(err)
+		}
+		if r.Account != c.account {
+			if err := c.end(heads); err != nil {
+				return err
+			}
+			c = chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev}
+		}
+		text, err := r.Entry(issuerOf(issuers, r))
+		if err != nil {
+			return err
+		}
+		return c.add(&r, text)
+	}); err != nil {
+		return err
+	}
+	if err := c.end(heads); err != nil {
+		return err
+	}
+	for k, h := range heads { // accounts without entries
+		if h.lines > 0 {
+			return alteredAccount(k, "all %d entries are missing", h.lines)
+		}
+	}
+	return nil
+}
+
+// A chainHead is the end of a chain, as its account records it.
+type chainHead struct {
+	lines, kept int64
+	hash        evidence.Hash
+}
+
+// A chainCheck checks the entries of one account in order.
+type chainCheck struct {
+	account ledger.AccountKey
+	first   ledger.Place
+	next    int64
+	prev    evidence.Hash
+	carried bool // an entry carries what was before first
+}
+
+func (c *chainCheck) add(r *ledger.ChainRow, text []byte) error {
+	if r.K != c.next || r.Prev != c.prev {
+		return alteredAccount(c.account, "entry %d does not follow entry %d", r.K, c.next-1)
+	}
+	c.next, c.prev = r.K+1, r.Leaf
+	if r.Kind == string(evidence.KindCarry) && !c.carried {
+		e, err := evidence.ParseEntry(text)
+		c.carried = err == nil && e.Through != nil && e.Through.K == c.first.K-1 && e.Through.Hash == c.first.Prev
+	}
+	return nil
+}
+
+// end compares the end of the chain with its account, and deletes the account from heads.
+func (c *chainCheck) end(heads map[ledger.AccountKey]chainHead) error {
+	if c.account == (ledger.AccountKey{}) {
+		return nil
+	}
+	h, found := heads[c.account]
+	delete(heads, c.account)
+	switch {
+	case !found:
+		return alteredAccount(c.account, "it has entries, but no account")
+	case h.lines != c.next || h.hash != c.prev:
+		return alteredAccount(c.account, "the last entry is %d, but the account has %d", c.next-1, h.lines-1)
+	case c.first.K != h.kept || c.first.K > 0 && !c.carried:
+		return alteredAccount(c.account, "the entries before %d are missing", c.first.K)
+	}
+	return nil
+}
+
+func alteredAccount(k ledger.AccountKey, format string, args ...any) error {
+	return fmt.Errorf("service %q, agent %q, %s: %s: %w", k.Service, k.AgentID, k.Currency, fmt.Sprintf(format, args...), store.ErrAltered)
+}
+
+type epochKey struct {
+	service string
+	epoch   int64
+}
+
+func readIssuers(ctx context.Context, reader *sql.Tx) (map[epochKey]string, error) {
+	out := map[epochKey]string{}
+	rows, err := reader.QueryContext(ctx, "SELECT service, epoch, issuer FROM epochs")
+	if err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	return out, engine.Drain(rows, func(scan engine.Scan) error {
+		var k epochKey
+		var issuer string
+		err := scan(&k.service, &k.epoch, &issuer)
+		out[k] = issuer
+		return err
+	})
+}
+
+// issuerOf returns the issuer of a row. In its first epoch, a service that is not recorded has its id as issuer.
+func issuerOf(issuers map[epochKey]string, r ledger.ChainRow) string {
+	if issuer, ok := issuers[epochKey{r.Account.Service, r.Epoch}]; ok {
+		return issuer
+	}
+	return r.Account.Service
+}
+
+func readHeads(ctx context.Context, reader *sql.Tx) (map[ledger.AccountKey]chainHead, error) {
+	out := map[ledger.AccountKey]chainHead{}
+	rows, err := reader.QueryContext(ctx, selectHeads)
+	if err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	return out, engine.Drain(rows, func(scan engine.Scan) error {
+		var k ledger.AccountKey
+		var h chainHead
+		var hash []byte
+		err := scan(&k.Service, &k.AgentID, &k.Currency, &h.lines, &hash, &h.kept)
+		copy(h.hash[:], hash)
+		out[k] = h
+		return err
+	})
+}
