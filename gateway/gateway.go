@@ -31,6 +31,8 @@ type Config struct {
 	Executor   *execute.Executor
 	Agreements *agree.Service
 	Keys       *keys.Keyring
+	Ledger     Ledger
+	Receipts   Receipts
 	Metrics    *record.Metrics
 	Traces     *telemetry.Traces // nil: none are exported
 	Index      *record.Index     // nil: requests that are not calls are not indexed
@@ -49,7 +51,7 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
-		keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
+		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}

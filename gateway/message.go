@@ -63,7 +63,7 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 		call := execute.Call{
 			Door: from.Door, Sender: from.Sender, SenderKey: from.SenderKey, Proved: from.Proved, Token: c.Token, Proof: c.Proof,
 			Service:   func() *service.Service { return s.directory.Current().Service(from.Service) },
-			RequestID: x.requestID, Span: x.span, Observe: func(e *execute.Event) { x.Event = e }, HandedOn: true,
+			RequestID: x.requestID, Span: x.span, Observe: func(e *execute.Event) { x.Event = e }, HandedOn: true, Reencoded: true,
 			Read: func() (execute.Request, error) { return x.readMessage(c.Body) },
 		}
 		if c.IdempotencyKey != "" {

@@ -45,6 +45,8 @@ type Server struct {
 	agreements *agree.Service
 	pipeline   door.Pipeline
 	keys       *keys.Keyring
+	ledger     Ledger
+	receipts   Receipts
 	published  atomic.Pointer[publications]
 	addresses  *ratelimit.Set
 	memory     *membudget.Budget
@@ -84,6 +86,8 @@ func (s *Server) routes(e *echo.Echo) {
 	get(s.search, "/api/intents/search", "/uim/intents/search", "/discovery")
 	get(s.intent, "/api/intents/:uid", "/uim/intents/:uid")
 	get(s.keySet, "/.well-known/jwks.json")
+	get(s.receipt, "/api/receipts/:id")
+	get(s.usageEntries, "/api/usage/entries")
 	post(s.issue, "/api/pat/issue", "/pat/issue")
 	post(s.renew, "/api/pat/renew", "/pat/renew")
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")

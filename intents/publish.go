@@ -24,6 +24,8 @@ type Fill struct {
 	OpenAPIURL    string // uim-openapi
 	ErrorsURL     string // uim-errors
 	ProtocolURL   string // uim-protocol
+	ReceiptsURL   string // uim-receipts
+	UsageURL      string // uim-usage
 
 	Extra []Extra // members of other protocols
 }
@@ -55,6 +57,8 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{Name: "uim-openapi", Value: fill.OpenAPIURL},
 		{Name: "uim-errors", Value: fill.ErrorsURL},
 		{Name: "uim-protocol", Value: fill.ProtocolURL},
+		{Name: "uim-receipts", Value: fill.ReceiptsURL},
+		{Name: "uim-usage", Value: fill.UsageURL},
 	}, fill.Extra...) {
 		value := m.JSON
 		if len(value) == 0 {

@@ -212,7 +212,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	}
 	for _, k := range set.Keys {
 		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["alg"] != "EdDSA" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" ||
-			len(k) != 6 {
+			k["uim_purpose"] != "pat" || len(k) != 7 {
 			t.Errorf("got %v", k)
 		}
 	}

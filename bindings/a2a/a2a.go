@@ -146,6 +146,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	}
 	w.Header()["Cache-Control"] = noStore
 	x := &exchange{Request: v, d: d, w: w, r: r, call: v.Call(Name), rest: r.URL.Path != own, params: strictjson.Object{}}
+	x.call.Reencoded = true // outputs are data parts, which clients decode
 	if x.extended = activates(r.Header); x.extended {
 		w.Header().Set(extensionsKey, Extension)
 	}

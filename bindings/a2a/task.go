@@ -166,6 +166,9 @@ func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
 	about := map[string]any{}
 	if t.charge != nil {
 		about["charge"] = wire.ChargeMembers(t.charge)
+		if t.charge.Receipt != "" {
+			about["receipt"] = t.charge.Receipt
+		}
 	}
 	if l, ok := wire.Tightest(t.standing); ok {
 		about["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Shown(l.Resets))}

@@ -101,6 +101,7 @@ func (c *transcript) request(text string) *http.Request {
 var (
 	execution = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	random    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	receipts  = regexp.MustCompile(`"receipt":\s*"[^"]+"`)
 	nextPage  = regexp.MustCompile(`"nextPageToken":\s*"([^"]+)"`)
 )
 
@@ -115,6 +116,7 @@ func (c *transcript) transcribe(a gatetest.Answer) string {
 		c.page = token[1]
 		text = strings.ReplaceAll(text, c.page, "PAGE")
 	}
+	text = receipts.ReplaceAllString(text, `"receipt": "RECEIPT"`)
 	text = random.ReplaceAllString(execution.ReplaceAllString(text, "EXECUTION"), "UUID")
 	return strings.ReplaceAll(text, c.URL, "URL")
 }

@@ -86,8 +86,11 @@ func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 func transcribe(g *gatetest.Gate, a gatetest.Answer, pat string) string {
 	g.Helper()
 	text := strings.ReplaceAll(bindtest.Show(a, shownHeaders), g.URL, "URL")
+	text = receipts.ReplaceAllString(text, `"UIM-Receipt": "RECEIPT"`)
 	return strings.ReplaceAll(execution.ReplaceAllString(text, "EXECUTION"), pat, "$PAT")
 }
 
 // execution matches the ids of records, which differ in each run.
+var receipts = regexp.MustCompile(`"UIM-Receipt":\s*"[^"]+"`)
+
 var execution = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)

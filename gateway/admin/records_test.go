@@ -413,10 +413,10 @@ func TestUsageAndResolve(t *testing.T) {
 	}
 }
 
-// patKeys returns the keys that sign PATs. Two other keys sign agent cards.
+// patKeys returns the keys that sign PATs. Other keys sign agent cards and receipts.
 func patKeys(g *adminGate) []admin.Key {
 	g.Helper()
-	return slices.DeleteFunc(items[admin.Key](g, "/keys"), func(k admin.Key) bool { return k.Purpose == keys.ForCards })
+	return slices.DeleteFunc(items[admin.Key](g, "/keys"), func(k admin.Key) bool { return k.Purpose != keys.ForPATs })
 }
 
 func TestKeysRotateAndRetire(t *testing.T) {

@@ -20,13 +20,18 @@ func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	}
 	if r.Charge != nil {
 		meta["charge"] = wire.ChargeMembers(r.Charge)
+		if r.Charge.Receipt != "" {
+			meta["receipt"] = r.Charge.Receipt
+		}
 	}
 	if len(r.Warnings) > 0 {
 		meta["warnings"] = r.Warnings
 	}
-	body, err := json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
+	body, err := json.Marshal(meta)
 	if err != nil {
 		return nil, reason.Internal.Refusal("The response could not be encoded.").With("outcome", store.Done).Because(err)
 	}
-	return body, nil
+	out := append([]byte(`{"data":`), r.Output...) // the same bytes as over HTTP without the envelope, which the receipt covers
+	out = append(append(out, `,"meta":`...), body...)
+	return append(out, `,"status":"success"}`...), nil
 }

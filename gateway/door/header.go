@@ -52,6 +52,7 @@ func WriteSunset(h http.Header, s *service.Sunset) {
 // header fields.
 var Beside = []struct{ Name, Field string }{
 	{"UIM-Charge", wire.Charge},
+	{"UIM-Receipt", wire.Receipt},
 	{"RateLimit", "Ratelimit"},
 	{"RateLimit-Policy", "Ratelimit-Policy"},
 	{"Idempotency-Replayed", wire.Replayed},

@@ -77,9 +77,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		Hold: e.intent.Hold, KeyFor: idempotencyWindow,
 	}
 	if e.call.IdempotencyKey != "" {
-		sum, err := fingerprint(e.request)
+		sum, err := x.requestDigest(e)
 		if err != nil {
-			return store.BeginRequest{}, refusal.InexactParameter("", err)
+			return store.BeginRequest{}, err
 		}
 		r.Execution.Fingerprint = sum
 	}
@@ -114,6 +114,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	}
 	if charges {
 		r.Billing = e.billing()
+		if err := x.prepareEvidence(e, &r); err != nil {
+			return store.BeginRequest{}, err
+		}
 	}
 	return r, nil
 }
@@ -123,11 +126,12 @@ const (
 	idempotencyWindow = 24 * time.Hour
 )
 
-// fingerprint returns a digest of a request, so that its idempotency key cannot be used for another request.
+// fingerprint returns a digest of a request, so that its idempotency key cannot be used for another request. The error is a
+// *reason.Refusal.
 func fingerprint(r Request) (string, error) {
 	sum, err := pat.ExecuteDigest(r.IntentUID, r.Parameters)
 	if err != nil {
-		return "", fmt.Errorf("fingerprint: %w", err)
+		return "", refusal.InexactParameter("", fmt.Errorf("fingerprint: %w", err))
 	}
 	return sum, nil
 }

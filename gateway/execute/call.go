@@ -43,6 +43,8 @@ type Call struct {
 	// HandedOn means that the door sends the output to the agent unchanged. If the intent declares no outputs, Execute then checks only the
 	// beginning of a long response for valid JSON; otherwise it checks the complete response.
 	HandedOn bool
+	// Reencoded means that the door does not send the output as JSON text. The receipt then covers the RFC 8785 form of the output.
+	Reencoded bool
 	// Read reads the request. Execute calls it once, after it has accepted the PAT, so that the gateway reads only the bodies of known agents.
 	Read func() (Request, error)
 

@@ -50,6 +50,7 @@ type Event struct {
 	Undeclared      []string
 	UndeclaredCount int
 	AnswerLost      bool   // the response was not stored under the idempotency key, because there was no space
+	Unreceipted     error  // why a charge that has ended has no receipt
 	Unsettled       error  // why the end of the call could not be stored when the call ended
 	Engine          string // engine that evaluated the policy: plan or opa
 	Facts           map[string]any
@@ -74,7 +75,7 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
 	*v = Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
-		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
+		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr, Unreceipted: e.receiptErr,
 		AnswerLost: e.answerLost, Wanted: e.decision.Detail, Limits: result.Standing,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id, Reference: e.reference,

@@ -30,6 +30,9 @@ type Config struct {
 	Journal Journal
 	// Records reads the records of calls for protocols in which agents can request such records. It may be nil if there is no such protocol.
 	Records Records
+	// Receipts signs receipts for charges. If it is nil, calls are answered without receipts. Entries is then not used.
+	Receipts Receipts
+	Entries  Entries
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
@@ -84,6 +87,8 @@ type Executor struct {
 	recorder    Recorder
 	journal     Journal
 	records     Records
+	receipts    Receipts
+	entries     Entries
 	started     sync.WaitGroup // calls that continue in the background
 }
 
@@ -92,7 +97,7 @@ func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
-		recorder: c.Recorder, journal: c.Journal, records: c.Records, late: newLateEnds(c.Store, c.Now, c.Late),
+		recorder: c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries, late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
 
@@ -199,7 +204,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 		return Result{}, err
 	}
 	if replay != nil { // executed before under this idempotency key: return the same response
-		return replay.result()
+		return x.again(ctx, e, replay)
 	}
 	ctx = e.room.detached.from(ctx)   // from here on, the call continues if the client disconnects
 	answer := x.call(ctx, e, grant)   // send the request, which needs a live Grant

@@ -129,7 +129,7 @@ var elsewhere = []reason.Reason{
 	reason.RequestTimeout,
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
-	reason.PolicyExpired,
+	reason.PolicyExpired, reason.ReceiptNotFound, reason.EvidenceExpired,
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {

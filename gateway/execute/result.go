@@ -27,12 +27,15 @@ type Result struct {
 // Sent releases the memory of Output for other calls. Call it after Output was completely sent, and do not use Output afterwards.
 func (r *Result) Sent() { r.buffer.Release() }
 
+// chargePending is the state of a charge that has not ended.
+const chargePending = "pending"
+
 // chargeOf returns the charge of a record, or nil if the call is free. The charge is pending unless the record is captured or released.
 func chargeOf(e store.Execution) *reason.Charge {
 	if e.Charge.IsZero() {
 		return nil
 	}
-	c := &reason.Charge{Amount: e.Charge, ExecutionID: e.ID, State: "pending"}
+	c := &reason.Charge{Amount: e.Charge, ExecutionID: e.ID, State: chargePending}
 	if e.State == store.Captured || e.State == store.Released {
 		c.State = string(e.State)
 	}

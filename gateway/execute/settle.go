@@ -98,6 +98,7 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 	x.begins(e, Settle)
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
+	ended.Sent, ended.Form = e.sentDigest(s)
 	record, err := x.store.Settle(ctx, *e.admission, ended)
 	if err != nil && !errors.Is(err, store.ErrSettled) {
 		record = e.admission.Execution
@@ -109,6 +110,7 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 	}
 	e.answerLost = err == nil && ended.Answer != nil && record.Answer == nil && s.outcome != store.NotSent && s.outcome != store.Unknown
 	charge := chargeOf(record)
+	x.addReceipt(ctx, e, charge, record.Entry)
 	if s.refusal != nil {
 		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)
 	}

@@ -34,6 +34,7 @@ type execution struct {
 	intent         *service.Intent
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
+	digest         string // of the request, if a proof of key was verified
 	decided        bool
 	question       odrl.Request // the request that led to decision
 	decision       odrl.Decision
@@ -54,7 +55,8 @@ type execution struct {
 	exceeded       limit.Period // period of the exhausted limit, if any
 	// settleErr is why the end of the call could not be stored. The record of the call stays held.
 	settleErr  error
-	answerLost bool // the response was not stored under the idempotency key, because there was no space
+	receiptErr error // why the charge has no receipt
+	answerLost bool  // the response was not stored under the idempotency key, because there was no space
 	room       room
 }
 
@@ -245,7 +247,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	if err != nil {
 		return refusal.For(err)
 	}
-	e.proof = &proof
+	e.proof, e.digest = &proof, digest
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -117,32 +116,11 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 		}
 	}
 	if len(v.FromParameters) > 0 && !values {
-		r.Facts, r.FactsSHA256 = hashed(v.Facts, v.FromParameters)
+		r.Facts, r.FactsSHA256 = odrl.Hidden(v.Facts, v.FromParameters)
 		if r.Request != nil {
-			request := *r.Request
-			request.Question.Context, _ = hashed(request.Question.Context, v.FromParameters)
+			request := r.Request.Hiding(v.FromParameters)
 			r.Request = &request
 		}
 	}
 	return r
-}
-
-// hashed returns a copy of facts in which the value of each of the operands is replaced by the SHA-256 of its JSON, and the names of the
-// replaced facts.
-func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
-	out, names := maps.Clone(facts), []string{}
-	for _, operand := range operands {
-		v, read := facts[operand]
-		if !read {
-			continue
-		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			text = nil
-		}
-		sum := sha256.Sum256(text)
-		out[operand] = hex.EncodeToString(sum[:])
-		names = append(names, operand)
-	}
-	return out, names
 }

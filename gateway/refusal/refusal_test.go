@@ -85,6 +85,8 @@ var elsewhere = map[string]string{
 	"pat.ErrNothingGranted":       "what a ScopeError is",
 	"pat.ErrBadScope":             "what a ScopeFormError is",
 	"pat.ErrBadProof":             "what a ProofError is",
+	"store.ErrAltered":            "gateway/handle_receipts.go: STORE_UNAVAILABLE",
+	"store.ExpiredError":          "gateway/handle_receipts.go: EVIDENCE_EXPIRED",
 	"pat.ErrBadExport":            "the operator's: gateway/admin",
 	"pat.ErrAgentIDTaken":         "the store's word; the issuer makes an AgentIDTakenError of it",
 	"pat.ErrReplayed":             "the store's word; the issuer makes ErrAgreementReplayed or ErrProofReplayed of it",

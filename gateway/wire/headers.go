@@ -16,14 +16,19 @@ import (
 // Header fields of responses, as net/http canonicalizes their names.
 const (
 	Charge   = "Uim-Charge"
+	Receipt  = "Uim-Receipt"
 	Replayed = "Idempotency-Replayed"
 	Warning  = "Uim-Warning"
 )
 
-// WriteCharge sets the header field for the charge of a call, unless c is nil.
+// WriteCharge sets the header fields for the charge of a call and its receipt, unless c is nil.
 func WriteCharge(h http.Header, c *reason.Charge) {
-	if c != nil {
-		h.Set(Charge, c.String()+"; id="+c.ExecutionID+"; state="+c.State)
+	if c == nil {
+		return
+	}
+	h.Set(Charge, c.String()+"; id="+c.ExecutionID+"; state="+c.State)
+	if c.Receipt != "" {
+		h.Set(Receipt, c.Receipt)
 	}
 }
 

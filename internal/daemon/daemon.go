@@ -25,6 +25,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/record/export"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -147,6 +148,7 @@ type process struct {
 	telemetry     *telemetry.Exporter
 	view          *pat.View
 	keys          *keys.Keyring
+	receipts      *receipt.Signer
 	directory     *service.Directory
 	executor      *execute.Executor
 	agreements    *agree.Service
@@ -255,7 +257,7 @@ func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
 		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.telemetry.Traces, p.uses},
-		Journal:  p.audit, Records: p.store, Late: p.metrics.Late,
+		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Late: p.metrics.Late,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{
@@ -264,7 +266,8 @@ func (p *process) build(ctx context.Context) error {
 	p.notices = p.newNotifier()
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics,
+		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys,
+		Ledger: p.store, Receipts: p.receipts, Metrics: p.metrics,
 		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
 		Doors: door.Of[door.Door](p.modules), Memory: bodies,
 	})
@@ -326,6 +329,12 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	receipts, err := p.keys.For(ctx, keys.ForReceipts, keys.EdDSA, p.data.KeysFor(string(keys.ForReceipts), keys.EdDSA))
+	if err != nil {
+		return err
+	}
+	receipts.ExtendOverlap(p.config.Billing.Retain) // receipts are verified for as long as the ledger is kept
+	p.receipts = receipt.New(receipts, p.config.Evidence)
 	p.view = pat.NewView(p.store, p.keys, p.Now)
 	if err := p.view.Refresh(ctx); err != nil {
 		return err

@@ -58,6 +58,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.consents.SetPerCaller(c.Server.IssuePerAddress)
 	p.consents.SetAll(c.Server.Consents)
 	p.store.KeepLedger(c.Billing.Retain)
+	p.receipts.Configure(c.Evidence)
 	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
 	p.index.Configure(c.Audit.Index.Retain, c.Audit.Index.Limit)
 	p.notices.Configure(c.Notify)

@@ -108,6 +108,11 @@ var help = map[Reason]string{
 	VersionConflict:  "The namespace and the name are correct, but the service does not offer this version.",
 	IntentDeprecated: "The intent was retired. If details.replaced_by is present, it names the intent to use instead.",
 
+	ReceiptNotFound: "Receipts exist only for calls with a charge, and an agent can read only its own. The gateway does not reveal whether " +
+		"another agent has made the call.",
+	EvidenceExpired: "The operator keeps the ledger for a limited time (billing.retain). Older entries are deleted from the beginning of " +
+		"each account, and an entry of kind carry keeps their sums.",
+
 	StoreUnavailable: "The gateway has to account for limits and charges. It executes a request only if it can record the request " +
 		"and check the token for revocation. The cause usually passes within seconds.",
 	BreakerOpen: "After several failures in a row, the gateway pauses calls to the service behind it, so that the service can " +

@@ -64,6 +64,10 @@ const (
 	VersionConflict  Reason = "VERSION_CONFLICT"
 	IntentDeprecated Reason = "INTENT_DEPRECATED"
 
+	// Entries of the ledger, 404 and 410.
+	ReceiptNotFound Reason = "RECEIPT_NOT_FOUND"
+	EvidenceExpired Reason = "EVIDENCE_EXPIRED"
+
 	// Failures of the gateway or the upstream, 502 to 504.
 	StoreUnavailable    Reason = "STORE_UNAVAILABLE"
 	BreakerOpen         Reason = "BREAKER_OPEN"
@@ -113,6 +117,7 @@ const (
 	CodeNotFound              Code = "NOT_FOUND"
 	CodeVersionConflict       Code = "VERSION_CONFLICT"
 	CodeIntentDeprecated      Code = "INTENT_DEPRECATED"
+	CodeGone                  Code = "GONE"
 	CodeServiceUnavailable    Code = "SERVICE_UNAVAILABLE"
 	CodeGatewayTimeout        Code = "GATEWAY_TIMEOUT"
 	CodeBadGateway            Code = "BAD_GATEWAY"

@@ -32,6 +32,7 @@ type Charge struct {
 	money.Amount
 	ExecutionID string
 	State       string // captured, released or pending
+	Receipt     string // signed entry of the ledger, a compact JWS: see package evidence; empty: none
 }
 
 // Refusal returns a Refusal for r with the given message or, if message is empty, with the message of the table. If the table does not

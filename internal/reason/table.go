@@ -251,6 +251,17 @@ var table = map[Reason]row{
 		suggestion: "Use this intent instead: details.replaced_by.",
 	},
 
+	ReceiptNotFound: {
+		code: CodeNotFound, status: http.StatusNotFound,
+		message:    "This agent has no charge with this execution id, or not in this state.",
+		suggestion: "The header UIM-Charge of a response contains the execution id. GET /api/usage/entries lists the entries of the account.",
+	},
+	EvidenceExpired: {
+		code: CodeGone, status: http.StatusGone,
+		message:    "The entry was deleted, because the ledger is kept only for some time.",
+		suggestion: "The entry with the k of details.carry has the sums of the deleted entries. Keep your receipts.",
+	},
+
 	StoreUnavailable: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable, number: "SRV-007",
 		message:    "The gateway cannot record requests at the moment, so it does not execute them.",

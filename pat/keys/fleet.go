@@ -103,7 +103,7 @@ func (k *Keyring) Signs(id ID) bool {
 // Process returns the name of this process; see Config.
 func (k *Keyring) Process() string { return k.process }
 
-// RotateAll makes every process that shares the store sign with a new key, for all purposes, and returns the key with which this process
+// RotateAll makes every process that shares the store sign with a new key, except for receipts and logs, and returns the key with which this process
 // signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous keys still
 // verify for Overlap.
 func (k *Keyring) RotateAll(ctx context.Context) (SigningKey, error) {
@@ -129,7 +129,7 @@ func (k *Keyring) replaceAll(ctx context.Context, at time.Time, ends func(Signin
 		return SigningKey{}, nil, err
 	}
 	for _, s := range k.Keys(k.now()) {
-		if s.ID == next.ID || !ends(s) {
+		if s.ID == next.ID || s.Purpose.lasting() || !ends(s) {
 			continue
 		}
 		if err := k.end(ctx, s, at); err != nil {

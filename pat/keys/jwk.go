@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/ecdsa"
 	"crypto/ed25519"
@@ -143,11 +144,17 @@ func (k *Keyring) Keys(now time.Time) []SigningKey {
 // Current returns the id of the key with which this process signs.
 func (k *Keyring) Current() ID { return k.signing.Load().ID }
 
-// JWKS returns the document of RFC 7517 section 5 with every key that verifies at now.
+// withPurpose returns the public key of s with the member uim_purpose.
+func withPurpose(s SigningKey) []byte {
+	return append(append(bytes.TrimSuffix(bytes.TrimSpace(s.JWK), []byte("}")), `,"uim_purpose":"`+s.Purpose.Name()+`"`...), '}')
+}
+
+// JWKS returns the document of RFC 7517 section 5 with every key that verifies at now. Its keys have the member uim_purpose: pat, receipt,
+// log or card.
 func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 	keys := []json.RawMessage{}
 	for _, s := range k.Keys(now) {
-		keys = append(keys, s.JWK)
+		keys = append(keys, withPurpose(s))
 	}
 	out, err := json.Marshal(map[string]any{"keys": keys})
 	if err != nil {

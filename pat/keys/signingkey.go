@@ -10,9 +10,22 @@ type Purpose string
 
 // The purposes of keys.
 const (
-	ForPATs  Purpose = ""
-	ForCards Purpose = "card" // descriptions of services, such as the agent card of A2A
+	ForPATs     Purpose = ""
+	ForCards    Purpose = "card"    // descriptions of services, such as the agent card of A2A
+	ForReceipts Purpose = "receipt" // entries of the ledger
+	ForLogs     Purpose = "log"     // checkpoints of logs
 )
+
+// Name returns the purpose as the member uim_purpose of a JWKS names it.
+func (p Purpose) Name() string {
+	if p == ForPATs {
+		return "pat"
+	}
+	return string(p)
+}
+
+// lasting reports whether documents that keys of the purpose signed must verify for years.
+func (p Purpose) lasting() bool { return p == ForReceipts || p == ForLogs }
 
 // A SigningKey is the public half of a key that signs PATs, or signs for another purpose.
 type SigningKey struct {

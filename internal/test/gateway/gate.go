@@ -28,6 +28,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fetch"
@@ -75,6 +76,7 @@ type Gate struct {
 	*testing.T
 	Store      *sqlstore.Store
 	Keys       *keys.Keyring
+	Receipts   *receipt.Signer
 	View       *pat.View
 	Directory  *service.Directory
 	Executor   *execute.Executor
@@ -175,6 +177,9 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Overlap: 2 * time.Hour, Now: g.Now,
 	})
 	g.Must(err)
+	receipts, err := g.Keys.For(t.Context(), keys.ForReceipts, keys.EdDSA, data.KeysFor(string(keys.ForReceipts), keys.EdDSA))
+	g.Must(err)
+	g.Receipts = receipt.New(receipts, cfg.Evidence)
 	g.View = pat.NewView(g.Store, g.Keys, g.Now)
 	g.Must(g.View.Refresh(t.Context()))
 	g.Directory = service.New(service.State{
@@ -186,7 +191,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Index.Configure(cfg.Audit.Index.Retain, cfg.Audit.Index.Limit)
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index}, Now: g.Now,
-		Records: g.Store, Late: g.Metrics.Late,
+		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Late: g.Metrics.Late,
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	g.Consents = consent.New(consent.Config{
@@ -197,7 +202,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	}
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Index: g.Index,
-		Log: g.Log, Now: g.Now,
+		Ledger: g.Store, Receipts: g.Receipts, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: door.Of[door.Door](g.Modules),
 	})
 	g.Handler, g.Host = server.Handler(), server

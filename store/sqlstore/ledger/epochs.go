@@ -61,9 +61,11 @@ const FirstEpochs = `INSERT INTO epochs (service, epoch, issuer, began_at, first
 func NextEpoch(service, issuer string, at int64) []engine.Command {
 	return []engine.Command{
 		{Query: engine.BumpLedger, Args: []any{1}},
-		{Query: `INSERT INTO epochs (service, epoch, issuer, began_at, first_seq) SELECT CAST(? AS TEXT), COALESCE(MAX(epoch), -1) + 1,
+		{
+			Query: `INSERT INTO epochs (service, epoch, issuer, began_at, first_seq) SELECT CAST(? AS TEXT), COALESCE(MAX(epoch), -1) + 1,
 			CAST(? AS TEXT), CAST(? AS BIGINT), (SELECT n FROM sequences WHERE name = 'ledger') FROM epochs WHERE service = ?`,
-			Args: []any{service, issuer, at, service}},
+			Args: []any{service, issuer, at, service},
+		},
 	}
 }
 

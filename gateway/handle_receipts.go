@@ -1,0 +1,174 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A Ledger reads the entries of agents.
+type Ledger interface {
+	execute.Entries
+	// Entries returns entries of one account, in the order of its chain.
+	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
+	// Heads returns the ends of the chains of an agent, one for each currency.
+	Heads(ctx context.Context, service string, agent pat.AgentID) ([]store.Head, error)
+}
+
+// Receipts signs entries of the ledger.
+type Receipts interface {
+	Receipt(ctx context.Context, entry []byte) (string, error)
+}
+
+// entriesOnPage is the maximum number of entries in a response.
+const entriesOnPage = 100
+
+// owner returns the service and the agent whose account the bearer of the PAT may read.
+func (s *Server) owner(c echo.Context) (*service.Service, pat.AgentID, error) {
+	x, r := exchangeOf(c), c.Request()
+	token, err := wire.Bearer(r.Header)
+	if err != nil {
+		return nil, "", err
+	}
+	call := execute.Call{
+		Service: func() *service.Service { return s.serving(r) }, Token: token, Caller: s.caller(r, x.client), RequestID: x.requestID,
+		Span: x.span,
+	}
+	claims, err := s.executor.Identify(r.Context(), &call)
+	if err != nil {
+		return nil, "", err
+	}
+	c.Response().Header().Set("Cache-Control", "no-store")
+	return x.service, claims.Principal().Record(), nil
+}
+
+// receipt handles GET /api/receipts/{execution_id}. It responds with the receipt of the newest entry about a call or, with the query
+// parameter line, of the entry with that state.
+func (s *Server) receipt(c echo.Context) error {
+	of, agent, err := s.owner(c)
+	if err != nil {
+		return err
+	}
+	line := store.State(c.QueryParam("line"))
+	if !slices.Contains([]store.State{"", store.Held, store.Captured, store.Released, store.Unresolved}, line) {
+		return reason.InvalidParameter.Refusal("The query parameter line must be held, captured, released or unresolved.")
+	}
+	entry, err := s.ledger.Entry(c.Request().Context(), of.ID, agent, c.Param("id"), line)
+	if err != nil {
+		return ledgerRefusal(err)
+	}
+	text, err := s.receipts.Receipt(c.Request().Context(), entry.Bytes)
+	if err != nil {
+		return unsigned(err)
+	}
+	return c.Blob(http.StatusOK, evidence.MediaTypeReceipt, []byte(text))
+}
+
+// usageEntries handles GET /api/usage/entries. It responds with the receipts of up to 100 entries of the agent's account, in the order of
+// its chain, and with the end of the chain.
+func (s *Server) usageEntries(c echo.Context) error {
+	of, agent, err := s.owner(c)
+	if err != nil {
+		return err
+	}
+	after := int64(-1)
+	if text := c.QueryParam("after"); text != "" {
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < -1 {
+			return reason.InvalidParameter.Refusal("The query parameter after must be the k of an entry, or -1 for the beginning.")
+		}
+	}
+	ctx := c.Request().Context()
+	head, err := s.account(ctx, of.ID, agent, c.QueryParam("currency"))
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Entries []string `json:"entries"`
+		Head    *headOf  `json:"head"`
+	}{Entries: []string{}}
+	if head.K < 0 {
+		return c.JSON(http.StatusOK, out)
+	}
+	out.Head = &headOf{head.K, head.Hash}
+	list, err := s.ledger.Entries(ctx, store.EntryFilter{
+		Service: of.ID, AgentID: agent, Currency: head.Currency, After: after, Limit: entriesOnPage,
+	})
+	if err != nil {
+		return ledgerRefusal(err)
+	}
+	for _, e := range list {
+		text, err := s.receipts.Receipt(ctx, e.Bytes)
+		if err != nil {
+			return unsigned(err)
+		}
+		out.Entries = append(out.Entries, text)
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return reason.Internal.Refusal("The entries could not be encoded.").Because(err)
+	}
+	return c.Blob(http.StatusOK, "application/json", body)
+}
+
+// A headOf is the end of a chain, as responses contain it.
+type headOf struct {
+	K    int64         `json:"k"`
+	Hash evidence.Hash `json:"hash"`
+}
+
+// account returns the end of the agent's chain in a currency or, if currency is empty, in its only currency. K is -1 if there is no such
+// account. The error is a *reason.Refusal.
+func (s *Server) account(ctx context.Context, of string, agent pat.AgentID, currency string) (store.Head, error) {
+	heads, err := s.ledger.Heads(ctx, of, agent)
+	if err != nil {
+		return store.Head{}, refusal.For(err)
+	}
+	if currency == "" && len(heads) > 1 {
+		names := make([]string, len(heads))
+		for i, h := range heads {
+			names[i] = h.Currency
+		}
+		return store.Head{}, reason.InvalidParameter.Refusal("The account has several currencies: name one in the query parameter currency.").
+			With("currencies", names)
+	}
+	for _, h := range heads {
+		if currency == "" || h.Currency == currency {
+			return h, nil
+		}
+	}
+	return store.Head{Currency: currency, K: -1}, nil
+}
+
+// ledgerRefusal returns the refusal for an error of the ledger.
+func ledgerRefusal(err error) error {
+	if expired, ok := errors.AsType[*store.ExpiredError](err); ok {
+		return reason.EvidenceExpired.Refusal("").With("carry", map[string]any{"k": expired.Carry})
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return reason.ReceiptNotFound.Refusal("")
+	case errors.Is(err, store.ErrAltered):
+		return reason.StoreUnavailable.Refusal("The entries of this account are not available: the operator has to check the ledger.").
+			ShedFor(reason.ShedReceipts).Because(err)
+	}
+	return refusal.For(err)
+}
+
+func unsigned(err error) error {
+	return reason.StoreUnavailable.Refusal("The gateway cannot sign receipts at the moment.").After(time.Second).ShedFor(reason.ShedReceipts).Because(err)
+}

@@ -1,0 +1,203 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/evidence"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// keySet returns the keys that the service publishes.
+func keySet(g *gatetest.Gate) evidence.KeySet {
+	g.Helper()
+	set, err := evidence.ParseKeySet(g.Get("/.well-known/jwks.json").Body)
+	g.Must(err)
+	return set
+}
+
+// get sends a GET request with a PAT; an empty token sends none.
+func get(g *gatetest.Gate, path, token string) gatetest.Answer {
+	g.Helper()
+	if token == "" {
+		return g.Get(path)
+	}
+	return g.Get(path, "Authorization", "Bearer "+token)
+}
+
+// receiptOf verifies a receipt with the published keys.
+func receiptOf(g *gatetest.Gate, text string) evidence.Entry {
+	g.Helper()
+	r, err := evidence.ParseReceipt(text)
+	g.Must(err)
+	g.Must(r.Verify(keySet(g)))
+	return r.Entry
+}
+
+func TestChargesAreAnsweredWithReceipts(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	first := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "one")
+	e := receiptOf(g, first.Header.Get("UIM-Receipt"))
+	if e.To != "captured" || e.From != "held" || e.Account.Agent != "agent-1" || e.Answer != evidence.Digest(first.Body) || e.AnswerForm != "" ||
+		e.Outcome != "done" || e.K != 1 || e.Rule == "" || e.Intent != gatetest.Ordering || e.Decision == "" || e.KeyID == "" || e.Proof != "" ||
+		!strings.Contains(first.Header.Get("UIM-Charge"), e.Amount.String()+"; id="+e.ID) {
+		t.Errorf("got %s, want the call of %s", e.Append(nil), first.Header.Get("UIM-Charge"))
+	}
+	again := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "one")
+	if got := receiptOf(g, again.Header.Get("UIM-Receipt")); string(got.Append(nil)) != string(e.Append(nil)) {
+		t.Errorf("replayed: got %s, want %s", got.Append(nil), e.Append(nil))
+	}
+	fetched := get(g, "/api/receipts/"+e.ID, a.Token)
+	if fetched.Status != http.StatusOK || fetched.Header.Get("Content-Type") != evidence.MediaTypeReceipt ||
+		string(receiptPayload(g, string(fetched.Body))) != string(e.Append(nil)) {
+		t.Errorf("fetched: %d %s", fetched.Status, fetched.Body)
+	}
+	held := receiptOf(g, string(get(g, "/api/receipts/"+e.ID+"?line=held", a.Token).Body))
+	if held.K != 0 || held.To != "held" || e.Prev != evidence.LeafHash(held.Append(nil)) {
+		t.Errorf("got %s, want the beginning of %s", held.Append(nil), e.Append(nil))
+	}
+}
+
+func receiptPayload(g *gatetest.Gate, text string) []byte {
+	g.Helper()
+	e := receiptOf(g, text)
+	return e.Append(nil)
+}
+
+func TestReceiptsAreScoped(t *testing.T) {
+	g := gatetest.New(t, "")
+	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
+	e := receiptOf(g, g.Execute(a, gatetest.Ordering).Header.Get("UIM-Receipt"))
+	for _, tt := range []struct {
+		path, token, reason string
+		status              int
+	}{
+		{"/api/receipts/" + e.ID, other.Token, "RECEIPT_NOT_FOUND", http.StatusNotFound},
+		{"/api/receipts/nothing", other.Token, "RECEIPT_NOT_FOUND", http.StatusNotFound},
+		{"/api/receipts/" + e.ID + "?line=released", a.Token, "RECEIPT_NOT_FOUND", http.StatusNotFound},
+		{"/api/receipts/" + e.ID + "?line=other", a.Token, "INVALID_PARAMETER", http.StatusBadRequest},
+		{"/api/receipts/" + e.ID, "", "MISSING_TOKEN", http.StatusUnauthorized},
+		{"/api/usage/entries", "", "MISSING_TOKEN", http.StatusUnauthorized},
+		{"/api/usage/entries?after=x", a.Token, "INVALID_PARAMETER", http.StatusBadRequest},
+		{"/api/usage/entries?after=-2", a.Token, "INVALID_PARAMETER", http.StatusBadRequest},
+	} {
+		g.Refuses(get(g, tt.path, tt.token), tt.status, tt.reason)
+	}
+	for path, want := range map[string]string{
+		"/api/usage/entries?currency=USD": `{"entries":[],"head":null}`,
+	} {
+		if got := strings.TrimSpace(string(get(g, path, a.Token).Body)); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	if got := strings.TrimSpace(string(get(g, "/api/usage/entries", other.Token).Body)); got != `{"entries":[],"head":null}` {
+		t.Errorf("another agent got %s", got)
+	}
+}
+
+func TestEntriesAreWholeChains(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	for range 40 {
+		g.Execute(a, gatetest.Ordering)
+	}
+	var last evidence.Receipt
+	after, count := "?after=-1", 0
+	for {
+		var page struct {
+			Entries []string `json:"entries"`
+			Head    struct {
+				K    int64         `json:"k"`
+				Hash evidence.Hash `json:"hash"`
+			} `json:"head"`
+		}
+		g.Must(json.Unmarshal(get(g, "/api/usage/entries"+after, a.Token).Body, &page))
+		for _, text := range page.Entries {
+			r, err := evidence.ParseReceipt(text)
+			g.Must(err)
+			g.Must(r.Verify(keySet(g)))
+			if count > 0 && (r.Entry.K != last.Entry.K+1 || r.Entry.Prev != last.Leaf) {
+				t.Fatalf("entry %d does not follow entry %d", r.Entry.K, last.Entry.K)
+			}
+			last = r
+			count++
+		}
+		if last.Entry.K == page.Head.K {
+			if last.Leaf != page.Head.Hash {
+				t.Error("the head is not the hash of the last entry")
+			}
+			break
+		}
+		after = "?currency=EUR&after=" + string(json.Number(jsonInt(last.Entry.K)))
+	}
+	if count != 80 {
+		t.Errorf("%d entries, want 80", count)
+	}
+}
+
+// A page begins after the entry that the client read last.
+func TestEntriesBeginAfter(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Execute(a, gatetest.Ordering)
+	for after, want := range map[string]int{"-1": 2, "0": 1, "1": 0, "99": 0} {
+		var page struct{ Entries []string }
+		g.Must(json.Unmarshal(get(g, "/api/usage/entries?after="+after, a.Token).Body, &page))
+		if len(page.Entries) != want {
+			t.Errorf("after %s: %d entries, want %d", after, len(page.Entries), want)
+		}
+	}
+}
+
+func jsonInt(n int64) string {
+	text, _ := json.Marshal(n)
+	return string(text)
+}
+
+// A refused call that holds its charge for a moment has a receipt for its release.
+func TestReleasedChargeHasReceipt(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
+	failed := g.Execute(a, gatetest.Ordering)
+	e := receiptOf(g, failed.Header.Get("UIM-Receipt"))
+	if e.To != "released" || e.Outcome != "failed" || e.Answer != "" {
+		t.Errorf("got %s", e.Append(nil))
+	}
+}
+
+func TestReceiptsCanBeTurnedOff(t *testing.T) {
+	g := gatetest.New(t, "evidence: {receipts: off}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
+		gatetest.Unproved+"}\n")
+	a := g.Agreed("agent-1")
+	done := g.Execute(a, gatetest.Ordering)
+	if done.Header.Get("UIM-Receipt") != "" {
+		t.Error("there is a receipt")
+	}
+	_, rest, _ := strings.Cut(done.Header.Get("UIM-Charge"), "id=")
+	id, _, _ := strings.Cut(rest, ";")
+	if e := receiptOf(g, string(get(g, "/api/receipts/"+id, a.Token).Body)); e.To != "captured" {
+		t.Errorf("got %s", e.Append(nil))
+	}
+}
+
+// The envelope of the draft contains the same bytes that the receipt covers.
+func TestDraftEnvelopeHasReceipt(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"order": "<&> 7"}`)) }
+	done := g.Execute(a, gatetest.Ordering, "UIM-Version", "1.0")
+	var body struct {
+		Data json.RawMessage `json:"data"`
+		Meta struct {
+			Receipt string `json:"receipt"`
+		} `json:"meta"`
+	}
+	g.Must(json.Unmarshal(done.Body, &body))
+	if e := receiptOf(g, body.Meta.Receipt); e.Answer != evidence.Digest(body.Data) || !strings.Contains(string(done.Body), string(body.Data)) {
+		t.Errorf("got %s for %s", e.Append(nil), done.Body)
+	}
+}
