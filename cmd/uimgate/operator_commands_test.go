@@ -439,12 +439,12 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 	g.write("uimgate.yaml", string(text))
 	first := want[admin.Page[admin.Key]](g, "keys", "list").Items
-	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose == keys.ForCards }) // two other keys sign agent cards
+	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose != keys.ForPATs }) // others sign agent cards and receipts
 	if len(first) != 1 || first[0].ID != before.SigningKey {
 		t.Fatalf("got %+v; want length 1 and [0].ID %v", first, before.SigningKey)
 	}
 	next := want[admin.Key](g, "keys", "rotate")
-	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 5 || strings.Contains(s.out, "PRIVATE") {
+	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 6 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("got %+v", s)
 	}
 	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(next.ID)); got.NotAfter.Year() != 2100 {

@@ -29,11 +29,9 @@ type Entries interface {
 // the question that the policy decided.
 func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 	if r.Execution.Fingerprint == "" {
-		sum, err := x.requestDigest(e)
-		if err != nil {
-			return err
+		if sum, err := x.requestDigest(e); err == nil { // otherwise a number has no RFC 8785 form, and the entries do not cover the request
+			r.Execution.Fingerprint = sum
 		}
-		r.Execution.Fingerprint = sum
 	}
 	question := e.service.Policy.Reproduce(e.question, e.decision.Facts).Hiding(e.fromParameters)
 	asked, err := question.AppendJSON(nil)
