@@ -25,6 +25,7 @@ const (
 	memberTicket     = "ticket"
 	memberDecision   = "decision"
 	memberInvitation = "invitation"
+	memberEarlier    = "earlier" // handle of the earlier consent that the page mentions
 )
 
 func queryOf(v url.Values, scope string) consent.Query {
@@ -63,18 +64,36 @@ type question struct {
 // question reads and checks an authorization request. scope is the name of the value that holds the requested scope. If question returns
 // nil, it has responded.
 func (d *Door) question(q *request, values url.Values, scope string) *question {
-	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition), now: d.now()}
+	x := &question{
+		request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition), now: d.now(), browser: q.cookie(),
+	}
 	var err error
 	x.authorization, err = d.consents.Ask(q.r.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
 	if err != nil {
 		x.reject(err)
 		return nil
 	}
-	if x.shown, err = x.page.Shown(q.r.Context(), x.authorization); err != nil {
-		x.refuse(err)
-		return nil
-	}
 	return x
+}
+
+// prepare renders the content of the page. It compares the policy with that of the consent with the handle earlier or, if newest is set,
+// with that of the last consent of this browser for the client. If prepare returns false, it has responded.
+func (d *Door) prepare(x *question, earlier string, newest bool) bool {
+	ctx, err := x.r.Context(), error(nil)
+	x.authorization.Earlier = nil
+	if validCookie(x.browser) && (newest || earlier != "") {
+		if newest {
+			earlier = ""
+		}
+		x.authorization.Earlier, err = d.consents.Earlier(ctx, x.AgreeCall(), x.authorization, digestOf(x.browser), earlier)
+	}
+	if err == nil {
+		x.shown, err = x.page.Shown(ctx, x.authorization)
+	}
+	if err != nil {
+		x.refuse(err)
+	}
+	return err == nil
 }
 
 // errorURL returns the redirect URI that reports an error to the client, or "" if only the person may see the error.
@@ -129,8 +148,7 @@ func (d *Door) ask(q *request) {
 		q.failPage(d.page(q.Service.Definition), err)
 		return
 	}
-	if x := d.question(q, values, "scope"); x != nil {
-		x.browser = q.cookie()
+	if x := d.question(q, values, "scope"); x != nil && d.prepare(x, "", true) {
 		x.show(false, "")
 	}
 }
@@ -139,9 +157,12 @@ func (d *Door) ask(q *request) {
 func (x *question) show(changed bool, wrong string) {
 	if !validCookie(x.browser) {
 		x.browser = newCookie()
+		x.setCookie(x.browser, 0)
 	}
-	x.setCookie(x.browser)
 	fields := append(fieldsOf(x.query), page.Field{Name: memberTicket, Value: x.ticket(rand.Text())})
+	if e := x.authorization.Earlier; e != nil {
+		fields = append(fields, page.Field{Name: memberEarlier, Value: e.Handle})
+	}
 	body, err := x.page.Ask(x.shown, fields, x.authorization.Invited || x.authorization.Approved, changed, wrong, x.now)
 	if err != nil {
 		x.failPage(x.page, err)
@@ -186,14 +207,15 @@ func (d *Door) decide(q *request) {
 		return
 	}
 	x := d.question(q, form, memberRequested)
-	if x == nil {
+	if x == nil || !d.prepare(x, form.Get(memberEarlier), false) {
 		return
 	}
-	x.browser = q.cookie()
 	ticket := form.Get(memberTicket)
 	nonce, _, _ := strings.Cut(ticket, ".")
 	if !validCookie(x.browser) || !hmac.Equal([]byte(x.ticket(nonce)), []byte(ticket)) {
-		x.show(true, "")
+		if d.prepare(x, "", true) {
+			x.show(true, "")
+		}
 		return
 	}
 	chosen, err := x.shown.Leaving(form["scope"]) // in case the page must be shown again
@@ -222,6 +244,9 @@ func (d *Door) decide(q *request) {
 
 // agreed responds to a decision to agree, with the step that follows or with the error.
 func (x *question) agreed(step consent.Step, err error) {
+	if err == nil { // so that the page can show what has changed if the client asks again
+		x.setCookie(x.browser, x.Service.Announced().Consent.For)
+	}
 	own, _ := errors.AsType[*consent.Error](err)
 	switch {
 	case err == nil && step.Code != "":
@@ -349,10 +374,11 @@ func (q *request) cookie() string {
 	return list[0].Value
 }
 
-func (q *request) setCookie(value string) {
+// setCookie sets the cookie that identifies the browser. The browser keeps it for a time or, if that is 0, until it is closed.
+func (q *request) setCookie(value string, keep time.Duration) {
 	http.SetCookie(q.w, &http.Cookie{ //nolint:gosec // the cookie is Secure unless public_url is http
 		Name: q.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: q.Service.PublicURL.Scheme == "https",
+		Secure: q.Service.PublicURL.Scheme == "https", MaxAge: int(keep / time.Second),
 	})
 }
 

@@ -39,6 +39,8 @@ type Request struct {
 	Policy      pat.Offer
 	// Invited means that the person needs an invitation of the operator. Approved means that the operator must approve the consent.
 	Invited, Approved bool
+	// Earlier is the earlier consent of the same browser for this client, if the policy has changed since; otherwise nil. See Service.Earlier.
+	Earlier *Earlier
 }
 
 // Ask checks an authorization request. Errors are an *Error or a *reason.Refusal. If Ask returns a Request together with an *Error that has

@@ -48,6 +48,7 @@ type Store interface {
 	AddConsent(ctx context.Context, c store.Consent) error
 	Consent(ctx context.Context, service, handle string) (store.Consent, error)
 	ConsentByRefresh(ctx context.Context, service, handle string) (store.Consent, error)
+	LastConsent(ctx context.Context, service, browser, client string) (store.Consent, error)
 	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
 	UseCode(ctx context.Context, service, handle, code string) error
 	Rotate(ctx context.Context, service, handle, refresh, next string) error

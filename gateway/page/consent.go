@@ -43,7 +43,10 @@ func redirectSource(uri string) string {
 	return " " + u.Scheme + "://" + u.Host
 }
 
-const consentDescription = 240 // bytes of the description of an intent
+const (
+	consentDescription = 240 // bytes of the description of an intent
+	minuteFormat       = "2 January 2006, 15:04 UTC"
+)
 
 // A Consent renders the pages on which people consent to the use of one service by a client. It is safe for concurrent use.
 type Consent struct {
@@ -80,13 +83,24 @@ type shownView struct {
 	Policy                     []topicView
 	PolicyURL, UID, Digest     string
 	Next                       *nextView
+	Since                      *sinceView
 	Approved                   bool
+}
+
+// A sinceView describes what has changed since an earlier consent of the same person for the same client.
+type sinceView struct {
+	Date, Until string // Until is empty if the earlier consent permits nothing any more
+	Known       bool
+	Changes     []changeView
+	More        int
+	Kept        int // number of intents that the earlier consent still permits
 }
 
 // A choiceView is one intent that the person can deselect.
 type choiceView struct {
 	Entry, Name, Description, Terms string
 	Left                            bool // the person deselected the intent before
+	Kept, Changed                   bool // an earlier consent permits the intent; permitted it before its terms changed
 }
 
 // Shown is the content that a person agrees to.
@@ -96,7 +110,8 @@ type Shown struct {
 	Digest string // of the content before the person deselected anything
 }
 
-// Shown renders the content for a request. The content depends only on the request, the client and the terms.
+// Shown renders the content for a request. The content depends only on the request with its Earlier, the client and the
+// terms.
 func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) {
 	s := c.service
 	to, local := consent.SentTo(r.RedirectURI)
@@ -104,18 +119,37 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
 		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Length: lengthWords(s.Announced().Consent.For), Approved: r.Approved,
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
-		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Next: nextOf(s),
+		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Next: nextOf(s), Since: sinceOf(r.Earlier),
 	}
 	if v.Client == "" {
 		v.Client = "An unnamed client"
 	}
 	if v.Wide == nil {
 		for _, entry := range r.Scope.Entries {
-			v.Choices = append(v.Choices, c.choice(ctx, entry))
+			choice := c.choice(ctx, entry)
+			if e := r.Earlier; e != nil {
+				choice.Kept, choice.Changed = slices.Contains(e.Unchanged, entry), slices.Contains(e.Changed, entry)
+			}
+			v.Choices = append(v.Choices, choice)
 		}
 	}
 	html, err := v.html()
 	return Shown{&v, html, pat.DigestOf([]byte(html))}, err
+}
+
+// sinceOf returns the view of an earlier consent, or nil if there is none.
+func sinceOf(e *consent.Earlier) *sinceView {
+	if e == nil {
+		return nil
+	}
+	v := &sinceView{Date: e.At.UTC().Format("2 January 2006"), Known: e.Known, More: e.More, Kept: len(e.Unchanged)}
+	if !e.Until.IsZero() {
+		v.Until = e.Until.UTC().Format(minuteFormat)
+	}
+	for _, change := range e.Changes {
+		v.Changes = append(v.Changes, changeView{change.About, change.Text})
+	}
+	return v
 }
 
 func (v *shownView) html() (template.HTML, error) {
@@ -208,7 +242,7 @@ type Link struct{ To, URL string }
 func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string, now time.Time) ([]byte, error) {
 	return c.page(&consentView{
 		Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong,
-		Until: now.Add(c.service.Announced().Consent.For).UTC().Format("2 January 2006, 15:04 UTC"),
+		Until: now.Add(c.service.Announced().Consent.For).UTC().Format(minuteFormat),
 	})
 }
 

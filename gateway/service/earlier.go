@@ -25,6 +25,7 @@ type history struct {
 
 // A comparison of an earlier policy with the policy of a version.
 type comparison struct {
+	known   bool                  // the earlier policy can be compared
 	same    map[string]bool       // UIDs of the intents whose clauses have not changed since: agreements still hold for these intents
 	changes func() []words.Change // what has changed for agents; empty if the earlier policy cannot be compared
 }
@@ -72,6 +73,7 @@ func (d *Definition) compare(ctx context.Context, document []byte) *comparison {
 	if old == nil {
 		return c
 	}
+	c.known = true
 	for uid, clause := range words.Clauses(old) {
 		if d.clauses[uid] == clause {
 			c.same[uid] = true

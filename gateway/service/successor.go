@@ -50,6 +50,24 @@ func (s *Service) AddChanges(f *reason.Refusal, digest string) {
 	}
 }
 
+// A Difference describes to people how a policy differs from an earlier one.
+type Difference struct {
+	Known   bool           // false: the earlier policy is no longer stored, or cannot be compared
+	Changes []words.Change // for agents, at most 20
+	More    int            // number of further changes
+}
+
+// Since returns how the policy differs from the one with this digest.
+func (s *Service) Since(digest string) Difference {
+	earlier := s.terms.past.of[digest]
+	if earlier == nil {
+		return Difference{Known: digest == s.offer.Digest}
+	}
+	c := earlier()
+	all := c.changes()
+	return Difference{Known: c.known, Changes: bounded(all), More: len(all) - len(bounded(all))}
+}
+
 func bounded(changes []words.Change) []words.Change { return changes[:min(len(changes), maxChanges)] }
 
 // A Sunset describes the end of an intent, or of its terms.

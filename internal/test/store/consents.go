@@ -17,6 +17,7 @@ func testConsents(t *testing.T, open Opener) {
 	each(t, open, map[string]func(*suite){
 		"a consent is kept as it was given":    consentRoundTrip,
 		"a refresh token has its own handle":   consentByRefresh,
+		"a browser has a last consent":         lastConsent,
 		"a code is used once":                  codeOnce,
 		"a refresh token is replaced once":     rotateOnce,
 		"clients are bounded, and forgotten":   clientsBounded,
@@ -71,6 +72,26 @@ func consentByRefresh(b *suite) {
 	}
 	for _, of := range [][2]string{{service, "h"}, {service, ""}, {"another", "r"}, {"another", "old"}} {
 		_, err := b.ConsentByRefresh(b.Context(), of[0], of[1])
+		b.want(err, store.ErrNotFound)
+	}
+}
+
+// lastConsent checks that only the browser, client and service of a consent find it, and that the newest one is found.
+func lastConsent(b *suite) {
+	c := b.consent()
+	for n, handle := range []string{"newest", "older"} {
+		c.Handle, c.RefreshHandle, c.CreatedAt = handle, handle, start.Add(time.Duration(2-n)*time.Minute)
+		b.must(b.AddConsent(b.Context(), c))
+	}
+	got, err := b.LastConsent(b.Context(), service, c.Browser, c.ClientID)
+	b.must(err)
+	if got.Handle != "newest" {
+		b.Fatalf("got %q, want the newest consent", got.Handle)
+	}
+	for _, of := range [][3]string{
+		{"another", c.Browser, c.ClientID}, {service, "another", c.ClientID}, {service, c.Browser, "another"}, {service, "", c.ClientID},
+	} {
+		_, err := b.LastConsent(b.Context(), of[0], of[1], of[2])
 		b.want(err, store.ErrNotFound)
 	}
 }

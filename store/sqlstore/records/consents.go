@@ -40,6 +40,14 @@ func (s *Records) ConsentByRefresh(ctx context.Context, service, handle string) 
 	return s.consent(ctx, "service = ? AND (refresh_handle = ? OR handle = ? AND refresh_handle = '')", service, handle, handle)
 }
 
+// LastConsent returns the newest consent that a browser gave for a client, or store.ErrNotFound.
+func (s *Records) LastConsent(ctx context.Context, service, browser, client string) (store.Consent, error) {
+	if browser == "" {
+		return store.Consent{}, store.ErrNotFound
+	}
+	return s.consent(ctx, "service = ? AND browser = ? AND client_id = ? ORDER BY created_at DESC LIMIT 1", service, browser, client)
+}
+
 func (s *Records) consent(ctx context.Context, condition string, args ...any) (store.Consent, error) {
 	var c store.Consent
 	var created, until, codeUntil int64
