@@ -43,6 +43,8 @@ type Config struct {
 	Audit *record.Audit
 	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
 	Index *record.Index
+	// Version is the release of the program, which Status reports.
+	Version string
 	// Doors are the other protocols that agents can use.
 	Doors []door.Module
 }
@@ -63,6 +65,7 @@ type Operator struct {
 	audit       *record.Audit
 	index       *record.Index
 	doors       []door.Module
+	version     string
 	readiness   readiness
 	draining    atomic.Bool // the process is shutting down: see Drain
 }
@@ -81,6 +84,7 @@ func New(c Config) *Operator {
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
 		index: c.Index, certificate: c.Certificate, waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
+		version: c.Version,
 	}
 }
 

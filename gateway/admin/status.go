@@ -43,6 +43,7 @@ type Configuration struct {
 // Status describes the services of the gateway, and its health.
 type Status struct {
 	Health
+	Version    string          `json:"version,omitempty"` // release of the program that answers
 	Process    string          `json:"process,omitempty"` // the name of this process in keys list
 	SigningKey keys.ID         `json:"signing_key"`       // kid
 	Services   []ServiceStatus `json:"services"`
@@ -208,8 +209,8 @@ func (o *Operator) audited() Check {
 // Status returns the services of the gateway, and its health. Figures that the store cannot return are nil, and their names are in Unread.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{
-		Health: o.Health(ctx), Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused(),
-		HeldLimits: heldLimits(o.store.HeldLimits()),
+		Health: o.Health(ctx), Version: o.version, Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(),
+		RefusedReload: o.refused(), HeldLimits: heldLimits(o.store.HeldLimits()),
 	}
 	for _, s := range o.directory.Current().Services() {
 		policies := offeredPolicies(s)

@@ -39,10 +39,10 @@ func Status() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
 		Use: "status", Short: "Show the services and the state of a running gateway", Args: cli.Args(cobra.NoArgs),
-		Long: `Status shows the services and the state of a running gateway: the key with which it signs, limits that are held back
-after a restore or a step of the clock, agents and charges that wait for you, the common credit of unapproved agents and
-who used it, and a reload that was refused, with the file and the line of each problem. It prints ? for a figure that
-cannot be read. The exit code is 1 if the gateway is not ready.`,
+		Long: `Status shows the services and the state of a running gateway: its version, the key with which it signs, limits that
+are held back after a restore or a step of the clock, agents and charges that wait for you, the common credit of
+unapproved agents and who used it, and a reload that was refused, with the file and the line of each problem. It prints
+? for a figure that cannot be read. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
@@ -53,6 +53,9 @@ cannot be read. The exit code is 1 if the gateway is not ready.`,
 				return err
 			}
 			out := c.ErrOrStderr()
+			if status.Version != "" { // earlier releases do not send it
+				fmt.Fprintf(out, "uimgate %s. ", cli.Sanitize(status.Version))
+			}
 			fmt.Fprintf(out, "Configuration %.12s, loaded %s. Process %s signs with key %s.\n", cli.Sanitize(status.Configuration.Hash),
 				cli.HumanTime(status.Configuration.TakenAt), cli.Sanitize(status.Process), cli.Sanitize(string(status.SigningKey)))
 			for _, name := range slices.Sorted(maps.Keys(status.Checks)) {
