@@ -69,8 +69,8 @@ func TestRotationReachesEveryProcess(t *testing.T) {
 		t.Errorf("keys %v; before %v; want other ones", got, first)
 	}
 	w.refresh(t)
-	if !there.ring.Signs(second) || !there.ring.Signs(card.Current()) || there.ring.Signs(w.keys.Current()) || there.ring.Signs(first[1]) {
-		t.Error("a process must sign with its own newest keys, and with no other ones")
+	if there.ring.Current() != second || there.ring.Current() == w.keys.Current() {
+		t.Error("a process must sign with its own newest key, and with no other one")
 	}
 	signing := map[string]int{}
 	for _, k := range w.keys.Keys(w.now()) {

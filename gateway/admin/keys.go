@@ -15,15 +15,15 @@ type Key struct {
 	Algorithm string          `json:"alg"`
 	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
 	Process   string          `json:"process,omitempty"` // the process that signs with it, or did until NotAfter was set
-	Signing   bool            `json:"signing"`           // the process that answers signs with it
+	Signing   bool            `json:"signing"`           // Process signs with it; see Status.SigningKey for the process that answers
 	CreatedAt time.Time       `json:"created_at"`
 	NotAfter  time.Time       `json:"not_after,omitzero"` // when the key ends; zero while a process signs with it
 	JWK       json.RawMessage `json:"jwk"`
 }
 
-// KeyOf returns the operator's view of a key. signs reports whether this process signs with it.
-func KeyOf(k keys.SigningKey, signs bool) Key {
-	return Key{k.ID, k.Algorithm, k.Purpose, k.Process, signs, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
+// KeyOf returns the operator's view of a key.
+func KeyOf(k keys.SigningKey) Key {
+	return Key{k.ID, k.Algorithm, k.Purpose, k.Process, k.NotAfter.IsZero(), k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
 func (k Key) subject() string { return string(k.ID) }
@@ -31,8 +31,7 @@ func (k Key) subject() string { return string(k.ID) }
 // Keys lists the keys of all processes on this store that are currently valid for verification.
 func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	list := o.keys.Keys(o.now())
-	show := func(k keys.SigningKey) Key { return KeyOf(k, o.keys.Signs(k.ID)) }
-	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
+	return pageOf(list, len(list)+1, KeyOf, func(keys.SigningKey) string { return "" }), nil
 }
 
 // A Rotation replaces the key of the process that receives it or, if All is set, of every process on this store.
@@ -60,7 +59,7 @@ func (o *Operator) RotateKey(ctx context.Context, r Rotation) (Key, error) {
 	}
 	for _, k := range o.keys.Keys(o.now()) {
 		if k.ID == key.ID {
-			return KeyOf(k, o.keys.Signs(k.ID)), nil
+			return KeyOf(k), nil
 		}
 	}
 	return Key{}, keys.ErrNoKey
@@ -99,7 +98,7 @@ func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	if before.NotAfter.IsZero() || at.Before(before.NotAfter) { // a key never ends later than was decided first
 		before.NotAfter = at
 	}
-	return KeyOf(before, o.keys.Signs(before.ID)), nil
+	return KeyOf(before), nil
 }
 
 // A KeysRetirement ends the keys of all processes on this store, and with them all PATs.
@@ -125,8 +124,7 @@ func (o *Operator) RetireKeys(ctx context.Context, r KeysRetirement) (Page[Key],
 	if err != nil {
 		return Page[Key]{}, err
 	}
-	show := func(k keys.SigningKey) Key { return KeyOf(k, o.keys.Signs(k.ID)) }
-	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
+	return pageOf(list, len(list)+1, KeyOf, func(keys.SigningKey) string { return "" }), nil
 }
 
 // endOf returns the time at which a key ends: now, or a future time in RFC 3339.

@@ -93,13 +93,6 @@ func (k *Keyring) Failure() error {
 	return nil
 }
 
-// Signs reports whether this process signs with a key, for any purpose.
-func (k *Keyring) Signs(id ID) bool {
-	k.family.mu.Lock()
-	defer k.family.mu.Unlock()
-	return slices.ContainsFunc(k.family.rings, func(r *Keyring) bool { return r.Current() == id })
-}
-
 // Process returns the name of this process; see Config.
 func (k *Keyring) Process() string { return k.process }
 

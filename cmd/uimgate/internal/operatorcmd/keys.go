@@ -1,6 +1,7 @@
 package operatorcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 var keyColumns = []cli.Column[admin.Key]{
 	cli.TextColumn("kid", func(k admin.Key) keys.ID { return k.ID }),
 	cli.TextColumn("alg", func(k admin.Key) string { return k.Algorithm }),
-	cli.TextColumn("purpose", func(k admin.Key) keys.Purpose { return k.Purpose }),
+	cli.TextColumn("purpose", func(k admin.Key) keys.Purpose { return cmp.Or(k.Purpose, "pat") }),
 	cli.TextColumn("process", func(k admin.Key) string { return k.Process }),
 	cli.FlagColumn("signing", func(k admin.Key) bool { return k.Signing }),
 	cli.TimeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
@@ -42,8 +43,8 @@ func (o *operator) keysList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys that currently verify PATs", Args: cli.Args(cobra.NoArgs),
 		Long: `List prints the keys of all processes that share the database. PROCESS is the machine and the data directory of the
-process that has the private key. SIGNING is yes for the keys with which the process that answers signs. A key with a
-time under NOT_AFTER signs nothing any longer.`,
+process that has the private key. SIGNING is yes for the keys with which that process signs. A key with a time under
+NOT_AFTER signs nothing any longer.`,
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
@@ -61,9 +62,20 @@ func (o *operator) keysRotate() *cobra.Command {
 the last PAT that it signed has expired. It prints the new key.
 
 Each process that shares a PostgreSQL database signs with a key of its own, and rotate changes only that of the process
-that answers. With --all, every process creates new keys: those that run within a second, the others when they start.`,
+that answers. With --all, every process creates new keys: those that run within a second, the others when they start.
+Rotate then prints the newest key of each process and purpose, after at most 3 seconds.`,
 		Example: "  uimgate keys rotate\n  uimgate keys rotate --all",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if r.All {
+				var list admin.Page[admin.Key]
+				err := printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
+					var err error
+					list, err = rotateAll(ctx, api)
+					return list, err
+				})
+				printAbsent(c.ErrOrStderr(), list.Items)
+				return err
+			}
 			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx, r) })
 		},
 	}
@@ -150,7 +162,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	}
 	for _, k := range ring.Keys(time.Now()) {
 		if k.ID == ring.Current() {
-			return cli.PrintOne(c, o.format, admin.KeyOf(k, true), keyColumns)
+			return cli.PrintOne(c, o.format, admin.KeyOf(k), keyColumns)
 		}
 	}
 	return errors.New("the key that was created cannot be found")

@@ -1,0 +1,98 @@
+package operatorcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+const (
+	// rotationWait is how long rotate waits for the new keys of the other processes. Those that run create them within a second.
+	rotationWait = 3 * time.Second
+	rotationPoll = 200 * time.Millisecond
+)
+
+// rotateAll makes every process create new keys, and returns the newest key of each process and purpose. A process that does not run still
+// has its previous key, with the time at which it ends.
+func rotateAll(ctx context.Context, api *client.Client) (admin.Page[admin.Key], error) {
+	before, err := api.Keys(ctx)
+	if err != nil {
+		return before, err
+	}
+	if _, err := api.RotateKey(ctx, admin.Rotation{All: true}); err != nil {
+		return admin.Page[admin.Key]{}, err
+	}
+	end := time.NewTimer(rotationWait)
+	defer end.Stop()
+	for {
+		after, err := api.Keys(ctx)
+		if err != nil {
+			return after, err
+		}
+		list, complete := rotated(before.Items, after.Items)
+		if complete {
+			return admin.Page[admin.Key]{Items: list}, nil
+		}
+		select {
+		case <-end.C:
+			return admin.Page[admin.Key]{Items: list}, nil
+		case <-ctx.Done():
+			return admin.Page[admin.Key]{}, ctx.Err()
+		case <-time.After(rotationPoll):
+		}
+	}
+}
+
+// A signer is a process that signs for a purpose.
+type signer struct {
+	process string
+	purpose keys.Purpose
+}
+
+func signerOf(k admin.Key) signer { return signer{k.Process, k.Purpose} }
+
+// rotated returns the newest key of each signer that has signed before or after a rotation, ordered by process. complete reports whether
+// all of these keys are new.
+func rotated(before, after []admin.Key) (list []admin.Key, complete bool) {
+	old := map[keys.ID]bool{}
+	signs := map[signer]bool{}
+	for _, k := range before {
+		old[k.ID] = true
+		signs[signerOf(k)] = signs[signerOf(k)] || k.NotAfter.IsZero()
+	}
+	newest := map[signer]admin.Key{}
+	for _, k := range after {
+		of := signerOf(k)
+		if was, ok := newest[of]; (signs[of] || k.NotAfter.IsZero()) && (!ok || k.CreatedAt.After(was.CreatedAt)) {
+			newest[of] = k
+		}
+	}
+	complete = true
+	for _, k := range newest {
+		complete = complete && !old[k.ID]
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b admin.Key) int {
+		return strings.Compare(a.Process+" "+string(a.Purpose), b.Process+" "+string(b.Purpose))
+	})
+	return list, complete
+}
+
+// printAbsent prints the processes that still have their previous keys.
+func printAbsent(w io.Writer, list []admin.Key) {
+	absent := ""
+	for _, k := range list { // by process
+		if !k.NotAfter.IsZero() && k.Process != absent {
+			absent = k.Process
+			fmt.Fprintf(w, "Process %s has not created a new key yet: it does when it starts.\n", cli.Sanitize(absent))
+		}
+	}
+}
