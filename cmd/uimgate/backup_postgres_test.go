@@ -23,7 +23,17 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.write("uimgate.yaml", string(text)+"store: "+dsn+"\n")
+	if s := command(t, "", "check", "-c", g.config()); s.code != exitDone || strings.Contains(s.errors, "damaged") ||
+		!strings.Contains(s.errors, "the database is empty: the gateway creates its tables when it starts") {
+		t.Errorf("check of an empty database: %+v", s)
+	}
+	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "the database is empty") {
+		t.Errorf("verify-ledger of an empty database: %+v", s)
+	}
 	g.start()
+	if s := command(t, "", "check", "-c", g.config()); s.code != exitDone || strings.Contains(s.errors, "empty") {
+		t.Errorf("check of a database in use: %+v", s)
+	}
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
 	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||

@@ -107,6 +107,9 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 		}
 	}
 	found, err := sqlstore.Verify(ctx, place)
+	if errors.Is(err, sqlstore.ErrEmpty) {
+		return Copy{}, fmt.Errorf("%w: check that store names the right database, and that the gateway has run", err)
+	}
 	if err != nil {
 		return Copy{}, err
 	}

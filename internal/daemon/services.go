@@ -83,6 +83,16 @@ func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) con
 	return append(out, heldByOthers(ctx, k.Config, l, storeAt(place))...)
 }
 
+// HasEmptyServer reports whether the store is a PostgreSQL database without tables of uimgate, which the gateway creates when it starts. It
+// returns false if the database cannot be read.
+func (k *Keeper) HasEmptyServer(ctx context.Context) bool {
+	if k.Config.Store.Engine == config.SQLite {
+		return false
+	}
+	empty, err := sqlstore.IsEmpty(ctx, k.place())
+	return empty && err == nil
+}
+
 // place returns the location of the store, or "" if it does not exist yet.
 func (k *Keeper) place() string {
 	if k.Config.Store.Engine != config.SQLite {

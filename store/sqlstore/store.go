@@ -66,6 +66,8 @@ var (
 	ErrNotOurs = engine.ErrNotOurs
 	// ErrDamaged means that the parts of a database contradict each other.
 	ErrDamaged = engine.ErrDamaged
+	// ErrEmpty means that a database has no tables of uimgate yet.
+	ErrEmpty = engine.ErrEmpty
 	// ErrInUse means that another process has the database open.
 	ErrInUse = engine.ErrInUse
 )
@@ -206,6 +208,15 @@ func Restore(ctx context.Context, path string, l store.RestoredLimits, opts Opti
 // CheckServices compares the services of a configuration with those in the database at place: see upkeep.CheckServices.
 func CheckServices(ctx context.Context, place string, want store.Services) ([]store.ServiceProblem, error) {
 	return upkeep.CheckServices(ctx, place, want)
+}
+
+// IsEmpty reports whether a PostgreSQL database, whose URL is place, has no tables of uimgate yet. It changes nothing.
+func IsEmpty(ctx context.Context, place string) (bool, error) {
+	err := upkeep.ReadOnly(ctx, place, func(*engine.DB, int64) error { return nil })
+	if errors.Is(err, ErrEmpty) {
+		return true, nil
+	}
+	return false, err
 }
 
 // ReadHolders is like Store.Holders for the database at place (see Open), which may be in use. It changes nothing. If the schema is too old

@@ -89,11 +89,11 @@ func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, err
 }
 
 // ReadOnly opens the database at a place, which may be in use, for reading only, and does not migrate it. It calls do with the database
-// and the version of the schema.
+// and the version of the schema. The error wraps engine.ErrEmpty if a database of PostgreSQL has no tables of uimgate.
 func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version int64) error) (err error) {
 	read, version := (*sql.DB)(nil), schemaOf
 	if engine.IsPostgres(place) {
-		version = versionOf
+		version = serverSchemaOf
 		read, err = engine.OpenReader(ctx, place)
 	} else {
 		read, err = openFile(ctx, place, "mode", "rw") // unchanged

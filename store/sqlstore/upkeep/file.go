@@ -84,6 +84,19 @@ func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
 	return versionOf(ctx, db)
 }
 
+// serverSchemaOf is like schemaOf for a database of PostgreSQL. It returns engine.ErrEmpty if the database has no tables of uimgate.
+func serverSchemaOf(ctx context.Context, db *sql.DB) (int64, error) {
+	var tables int
+	if err := db.QueryRowContext(ctx, "SELECT COUNT(t.name) FROM (VALUES (to_regclass('goose_db_version')), (to_regclass('ledger')), "+
+		"(to_regclass('agreements'))) AS t (name)").Scan(&tables); err != nil {
+		return 0, fmt.Errorf("reading the schema: %w", err)
+	}
+	if tables == 0 {
+		return 0, engine.ErrEmpty
+	}
+	return versionOf(ctx, db)
+}
+
 // versionOf returns the last migration applied to a database of uimgate. The error wraps schema.ErrNewer if this program cannot use it.
 func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
 	var version int64

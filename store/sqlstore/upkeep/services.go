@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -205,24 +206,27 @@ func CheckServices(ctx context.Context, place string, want store.Services) (warn
 	return warnings, err
 }
 
-// ReadServices is like ReadOnly, but calls do only if the schema of the database records services.
+// ReadServices is like ReadOnly, but calls do only if the schema of the database records services. An empty database is not an error.
 func ReadServices(ctx context.Context, place string, do func(db *engine.DB) error) error {
-	return ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
-		if version < schema.Services {
-			return nil
-		}
-		return do(db)
-	})
+	return readSince(ctx, place, schema.Services, do)
 }
 
-// ReadUses is like ReadOnly, but calls do only if the schema of the database records when intents were called.
+// ReadUses is like ReadServices, but calls do only if the schema of the database records when intents were called.
 func ReadUses(ctx context.Context, place string, do func(db *engine.DB) error) error {
-	return ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
-		if version < schema.IntentUses {
+	return readSince(ctx, place, schema.IntentUses, do)
+}
+
+func readSince(ctx context.Context, place string, first int64, do func(db *engine.DB) error) error {
+	err := ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
+		if version < first {
 			return nil
 		}
 		return do(db)
 	})
+	if errors.Is(err, engine.ErrEmpty) {
+		return nil
+	}
+	return err
 }
 
 // ServicesFound returns the warnings from comparing Options.Services with the services in the database.

@@ -173,6 +173,9 @@ the collectors, and fetches the directory of the CA. It prints what works, and a
 				problems = append(problems, more...)
 				if loaded != nil {
 					keeper := daemon.Keeper{Config: cfg, Now: time.Now}
+					if keeper.HasEmptyServer(c.Context()) {
+						fmt.Fprintln(c.ErrOrStderr(), "ok: store: the database is empty: the gateway creates its tables when it starts")
+					}
 					problems = append(problems, keeper.CheckServices(c.Context(), loaded)...)
 					ending := keeper.CheckEndings(c.Context(), loaded)
 					if force {
