@@ -31,6 +31,8 @@ type ExecuteOptions struct {
 	Keyed bool
 	// NoRepeat makes the client send the call only once, without generating an idempotency key.
 	NoRepeat bool
+	// NoWait makes Execute return ErrIdempotencyInProgress at once if an earlier call under the key is still running.
+	NoWait bool
 	// Prove adds a proof of key to the call. Without Prove, the client adds a proof to calls of the intents for which it generates
 	// keys, and to calls for which the service requests one.
 	Prove bool

@@ -119,6 +119,20 @@ func TestRetries(t *testing.T) {
 			replies: []agenttest.Reply{broken}, calls: 1, err: &fetch.Error{},
 		},
 		{
+			name: "a call in progress is awaited under the caller's key", uid: agenttest.Order, options: own,
+			replies: slices.Repeat(refused(409, "IDEMPOTENCY_IN_PROGRESS", "", "Retry-After", "2"), 6),
+			calls:   7, keys: 1, waits: slices.Repeat([]time.Duration{2 * time.Second}, 6),
+		},
+		{
+			name: "a call in progress is awaited for MaxWait", uid: agenttest.Order, options: own,
+			replies: slices.Repeat(refused(409, "IDEMPOTENCY_IN_PROGRESS", "", "Retry-After", "20"), 3),
+			calls:   2, keys: 1, waits: []time.Duration{20 * time.Second}, err: agent.ErrIdempotencyInProgress,
+		},
+		{
+			name: "an unknown outcome is not awaited", uid: agenttest.Order, options: own,
+			replies: refused(409, "OUTCOME_UNKNOWN", "", "Retry-After", "5"), calls: 1, keys: 1, err: agent.ErrOutcomeUnknown,
+		},
+		{
 			name: "400 is not retried", uid: agenttest.Order,
 			replies: refused(400, "INVALID_PARAMETER", ""), calls: 1, keys: 1, err: agent.ErrInvalidParameter,
 		},

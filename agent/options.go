@@ -67,7 +67,9 @@ type Options struct {
 	MaxAnswer   int64 // limit of a response to Execute in bytes; 0 means 8 MiB
 
 	// MaxAttempts limits how often Execute sends one call; 0 means 4. It does not count the additional attempt after a renewal or
-	// with a requested proof of key. MaxWait limits the sum of the waits between attempts; 0 means 30 s.
+	// with a requested proof of key, and attempts while an earlier call under the same idempotency key is still running. MaxWait limits
+	// the sum of the waits between attempts; 0 means 30 s. For a call that is still running, the limit is at least the time that the
+	// service states for the intent.
 	MaxAttempts int
 	MaxWait     time.Duration
 	// RenewBefore is how long before its expiry a PAT is renewed; 0 means a tenth of its lifetime, but at most one minute.

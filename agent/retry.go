@@ -16,7 +16,7 @@ import (
 const (
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// inProgressWait is the minimum wait before a retry while an earlier attempt under the same key is still running.
+	// inProgressWait is the minimum wait before a retry while an earlier call under the same key is still running.
 	inProgressWait = time.Second
 )
 
@@ -105,8 +105,8 @@ func (c *call) afterError(e *Error, session Session, client *Client) step {
 	case (e.Is(ErrExpiredToken) || e.Reason == "" && e.Status == http.StatusUnauthorized && session.expired(client.o.Now())) && !c.renewed:
 		c.renewed = true
 		return step{again: true, renew: true}
-	case e.Is(ErrIdempotencyInProgress) && c.maybeSent:
-		return c.repeat(client, max(e.RetryAfter, inProgressWait))
+	case e.Is(ErrIdempotencyInProgress):
+		return c.await(client, max(e.RetryAfter, inProgressWait))
 	case e.Status == http.StatusTooManyRequests:
 		if e.Is(ErrQuotaExceeded) {
 			return step{}
@@ -153,6 +153,16 @@ func (c *call) repeat(client *Client, sent time.Duration) step {
 		wait = wait/2 + time.Duration(client.jitter()*float64(wait/2))
 	}
 	if c.waited+wait > client.o.MaxWait {
+		return step{}
+	}
+	c.waited += wait
+	return step{again: true, wait: wait}
+}
+
+// await plans to ask again for the response of an earlier call under the same key that is still running. It does so until the waits add up
+// to MaxWait or, if that is longer, to the time that the call may take.
+func (c *call) await(client *Client, wait time.Duration) step {
+	if c.options.NoWait || c.waited+wait > max(client.o.MaxWait, c.wait) {
 		return step{}
 	}
 	c.waited += wait

@@ -47,6 +47,16 @@ var (
 	ErrUnbalanced = errors.New("an account does not equal the sum of its ledger entries")
 )
 
+// An EarlierError rejects a call because of the earlier execution under its idempotency key. It wraps ErrInProgress or ErrOutcomeUnknown.
+type EarlierError struct {
+	Err         error
+	ExecutionID string // of the earlier execution, which belongs to the same agent
+}
+
+func (e *EarlierError) Error() string { return e.Err.Error() }
+
+func (e *EarlierError) Unwrap() error { return e.Err }
+
 // A LimitError rejects a call because a limit is exhausted.
 type LimitError struct {
 	limit.Status

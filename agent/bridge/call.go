@@ -159,13 +159,14 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 }
 
 // callOptions returns the options of a call that the host gives in _meta, under the names of the HTTP headers. Every call has a
-// proof of key and, unless the host gives one, an idempotency key of its own.
+// proof of key and, unless the host gives one, an idempotency key of its own. The bridge itself waits for calls that are still running: see
+// send.
 func callOptions(meta mcp.Meta) agent.ExecuteOptions {
 	text := func(name string) string {
 		s, _ := meta[name].(string)
 		return s
 	}
 	return agent.ExecuteOptions{
-		Keyed: true, IdempotencyKey: text("Idempotency-Key"), RequestID: text("UIM-Request-ID"), Traceparent: text("traceparent"),
+		Keyed: true, NoWait: true, IdempotencyKey: text("Idempotency-Key"), RequestID: text("UIM-Request-ID"), Traceparent: text("traceparent"),
 	}
 }

@@ -33,6 +33,8 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
 	}
 	switch {
+	case errors.Is(err, store.ErrOutcomeUnknown) && e.service.Upstream.HasStatusQuestion():
+		return grant.Grant{}, nil, refusal.For(err).After(leastAskingPause) // the Reconciler asks the service for the outcome
 	case err != nil:
 		return grant.Grant{}, nil, refusal.For(err)
 	case admitted.Replay != nil:

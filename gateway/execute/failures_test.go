@@ -116,7 +116,10 @@ func TestCallInProgress(t *testing.T) {
 	})
 	w.must(a, request)
 	if again == nil || again.Reason != reason.IdempotencyInProgress || again.RetryAfter != time.Second || w.requests.Load() != 1 {
-		t.Errorf("got %+v, %d requests", again, w.requests.Load())
+		t.Fatalf("got %+v, %d requests", again, w.requests.Load())
+	}
+	if id := again.Details["execution_id"]; id != w.execution() {
+		t.Errorf("execution_id %v, want that of the running call, %s", id, w.execution())
 	}
 }
 

@@ -201,6 +201,17 @@ func (w *world) served() *service.Service {
 	return w.service()
 }
 
+// execution returns the id of the only execution that is recorded.
+func (w *world) execution() string {
+	w.Helper()
+	list, err := w.Store.Executions(w.Context(), store.Filter{Service: "default", Limit: 2})
+	w.Must(err)
+	if len(list) != 1 {
+		w.Fatalf("got %+v, want one execution", list)
+	}
+	return list[0].ID
+}
+
 // fresh returns a new agent with a fresh agreement.
 func (w *world) fresh() *gatetest.Agent {
 	w.agents++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -33,6 +34,9 @@ func TestReconcilerSettlesUnknownOutcomes(t *testing.T) {
 		list, err := w.Store.Executions(w.Context(), store.Filter{Service: "default", State: store.Unresolved})
 		w.Must(err)
 		return list
+	}
+	if _, again, _ := w.do(a, buying("neither")); again.Reason != reason.OutcomeUnknown || again.RetryAfter != 5*time.Second {
+		t.Errorf("a call that the reconciler will settle: %+v, want %s after 5 s", again, reason.OutcomeUnknown)
 	}
 	answers := map[string]int{}
 	for _, e := range unresolved() {

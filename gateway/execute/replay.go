@@ -62,7 +62,7 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 		return Result{}, f
 	case a == nil:
 		return Result{}, reason.OutcomeUnknown.Refusal("The call with this Idempotency-Key has ended, but its response was not stored.").
-			With("state", r.execution.State).Charged(charge)
+			With("state", r.execution.State).With("execution_id", r.execution.ID).Charged(charge)
 	case a.Reason == "":
 		return Result{Output: a.Output, Charge: charge, Warnings: warningsIn(a.Details), Replayed: true}, nil
 	}

@@ -236,7 +236,8 @@ var refusals = []refusalCase{
 		name: "the outcome of an earlier call is not known", before: func(w *world, a *gatetest.Agent) {
 			w.closesEarly()
 			_, _, _ = w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
-		}, call: call{intent: buy, parameters: `{"product":"x"}`, key: "k"}, want: reason.OutcomeUnknown, owed: "0.25 held, 0.00 captured",
+		}, call: call{intent: buy, parameters: `{"product":"x"}`, key: "k"}, want: reason.OutcomeUnknown,
+		details: `{"execution_id":"EXECUTION"}`, owed: "0.25 held, 0.00 captured",
 	},
 	{
 		name: "the limit is used up", before: func(w *world, a *gatetest.Agent) {
@@ -382,6 +383,9 @@ func (c *refusalCase) run(t *testing.T, w *world) {
 // digest matches the digest of a policy.
 var digest = regexp.MustCompile(`sha-256:[\w-]{43}`)
 
+// executionID matches the id of an execution.
+var executionID = regexp.MustCompile(`"execution_id":"[^"]+"`)
+
 // check compares all members of a refusal with the case.
 func (c *refusalCase) check(t *testing.T, w *world, got *reason.Refusal) {
 	t.Helper()
@@ -405,6 +409,7 @@ func (c *refusalCase) check(t *testing.T, w *world, got *reason.Refusal) {
 		want = "null"
 	}
 	text := strings.ReplaceAll(string(details), string(policy), "POLICY")
+	text = executionID.ReplaceAllString(text, `"execution_id":"EXECUTION"`)
 	if text = digest.ReplaceAllString(text, "DIGEST"); text != want {
 		t.Errorf("details\ngot  %s\nwant %s", text, want)
 	}

@@ -51,7 +51,6 @@ var causes = []struct {
 	{context.Canceled, reason.StoreUnavailable, "The request was canceled before anything was done.", ""},
 	{store.ErrNonceUsed, reason.ProofReplayed, "", ""},
 	{store.ErrKeyReused, reason.IdempotencyKeyReused, "", ""},
-	{store.ErrOutcomeUnknown, reason.OutcomeUnknown, "", ""},
 	{store.ErrCredit, reason.PolicyRequiresPayment, "", ""},
 	{upstream.ErrTimeout, reason.UpstreamTimeout, "", ""},
 	{upstream.ErrUnreachable, reason.UpstreamUnreachable, "", ""},
@@ -89,10 +88,27 @@ func described(err error) *reason.Refusal {
 	if f := agreement(err); f != nil {
 		return f
 	}
-	if errors.Is(err, store.ErrInProgress) {
-		return reason.IdempotencyInProgress.Refusal("").After(time.Second)
+	if f := earlier(err); f != nil {
+		return f
 	}
 	return answer(err)
+}
+
+// earlier returns the refusal of a call whose idempotency key belongs to a call that has not ended, or nil for any other error.
+func earlier(err error) *reason.Refusal {
+	var f *reason.Refusal
+	switch {
+	case errors.Is(err, store.ErrInProgress):
+		f = reason.IdempotencyInProgress.Refusal("").After(time.Second)
+	case errors.Is(err, store.ErrOutcomeUnknown):
+		f = reason.OutcomeUnknown.Refusal("")
+	default:
+		return nil
+	}
+	if of, ok := errors.AsType[*store.EarlierError](err); ok {
+		f.With("execution_id", of.ExecutionID)
+	}
+	return f
 }
 
 // answer returns the refusal for an error response of the service behind the gateway, or for an open breaker; nil for any other error.

@@ -61,6 +61,7 @@ var outcomes = map[string]struct {
 	"store.ErrKeyReused":      {store.ErrKeyReused, reason.IdempotencyKeyReused},
 	"store.ErrInProgress":     {store.ErrInProgress, reason.IdempotencyInProgress},
 	"store.ErrOutcomeUnknown": {store.ErrOutcomeUnknown, reason.OutcomeUnknown},
+	"store.EarlierError":      {&store.EarlierError{Err: store.ErrOutcomeUnknown, ExecutionID: "e-1"}, reason.OutcomeUnknown},
 	"store.ErrCredit":         {store.ErrCredit, reason.PolicyRequiresPayment},
 
 	"upstream.ErrTimeout":       {upstream.ErrTimeout, reason.UpstreamTimeout},

@@ -80,10 +80,11 @@ var help = map[Reason]string{
 	IdempotencyKeyReused: "For 24 hours, an Idempotency-Key identifies one request with exactly the same intent and parameters. " +
 		"Repeat that request unchanged, or use a new key for a new request.",
 	IdempotencyInProgress: "The first call with this key has not finished yet. Send the same request with the same key after the " +
-		"time in Retry-After; you then get the response of the first call.",
+		"time in Retry-After; you then get the response of the first call. details.execution_id identifies that call for the operator.",
 	OutcomeUnknown: "The connection to the service behind the gateway broke during the call. The key stays bound to the call until " +
-		"its outcome is known, so that nothing is done twice. Repeat the same request with the same key later, or ask the operator. If " +
-		"you use a new key, the call may be executed twice.",
+		"its outcome is known, so that nothing is done twice. Repeat the same request with the same key later, or ask the operator for the " +
+		"outcome of details.execution_id. With Retry-After, the gateway is asking the service for the outcome. If you use a new key, the call " +
+		"may be executed twice.",
 	UpstreamRejected: "The gateway permitted the call and sent it, and the service behind the gateway rejected it: details.upstream " +
 		"has the status and the message of the service. Nothing was charged. error.code is INVALID_PARAMETER, NOT_FOUND or CONFLICT, " +
 		"depending on that status.",

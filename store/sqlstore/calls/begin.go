@@ -191,9 +191,9 @@ func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	case was.Fingerprint != e.Fingerprint:
 		return "", store.ErrKeyReused
 	case was.State == store.Held && was.Deadline.After(w.t.Counted()):
-		return "", store.ErrInProgress
+		return "", &store.EarlierError{Err: store.ErrInProgress, ExecutionID: was.ID}
 	case !ended: // a call held past its deadline counts as unresolved, even before the sweeper changes it
-		return "", store.ErrOutcomeUnknown
+		return "", &store.EarlierError{Err: store.ErrOutcomeUnknown, ExecutionID: was.ID}
 	}
 	replay := *was
 	b.result.Replay = &replay
