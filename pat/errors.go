@@ -117,6 +117,15 @@ func (e *AgentIDTakenError) Error() string {
 // Unwrap returns ErrAgentIDTaken.
 func (e *AgentIDTakenError) Unwrap() error { return ErrAgentIDTaken }
 
+// A KeyTakenError names the agent id that a key belongs to. Only a fresh agreement gets it, because its signature proves that the caller
+// holds the key; others can send a static agreement that they have seen.
+type KeyTakenError struct{ AgentID AgentID }
+
+func (e *KeyTakenError) Error() string { return ErrKeyTaken.Error() }
+
+// Unwrap returns ErrKeyTaken.
+func (e *KeyTakenError) Unwrap() error { return ErrKeyTaken }
+
 // A BlockedError identifies a blocked agent. A signature proves the id: that of the PAT, or that of the agent's agreement.
 type BlockedError struct {
 	AgentID AgentID

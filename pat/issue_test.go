@@ -136,8 +136,14 @@ func TestIDBelongsToTheFirstKey(t *testing.T) {
 	if !ok || !errors.Is(err, pat.ErrAgentIDTaken) || string(taken.Suggestion) != "agent."+string(keyOf(t, second).Thumbprint()[:8]) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "other", first)); !errors.Is(err, pat.ErrKeyTaken) {
-		t.Errorf("one key, two ids: %v, want %v", err, pat.ErrKeyTaken)
+	_, err = w.issuer.Issue(t.Context(), w.fresh(t, "other", first))
+	if other, ok := errors.AsType[*pat.KeyTakenError](err); !ok || other.AgentID != "agent" || !errors.Is(err, pat.ErrKeyTaken) {
+		t.Errorf("one key, two ids: %#v, want the id of the key", err)
+	}
+	// Anyone who has seen a static agreement can send it, so it does not show the id of its key.
+	_, err = w.issuer.Issue(t.Context(), w.static(t, "other", first))
+	if _, ok := errors.AsType[*pat.KeyTakenError](err); ok || !errors.Is(err, pat.ErrKeyTaken) {
+		t.Errorf("one key, two ids, in a static agreement: %#v, want only %v", err, pat.ErrKeyTaken)
 	}
 	w.issue(t, w.fresh(t, string(taken.Suggestion), second))
 	third := newEd()

@@ -222,12 +222,13 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 		agreement.State = AgreementPending
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
-	agreement, err = i.store.Agree(ctx, NewAgreement{
+	kept, err := i.store.Agree(ctx, NewAgreement{
 		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now), Reserved: i.reserved(agentID, key),
 	})
 	if err != nil {
-		return Issuance{}, i.refuseAgreement(err, agentID, key.Thumbprint())
+		return Issuance{}, i.refuseAgreement(err, agreement)
 	}
+	agreement = kept
 	if agreement.State != AgreementActive {
 		return Issuance{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
@@ -253,16 +254,19 @@ func admitted(admit func() error) error {
 	return admit()
 }
 
-func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID keys.ID) error {
+// refuseAgreement returns the error of an agreement that the store refused.
+func (i *Issuer) refuseAgreement(err error, a Agreement) error {
 	switch {
 	case errors.Is(err, ErrReplayed):
 		return ErrAgreementReplayed
 	case errors.Is(err, ErrAgentIDTaken):
-		return idTaken(agentID, keyID)
+		return idTaken(a.AgentID, a.KeyID)
 	case errors.Is(err, ErrBlocked):
-		return &BlockedError{AgentID: agentID}
-	case errors.Is(err, ErrKeyTaken):
+		return &BlockedError{AgentID: a.AgentID}
+	case errors.Is(err, ErrKeyTaken) && a.Assurance == Fresh:
 		return err
+	case errors.Is(err, ErrKeyTaken):
+		return ErrKeyTaken
 	default:
 		return fmt.Errorf("storing the agreement: %w", err)
 	}

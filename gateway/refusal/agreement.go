@@ -32,6 +32,9 @@ func agreement(err error) *reason.Refusal {
 	if taken, ok := errors.AsType[*pat.AgentIDTakenError](err); ok {
 		return reason.AgentIDTaken.Refusal("").With("suggested_agent_id", taken.Suggestion)
 	}
+	if taken, ok := errors.AsType[*pat.KeyTakenError](err); ok {
+		return reason.KeyTaken.Refusal("").With("agent_id", taken.AgentID)
+	}
 	if scope, ok := errors.AsType[*pat.ScopeError](err); ok {
 		return reason.InsufficientPermissions.Refusal("The policy permits this agent none of the requested intents.").
 			With("scope_omitted", scope.Omitted)

@@ -41,6 +41,7 @@ var outcomes = map[string]struct {
 	"pat.ErrFreshRequired":     {pat.ErrFreshRequired, reason.FreshAgreementRequired},
 	"pat.ErrNotAdmitted":       {pat.ErrNotAdmitted, reason.InsufficientPermissions},
 	"pat.ErrKeyTaken":          {pat.ErrKeyTaken, reason.KeyTaken},
+	"pat.KeyTakenError":        {&pat.KeyTakenError{AgentID: "a"}, reason.KeyTaken},
 	"pat.ErrProofReplayed":     {pat.ErrProofReplayed, reason.ProofReplayed},
 	"pat.ErrProofRequired":     {pat.ErrProofRequired, reason.PolicyRequiresVerification},
 

@@ -76,7 +76,8 @@ var help = map[Reason]string{
 	PolicyConflict: "A permission and a prohibition apply to the same call, and the policy does not define which of them prevails. " +
 		"The gateway denies such calls.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is available for your key.",
-	KeyTaken:     "A key has one agent_id at each service: the one that it first agreed with.",
+	KeyTaken: "A key has one agent_id at each service: the one that it first agreed with. After a fresh agreement, which proves that you " +
+		"hold the key, details.agent_id has it.",
 	IdempotencyKeyReused: "For 24 hours, an Idempotency-Key identifies one request with exactly the same intent and parameters. " +
 		"Repeat that request unchanged, or use a new key for a new request.",
 	IdempotencyInProgress: "The first call with this key has not finished yet. Send the same request with the same key after the " +

@@ -85,7 +85,7 @@ func (s *Records) claimRecord(
 		}
 	}
 	if owner != "" && owner != id {
-		return false, pat.ErrKeyTaken
+		return false, &pat.KeyTakenError{AgentID: owner}
 	}
 	a, exists, err := s.agent(ctx, t, service, id)
 	switch {
