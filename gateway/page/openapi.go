@@ -23,7 +23,7 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
 	schemas := tree{"Error": errorSchema()}
-	calls, mapping := []any{}, tree{}
+	calls, mapping, timeouts := []any{}, tree{}, tree{}
 	answers := &answerSchemas{}
 	for _, in := range described {
 		key := componentKey(in.UID)
@@ -32,15 +32,22 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 		calls = append(calls, tree{"$ref": component(key)})
 		mapping[in.UID.String()] = component(key)
 		answers.add(in.Intent, key, schemas)
+		if in.Timeout > 0 {
+			timeouts[in.UID.String()] = intents.Seconds(in.Timeout)
+		}
 	}
 	paths := endpoints()
-	paths["/api/intents/execute"] = tree{"post": tree{
+	execute := tree{
 		"operationId": "execute", "summary": "Execute one intent", "security": withPAT(), "tags": []any{tagIntents},
 		"description": "The body contains the uid and the parameters of the intent. Calls that the agreed policy does not permit are refused.",
 		"parameters":  executeHeaders(),
 		"requestBody": body(tree{"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping}}),
 		"responses":   executed(s, answers.schema()),
-	}}
+	}
+	if len(timeouts) > 0 {
+		execute["x-timeouts"] = timeouts // seconds that a call may take, by uid
+	}
+	paths["/api/intents/execute"] = tree{"post": execute}
 	return describe(s, len(described), paths, schemas)
 }
 
@@ -51,7 +58,7 @@ func executed(s *service.Definition, output any) tree {
 			"description": "The output of the intent.", "headers": resultHeaders(s.License),
 			"content": tree{"application/json": tree{"schema": output}},
 		},
-		"default": refused(),
+		"default": refused(takenHeaders()),
 	}
 }
 
@@ -163,39 +170,6 @@ func (a *answerSchemas) schema() any {
 	return tree{"anyOf": a.list}
 }
 
-func errorSchema() tree {
-	text := tree{"type": "string"}
-	return tree{
-		"type": "object", "required": []any{"error"}, "description": "The response to every call that is refused or fails.",
-		"properties": tree{"error": tree{
-			"type": "object", "required": []any{"code", "message", "details"},
-			"properties": tree{
-				"code":    tree{"type": "string", "description": "Such as INVALID_PARAMETER or FORBIDDEN."},
-				"message": text,
-				"details": tree{
-					"type": "object", "required": []any{"reason"},
-					"properties": tree{
-						"reason":      tree{"type": "string", "description": "The exact cause, such as PARAMETER_OUT_OF_RANGE."},
-						"help_url":    tree{"type": "string", "format": "uri", "description": "The page that explains the reason."},
-						"request_id":  tree{"type": "string", "description": "Identifies the request in the log of the service."},
-						"uim_code":    text,
-						"suggestion":  tree{"type": "string", "description": "What to do about it."},
-						"retry_after": tree{"type": "integer", "minimum": 1, "description": "Seconds."},
-						"outcome": tree{
-							"type": "string", "enum": []any{"not_sent", "failed", "done", "unknown"},
-							"description": "For a failed call: whether it may have taken effect.",
-						},
-						"violations": tree{"type": "array", "items": tree{"type": "object", "properties": tree{
-							"pointer": tree{"type": "string", "description": "A JSON pointer (RFC 6901) into the whole request body."},
-							"keyword": text, "reason": text, "message": text,
-						}}},
-					},
-				},
-			},
-		}},
-	}
-}
-
 func executeHeaders() []any {
 	return []any{
 		header("Idempotency-Key", "Visible ASCII characters. With the same key, the call can be repeated safely for 24 hours.", 128),
@@ -213,19 +187,4 @@ func header(name, description string, maxLength int) any {
 		"name": name, "in": "header", "required": false, "description": description,
 		"schema": tree{"type": "string", "minLength": 1, "maxLength": maxLength},
 	}
-}
-
-func resultHeaders(license string) tree {
-	field := func(description string) any {
-		return tree{"description": description, "schema": tree{"type": "string"}}
-	}
-	out := tree{
-		"UIM-Request-ID": field("Identifies the call in the log of the service."),
-		"RateLimit":      field("The calls that are left (r), and the seconds until the oldest call that counts will count no more (t)."),
-		"UIM-Charge":     field("The cost of the call."),
-	}
-	if license != "" {
-		out["UIM-License"] = field("The licence of the output: " + license)
-	}
-	return out
 }

@@ -11,11 +11,13 @@ const (
 func endpoints() tree {
 	return tree{
 		"/agents.json": get("agentsFile", "The intents and endpoints of the service", tagDocuments, tree{"type": "object"}),
-		"/api/policy": get("policy",
-			"The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form", tagDocuments, tree{"type": "object"}, tree{
+		"/api/policy": tree{"get": tree{
+			"operationId": "policy", "summary": "The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form",
+			"tags": []any{tagDocuments}, "responses": answered(tree{"type": "object"}, sunsetHeaders()), "parameters": []any{tree{
 				"name": "digest", "in": "query", "schema": tree{"type": "string"},
 				"description": "Selects an offered policy, such as one that takes effect later. Default: the policy in force.",
-			}),
+			}},
+		}},
 		"/.well-known/jwks.json": get("keys", "The public keys with which PATs are verified", tagDocuments, tree{"type": "object"}),
 		"/api/intents/search":    get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
@@ -31,7 +33,7 @@ func endpoints() tree {
 }
 
 func get(id, summary, tag string, answer tree, parameters ...any) tree {
-	operation := tree{"operationId": id, "summary": summary, "tags": []any{tag}, "responses": answered(answer)}
+	operation := tree{"operationId": id, "summary": summary, "tags": []any{tag}, "responses": answered(answer, nil)}
 	if len(parameters) > 0 {
 		operation["parameters"] = parameters
 	}
@@ -41,7 +43,7 @@ func get(id, summary, tag string, answer tree, parameters ...any) tree {
 // post returns a POST operation. bearer means that the operation requires a PAT. sent is the schema of the request body; nil: there is
 // none.
 func post(id, summary string, bearer bool, sent, answer tree, parameters ...any) tree {
-	operation := tree{"operationId": id, "summary": summary, "tags": []any{tagTokens}, "responses": answered(answer)}
+	operation := tree{"operationId": id, "summary": summary, "tags": []any{tagTokens}, "responses": answered(answer, nil)}
 	if bearer {
 		operation["security"] = withPAT()
 	}
@@ -54,19 +56,13 @@ func post(id, summary string, bearer bool, sent, answer tree, parameters ...any)
 	return tree{"post": operation}
 }
 
-func answered(schema tree) tree {
-	return tree{
-		"200":     tree{"description": "The request succeeded.", "content": tree{"application/json": tree{"schema": schema}}},
-		"default": refused(),
+// answered describes the responses of an operation. headers are those of a success; nil: there are none to describe.
+func answered(schema, headers tree) tree {
+	good := tree{"description": "The request succeeded.", "content": tree{"application/json": tree{"schema": schema}}}
+	if headers != nil {
+		good["headers"] = headers
 	}
-}
-
-// refused describes every error response.
-func refused() tree {
-	return tree{
-		"description": "An error: what is wrong, where, and what to do.",
-		"content":     tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}},
-	}
+	return tree{"200": good, "default": refused(nil)}
 }
 
 func body(schema tree) tree {

@@ -30,6 +30,9 @@ func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 		if in.Description != "" {
 			operation["description"] = in.Description
 		}
+		if in.Timeout > 0 {
+			operation["x-timeout"] = intents.Seconds(in.Timeout) // as in agents.json
+		}
 		paths["/api/intents/execute/"+in.UID.String()] = tree{"post": operation}
 	}
 	return describe(s, len(described), paths, schemas)
