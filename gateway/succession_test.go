@@ -267,8 +267,9 @@ func TestSuccessorIsAnnounced(t *testing.T) {
 			t.Errorf("%s: %s, want policy_successor with the digest %s", name, text, s.second.Digest)
 		}
 	}
-	if page := string(s.Get("/", "Accept", "text/html").Body); !strings.Contains(page, "From 1 December 2026 00:00 UTC") {
-		t.Error("the front page does not show the terms that apply later")
+	before, _, later := strings.Cut(string(s.Get("/", "Accept", "text/html").Body), "From 1 December 2026 00:00 UTC")
+	if !later || !strings.Contains(before, "In addition, each token has a limit") {
+		t.Error("the front page does not show the terms that apply later, after those that apply now")
 	}
 	s.Later(s.from.Sub(s.Now()))
 	if got := announced(); got != [2]string{} {
