@@ -18,9 +18,9 @@ import (
 type Contents struct {
 	Schema int64 // the last migration applied
 	// The fields below are zero if the schema is older than the schema of this program.
-	Agents, Agreements, Executions, Unresolved, Entries int64
-	Latest                                              time.Time // the last entry of the ledger
-	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the contents of blobs are not in the database
+	Agents, Agreements, Executions, Unresolved, Entries, Accounts int64
+	Latest                                                        time.Time // the last entry of the ledger
+	RelayAgents, RelayMessages, RelayBlobs                        int64     // of a relay; the contents of blobs are not in the database
 }
 
 // Backup writes a snapshot of the SQLite database at path into a file, whose path is to. The file must be empty or absent. Other
@@ -156,6 +156,7 @@ func (u *Upkeep) contents(ctx context.Context) (c Contents, err error) {
 			{"SELECT COUNT(*) FROM executions", &c.Executions},
 			{"SELECT COUNT(*) FROM executions WHERE state = '" + string(store.Unresolved) + "'", &c.Unresolved},
 			{"SELECT COUNT(*) FROM ledger", &c.Entries},
+			{"SELECT COUNT(*) FROM accounts", &c.Accounts},
 			{"SELECT COUNT(*) FROM relay_agents", &c.RelayAgents},
 			{"SELECT COUNT(*) FROM relay_messages", &c.RelayMessages},
 			{"SELECT COUNT(*) FROM relay_blobs", &c.RelayBlobs},

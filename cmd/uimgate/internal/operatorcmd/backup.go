@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -139,9 +140,9 @@ func VerifyLedger() *cobra.Command {
 	return k.stateFlags(&cobra.Command{
 		Use: "verify-ledger", Short: "Check that the accounts match the ledger", Args: cli.Args(cobra.NoArgs),
 		Long: `Verify-ledger adds up the whole ledger, and compares the sums with the accounts, with the amounts that calls hold,
-and with what all unapproved agents owe together. If an account differs, verify-ledger names the first one and exits
-with code 1: something other than uimgate removed or changed entries. The gateway may be running. Every gateway makes
-the same check when it starts, and logs the result.`,
+and with what all unapproved agents owe together. It prints the verdict on stderr. If an account differs, verify-ledger
+names the first one and exits with code 1: something other than uimgate removed or changed entries. The gateway may be
+running. Every gateway makes the same check when it starts, and logs the result.`,
 		Example: "  uimgate verify-ledger",
 		RunE: func(c *cobra.Command, _ []string) error {
 			state, err := k.open(c, ofState)
@@ -149,7 +150,15 @@ the same check when it starts, and logs the result.`,
 				return err
 			}
 			found, err := state.VerifyLedger(c.Context())
-			return k.print(c, found, err)
+			if err := k.print(c, found, err); err != nil {
+				return err
+			}
+			entries := fmt.Sprintf("%d entries", found.Entries)
+			if found.Entries == 1 {
+				entries = "1 entry"
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "The ledger is consistent: %s, %s.\n", entries, problem.Counted(found.Accounts, "account"))
+			return nil
 		},
 	})
 }
