@@ -150,3 +150,16 @@ func TestMarkdownInDescriptions(t *testing.T) {
 		}
 	}
 }
+
+// The endpoints for GET ignore unknown query parameters, as docs/protocols/uim.md states.
+func TestUnknownQueryParametersAreIgnored(t *testing.T) {
+	g := gatetest.New(t, "")
+	for path, query := range map[string]string{
+		"/api/intents/search": "query=search&", "/api/intents/" + gatetest.Searching: "", "/agents.json": "", "/api/policy": "",
+	} {
+		want, got := g.Get(path+"?"+query), g.Get(path+"?"+query+"unknown=1&utm_source=x")
+		if got.Status != http.StatusOK || string(got.Body) != string(want.Body) {
+			t.Errorf("%s: %d %s, want the response without the unknown parameters: %s", path, got.Status, got.Body, want.Body)
+		}
+	}
+}
