@@ -12,6 +12,7 @@ func takenHeaders() tree {
 	return tree{
 		"RateLimit":            field("The calls that are left (r), and the seconds until the oldest call that counts will count no more (t)."),
 		"RateLimit-Policy":     field("The limits: the number of calls (q), and the period in seconds (w)."),
+		"UIM-Receipt":          field("The entry of the ledger for the charge, signed: a compact JWS of typ uim-receipt+jwt."),
 		"UIM-Charge":           field("The cost of the call, with the id of the execution, and whether it is held, captured or released."),
 		"Idempotency-Replayed": field("true: the response was stored under the Idempotency-Key, and the call was not executed again."),
 	}
