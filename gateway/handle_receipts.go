@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -24,6 +25,7 @@ import (
 // A Ledger reads the entries of agents.
 type Ledger interface {
 	execute.Entries
+	receipt.Ledger
 	// Entries returns entries of one account, in the order of its chain.
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
 	// Heads returns the ends of the chains of an agent, one for each currency.
@@ -33,6 +35,8 @@ type Ledger interface {
 // Receipts signs entries of the ledger.
 type Receipts interface {
 	Receipt(ctx context.Context, entry []byte) (string, error)
+	// Document signs a statement.
+	Document(ctx context.Context, typ string, document any) (string, error)
 }
 
 // entriesOnPage is the maximum number of entries in a response.
@@ -98,13 +102,13 @@ func (s *Server) usageEntries(c echo.Context) error {
 		return err
 	}
 	out := struct {
-		Entries []string `json:"entries"`
-		Head    *headOf  `json:"head"`
+		Entries []string       `json:"entries"`
+		Head    *evidence.Head `json:"head"`
 	}{Entries: []string{}}
 	if head.K < 0 {
 		return c.JSON(http.StatusOK, out)
 	}
-	out.Head = &headOf{head.K, head.Hash}
+	out.Head = &evidence.Head{K: head.K, Hash: head.Hash}
 	list, err := s.ledger.Entries(ctx, store.EntryFilter{
 		Service: of.ID, AgentID: agent, Currency: head.Currency, After: after, Limit: entriesOnPage,
 	})
@@ -125,10 +129,38 @@ func (s *Server) usageEntries(c echo.Context) error {
 	return c.Blob(http.StatusOK, "application/json", body)
 }
 
-// A headOf is the end of a chain, as responses contain it.
-type headOf struct {
-	K    int64         `json:"k"`
-	Hash evidence.Hash `json:"hash"`
+// usageStatement handles GET /api/usage/statement. It responds with the signed statement of the agent's account for a calendar month (UTC).
+func (s *Server) usageStatement(c echo.Context) error {
+	of, agent, err := s.owner(c)
+	if err != nil {
+		return err
+	}
+	from, err := time.Parse("2006-01", c.QueryParam("month"))
+	if err != nil || from.Year() < 1970 || from.Year() > 2200 || from.After(s.now()) {
+		return reason.InvalidParameter.Refusal("The query parameter month must be a month such as 2026-11 that has begun.")
+	}
+	ctx := c.Request().Context()
+	head, err := s.account(ctx, of.ID, agent, c.QueryParam("currency"))
+	if err != nil {
+		return err
+	}
+	if head.K < 0 {
+		return reason.ReceiptNotFound.Refusal("This agent has no account in this currency.")
+	}
+	sum, err := receipt.Sum(ctx, s.ledger, of.Issuer, store.StatementFilter{
+		Service: of.ID, AgentID: agent, From: from, To: from.AddDate(0, 1, 0),
+	}, head.Currency)
+	if errors.Is(err, store.ErrForgotten) {
+		return reason.EvidenceExpired.Refusal("Entries of this month were deleted, because the ledger is kept only for some time.")
+	}
+	if err != nil {
+		return ledgerRefusal(err)
+	}
+	text, err := s.receipts.Document(ctx, evidence.TypeStatement, sum)
+	if err != nil {
+		return unsigned(err)
+	}
+	return c.Blob(http.StatusOK, "application/"+evidence.TypeStatement, []byte(text))
 }
 
 // account returns the end of the agent's chain in a currency or, if currency is empty, in its only currency. K is -1 if there is no such

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/receipt"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -166,6 +168,46 @@ func TestReleasedChargeHasReceipt(t *testing.T) {
 	e := receiptOf(g, failed.Header.Get("UIM-Receipt"))
 	if e.To != "released" || e.Outcome != "failed" || e.Answer != "" {
 		t.Errorf("got %s", e.Append(nil))
+	}
+}
+
+func TestStatementIsSigned(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	for range 3 {
+		g.Execute(a, gatetest.Ordering)
+	}
+	month := g.Now().UTC().Format("2006-01")
+	answer := get(g, "/api/usage/statement?month="+month, a.Token)
+	payload, err := evidence.VerifyDocument(string(answer.Body), evidence.TypeStatement, keySet(g))
+	g.Must(err)
+	var s receipt.SignedStatement
+	g.Must(json.Unmarshal(payload, &s))
+	var page struct{ Head evidence.Head }
+	g.Must(json.Unmarshal(get(g, "/api/usage/entries", a.Token).Body, &page))
+	if *s.Range.From != 0 || *s.Range.To != 5 || s.Range.Opening != nil || *s.Range.Closing != page.Head || s.Statement.Closing.Captured != "0.75" ||
+		s.AgentID != "agent-1" || s.Currency != "EUR" || s.Issuer == "" {
+		t.Errorf("got %s, want three charges", payload)
+	}
+	for path, want := range map[string]string{
+		"?month=x": "INVALID_PARAMETER", "": "INVALID_PARAMETER", "?month=2999-01": "INVALID_PARAMETER",
+		"?currency=USD&month=" + month: "RECEIPT_NOT_FOUND",
+	} {
+		if got := get(g, "/api/usage/statement"+path, a.Token); string(got.Reason()) != want {
+			t.Errorf("%s: got %d %s, want %s", path, got.Status, got.Body, want)
+		}
+	}
+	g.Later(40 * 24 * time.Hour)
+	if status := g.AgreeAgain(a); status != http.StatusOK {
+		t.Fatalf("agreeing again: %d, want 200", status)
+	}
+	later := get(g, "/api/usage/statement?month="+g.Now().UTC().Format("2006-01"), a.Token)
+	payload, err = evidence.VerifyDocument(string(later.Body), evidence.TypeStatement, keySet(g))
+	g.Must(err)
+	var empty receipt.SignedStatement
+	g.Must(json.Unmarshal(payload, &empty))
+	if empty.Range.From != nil || empty.Range.To != nil || *empty.Range.Opening != page.Head || *empty.Range.Closing != page.Head {
+		t.Errorf("got %s, want a month without entries", payload)
 	}
 }
 

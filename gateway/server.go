@@ -88,6 +88,7 @@ func (s *Server) routes(e *echo.Echo) {
 	get(s.keySet, "/.well-known/jwks.json")
 	get(s.receipt, "/api/receipts/:id")
 	get(s.usageEntries, "/api/usage/entries")
+	get(s.usageStatement, "/api/usage/statement")
 	post(s.issue, "/api/pat/issue", "/pat/issue")
 	post(s.renew, "/api/pat/renew", "/pat/renew")
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")

@@ -1,10 +1,13 @@
 package page
 
+import "github.com/uimgate/uimgate/evidence"
+
 // The tags of the operations.
 const (
 	tagDocuments = "documents"
 	tagIntents   = "intents"
 	tagTokens    = "tokens"
+	tagUsage     = "usage"
 )
 
 // endpoints returns the paths that every service has, except those for calls of intents.
@@ -29,7 +32,59 @@ func endpoints() tree {
 			tree{"type": "object"}),
 		"/api/pat/introspect": post("introspect", "The state of the PAT in the request", true, nil,
 			object(tree{"active": tree{"type": "boolean"}}, "active")),
+		"/api/receipts/{execution_id}": signed("receipt", "The signed entry of the ledger about a charge of the agent",
+			evidence.MediaTypeReceipt, pathParameter("execution_id"), tree{
+				"name": "line", "in": "query", "description": "The state in which the entry left the charge. Default: the newest entry.",
+				"schema": tree{"enum": []any{"held", "captured", "released", "unresolved"}},
+			}),
+		"/api/usage/entries": authorized(get("usageEntries", "The entries of the agent's account, signed, in the order of its chain", tagUsage,
+			object(tree{"entries": tree{"type": "array", "items": tree{"type": "string"}}, "head": headSchema()}, "entries", "head"),
+			currencyParameter(), tree{
+				"name": "after", "in": "query", "description": "k of the last entry that was read; -1 for the beginning.",
+				"schema": tree{"type": "integer", "minimum": -1, "default": -1},
+			})),
+		"/api/usage/statement": signed("usageStatement", "The signed statement of the agent's account for a month", "application/"+
+			evidence.TypeStatement, currencyParameter(), tree{
+			"name": "month", "in": "query", "required": true, "schema": tree{"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"},
+		}),
 	}
+}
+
+// authorized adds to the operation of get that it requires a PAT.
+func authorized(path tree) tree {
+	if operation, ok := path["get"].(tree); ok {
+		operation["security"] = withPAT()
+	}
+	return path
+}
+
+// signed returns a GET operation that requires a PAT and returns a compact JWS.
+func signed(id, summary, mediaType string, parameters ...any) tree {
+	return authorized(tree{"get": tree{
+		"operationId": id, "summary": summary, "tags": []any{tagUsage}, "parameters": parameters,
+		"responses": tree{
+			"200": tree{
+				"description": "A compact JWS.", "content": tree{mediaType: tree{"schema": tree{"type": "string"}}},
+			},
+			"default": refused(nil),
+		},
+	}})
+}
+
+func pathParameter(name string) tree {
+	return tree{"name": name, "in": "path", "required": true, "schema": tree{"type": "string"}}
+}
+
+func currencyParameter() tree {
+	return tree{
+		"name": "currency", "in": "query", "description": "Default: the only currency of the account.", "schema": tree{"type": "string"},
+	}
+}
+
+func headSchema() tree {
+	return tree{"oneOf": []any{tree{"type": "null"}, object(tree{
+		"k": tree{"type": "integer"}, "hash": tree{"type": "string"},
+	}, "k", "hash")}}
 }
 
 func get(id, summary, tag string, answer tree, parameters ...any) tree {

@@ -252,3 +252,46 @@ func timeOfID(id string) (int64, bool) {
 	}
 	return time.UnixMilli(milliseconds).UnixNano(), true
 }
+
+// Range returns the part of an account's chain with the entries that were made in a period. The error is store.ErrNotFound if there is no
+// such account, and a *store.ForgottenError if entries of the period were deleted.
+func (l *Ledger) Range(ctx context.Context, f store.StatementFilter, currency string) (evidence.Range, error) {
+	from, to, err := l.period(ctx, &f)
+	if err != nil {
+		return evidence.Range{}, err
+	}
+	var first, last sql.NullInt64
+	const inside = "SELECT MIN(k), MAX(k) FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND at < ? AND currency = ? AND k >= 0"
+	if _, err := l.db.One(ctx, inside, []any{f.Service, string(f.AgentID), from, to, currency}, &first, &last); err != nil {
+		return evidence.Range{}, err
+	}
+	if !first.Valid {
+		var before sql.NullInt64
+		const earlier = "SELECT MAX(k) FROM ledger WHERE service = ? AND agent_id = ? AND at < ? AND currency = ? AND k >= 0"
+		if _, err := l.db.One(ctx, earlier, []any{f.Service, string(f.AgentID), from, currency}, &before); err != nil || !before.Valid {
+			return evidence.Range{}, err
+		}
+		head, err := l.headAt(ctx, f, currency, before.Int64)
+		return evidence.Range{Opening: head, Closing: head}, err
+	}
+	out := evidence.Range{From: &first.Int64, To: &last.Int64}
+	if first.Int64 > 0 {
+		var prev []byte
+		const before = "SELECT prev FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
+		if _, err := l.db.One(ctx, before, []any{f.Service, string(f.AgentID), currency, first.Int64}, &prev); err != nil {
+			return evidence.Range{}, err
+		}
+		out.Opening = &evidence.Head{K: first.Int64 - 1, Hash: hashOf(prev)}
+	}
+	out.Closing, err = l.headAt(ctx, f, currency, last.Int64)
+	return out, err
+}
+
+func (l *Ledger) headAt(ctx context.Context, f store.StatementFilter, currency string, k int64) (*evidence.Head, error) {
+	var leaf []byte
+	const at = "SELECT leaf FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
+	if _, err := l.db.One(ctx, at, []any{f.Service, string(f.AgentID), currency, k}, &leaf); err != nil {
+		return nil, err
+	}
+	return &evidence.Head{K: k, Hash: hashOf(leaf)}, nil
+}
