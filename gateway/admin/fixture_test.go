@@ -31,7 +31,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 	t.Helper()
 	g := &adminGate{Gate: gatetest.New(t, settings)}
 	g.settings = admin.Config{
-		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
+		Directory: g.Directory, Store: g.Store, Keys: g.Keys, Receipts: g.Receipts, View: g.View, Log: g.Log, Now: g.Now,
 		Reload: func(context.Context, bool) config.Problems { return g.problems },
 	}
 	g.settings.Doors, g.settings.Index = g.Modules, g.Index

@@ -30,6 +30,7 @@ func operations(o *Operator) []operation {
 		{post, "/agents/{id}/keys", with(o.AddAgentKey)},
 		{post, "/agents/{id}/name", with(o.NameAgent)},
 		{get, "/agents/{id}/invoice", with(o.Invoice)},
+		{get, "/agents/{id}/evidence", with(o.Evidence)},
 		{post, "/invitations", with(o.Invite)},
 		{get, "/agreements", with(o.Agreements)},
 		{get, "/agreements/{id}", with(o.Agreement)},

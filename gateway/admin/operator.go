@@ -15,6 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
@@ -26,6 +27,7 @@ type Config struct {
 	Directory *service.Directory
 	Store     Store
 	Keys      *keys.Keyring
+	Receipts  *receipt.Signer // nil: there is no Evidence
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
@@ -55,6 +57,7 @@ type Operator struct {
 	directory   *service.Directory
 	store       Store
 	keys        *keys.Keyring
+	receipts    *receipt.Signer
 	view        *pat.View
 	log         *zap.Logger
 	now         func() time.Time
@@ -82,7 +85,7 @@ func New(c Config) *Operator {
 		c.Certificate = func() string { return "" }
 	}
 	return &Operator{
-		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
+		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
 		index: c.Index, certificate: c.Certificate, waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
 		version: c.Version,
 	}

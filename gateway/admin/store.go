@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -53,7 +54,8 @@ type Usage interface {
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
-	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
+	receipt.Ledger
+	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
 	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }

@@ -43,7 +43,7 @@ func Totals(list []Statement) []StatementTotal {
 	for _, currency := range slices.Sorted(maps.Keys(sums)) {
 		t := sums[currency]
 		text := func(i int) string { return decimal(&t.nano[i]) }
-		charges := func(i int) Charges { return Charges{t.calls[i], text(2 + i)} }
+		charges := func(i int) Charges { return Charges{Calls: t.calls[i], Amount: text(2 + i)} }
 		out = append(out, StatementTotal{
 			Currency: currency, Accounts: t.accounts, ToppedUp: text(0), Reversed: text(1),
 			Held: charges(0), Captured: charges(1), Released: charges(2), Unresolved: charges(3),

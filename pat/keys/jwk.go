@@ -152,8 +152,13 @@ func withPurpose(s SigningKey) []byte {
 // JWKS returns the document of RFC 7517 section 5 with every key that verifies at now. Its keys have the member uim_purpose: pat, receipt,
 // log or card.
 func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
+	return SetOf(k.Keys(now))
+}
+
+// SetOf returns the document of JWKS with the given keys.
+func SetOf(list []SigningKey) ([]byte, error) {
 	keys := []json.RawMessage{}
-	for _, s := range k.Keys(now) {
+	for _, s := range list {
 		keys = append(keys, withPurpose(s))
 	}
 	out, err := json.Marshal(map[string]any{"keys": keys})

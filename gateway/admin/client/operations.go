@@ -63,6 +63,11 @@ func (c *Client) Invite(ctx context.Context, i admin.Invite) (admin.Invitation, 
 	return post[admin.Invitation](ctx, c, "/invitations", &i)
 }
 
+// Evidence is admin.Operator.Evidence.
+func (c *Client) Evidence(ctx context.Context, q admin.EvidenceQuery) (admin.AccountEvidence, error) {
+	return get[admin.AccountEvidence](ctx, c, path("agents", q.ID, "evidence"), &q)
+}
+
 // Invoice is admin.Operator.Invoice.
 func (c *Client) Invoice(ctx context.Context, q admin.InvoiceQuery) (admin.Invoice, error) {
 	return get[admin.Invoice](ctx, c, path("agents", q.ID, "invoice"), &q)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+// bundleLine has the members of all lines of a bundle.
+type bundleLine struct {
+	Type, Agent, JWS, Execution, Asked, SHA256, Digest, Document string
+	JWKS, Export                                                 json.RawMessage
+}
+
+func readBundle(t *testing.T, name string) (lines []bundleLine) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	zipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(zipped)
+	for {
+		text, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return lines
+		}
+		var l bundleLine
+		if err != nil || json.Unmarshal(text, &l) != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		lines = append(lines, l)
+	}
+}
+
+// A bundle has everything that is needed to verify the charges of a month.
+func TestUsageBundle(t *testing.T) {
+	t.Parallel()
+	g := startGatewayWithOperator(t)
+	token, _ := g.agree("agent-1")
+	g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
+	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
+	month := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured").SettledAt.UTC().Format("2006-01")
+	out := filepath.Join(t.TempDir(), "a.jsonl.gz")
+	if s := g.run("usage", "bundle", "--agent", "agent-1", "--month", month, "--out", out); s.code != exitDone || s.errors != "" {
+		t.Fatalf("got %+v", s)
+	}
+	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("got %v, %v; want mode 0600", info, err)
+	}
+	lines := readBundle(t, out)
+	if lines[0].Type != "uim-evidence" || lines[0].Agent != "agent-1" || lines[1].Type != "keys" {
+		t.Fatalf("got %+v", lines[:2])
+	}
+	set, err := evidence.ParseKeySet(lines[1].JWKS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	var last evidence.Receipt
+	for _, l := range lines {
+		count[l.Type]++
+		switch l.Type {
+		case "entry":
+			r, err := evidence.ParseReceipt(l.JWS)
+			if err == nil {
+				err = r.Verify(set)
+			}
+			if err != nil || count["entry"] > 1 && (r.Entry.K != last.Entry.K+1 || r.Entry.Prev != last.Leaf) {
+				t.Errorf("entry %+v: %v", r.Entry, err)
+			}
+			last = r
+		case "decision":
+			if evidence.Digest([]byte(l.Asked)) != l.SHA256 {
+				t.Errorf("got %+v", l)
+			}
+		case "statement":
+			if _, err := evidence.VerifyDocument(l.JWS, evidence.TypeStatement, set); err != nil {
+				t.Error(err)
+			}
+		case "invoice":
+			if _, err := evidence.VerifyDocument(l.JWS, evidence.TypeInvoice, set); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if count["entry"] < 3 || count["decision"] < 1 || count["agreement"] < 1 || count["policy"] != 1 || count["statement"] != 1 ||
+		count["invoice"] != 1 {
+		t.Errorf("got %v", count)
+	}
+	for _, args := range [][]string{
+		{"--agent", "agent-1", "--month", month}, {"--month", month, "--out", out}, {"--agent", "agent-1", "--out", out}, {"extra"},
+	} {
+		if s := g.run(append([]string{"usage", "bundle"}, args...)...); s.code != exitUsage {
+			t.Errorf("%v: got %+v, want code %d", args, s, exitUsage)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "b.jsonl.gz")
+	if s := g.run("usage", "bundle", "--agent", "nobody", "--month", month, "--out", missing); s.code != exitWrong ||
+		!strings.Contains(s.errors, "nobody") {
+		t.Errorf("got %+v", s)
+	}
+	if _, err := os.Stat(missing); !os.IsNotExist(err) {
+		t.Error("a failed command left a file")
+	}
+}

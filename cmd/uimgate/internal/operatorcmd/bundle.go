@@ -1,0 +1,204 @@
+package operatorcmd
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+func (o *operator) usageBundle() *cobra.Command {
+	var agent, month, currency, out string
+	c := &cobra.Command{
+		Use: "bundle", Short: "Write what proves the charges of an agent in a month to a file", Args: cli.Args(cobra.NoArgs),
+		Long: `Bundle writes one file with everything that is needed to check the charges of an agent in a month without this gateway:
+every entry of the ledger with its signature, what the policy decided, the agent's proofs of key, agreements, policies,
+keys, and the signed statement and invoice. It is JSON, one object per line, compressed by gzip; docs/evidence.md
+describes it, and examples/evidence has two programs that check it.
+
+The file contains what the policy decided about the agent's calls, and no parameters and outputs of calls.`,
+		Example: "  uimgate usage bundle --agent agent-1 --month 2026-11 --out agent-1.jsonl.gz\n  node examples/evidence/verify.mjs agent-1.jsonl.gz",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if agent == "" || month == "" || out == "" {
+				return cli.Usage(errors.New("--agent, --month and --out are required"))
+			}
+			api, err := o.client(c.Context())
+			if err != nil {
+				return err
+			}
+			q := admin.EvidenceQuery{Record: o.record(agent), Month: month, Currency: currency}
+			return intoFile(out, func(w io.Writer) error { return writeBundle(c.Context(), api, q, w) })
+		},
+	}
+	c.Flags().StringVar(&agent, "agent", "", "the agent")
+	c.Flags().StringVar(&month, "month", "", "the month, such as 2026-11 (UTC)")
+	c.Flags().StringVar(&currency, "currency", "", "the currency of the account; needed only if the agent has several")
+	c.Flags().StringVar(&out, "out", "", "the file to write; an existing file is replaced")
+	return c
+}
+
+// intoFile writes a file of mode 0600 in one step: a failure leaves no part of it, and an existing file unchanged.
+func intoFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), ".bundle-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := write(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// writeBundle writes the evidence of one account in a month.
+func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery, w io.Writer) error {
+	if q.Currency == "" {
+		var err error
+		if q.Currency, err = onlyCurrency(ctx, api, q.Record); err != nil {
+			return err
+		}
+	}
+	q.Limit = 500
+	page, err := api.Evidence(ctx, q)
+	if err != nil {
+		return err
+	}
+	b := evidence.NewBundleWriter(w, evidence.BundleHeader{
+		Issuer: page.Issuer, Agent: q.ID, From: page.From, To: page.To, Proofs: page.Proofs,
+	})
+	if err := writeKeys(ctx, api, b); err != nil {
+		return err
+	}
+	agreements := newAgreements(api, q.Service)
+	first := page
+	for {
+		for _, e := range page.Entries {
+			if err := agreements.write(ctx, b, e); err != nil {
+				return err
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		q.After = page.Next
+		if page, err = api.Evidence(ctx, q); err != nil {
+			return err
+		}
+	}
+	b.Statement(first.Statement)
+	b.Invoice(first.Invoice)
+	return b.Close()
+}
+
+// onlyCurrency returns the currency of the agent's only account.
+func onlyCurrency(ctx context.Context, api *client.Client, agent admin.Record) (string, error) {
+	list, err := api.Accounts(ctx, admin.AccountQuery{
+		Service: agent.Service, AgentID: pat.AgentID(agent.ID), PageRequest: admin.PageRequest{Limit: 2},
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case len(list.Items) == 0:
+		return "", fmt.Errorf("agent %s has no account: it was never charged", agent.ID)
+	case len(list.Items) > 1:
+		return "", cli.Usage(fmt.Errorf("agent %s has accounts in several currencies, such as %s and %s: choose one with --currency", agent.ID,
+			list.Items[0].Currency, list.Items[1].Currency))
+	}
+	return list.Items[0].Currency, nil
+}
+
+func writeKeys(ctx context.Context, api *client.Client, b *evidence.BundleWriter) error {
+	list, err := api.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	var all []keys.SigningKey
+	for _, k := range list.Items {
+		all = append(all, keys.SigningKey{ID: k.ID, Purpose: k.Purpose, JWK: k.JWK})
+	}
+	jwks, err := keys.SetOf(all)
+	if err != nil {
+		return err
+	}
+	b.Keys(jwks)
+	return nil
+}
+
+// agreements writes entries, and each agreement and policy before the first entry that names it.
+type agreements struct {
+	api     *client.Client
+	service string
+	written map[string]bool
+}
+
+func newAgreements(api *client.Client, service string) *agreements {
+	return &agreements{api, service, map[string]bool{}}
+}
+
+func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line admin.EvidenceLine) error {
+	r, err := evidence.ParseReceipt(line.Receipt)
+	if err != nil {
+		return err
+	}
+	e := r.Entry
+	if e.Agreement != "" && !a.written[e.Agreement] {
+		a.written[e.Agreement] = true
+		text, err := a.api.ExportAgreement(ctx, admin.Record{Service: a.service, ID: e.Agreement})
+		if err != nil {
+			return fmt.Errorf("exporting agreement %s: %w", e.Agreement, err)
+		}
+		if err := a.policyOf(b, text); err != nil {
+			return err
+		}
+		b.Agreement(text)
+	}
+	if line.Asked != "" {
+		b.Decision(e.ID, []byte(line.Asked))
+	}
+	b.Entry(line.Receipt)
+	if line.Proof != "" {
+		b.Proof(e.ID, line.Proof)
+	}
+	return nil
+}
+
+// policyOf writes the policy in the export of an agreement, unless it was written before.
+func (a *agreements) policyOf(b *evidence.BundleWriter, export []byte) error {
+	var exported struct {
+		Policy struct{ UID, Digest, Document string }
+	}
+	if err := json.Unmarshal(export, &exported); err != nil {
+		return err
+	}
+	p := exported.Policy
+	if a.written[p.Digest] {
+		return nil
+	}
+	a.written[p.Digest] = true
+	document, err := base64.RawURLEncoding.DecodeString(p.Document)
+	if err != nil {
+		return err
+	}
+	b.Policy(p.UID, p.Digest, document)
+	return nil
+}

@@ -1,0 +1,134 @@
+package evidence
+
+import (
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+)
+
+// BundleVersion is the version of the form of bundles.
+const BundleVersion = "1"
+
+// A BundleHeader is the first line of a bundle.
+type BundleHeader struct {
+	Issuer string    `json:"issuer"`
+	Agent  string    `json:"agent"`
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`     // the first moment after the period
+	Proofs bool      `json:"proofs"` // the gateway stores proofs of key, not only their digests
+}
+
+// A BundleWriter writes a bundle: lines of JSON, compressed by gzip, with everything that is needed to check the charges of an agent
+// without the gateway. It is not safe for concurrent use. The first error of a line is that of all later ones.
+type BundleWriter struct {
+	zipped *gzip.Writer
+	lines  *json.Encoder
+	err    error
+}
+
+// NewBundleWriter begins a bundle. The caller must call Close.
+func NewBundleWriter(w io.Writer, h BundleHeader) *BundleWriter {
+	b := &BundleWriter{zipped: gzip.NewWriter(w)}
+	b.lines = json.NewEncoder(b.zipped)
+	b.lines.SetEscapeHTML(false)
+	b.line("uim-evidence", struct {
+		Version string `json:"version"`
+		BundleHeader
+	}{BundleVersion, h})
+	return b
+}
+
+// line writes one line: the members of v, which must be encoded as an object, after the member type.
+func (b *BundleWriter) line(kind string, v any) {
+	if b.err != nil {
+		return
+	}
+	members, err := json.Marshal(v)
+	if err != nil {
+		b.err = fmt.Errorf("encoding a line of type %s: %w", kind, err)
+		return
+	}
+	text := append([]byte(`{"type":"`+kind+`",`), members[1:]...)
+	b.err = b.lines.Encode(json.RawMessage(text))
+}
+
+// Keys writes the key set of the service (RFC 7517), with uim_purpose in each key.
+func (b *BundleWriter) Keys(jwks []byte) {
+	b.line("keys", struct {
+		JWKS json.RawMessage `json:"jwks"`
+	}{jwks})
+}
+
+// Policy writes a policy document, byte for byte.
+func (b *BundleWriter) Policy(uid, digest string, document []byte) {
+	b.line("policy", struct {
+		UID      string `json:"uid"`
+		Digest   string `json:"digest"`
+		Document string `json:"document"`
+	}{uid, digest, base64.StdEncoding.EncodeToString(document)})
+}
+
+// Agreement writes the export of an agreement, as uimgate agreements export makes it.
+func (b *BundleWriter) Agreement(export []byte) {
+	b.line("agreement", struct {
+		Export json.RawMessage `json:"export"`
+	}{export})
+}
+
+// Decision writes what the policy decided for an execution.
+func (b *BundleWriter) Decision(execution string, asked []byte) {
+	b.line("decision", struct {
+		Execution string `json:"execution"`
+		Asked     string `json:"asked"`
+		SHA256    string `json:"sha256"`
+	}{execution, string(asked), Digest(asked)})
+}
+
+// Entry writes a receipt. The proof of key that the entry names, if there is one, must follow.
+func (b *BundleWriter) Entry(receipt string) { b.signed("entry", receipt) }
+
+// Proof writes a proof of key.
+func (b *BundleWriter) Proof(execution, jws string) {
+	b.line("proof", struct {
+		Execution string `json:"execution"`
+		JWS       string `json:"jws"`
+	}{execution, jws})
+}
+
+// Statement writes a signed statement.
+func (b *BundleWriter) Statement(jws string) { b.signed("statement", jws) }
+
+// Invoice writes a signed invoice.
+func (b *BundleWriter) Invoice(jws string) { b.signed("invoice", jws) }
+
+func (b *BundleWriter) signed(kind, jws string) {
+	b.line(kind, struct {
+		JWS string `json:"jws"`
+	}{jws})
+}
+
+// Checkpoint writes a checkpoint of the log.
+func (b *BundleWriter) Checkpoint(text string) {
+	b.line("checkpoint", struct {
+		Text string `json:"text"`
+	}{text})
+}
+
+// LogProof writes the proof that the entry with a leaf hash is in the log.
+func (b *BundleWriter) LogProof(entry Hash, text string) {
+	b.line("tlog-proof", struct {
+		Entry Hash   `json:"entry"`
+		Text  string `json:"text"`
+	}{entry, text})
+}
+
+// Close ends the bundle, and returns the first error.
+func (b *BundleWriter) Close() error {
+	if err := b.zipped.Close(); b.err == nil {
+		b.err = err
+	}
+	return b.err
+}

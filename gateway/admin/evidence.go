@@ -1,0 +1,134 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/receipt"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// AccountEvidence is what proves the charges of one account in a calendar month (UTC).
+type AccountEvidence struct {
+	Issuer    string         `json:"issuer"`
+	Currency  string         `json:"currency"`
+	From      time.Time      `json:"from"`
+	To        time.Time      `json:"to"` // the start of the next month
+	Proofs    bool           `json:"proofs"`
+	Entries   []EvidenceLine `json:"entries"`
+	Next      string         `json:"next,omitempty"`      // the cursor of the next page
+	Statement string         `json:"statement,omitempty"` // compact JWS; only on the first page
+	Invoice   string         `json:"invoice,omitempty"`   // compact JWS of all accounts of the agent; only on the first page
+}
+
+// An EvidenceLine is one entry of the ledger.
+type EvidenceLine struct {
+	Receipt string `json:"receipt"`         // compact JWS
+	Asked   string `json:"asked,omitempty"` // what the policy decided, with the first entry of an execution
+	Proof   string `json:"proof,omitempty"` // proof of key, with the first entry of an execution
+}
+
+// An EvidenceQuery selects an account and a month.
+type EvidenceQuery struct {
+	Record // of the agent
+	PageRequest
+	Month    string // such as 2026-11
+	Currency string
+}
+
+func (q *EvidenceQuery) parameters(p parameters) {
+	q.Record.parameters(p)
+	p.page(&q.PageRequest)
+	p.text("month", &q.Month)
+	p.text("currency", &q.Currency)
+}
+
+var errNoReceipts = errors.New("this gateway has no key for receipts")
+
+// Evidence returns the entries of an account in a month, a page at a time. Errors: store.ErrNotFound if there is no such account,
+// *store.ForgottenError.
+func (o *Operator) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvidence, error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return AccountEvidence{}, err
+	}
+	from, err := time.Parse("2006-01", q.Month)
+	if err != nil || from.Year() < 1970 || from.Year() > 2200 || from.After(o.now()) {
+		return AccountEvidence{}, wrongParameter("month", "must be a month such as 2026-11 that has begun")
+	}
+	if o.receipts == nil {
+		return AccountEvidence{}, errNoReceipts
+	}
+	out := AccountEvidence{
+		Issuer: service.Issuer, Currency: q.Currency, From: from, To: from.AddDate(0, 1, 0), Proofs: o.receipts.Proofs(),
+		Entries: []EvidenceLine{},
+	}
+	f := store.StatementFilter{Service: service.ID, AgentID: pat.AgentID(q.ID), From: out.From, To: out.To}
+	sum, err := receipt.Sum(ctx, o.store, service.Issuer, f, q.Currency)
+	if err != nil {
+		return AccountEvidence{}, err
+	}
+	if q.After == "" {
+		if err := o.sign(ctx, q, sum, &out); err != nil {
+			return AccountEvidence{}, err
+		}
+	}
+	if sum.Range.From == nil {
+		return out, nil
+	}
+	after := *sum.Range.From - 1
+	if q.After != "" {
+		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil || after < *sum.Range.From {
+			return AccountEvidence{}, wrongParameter("after", "must be the member next of the page before")
+		}
+	}
+	return out, o.evidence(ctx, f, q, after, *sum.Range.To, &out)
+}
+
+// sign adds the signed statement and the signed invoice.
+func (o *Operator) sign(ctx context.Context, q EvidenceQuery, sum receipt.SignedStatement, out *AccountEvidence) (err error) {
+	if out.Statement, err = o.receipts.Document(ctx, evidence.TypeStatement, sum); err != nil {
+		return err
+	}
+	invoice, err := o.Invoice(ctx, InvoiceQuery{Record: q.Record, Month: q.Month})
+	if err != nil {
+		return err
+	}
+	out.Invoice, err = o.receipts.Document(ctx, evidence.TypeInvoice, SignedInvoice{invoice, q.Currency, sum.Range})
+	return err
+}
+
+// A SignedInvoice is the payload of a signed invoice: the invoice, and the part of the chain of one account that it covers.
+type SignedInvoice struct {
+	Invoice
+	Currency string `json:"currency"` // of the chain
+	evidence.Range
+}
+
+// evidence adds the entries after an entry, up to and including last.
+func (o *Operator) evidence(ctx context.Context, f store.StatementFilter, q EvidenceQuery, after, last int64, out *AccountEvidence) error {
+	list, err := o.store.Entries(ctx, store.EntryFilter{
+		Service: f.Service, AgentID: f.AgentID, Currency: q.Currency, After: after, Limit: q.limit(), Evidence: true,
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.K > last {
+			return nil
+		}
+		text, err := o.receipts.Receipt(ctx, e.Bytes)
+		if err != nil {
+			return err
+		}
+		out.Entries = append(out.Entries, EvidenceLine{text, string(e.Decision), e.Proof})
+	}
+	if n := len(list); n == q.limit() && list[n-1].K < last {
+		out.Next = strconv.FormatInt(list[n-1].K, 10)
+	}
+	return nil
+}
