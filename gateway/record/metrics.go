@@ -37,6 +37,7 @@ type Metrics struct {
 	late         *prometheus.CounterVec
 	delivered    *prometheus.CounterVec
 	answersLost  prometheus.Counter
+	unreceipted  prometheus.Counter
 	undeclared   *prometheus.CounterVec
 	missing      *prometheus.CounterVec
 	clockSteps   *prometheus.CounterVec
@@ -96,6 +97,7 @@ func NewMetrics() *Metrics {
 			"Replies that were sent to agents after their requests, by outcome: delivered or the cause of the failure.", "door", "became"),
 		answersLost: count("answers_not_kept_total",
 			"Responses that were not stored under their idempotency key, because they exceeded the limits on stored responses."),
+		unreceipted: count("receipts_missing_total", "Charges that had ended and were answered without a receipt, because none could be signed."),
 		undeclared: counter("undeclared_members_total",
 			"Members of the service's responses that were dropped because the intent declares no such output, by intent.", "service", "intent"),
 		missing: counter("missing_outputs_total",
@@ -116,7 +118,7 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
+		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
 		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -266,6 +268,9 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 	if v.AnswerLost {
 		m.answersLost.Inc()
+	}
+	if v.Unreceipted != nil {
+		m.unreceipted.Inc()
 	}
 	if v.UndeclaredCount > 0 {
 		m.undeclared.WithLabelValues(v.Service, v.Intent).Add(float64(v.UndeclaredCount))

@@ -139,6 +139,9 @@ func TestMetricsCountEvents(t *testing.T) {
 			`missing_outputs_total{intent="i",service="s"} 2`,
 		},
 		"output not kept": {func(m *record.Metrics) { m.Record(&execute.Event{AnswerLost: true}) }, `answers_not_kept_total 1`},
+		"no receipt": {
+			func(m *record.Metrics) { m.Record(&execute.Event{Unreceipted: errors.New("no key")}) }, `receipts_missing_total 1`,
+		},
 		"output not kept, stored late": {
 			func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true, AnswerLost: true}) }, `answers_not_kept_total 1`,
 		},

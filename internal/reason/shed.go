@@ -43,7 +43,7 @@ func Causes() []Cause {
 	return []Cause{
 		ShedConnections, ShedConnectionsAddress, ShedMemory, ShedRequestsAddress, ShedAgreementsAddress, ShedAgentIDs, ShedAgreements,
 		ShedSignatures, ShedAdminTokens, ShedClients, ShedAlmanac,
-		ShedAlmanacAddress, ShedAlmanacLookup, ShedDocuments, ShedEnvelopes, ShedStreams, ShedAudit, ShedFailing, ShedBreaker,
+		ShedAlmanacAddress, ShedAlmanacLookup, ShedDocuments, ShedEnvelopes, ShedStreams, ShedReceipts, ShedAudit, ShedFailing, ShedBreaker,
 		ShedUpstream, ShedGrant, ShedRevocations, ShedStore, ShedStoreQueue,
 	}
 }
