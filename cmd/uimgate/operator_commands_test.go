@@ -465,6 +465,15 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("status"); !strings.Contains(s.errors, next.Process) || !strings.Contains(s.errors, string(next.ID)) {
 		t.Errorf("got %+v; want errors containing %q and %q", s, next.Process, next.ID)
 	}
+	receipts := want[admin.Key](g, "keys", "rotate", "--purpose", "receipt")
+	if receipts.Purpose != keys.ForReceipts || !receipts.Signing {
+		t.Errorf("got %+v, want a key for receipts", receipts)
+	}
+	for _, args := range [][]string{{"--purpose", "card"}, {"--purpose", "receipt", "--all"}} {
+		if s := g.run(append([]string{"keys", "rotate"}, args...)...); s.code != exitUsage {
+			t.Errorf("%v: got %+v, want code %d", args, s, exitUsage)
+		}
+	}
 	if retired := want[admin.Page[admin.Key]](g, "keys", "retire", "--all").Items; !slices.ContainsFunc(retired, func(k admin.Key) bool {
 		return k.ID == next.ID && !k.NotAfter.IsZero()
 	}) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -37,19 +38,27 @@ func (o *Operator) Keys(context.Context) (Page[Key], error) {
 // A Rotation replaces the key of the process that receives it or, if All is set, of every process on this store.
 type Rotation struct {
 	All bool `json:"all,omitempty"`
+	// Purpose is receipt or log, for the key of the process that signs receipts or checkpoints; empty: the key that signs PATs.
+	Purpose keys.Purpose `json:"purpose,omitempty"`
 }
 
 func (r *Rotation) parameters(parameters) {}
 
 func (r *Rotation) members(m *wire.Members) error {
-	r.All = m.Flag("all")
-	return m.Done()
+	r.All, r.Purpose = m.Flag("all"), keys.Purpose(m.Text("purpose", false))
+	if err := m.Done(); err != nil {
+		return err
+	}
+	if r.Purpose != keys.ForPATs && (!r.Purpose.Lasting() || r.All) {
+		return reason.MalformedRequest.Refusal("The member purpose must be receipt or log, without all.")
+	}
+	return nil
 }
 
 // RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires. If
 // r.All is set, the other processes on this store also create new keys, within a second or when they start.
 func (o *Operator) RotateKey(ctx context.Context, r Rotation) (Key, error) {
-	rotate := o.keys.Rotate
+	rotate := func(ctx context.Context) (keys.SigningKey, error) { return o.keys.RotateFor(ctx, r.Purpose) }
 	if r.All {
 		rotate = o.keys.RotateAll
 	}

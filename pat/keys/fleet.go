@@ -96,6 +96,22 @@ func (k *Keyring) Failure() error {
 // Process returns the name of this process; see Config.
 func (k *Keyring) Process() string { return k.process }
 
+// RotateFor makes this process sign with a new key for one purpose. The error is ErrNoKey if it does not sign for this purpose.
+func (k *Keyring) RotateFor(ctx context.Context, purpose Purpose) (next SigningKey, err error) {
+	k.family.mu.Lock()
+	rings := slices.DeleteFunc(slices.Clone(k.family.rings), func(r *Keyring) bool { return r.purpose != purpose })
+	k.family.mu.Unlock()
+	if len(rings) == 0 {
+		return SigningKey{}, ErrNoKey
+	}
+	for _, r := range rings {
+		if next, err = r.Rotate(ctx); err != nil {
+			return SigningKey{}, err
+		}
+	}
+	return next, nil
+}
+
 // RotateAll makes every process that shares the store sign with a new key, except for receipts and logs, and returns the key with which this process
 // signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous keys still
 // verify for Overlap.
@@ -122,7 +138,7 @@ func (k *Keyring) replaceAll(ctx context.Context, at time.Time, ends func(Signin
 		return SigningKey{}, nil, err
 	}
 	for _, s := range k.Keys(k.now()) {
-		if s.ID == next.ID || s.Purpose.lasting() || !ends(s) {
+		if s.ID == next.ID || s.Purpose.Lasting() || !ends(s) {
 			continue
 		}
 		if err := k.end(ctx, s, at); err != nil {

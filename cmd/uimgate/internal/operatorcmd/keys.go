@@ -56,6 +56,7 @@ NOT_AFTER signs nothing any longer.`,
 
 func (o *operator) keysRotate() *cobra.Command {
 	var r admin.Rotation
+	purpose := keys.ForPATs.Name()
 	c := &cobra.Command{
 		Use: "rotate", Short: "Sign with a new key from now on", Args: cli.Args(cobra.NoArgs),
 		Long: `Rotate creates a new key, which signs all PATs from now on. The previous key continues to verify PATs until
@@ -63,9 +64,17 @@ the last PAT that it signed has expired. It prints the new key.
 
 Each process that shares a PostgreSQL database signs with a key of its own, and rotate changes only that of the process
 that answers. With --all, every process creates new keys: those that run within a second, the others when they start.
-Rotate then prints the newest key of each process and purpose, after at most 3 seconds.`,
-		Example: "  uimgate keys rotate\n  uimgate keys rotate --all",
+Rotate then prints the newest key of each process and purpose, after at most 3 seconds.
+
+--purpose receipt and --purpose log replace the key that signs receipts or checkpoints of the log, in the process that
+answers. The previous key stays in the key set for as long as the ledger is kept, because agents verify receipts with it.`,
+		Example: "  uimgate keys rotate\n  uimgate keys rotate --all\n  uimgate keys rotate --purpose receipt",
 		RunE: func(c *cobra.Command, _ []string) error {
+			if purpose != keys.ForPATs.Name() {
+				if r.Purpose = keys.Purpose(purpose); !r.Purpose.Lasting() || r.All {
+					return cli.Usage(errors.New("--purpose must be pat, receipt or log, and receipt and log cannot be used with --all"))
+				}
+			}
 			if r.All {
 				var list admin.Page[admin.Key]
 				err := printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
@@ -80,6 +89,7 @@ Rotate then prints the newest key of each process and purpose, after at most 3 s
 		},
 	}
 	c.Flags().BoolVar(&r.All, "all", false, "rotate the keys of every process that shares the database")
+	c.Flags().StringVar(&purpose, "purpose", purpose, "which key to replace: the one that signs pat, receipt or log")
 	return c
 }
 

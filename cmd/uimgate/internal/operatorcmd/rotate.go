@@ -64,6 +64,8 @@ func signerOf(k admin.Key) signer { return signer{k.Process, k.Purpose} }
 func rotated(before, after []admin.Key) (list []admin.Key, complete bool) {
 	old := map[keys.ID]bool{}
 	signs := map[signer]bool{}
+	lasting := func(k admin.Key) bool { return k.Purpose.Lasting() } // not rotated
+	before, after = slices.DeleteFunc(slices.Clone(before), lasting), slices.DeleteFunc(slices.Clone(after), lasting)
 	for _, k := range before {
 		old[k.ID] = true
 		signs[signerOf(k)] = signs[signerOf(k)] || k.NotAfter.IsZero()
