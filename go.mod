@@ -36,6 +36,7 @@ require (
 	go.uber.org/zap v1.28.0
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/crypto v0.58.0
+	golang.org/x/mod v0.42.0
 	golang.org/x/net v0.62.0
 	golang.org/x/oauth2 v0.37.0
 	golang.org/x/sync v0.24.0
@@ -97,10 +98,7 @@ require (
 	google.golang.org/grpc v1.84.0 // indirect
 )
 
-require (
-	github.com/a2aproject/a2a-go/v2 v2.4.0
-	golang.org/x/mod v0.42.0 // indirect
-)
+require github.com/a2aproject/a2a-go/v2 v2.4.0
 
 require (
 	github.com/agnivade/levenshtein v1.2.1 // indirect

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence/log"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // Evidence configures what agents can prove about charges: docs/evidence.md.
@@ -33,11 +33,9 @@ type WitnessKey string
 
 const witnessKeyPattern = `^[^ +]{1,200}[+][0-9a-f]{8}[+][A-Za-z0-9+/]{44}$`
 
-var witnessKey = regex.Lazy(witnessKeyPattern)
-
 func parseWitnessKey(text string) (any, error) {
-	if !witnessKey().MatchString(text) {
-		return nil, errScalar
+	if _, err := log.ParseCosigner(text); err != nil {
+		return nil, err
 	}
 	return WitnessKey(text), nil
 }

@@ -153,14 +153,14 @@ var problemCases = map[string]problemCase{
 		},
 	},
 	"witnesses": {
-		"…evidence:\n  witnesses:\n  - {key: 'witness.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6x/h', url: 'http://w.example'}\n  - {key: 'witness.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6x/h', url: 'https://10.0.0.1'}\n  - {key: 'w+1+a', url: 'https://w.example'}\n" +
+		"…evidence:\n  witnesses:\n  - {key: 'witness.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6x/h', url: 'http://w.example'}\n  - {key: 'witness.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6x/h', url: 'https://10.0.0.1'}\n  - {key: 'w.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6x/h', url: 'https://w.example'}\n" +
 			"  receipts: some\n  publish: everyone\n  checkpoint: 10s\n",
 		[]string{
 			"uimgate.yaml:8: evidence.witnesses[0].url: refused: http://w.example is not https: for a witness inside your network, set private: true",
 			"uimgate.yaml:9: evidence.witnesses[1].key: is the key of evidence.witnesses[0] as well",
 			"uimgate.yaml:9: evidence.witnesses[1].url: refused: 10.0.0.1 is not an address of the public internet: " +
 				"for a witness inside your network, set private: true",
-			`uimgate.yaml:10: evidence.witnesses[2].key: "w+1+a" is not valid: want a verifier key for cosignatures: name+id+key`,
+			`uimgate.yaml:10: evidence.witnesses[2].key: "w.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6"… is not valid: want a verifier key for cosignatures: name+id+key`,
 			`uimgate.yaml:11: evidence.receipts: "some" is not valid: want off, charged or all`,
 			`uimgate.yaml:12: evidence.publish: "everyone" is not valid: want off, agents or public`,
 			`uimgate.yaml:13: evidence.checkpoint: "10s" is more than the maximum of 5s`,
