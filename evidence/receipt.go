@@ -71,8 +71,12 @@ func ParseReceipt(text string) (Receipt, error) {
 }
 
 // Verify verifies the signature with the keys of a service that sign receipts. The error is ErrKey or ErrSignature.
-func (r *Receipt) Verify(set KeySet) error {
-	key, ok := set.Key(PurposeReceipt, r.KeyID)
+func (r *Receipt) Verify(set KeySet) error { return r.VerifyFor(set, PurposeReceipt) }
+
+// VerifyFor is like Verify with the keys of another purpose: PurposeLog for entries of KindRestored, and the purpose of the key for entries
+// of KindKey.
+func (r *Receipt) VerifyFor(set KeySet, purpose string) error {
+	key, ok := set.Key(purpose, r.KeyID)
 	switch {
 	case !ok:
 		return ErrKey

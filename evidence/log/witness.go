@@ -1,6 +1,7 @@
 package log
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,13 @@ func NewWitness(key string, prefix *url.URL, private bool) (*Witness, error) {
 // Name returns the name of the witness.
 func (w *Witness) Name() string { return w.key.Name() }
 
+// HasCosigned reports whether a signed checkpoint has a valid cosignature of the witness.
+func (w *Witness) HasCosigned(signed []byte) bool {
+	_, signatures, _ := bytes.Cut(signed, []byte("\n\n"))
+	valid, _ := cosignatures(signed, signatures, w.key)
+	return len(valid) > 0
+}
+
 // Close closes idle connections.
 func (w *Witness) Close() { w.client.Close() }
 
@@ -82,7 +90,7 @@ func (w *Witness) Cosign(ctx context.Context, signed []byte, prove func(before i
 				return nil, time.Time{}, fmt.Errorf("%w: its response has no valid cosignature", ErrWitness)
 			}
 			w.know(c.Origin, c.Size)
-			return join(valid), at, nil
+			return bytes.Join(valid, nil), at, nil
 		case http.StatusConflict:
 			size, ok := decimal(strings.TrimSuffix(string(response.Body), "\n"))
 			if !ok || size > c.Size {
@@ -115,11 +123,4 @@ func (w *Witness) post(ctx context.Context, before int64, signed []byte, prove f
 		Method: http.MethodPost, URL: w.submit, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
 		Body: append(body, signed...), Max: maxCosignatures,
 	})
-}
-
-func join(parts [][]byte) (out []byte) {
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/journal"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+	"github.com/uimgate/uimgate/store/sqlstore/logs"
 	"github.com/uimgate/uimgate/store/sqlstore/records"
 	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
@@ -87,8 +88,12 @@ type Store struct {
 	*recordsRoom
 	*upkeepRoom
 
-	db *engine.DB
+	db   *engine.DB
+	logs *logs.Logs
 }
+
+// Logs returns the logs of services over the ledger.
+func (s *Store) Logs() *logs.Logs { return s.logs }
 
 // Open opens a database and migrates its schema. place is the path of an SQLite file, which Open creates with mode 0600 if it does not
 // exist, or the postgres:// URL of a database. Open rejects a database that only a newer version of uimgate can use, and a PostgreSQL
@@ -144,7 +149,7 @@ func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *St
 	c := calls.New(db, l, journal)
 	return &Store{
 		callsRoom: c, ledgerRoom: l, recordsRoom: records.New(db, c, l, opts.TokensKept),
-		upkeepRoom: upkeep.New(db, c, l, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}), db: db,
+		upkeepRoom: upkeep.New(db, c, l, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}), db: db, logs: logs.New(db),
 	}
 }
 

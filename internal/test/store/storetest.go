@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/logs"
 )
 
 // An Engine is a store under test, with every method that callers of engines need.
@@ -36,6 +37,7 @@ type Engine interface {
 	uses
 	requests
 	chains
+	Logs() *logs.Logs
 }
 
 type calls interface {
@@ -156,6 +158,7 @@ func Run(t *testing.T, open Opener) {
 		"almanac":     testAlmanac,
 		"uses":        testUses,
 		"requests":    testRequests,
+		"logs":        testLogs,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

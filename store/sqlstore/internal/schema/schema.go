@@ -33,6 +33,7 @@
 //	log_entries  (seq)                                 entries of a log that belong to no account
 //	log_tiles    (service, epoch, level, n)            hashes of the Merkle tree of a log
 //	log_heads    (service, epoch)                      the newest checkpoint of a log
+//	log_lease    (name)                                which process appends to the logs
 //	journal      (id)                                  on SQLite: changes of calls that are not in the other tables yet
 //	certificate_files (name)                           ACME accounts, keys and certificates: package sqlcert
 //	certificate_locks (name)                           which process orders a certificate

@@ -45,10 +45,13 @@ CREATE TABLE log_entries ( -- entries of the log that belong to no account
   seq     BIGINT NOT NULL PRIMARY KEY, -- of the same sequence as in ledger
   service TEXT   NOT NULL,
   epoch   BIGINT NOT NULL,
+  purpose TEXT   NOT NULL, -- of the key that the entry introduces; '': it introduces none
+  kid     TEXT   NOT NULL,
   receipt TEXT   NOT NULL, -- the entry, signed
   leaf    BYTEA  NOT NULL
 );
 CREATE INDEX log_entries_service ON log_entries (service, seq);
+CREATE UNIQUE INDEX log_entries_key ON log_entries (service, purpose, kid) WHERE kid <> '';
 
 CREATE TABLE log_tiles ( -- hashes of the Merkle tree, in the layout of C2SP tlog-tiles, with height 8
   service   TEXT   NOT NULL,
@@ -67,7 +70,18 @@ CREATE TABLE log_heads (
   size       BIGINT NOT NULL, -- leaves
   seq        BIGINT NOT NULL, -- the ledger number of the last leaf
   root       BYTEA  NOT NULL,
-  checkpoint TEXT   NOT NULL, -- C2SP tlog-checkpoint, signed, with cosignatures
-  at         BIGINT NOT NULL,
+  checkpoint TEXT   NOT NULL, -- C2SP tlog-checkpoint of this size, signed, with cosignatures
+  kid        TEXT   NOT NULL, -- of the key that signed it
+  at         BIGINT NOT NULL, -- when it was signed
+  cosigned_at BIGINT NOT NULL, -- when a witness last signed a checkpoint of the log; 0: never
   PRIMARY KEY (service, epoch)
 );
+
+CREATE TABLE log_lease ( -- which process appends to the logs; one row
+  name       TEXT   NOT NULL PRIMARY KEY,
+  holder     TEXT   NOT NULL,
+  held_until BIGINT NOT NULL
+);
+
+-- Every ledger number up to this one is in a log, or belongs in none.
+INSERT INTO sequences (name, n) SELECT 'logged', n FROM sequences WHERE name = 'ledger';

@@ -1,0 +1,82 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const (
+	selectExecution = "SELECT agent_id, begun_at FROM executions WHERE id = ? AND service = ?"
+	selectLine      = `SELECT seq, epoch, leaf, to_state FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND execution_id = ? AND k >= 0
+		ORDER BY at, seq LIMIT ?`
+	mostLines = 16 // of one execution
+
+	hashSize = len(evidence.Hash{})
+)
+
+// Find returns the place of the line of an execution that has the given state, or of its newest line if state is empty. The error is
+// store.ErrNotFound if there is no such line, and store.ErrNotLogged if it is not in the log yet.
+func (l *Logs) Find(ctx context.Context, service, execution string, state store.State) (store.LoggedLine, error) {
+	found, err := l.line(ctx, l.read, service, execution, state)
+	// Most lines are in the tables, so the journal need not be emptied. Only a captured or released charge has no further line.
+	if err == nil && (found.seq == 0 || state == "" && found.state != store.Captured && found.state != store.Released) {
+		found, err = l.line(ctx, l.db.List, service, execution, state)
+	}
+	switch {
+	case err != nil:
+		return found.LoggedLine, err
+	case found.seq == 0:
+		return found.LoggedLine, store.ErrNotFound
+	}
+	found.Index, err = l.index(ctx, service, found.Epoch, found.seq, found.Leaf)
+	return found.LoggedLine, err
+}
+
+// A line is a line of an execution. Its seq is 0 if there is none.
+type line struct {
+	store.LoggedLine
+
+	seq   int64
+	state store.State
+}
+
+// line reads a line of an execution without its index.
+func (l *Logs) line(ctx context.Context, read func(context.Context, string, []any, func(engine.Scan) error) error,
+	service, execution string, state store.State,
+) (found line, err error) {
+	var began int64
+	err = read(ctx, selectExecution, []any{execution, service}, func(scan engine.Scan) error { return scan(&found.AgentID, &began) })
+	if err != nil || found.AgentID == "" {
+		return found, err
+	}
+	err = read(ctx, selectLine, []any{service, found.AgentID, began, execution, mostLines}, func(scan engine.Scan) error {
+		next := line{LoggedLine: store.LoggedLine{AgentID: found.AgentID}}
+		var leaf []byte
+		err := scan(&next.seq, &next.Epoch, &leaf, &next.state)
+		if next.Leaf = hashOf(leaf); state == "" || next.state == state {
+			found = next
+		}
+		return err
+	})
+	return found, err
+}
+
+// index returns the number of a leaf in its log.
+func (l *Logs) index(ctx context.Context, service string, epoch, seq int64, leaf evidence.Hash) (int64, error) {
+	var n int64
+	var hashes []byte
+	found, err := l.db.One(ctx, selectIndex, []any{service, epoch, seq}, &n, &hashes)
+	if err != nil {
+		return 0, err
+	}
+	for i := 0; found && i+hashSize <= len(hashes); i += hashSize {
+		if bytes.Equal(hashes[i:i+hashSize], leaf[:]) {
+			return n*256 + int64(i/hashSize), nil
+		}
+	}
+	return 0, store.ErrNotLogged
+}

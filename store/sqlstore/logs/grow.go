@@ -1,0 +1,117 @@
+package logs
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const (
+	advance    = "UPDATE sequences SET n = ? WHERE name = ? AND n = ?"
+	insertHead = `INSERT INTO log_heads (service, epoch, size, seq, root, checkpoint, kid, at, cosigned_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, epoch) DO NOTHING`
+	insertEpoch = `INSERT INTO epochs (service, epoch, issuer, began_at, first_seq) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (service, epoch) DO NOTHING`
+	updateHead = `UPDATE log_heads SET size = ?, seq = ?, root = ?, checkpoint = ?, kid = ?, at = ? WHERE service = ? AND epoch = ? AND size = ?`
+	writeTile  = `INSERT INTO log_tiles (service, epoch, level, n, first_seq, hashes) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, epoch, level, n) DO UPDATE SET hashes = excluded.hashes`
+	insertEntry = `INSERT INTO log_entries (seq, service, epoch, purpose, kid, receipt, leaf) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	nextEntry   = `INSERT INTO log_entries (seq, service, epoch, purpose, kid, receipt, leaf) VALUES ({ledger}, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, purpose, kid) WHERE kid <> '' DO NOTHING`
+	updateCosigned = `UPDATE log_heads SET checkpoint = ?, cosigned_at = ? WHERE service = ? AND epoch = ? AND size = ?`
+	takeLease      = `INSERT INTO log_lease (name, holder, held_until) VALUES ('sequencer', ?, ?)
+		ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
+		WHERE log_lease.held_until < ? OR log_lease.holder = excluded.holder`
+	endLease = "DELETE FROM log_lease WHERE name = 'sequencer' AND holder = ?"
+)
+
+// Grow appends to logs, in one transaction, and sets the ledger number up to which all lines are in logs. The error is store.ErrLogMoved,
+// and nothing is changed, if this number is not from, or if a log does not have the size that its change names.
+func (l *Logs) Grow(ctx context.Context, from, to int64, changes []store.LogChange) error {
+	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		if err := moved(t.Exec(ctx, advance, to, logged, from)); err != nil {
+			return err
+		}
+		var list []engine.Command
+		for _, c := range changes {
+			if err := setHead(ctx, t, c); err != nil {
+				return err
+			}
+			for _, tile := range c.Tiles {
+				list = append(list, engine.Command{Query: writeTile, Args: []any{
+					c.Head.Service, c.Head.Epoch, tile.Level, tile.N, tile.FirstSeq, tile.Hashes,
+				}})
+			}
+			for _, e := range c.Entries {
+				list = append(list, engine.Command{Query: insertEntry, Args: []any{
+					e.Seq, e.Service, e.Epoch, e.Purpose, e.KeyID, e.Receipt, e.Leaf[:],
+				}})
+			}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		return t.Send(ctx, list)
+	})
+}
+
+func setHead(ctx context.Context, t *engine.Tx, c store.LogChange) error {
+	h := c.Head
+	if c.Before == 0 {
+		// A service that no configuration has recorded has an epoch as well.
+		if _, err := t.Exec(ctx, insertEpoch, h.Service, h.Epoch, h.Issuer, engine.Nanos(t.Now()), h.FirstSeq); err != nil {
+			return err
+		}
+		return moved(t.Exec(ctx, insertHead, h.Service, h.Epoch, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At),
+			engine.Nanos(h.CosignedAt)))
+	}
+	return moved(t.Exec(ctx, updateHead, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At), h.Service, h.Epoch,
+		c.Before))
+}
+
+// moved returns store.ErrLogMoved if a statement changed no row.
+func moved(n int64, err error) error {
+	if err == nil && n == 0 {
+		return store.ErrLogMoved
+	}
+	return err
+}
+
+// AddLogEntry adds an entry that introduces a key, with the next ledger number. It does nothing if the key was introduced before. Grow adds
+// the entry to the log.
+func (l *Logs) AddLogEntry(ctx context.Context, e store.LogEntry) error {
+	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, nextEntry, e.Service, e.Epoch, e.Purpose, e.KeyID, e.Receipt, e.Leaf[:])
+		return err
+	})
+}
+
+// SetCosigned replaces the checkpoint of a log by the same with cosignatures, unless the log has grown.
+func (l *Logs) SetCosigned(ctx context.Context, h store.LogHead) error {
+	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, updateCosigned, string(h.Checkpoint), engine.Nanos(h.CosignedAt), h.Service, h.Epoch, h.Size)
+		return err
+	})
+}
+
+// TakeLease makes a process the one that appends to the logs, until the given time has passed, and reports whether it is. Another process
+// can take the lease only after that time.
+func (l *Logs) TakeLease(ctx context.Context, holder string, lasting time.Duration) (took bool, err error) {
+	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		now := t.Now()
+		n, err := t.Exec(ctx, takeLease, holder, engine.Nanos(now.Add(lasting)), engine.Nanos(now))
+		took = n > 0
+		return err
+	})
+	return took && err == nil, err
+}
+
+// EndLease lets another process take the lease at once.
+func (l *Logs) EndLease(ctx context.Context, holder string) error {
+	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, endLease, holder)
+		return err
+	})
+}
