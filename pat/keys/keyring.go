@@ -326,6 +326,22 @@ func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	return k.signing.Load(), nil
 }
 
+// Previous returns the key with which this process signed before PrivateKey, or nil if it has none.
+func (k *Keyring) Previous() (*PrivateKey, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, err := k.files.Load()
+	if err != nil {
+		return nil, fmt.Errorf("loading the signing keys: %w", err)
+	}
+	keys, err := parseSigningKeys(text)
+	if err != nil || len(keys) < 2 {
+		return nil, err
+	}
+	keys[1].Purpose = k.purpose
+	return &keys[1], nil
+}
+
 // ExtendOverlap makes Overlap at least d. Overlap never shrinks, because PATs of an earlier configuration may still be in use.
 func (k *Keyring) ExtendOverlap(d time.Duration) {
 	for previous := k.overlap.Load(); int64(d) > previous; previous = k.overlap.Load() {
