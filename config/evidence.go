@@ -13,7 +13,7 @@ import (
 type Evidence struct {
 	Receipts   Receipts      `yaml:"receipts" default:"charged" enum:"off,charged,all" doc:"Which calls are answered with a signed receipt in the header UIM-Receipt: charged ones, all (free calls as well), or none (off). Agents can fetch the receipts of their charges in any case."`
 	Proofs     bool          `yaml:"proofs" default:"true" doc:"Keep the agent's signed proof of key with each charge. false: only its digest is kept."`
-	Log        bool          `yaml:"log" default:"true" doc:"Keep a Merkle tree over the ledger of each service, and sign its size and root as a checkpoint."`
+	Log        bool          `restart:"true" yaml:"log" default:"true" doc:"Keep a Merkle tree over the ledger of each service, and sign its size and root as a checkpoint."`
 	Checkpoint time.Duration `yaml:"checkpoint" default:"1s" min:"100ms" max:"5s" doc:"How often a checkpoint is signed if there are new lines in the ledger. Agents expect their lines in the log within 10 seconds."`
 	Publish    Publish       `yaml:"publish" default:"agents" enum:"off,agents,public" doc:"Who can read /api/log: agents with a PAT of the service, everyone (public), or nobody (off)."`
 	Witnesses  []Witness     `yaml:"witnesses" max:"16" doc:"Witnesses (C2SP tlog-witness) that confirm each checkpoint: key, url, private. They see the sizes and roots of the trees, and no entries."`

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
 )
 
 // A document is a complete response body with its strong ETag.
@@ -84,12 +86,14 @@ type agentsFile struct {
 	document
 }
 
-// agentsFile returns agents.json with the given public key. It builds the document again only if the key has changed.
-func (p *publication) agentsFile(key string) (document, error) {
+// agentsFile returns agents.json with the given public key and further members. It builds the document again only if one of them has
+// changed.
+func (p *publication) agentsFile(publicKey string, members []intents.Extra) (document, error) {
+	key := fmt.Sprint(publicKey, members)
 	if made := p.agents.Load(); made != nil && made.key == key {
 		return made.document, nil
 	}
-	body, err := p.service.AgentsFile(key)
+	body, err := p.service.AgentsFile(publicKey, members...)
 	if err != nil {
 		return document{}, err
 	}

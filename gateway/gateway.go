@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -33,11 +34,16 @@ type Config struct {
 	Keys       *keys.Keyring
 	Ledger     Ledger
 	Receipts   Receipts
-	Metrics    *record.Metrics
-	Traces     *telemetry.Traces // nil: none are exported
-	Index      *record.Index     // nil: requests that are not calls are not indexed
-	Log        *zap.Logger
-	Now        func() time.Time
+	Logs       Logs // nil: there are none
+	// LogKey returns the verifier key of the log of a service, or "" if there is no log. nil: there are no logs.
+	LogKey func(d *service.Definition) string
+	// Publish returns who can read the logs. nil: they are not published.
+	Publish func() config.Publish
+	Metrics *record.Metrics
+	Traces  *telemetry.Traces // nil: none are exported
+	Index   *record.Index     // nil: requests that are not calls are not indexed
+	Log     *zap.Logger
+	Now     func() time.Time
 	// PerAddress limits the request rate of each client address. It is checked before any other work, such as finding the service or
 	// verifying a token.
 	PerAddress limit.Rate
@@ -51,9 +57,16 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
-		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
+		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, logs: c.Logs, logKey: c.LogKey, publish: c.Publish,
+		log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
+	}
+	if s.logKey == nil {
+		s.logKey = func(*service.Definition) string { return "" }
+	}
+	if s.publish == nil || s.logs == nil {
+		s.publish = func() config.Publish { return config.PublishOff }
 	}
 	s.handler = s.build()
 	return s

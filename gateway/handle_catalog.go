@@ -13,7 +13,8 @@ import (
 
 // agentsFile handles GET /agents.json. UIM core 5.2.
 func (s *Server) agentsFile(c echo.Context) error {
-	p, err := s.publication(exchangeOf(c).service).agentsFile(s.keys.PublicKey(s.now()))
+	of := exchangeOf(c).service
+	p, err := s.publication(of).agentsFile(s.keys.PublicKey(s.now()), s.logMembers(of.Definition))
 	if err != nil {
 		return reason.Internal.Refusal("agents.json could not be encoded.").Because(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -47,6 +48,9 @@ type Server struct {
 	keys       *keys.Keyring
 	ledger     Ledger
 	receipts   Receipts
+	logs       Logs
+	logKey     func(d *service.Definition) string
+	publish    func() config.Publish
 	published  atomic.Pointer[publications]
 	addresses  *ratelimit.Set
 	memory     *membudget.Budget
@@ -89,6 +93,10 @@ func (s *Server) routes(e *echo.Echo) {
 	get(s.receipt, "/api/receipts/:id")
 	get(s.usageEntries, "/api/usage/entries")
 	get(s.usageStatement, "/api/usage/statement")
+	get(s.checkpoint, "/api/log/checkpoint")
+	get(s.logProof, "/api/log/proof")
+	get(s.logConsistency, "/api/log/consistency")
+	get(s.logTile, "/api/log/tile/*")
 	post(s.issue, "/api/pat/issue", "/pat/issue")
 	post(s.renew, "/api/pat/renew", "/pat/renew")
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")

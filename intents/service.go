@@ -47,7 +47,8 @@ var (
 	topMembers = []string{
 		"service-info", "service_info", "service", "intents", "uim-public-key", "uim-policy-file", "uim-api-discovery",
 		"uim-api-execute", "uim-issuer", "uim-pat-issue", "uim-pat-renew", "uim-pat-revoke", "uim-pat-introspect", "uim-jwks", "uim-openapi",
-		"uim-errors", "uim-protocol", "uim-receipts", "uim-usage", "uim-log", "uim-log-key", "uim-mmd", "uim-compliance", "uim-license", "security", "compliance", "policy_successor", "$schema", "version",
+		"uim-errors", "uim-protocol", "uim-receipts", "uim-usage", "uim-log", "uim-log-key", "uim-mmd",
+		"uim-compliance", "uim-license", "security", "compliance", "policy_successor", "$schema", "version",
 	}
 	serviceMembers = []string{
 		"name", "description", "version", "service_url", "service_logo_url", "service_terms_of_service_url", "service_privacy_policy_url",

@@ -41,6 +41,10 @@ type Config struct {
 	// Certificate describes what is wrong with the certificates of the listeners, without host names. It returns an empty string if they are
 	// valid. nil: the certificates are not checked.
 	Certificate func() string
+	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: there are none.
+	LogState func(ctx context.Context) (*LogStatus, error)
+	// LogTrouble describes what is wrong with the checkpoints of the logs, or returns an empty string. nil: they are not checked.
+	LogTrouble func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
 	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
@@ -65,6 +69,8 @@ type Operator struct {
 	waiting     func() []string
 	refused     func() *RefusedReload
 	certificate func() string
+	logState    func(ctx context.Context) (*LogStatus, error)
+	logTrouble  func() string
 	audit       *record.Audit
 	index       *record.Index
 	doors       []door.Module
@@ -84,10 +90,16 @@ func New(c Config) *Operator {
 	if c.Certificate == nil {
 		c.Certificate = func() string { return "" }
 	}
+	if c.LogState == nil {
+		c.LogState = func(context.Context) (*LogStatus, error) { return nil, nil } //nolint:nilnil // there is no log
+	}
+	if c.LogTrouble == nil {
+		c.LogTrouble = func() string { return "" }
+	}
 	return &Operator{
-		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
-		index: c.Index, certificate: c.Certificate, waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
-		version: c.Version,
+		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, view: c.View, log: c.Log, now: c.Now,
+		reload: c.Reload, audit: c.Audit, index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
+		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version,
 	}
 }
 

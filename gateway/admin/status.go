@@ -53,6 +53,8 @@ type Status struct {
 	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
 	// HeldLimits are the limits that are held back because of a restore or a step of the clock.
 	HeldLimits *HeldLimits `json:"held_limits,omitempty"`
+	// Log is the state of the logs of the ledger; nil if there are none, or if it cannot be read.
+	Log *LogStatus `json:"log,omitempty"`
 }
 
 // A RefusedReload is a configuration that was refused.
@@ -183,6 +185,9 @@ func (o *Operator) Health(ctx context.Context) Health {
 	if reason := o.certificate(); reason != "" {
 		h.Checks["certificate"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
+	if reason := o.logTrouble(); reason != "" {
+		h.Checks["log"] = Check{OK: true, Degraded: true, Reason: reason}
+	}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
 	}
@@ -211,6 +216,9 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{
 		Health: o.Health(ctx), Version: o.version, Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(),
 		RefusedReload: o.refused(), HeldLimits: heldLimits(o.store.HeldLimits()),
+	}
+	if state, err := o.logState(ctx); err == nil {
+		out.Log = state
 	}
 	for _, s := range o.directory.Current().Services() {
 		policies := offeredPolicies(s)

@@ -61,6 +61,7 @@ type process struct {
 	store    *sqlstore.Store
 	root     *keys.Keyring
 	keys     *keys.Keyring // of checkpoints
+	receipts *keys.Keyring
 	settings config.Evidence
 	// before and after are called around each operation of the store, with its number. An error of theirs replaces that of the operation.
 	before, after func(n int) error
@@ -112,6 +113,9 @@ func start(tb testing.TB, s *sqlstore.Store, name string) *process {
 	if p.keys, err = p.root.For(tb.Context(), keys.ForLogs, keys.EdDSA, &memoryFile{}); err != nil {
 		tb.Fatal(err)
 	}
+	if p.receipts, err = p.root.For(tb.Context(), keys.ForReceipts, keys.EdDSA, &memoryFile{}); err != nil {
+		tb.Fatal(err)
+	}
 	p.restart()
 	return p
 }
@@ -119,8 +123,8 @@ func start(tb testing.TB, s *sqlstore.Store, name string) *process {
 // restart replaces the sequencer by a new one, which knows nothing of the other.
 func (p *process) restart() {
 	p.Sequencer = ledgerlog.New(ledgerlog.Options{
-		Store: &stepStore{Store: p.store.Logs(), p: p}, Keys: p.keys, Settings: func() config.Evidence { return p.settings },
-		Process: p.root.Process(), Sole: !p.shared, Log: zap.NewNop(), Now: func() time.Time { return p.clock() },
+		Store: &stepStore{Store: p.store.Logs(), p: p}, Keys: p.keys, Introduced: map[keys.Purpose]*keys.Keyring{keys.ForReceipts: p.receipts},
+		Settings: func() config.Evidence { return p.settings }, Process: p.root.Process(), Sole: !p.shared, Log: zap.NewNop(), Now: func() time.Time { return p.clock() },
 	})
 }
 

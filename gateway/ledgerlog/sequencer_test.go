@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/mod/sumdb/note"
 
 	"github.com/uimgate/uimgate/config"
@@ -77,7 +78,7 @@ func TestLogGrowsWithTheLedger(t *testing.T) {
 			wantAll(t, p, v)
 			seen = append(seen, v)
 		}
-		if got := len(seen[4].leaves); got != 305 { // with the entry of the key
+		if got := len(seen[4].leaves); got != 306 { // with the entries of two keys
 			t.Errorf("got %d leaves", got)
 		}
 		p.round(t)
@@ -120,7 +121,7 @@ func TestKeysAreIntroduced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
+		got := map[string][]string{} // by purpose
 		set := evidence.KeySet{}
 		for _, text := range receipts {
 			r, err := evidence.ParseReceipt(text)
@@ -131,20 +132,26 @@ func TestKeysAreIntroduced(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			set.Add(evidence.PurposeLog, key)
-			if err := r.VerifyFor(set, evidence.PurposeLog); err != nil || r.KeyID != keys.ID(r.Entry.By) {
+			purpose := r.Entry.Key.Purpose
+			set.Add(purpose, key)
+			if err := r.VerifyFor(set, purpose); err != nil || r.KeyID != keys.ID(r.Entry.By) {
 				t.Errorf("an entry is signed by %s: %v", r.KeyID, err)
 			}
-			if v, err := log.ParseVerifier(r.Entry.Key.Verifier); err != nil || v.Name() != "shop.example/uim-ledger/0" {
+			if v, err := log.ParseVerifier(r.Entry.Key.Verifier); purpose == evidence.PurposeLog &&
+				(err != nil || v.Name() != "shop.example/uim-ledger/0") {
 				t.Errorf("vkey %q: %v", r.Entry.Key.Verifier, err)
 			}
-			got = append(got, r.Entry.Key.ID+" by "+r.Entry.By)
+			got[purpose] = append(got[purpose], r.Entry.Key.ID+" by "+r.Entry.By)
 		}
-		want := []string{
-			fmt.Sprint(first.ID, " by ", first.ID), fmt.Sprint(second.ID, " by ", first.ID), fmt.Sprint(third.ID, " by ", second.ID),
+		one, two := p.receipts.Current(), other.receipts.Current()
+		want := map[string][]string{
+			evidence.PurposeLog: {
+				fmt.Sprint(first.ID, " by ", first.ID), fmt.Sprint(second.ID, " by ", first.ID), fmt.Sprint(third.ID, " by ", second.ID),
+			},
+			evidence.PurposeReceipt: {fmt.Sprint(one, " by ", one), fmt.Sprint(two, " by ", one)},
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("differs (-want +got):\n%s", d)
 		}
 		v := look(t, p)
 		wantAll(t, p, v)

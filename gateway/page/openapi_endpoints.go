@@ -26,6 +26,12 @@ func endpoints() tree {
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
 			"name": "intent_uid", "in": "path", "required": true, "schema": tree{"type": "string"},
 		}),
+		"/api/log/checkpoint": getText("checkpoint", "The newest signed checkpoint of the log of the ledger"),
+		"/api/log/proof": getText("logProof", "The proof that an entry about a call of this agent is in the log",
+			query("id", "The execution id of the call."), query("line", "The state of the entry. Default: the newest entry."),
+			query("size", "The size of the log. Default: its present size; the proof then ends with the checkpoint.")),
+		"/api/log/consistency": getText("logConsistency", "The proof that the log contains an earlier state of it",
+			query("old", "The earlier size."), query("new", "The later size. Default: the present size.")),
 		"/api/pat/issue": post("issue", "Agree to the policy: exchange a signed agreement for a PAT", false, agreementBody(), patAnswer()),
 		"/api/pat/renew": post("renew", "Renew a PAT under the same agreement", true, nil, patAnswer(), proofHeader()),
 		"/api/pat/revoke": post("revoke", "Revoke a PAT and all its renewals", false, object(tree{"token": tree{"type": "string"}}, "token"),
@@ -85,6 +91,22 @@ func headSchema() tree {
 	return tree{"oneOf": []any{tree{"type": "null"}, object(tree{
 		"k": tree{"type": "integer"}, "hash": tree{"type": "string"},
 	}, "k", "hash")}}
+}
+
+// getText returns a GET operation that requires a PAT and returns text.
+func getText(id, summary string, parameters ...any) tree {
+	good := tree{"description": "The request succeeded.", "content": tree{"text/plain": tree{"schema": tree{"type": "string"}}}}
+	operation := tree{
+		"operationId": id, "summary": summary, "tags": []any{tagUsage}, "responses": tree{"200": good, "default": refused(nil)},
+	}
+	if len(parameters) > 0 {
+		operation["parameters"] = parameters
+	}
+	return authorized(tree{"get": operation})
+}
+
+func query(name, description string) tree {
+	return tree{"name": name, "in": "query", "schema": tree{"type": "string"}, "description": description}
 }
 
 func get(id, summary, tag string, answer tree, parameters ...any) tree {

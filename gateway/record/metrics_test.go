@@ -47,7 +47,9 @@ func rows(t *testing.T, file, heading string) []string {
 func allMetrics() *record.Metrics {
 	m := record.NewMetrics()
 	m.Watch(time.Now, func() record.State {
-		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Services: []record.ServiceState{
+		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Log: &record.LogState{
+			Services: map[string]record.LogHead{"s": {At: time.Unix(1, 0), CosignedAt: time.Unix(1, 0)}},
+		}, Services: []record.ServiceState{
 			{ID: "s", Concealed: map[string]int64{"i": 1}, Backlog: &store.Backlog{}},
 		}}
 	})

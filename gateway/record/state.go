@@ -15,6 +15,20 @@ type State struct {
 	ConfigHash          string    // hash of the configuration in use
 	CertificateExpires  time.Time // expiry of the certificate of the listeners; zero: they have no certificate
 	Services            []ServiceState
+	Log                 *LogState // nil: there is none, or it cannot be read
+}
+
+// A LogState is the state of the logs of the ledger.
+type LogState struct {
+	Lines    int64         // that are in no log yet
+	Lag      time.Duration // of the first of these lines
+	Services map[string]LogHead
+}
+
+// A LogHead is the newest checkpoint of a service.
+type LogHead struct {
+	Size           int64
+	At, CosignedAt time.Time // CosignedAt is zero if no witness has signed
 }
 
 // A ServiceState is the present state of one service.
@@ -65,12 +79,19 @@ var (
 	concealed   = describe("concealed_answers_total",
 		"Responses of the service that contained a credential or a fixed value, which was withheld from agents, by intent.", "service", "intent")
 	waiting    = describe("agents_waiting", "Agents that have agreed and wait for the operator's approval.", "service")
+	logLines   = describe("log_lag_lines", "Lines of the ledger that are in no log yet.")
+	logSeconds = describe("log_lag_seconds", "How long the first line of the ledger that is in no log yet has waited.")
+	logSize    = describe("log_size", "Entries in the log of a service, in its present epoch.", "service")
+	logAt      = describe("log_checkpoint_timestamp_seconds", "Time of the newest checkpoint of the log of a service.", "service")
+	cosignedAt = describe("log_cosigned_timestamp_seconds", "Time of the newest cosignature on a checkpoint of the log of a service.", "service")
 	unresolved = describe("unresolved_charges", "Charges of calls whose outcome is unknown.", "service")
 )
 
 // Describe implements prometheus.Collector.
 func (*watchedState) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, configInfo, certificate, calls, breakers, concealed, waiting, unresolved} {
+	for _, d := range []*prometheus.Desc{
+		buildInfo, configInfo, certificate, calls, breakers, concealed, waiting, unresolved, logLines, logSeconds, logSize, logAt, cosignedAt,
+	} {
 		out <- d
 	}
 }
@@ -85,6 +106,17 @@ func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 	gauge(configInfo, 1, s.ConfigHash)
 	if !s.CertificateExpires.IsZero() {
 		gauge(certificate, float64(s.CertificateExpires.Unix()))
+	}
+	if l := s.Log; l != nil {
+		gauge(logLines, float64(l.Lines))
+		gauge(logSeconds, l.Lag.Seconds())
+		for id, h := range l.Services {
+			gauge(logSize, float64(h.Size), id)
+			gauge(logAt, float64(h.At.Unix()), id)
+			if !h.CosignedAt.IsZero() {
+				gauge(cosignedAt, float64(h.CosignedAt.Unix()), id)
+			}
+		}
 	}
 	for i := range s.Services {
 		service := &s.Services[i]

@@ -100,15 +100,15 @@ func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).
 // HelpURL returns the URL of the page that explains a reason.
 func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + string(r)) }
 
-// AgentsFile returns agents.json as the gateway publishes it, with this public key.
-func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
-	extra := d.Announced().Members
+// AgentsFile returns agents.json as the gateway publishes it, with this public key and further members.
+func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte, error) {
+	extra := slices.Concat(d.Announced().Members, more)
 	if next := d.Successor(); next != nil {
 		text, err := json.Marshal(next)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the successor of the policy: %w", err)
 		}
-		extra = append(slices.Clone(extra), intents.Extra{Name: "policy_successor", JSON: text})
+		extra = append(extra, intents.Extra{Name: "policy_successor", JSON: text})
 	}
 	return d.Catalog.Published(intents.Fill{
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),

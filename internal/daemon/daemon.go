@@ -149,6 +149,8 @@ type process struct {
 	view          *pat.View
 	keys          *keys.Keyring
 	receipts      *receipt.Signer
+	receiptKeys   *keys.Keyring
+	logs          *ledgerLogs // nil: there are none
 	directory     *service.Directory
 	executor      *execute.Executor
 	agreements    *agree.Service
@@ -220,6 +222,9 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err := p.openKeys(ctx); err != nil {
 		return err
 	}
+	if err := p.openLogs(ctx); err != nil {
+		return err
+	}
 	p.directory = service.New(service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
 		Forms:   door.Forms(p.modules),
@@ -269,13 +274,13 @@ func (p *process) build(ctx context.Context) error {
 		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys,
 		Ledger: p.store, Receipts: p.receipts, Metrics: p.metrics,
 		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
-		Doors: door.Of[door.Door](p.modules), Memory: bodies,
+		Doors: door.Of[door.Door](p.modules), Memory: bodies, Logs: p.store.Logs(), LogKey: p.logKey, Publish: p.publish,
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
 		Index:        p.index,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
-		Certificate: p.certificateState, Version: p.Version,
+		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
 	})
 	return door.Provision(ctx, p.modules, door.Process{
 		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,
@@ -334,7 +339,7 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 		return err
 	}
 	receipts.ExtendOverlap(p.config.Billing.Retain) // receipts are verified for as long as the ledger is kept
-	p.receipts = receipt.New(receipts, p.config.Evidence)
+	p.receipts, p.receiptKeys = receipt.New(receipts, p.config.Evidence), receipts
 	p.view = pat.NewView(p.store, p.keys, p.Now)
 	if err := p.view.Refresh(ctx); err != nil {
 		return err

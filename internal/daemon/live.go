@@ -20,7 +20,8 @@ type live struct {
 	answered    time.Duration    // how long a request may take, including its complete response
 	drain       time.Duration
 	low         money.Amount // Billing.Low
-	waiting     []string     // changed settings that need a restart
+	evidence    config.Evidence
+	waiting     []string // changed settings that need a restart
 }
 
 // writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest timeout of a
@@ -38,7 +39,7 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 		slowest = max(slowest, c.Services[i].LongestTimeout())
 	}
 	return &live{
-		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low,
+		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low, evidence: c.Evidence,
 		answered: c.Server.ReadTimeout + slowest + cmp.Or(p.slack, writeSlack), waiting: p.started.NeedsRestart(c),
 	}, nil
 }

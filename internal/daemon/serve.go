@@ -69,6 +69,9 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error { return p.noteUses(life) })
 	group.Go(func() error { return p.verify(life) })
+	if p.logs != nil {
+		group.Go(func() error { return p.logs.sequencer.Run(life) })
+	}
 	group.Go(func() error { return p.giveBack(life) })
 	group.Go(func() error { return p.notices.Run(life) })
 	group.Go(func() error {

@@ -21,7 +21,7 @@ func (p *process) state() record.State {
 	ctx, cancel := context.WithTimeout(context.Background(), stateWithin)
 	defer cancel()
 	snapshot := p.directory.Current()
-	out := record.State{Version: p.Version, Commit: p.Commit, Go: runtime.Version(), ConfigHash: snapshot.Hash}
+	out := record.State{Log: p.logFigures(ctx), Version: p.Version, Commit: p.Commit, Go: runtime.Version(), ConfigHash: snapshot.Hash}
 	out.CertificateExpires, _ = p.expires()
 	for _, s := range snapshot.Services() {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}

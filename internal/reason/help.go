@@ -114,6 +114,8 @@ var help = map[Reason]string{
 		"another agent has made the call.",
 	EvidenceExpired: "The operator keeps the ledger for a limited time (billing.retain). Older entries are deleted from the beginning of " +
 		"each account, and an entry of kind carry keeps their sums.",
+	NotLoggedYet: "The gateway appends the entries of its ledger to a log every second. The receipt of the call is valid without the log; the " +
+		"proof of its place in the log exists a moment later.",
 
 	StoreUnavailable: "The gateway has to account for limits and charges. It executes a request only if it can record the request " +
 		"and check the token for revocation. The cause usually passes within seconds.",

@@ -74,6 +74,7 @@ var wire = map[string]struct {
 
 	"RECEIPT_NOT_FOUND": {"NOT_FOUND", 404, ""},
 	"EVIDENCE_EXPIRED":  {"GONE", 410, ""},
+	"NOT_LOGGED_YET":    {"NOT_FOUND", 404, ""},
 
 	"STORE_UNAVAILABLE":    {"SERVICE_UNAVAILABLE", 503, "UIM-SRV-007"},
 	"BREAKER_OPEN":         {"SERVICE_UNAVAILABLE", 503, "UIM-SRV-002"},

@@ -67,6 +67,7 @@ const (
 	// Entries of the ledger, 404 and 410.
 	ReceiptNotFound Reason = "RECEIPT_NOT_FOUND"
 	EvidenceExpired Reason = "EVIDENCE_EXPIRED"
+	NotLoggedYet    Reason = "NOT_LOGGED_YET"
 
 	// Failures of the gateway or the upstream, 502 to 504.
 	StoreUnavailable    Reason = "STORE_UNAVAILABLE"

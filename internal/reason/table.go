@@ -261,6 +261,11 @@ var table = map[Reason]row{
 		message:    "The entry was deleted, because the ledger is kept only for some time.",
 		suggestion: "The entry with the k of details.carry has the sums of the deleted entries. Keep your receipts.",
 	},
+	NotLoggedYet: {
+		code: CodeNotFound, status: http.StatusNotFound,
+		message:    "The entry is not in the log yet.",
+		suggestion: "Repeat the request after the time in Retry-After. An entry is in the log within the seconds of uim-mmd in agents.json.",
+	},
 
 	StoreUnavailable: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable, number: "SRV-007",

@@ -68,6 +68,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 			}
 			printSuccessors(out, status.Services)
 			printHeldLimits(out, status.HeldLimits)
+			printLog(out, status.Log)
 			printBacklog(out, status.Services)
 			printConcealed(out, status.Services)
 			printDoors(out, doorsOf(status.Services))
@@ -94,6 +95,24 @@ func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
 				"uimgate agreements list --policy %s --without %[2]s\n",
 				cli.Sanitize(s.ID), cli.Sanitize(p.Digest), p.From.UTC().Format(time.RFC3339), cli.Sanitize(s.Policy.Digest))
 		}
+	}
+}
+
+// printLog prints the newest checkpoint of each log, and how many lines are in no log yet.
+func printLog(out io.Writer, log *admin.LogStatus) {
+	if log == nil {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(log.Services)) {
+		h := log.Services[id]
+		fmt.Fprintf(out, "Log of %s: %d entries, signed %s", cli.Sanitize(id), h.Size, cli.HumanTime(h.At))
+		if h.CosignedAt != nil {
+			fmt.Fprintf(out, ", last cosigned %s", cli.HumanTime(*h.CosignedAt))
+		}
+		fmt.Fprintln(out)
+	}
+	if log.LagLines > 0 {
+		fmt.Fprintf(out, "Lines of the ledger that are in no log yet: %d, the first for %.1fs\n", log.LagLines, log.LagSeconds)
 	}
 }
 
