@@ -117,6 +117,15 @@ func (b *BundleWriter) Checkpoint(text string) {
 	}{text})
 }
 
+// Consistency writes the proof that the log of size after begins with that of size before.
+func (b *BundleWriter) Consistency(before, after int64, hashes []Hash) {
+	b.line("consistency", struct {
+		Old    int64  `json:"old"`
+		New    int64  `json:"new"`
+		Hashes []Hash `json:"hashes"`
+	}{before, after, hashes})
+}
+
 // LogProof writes the proof that the entry with a leaf hash is in the log.
 func (b *BundleWriter) LogProof(entry Hash, text string) {
 	b.line("tlog-proof", struct {

@@ -11,6 +11,7 @@ import (
 // A LedgerEntry is an entry of the ledger as its receipt contains it: see package evidence.
 type LedgerEntry struct {
 	Seq   int64 // place in the ledger of all services
+	Epoch int64 // of the log that the entry belongs in
 	K     int64 // place in the chain of its account
 	Leaf  evidence.Hash
 	Bytes []byte

@@ -11,13 +11,14 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/evidence/log"
 	"github.com/uimgate/uimgate/gateway/admin"
 )
 
 // bundleLine has the members of all lines of a bundle.
 type bundleLine struct {
-	Type, Agent, JWS, Execution, Asked, SHA256, Digest, Document string
-	JWKS, Export                                                 json.RawMessage
+	Type, Agent, JWS, Execution, Asked, SHA256, Digest, Document, Entry, Text string
+	JWKS, Export                                                              json.RawMessage
 }
 
 func readBundle(t *testing.T, name string) (lines []bundleLine) {
@@ -61,6 +62,18 @@ func TestUsageBundle(t *testing.T) {
 		t.Errorf("got %v, %v; want mode 0600", info, err)
 	}
 	lines := readBundle(t, out)
+	for logged := 0; logged < 3; { // the log takes new entries every second
+		g.run("usage", "bundle", "--agent", "agent-1", "--month", month, "--out", out)
+		lines, logged = readBundle(t, out), 0
+		for _, l := range lines {
+			if l.Type == "tlog-proof" {
+				logged++
+			}
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the entries are not in the log")
+		}
+	}
 	if lines[0].Type != "uim-evidence" || lines[0].Agent != "agent-1" || lines[1].Type != "keys" {
 		t.Fatalf("got %+v", lines[:2])
 	}
@@ -82,6 +95,18 @@ func TestUsageBundle(t *testing.T) {
 				t.Errorf("entry %+v: %v", r.Entry, err)
 			}
 			last = r
+		case "tlog-proof":
+			proof, err := log.ParseProof([]byte(l.Text))
+			if err != nil || l.Entry != last.Leaf.String() {
+				t.Fatalf("got %+v, %v", l, err)
+			}
+			c, err := log.ReadCheckpoint(proof.Checkpoint)
+			if err == nil {
+				err = proof.Verify(c, last.Leaf)
+			}
+			if err != nil {
+				t.Error(err)
+			}
 		case "decision":
 			if evidence.Digest([]byte(l.Asked)) != l.SHA256 {
 				t.Errorf("got %+v", l)
@@ -97,7 +122,7 @@ func TestUsageBundle(t *testing.T) {
 		}
 	}
 	if count["entry"] < 3 || count["decision"] < 1 || count["agreement"] < 1 || count["policy"] != 1 || count["statement"] != 1 ||
-		count["invoice"] != 1 {
+		count["invoice"] != 1 || count["checkpoint"] < 1 || count["tlog-proof"] != count["entry"] {
 		t.Errorf("got %v", count)
 	}
 	for _, args := range [][]string{

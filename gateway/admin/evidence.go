@@ -14,15 +14,17 @@ import (
 
 // AccountEvidence is what proves the charges of one account in a calendar month (UTC).
 type AccountEvidence struct {
-	Issuer    string         `json:"issuer"`
-	Currency  string         `json:"currency"`
-	From      time.Time      `json:"from"`
-	To        time.Time      `json:"to"` // the start of the next month
-	Proofs    bool           `json:"proofs"`
-	Entries   []EvidenceLine `json:"entries"`
-	Next      string         `json:"next,omitempty"`      // the cursor of the next page
-	Statement string         `json:"statement,omitempty"` // compact JWS; only on the first page
-	Invoice   string         `json:"invoice,omitempty"`   // compact JWS of all accounts of the agent; only on the first page
+	Issuer   string         `json:"issuer"`
+	Currency string         `json:"currency"`
+	From     time.Time      `json:"from"`
+	To       time.Time      `json:"to"` // the start of the next month
+	Proofs   bool           `json:"proofs"`
+	Entries  []EvidenceLine `json:"entries"`
+	Next     string         `json:"next,omitempty"` // the cursor of the next page
+	// Since are proofs that the logs only grew since the page before; see EvidenceQuery.Epoch.
+	Since     []Consistency `json:"since,omitempty"`
+	Statement string        `json:"statement,omitempty"` // compact JWS; only on the first page
+	Invoice   string        `json:"invoice,omitempty"`   // compact JWS of all accounts of the agent; only on the first page
 }
 
 // An EvidenceLine is one entry of the ledger.
@@ -30,6 +32,8 @@ type EvidenceLine struct {
 	Receipt string `json:"receipt"`         // compact JWS
 	Asked   string `json:"asked,omitempty"` // what the policy decided, with the first entry of an execution
 	Proof   string `json:"proof,omitempty"` // proof of key, with the first entry of an execution
+	// Logged is the proof that the entry is in the log, with the checkpoint (C2SP tlog-proof); empty if it is not in the log yet.
+	Logged string `json:"logged,omitempty"`
 }
 
 // An EvidenceQuery selects an account and a month.
@@ -38,6 +42,8 @@ type EvidenceQuery struct {
 	PageRequest
 	Month    string // such as 2026-11
 	Currency string
+	// Epoch and Size are those of the newest checkpoint on the page before; Size is 0 on the first page.
+	Epoch, Size int64
 }
 
 func (q *EvidenceQuery) parameters(p parameters) {
@@ -45,6 +51,8 @@ func (q *EvidenceQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 	p.text("month", &q.Month)
 	p.text("currency", &q.Currency)
+	p.number("epoch", &q.Epoch)
+	p.number("size", &q.Size)
 }
 
 var errNoReceipts = errors.New("this gateway has no key for receipts")
@@ -117,15 +125,24 @@ func (o *Operator) evidence(ctx context.Context, f store.StatementFilter, q Evid
 	if err != nil {
 		return err
 	}
+	prover := prover{ctx: ctx, logs: o.logs, service: f.Service, heads: map[int64]store.LogHead{}}
 	for _, e := range list {
 		if e.K > last {
-			return nil
+			break
 		}
-		text, err := o.receipts.Receipt(ctx, e.Bytes)
-		if err != nil {
+		line := EvidenceLine{Asked: string(e.Decision), Proof: e.Proof}
+		if line.Receipt, err = o.receipts.Receipt(ctx, e.Bytes); err != nil {
 			return err
 		}
-		out.Entries = append(out.Entries, EvidenceLine{text, string(e.Decision), e.Proof})
+		if o.logs != nil {
+			if line.Logged, err = prover.prove(e); err != nil {
+				return err
+			}
+		}
+		out.Entries = append(out.Entries, line)
+	}
+	if out.Since, err = prover.since(map[int64]int64{q.Epoch: q.Size}); err != nil {
+		return err
 	}
 	if n := len(list); n == q.limit() && list[n-1].K < last {
 		out.Next = strconv.FormatInt(list[n-1].K, 10)

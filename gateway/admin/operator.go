@@ -28,6 +28,7 @@ type Config struct {
 	Store     Store
 	Keys      *keys.Keyring
 	Receipts  *receipt.Signer // nil: there is no Evidence
+	Logs      Logs            // nil: Evidence has no proofs of the log
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
@@ -62,6 +63,7 @@ type Operator struct {
 	store       Store
 	keys        *keys.Keyring
 	receipts    *receipt.Signer
+	logs        Logs
 	view        *pat.View
 	log         *zap.Logger
 	now         func() time.Time
@@ -97,7 +99,7 @@ func New(c Config) *Operator {
 		c.LogTrouble = func() string { return "" }
 	}
 	return &Operator{
-		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, view: c.View, log: c.Log, now: c.Now,
+		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
 		reload: c.Reload, audit: c.Audit, index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version,
 	}

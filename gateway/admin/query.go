@@ -87,6 +87,19 @@ func (q *query) page(value *PageRequest) {
 	value.After = q.take("after")
 }
 
+func (q *query) number(name string, value *int64) {
+	text := q.take(name)
+	if text == "" {
+		return
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		q.fail(wrongParameter(name, "must be a number of 0 or more"))
+		return
+	}
+	*value = n
+}
+
 // moment parses a time in RFC 3339 format and converts it to UTC. It leaves *value unchanged if the parameter is absent.
 func (q *query) moment(name string, value *time.Time) {
 	v := q.take(name)

@@ -34,6 +34,8 @@ type parameters interface {
 	text(name string, value *string)
 	// oneOf handles a string that is empty or one of values.
 	oneOf(name string, value *string, values ...string)
+	// number handles a number of 0 or more.
+	number(name string, value *int64)
 	moment(name string, value *time.Time)
 	page(value *PageRequest)
 }
@@ -132,6 +134,12 @@ func (w encoder) text(name string, value *string) {
 func (w encoder) service(value *string)                         { w.text("service", value) }
 func (w encoder) record(*string)                                {}
 func (w encoder) oneOf(name string, value *string, _ ...string) { w.text(name, value) }
+
+func (w encoder) number(name string, value *int64) {
+	if *value != 0 {
+		url.Values(w).Set(name, strconv.FormatInt(*value, 10))
+	}
+}
 
 func (w encoder) moment(name string, value *time.Time) {
 	if !value.IsZero() {

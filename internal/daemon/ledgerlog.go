@@ -142,3 +142,11 @@ func uncosigned(state ledgerlog.State, evidence config.Evidence, now time.Time) 
 	}
 	return false
 }
+
+// adminLogs returns the logs for the operator's evidence, or nil if there are none.
+func (p *process) adminLogs() admin.Logs {
+	if !p.config.Evidence.Log {
+		return nil
+	}
+	return p.store.Logs()
+}

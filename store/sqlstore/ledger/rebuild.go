@@ -134,7 +134,7 @@ func (l *Ledger) entries(ctx context.Context, service, query string, args []any,
 		}
 		err := r.Scan(scan, more...)
 		rows = append(rows, r)
-		e := store.LedgerEntry{Seq: r.Seq, K: r.K, Leaf: r.Leaf}
+		e := store.LedgerEntry{Seq: r.Seq, Epoch: r.Epoch, K: r.K, Leaf: r.Leaf}
 		if r.From == "" {
 			e.Decision, e.Proof = asked, proof.String
 		}

@@ -32,7 +32,7 @@ func (l *Logs) Find(ctx context.Context, service, execution string, state store.
 	case found.seq == 0:
 		return found.LoggedLine, store.ErrNotFound
 	}
-	found.Index, err = l.index(ctx, service, found.Epoch, found.seq, found.Leaf)
+	found.Index, err = l.Index(ctx, service, found.Epoch, found.seq, found.Leaf)
 	return found.LoggedLine, err
 }
 
@@ -65,8 +65,8 @@ func (l *Logs) line(ctx context.Context, read func(context.Context, string, []an
 	return found, err
 }
 
-// index returns the number of a leaf in its log.
-func (l *Logs) index(ctx context.Context, service string, epoch, seq int64, leaf evidence.Hash) (int64, error) {
+// Index returns the number of the leaf of a ledger entry in its log. The error is store.ErrNotLogged if the entry is not in the log yet.
+func (l *Logs) Index(ctx context.Context, service string, epoch, seq int64, leaf evidence.Hash) (int64, error) {
 	var n int64
 	var hashes []byte
 	found, err := l.db.One(ctx, selectIndex, []any{service, epoch, seq}, &n, &hashes)

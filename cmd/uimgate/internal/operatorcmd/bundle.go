@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/evidence/log"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
@@ -92,6 +93,9 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 	agreements := newAgreements(api, q.Service)
 	first := page
 	for {
+		for _, p := range page.Since {
+			b.Consistency(p.Old, p.New, p.Hashes)
+		}
 		for _, e := range page.Entries {
 			if err := agreements.write(ctx, b, e); err != nil {
 				return err
@@ -100,7 +104,7 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 		if page.Next == "" {
 			break
 		}
-		q.After = page.Next
+		q.After, q.Epoch, q.Size = page.Next, agreements.epoch, agreements.size
 		if page, err = api.Evidence(ctx, q); err != nil {
 			return err
 		}
@@ -149,10 +153,12 @@ type agreements struct {
 	api     *client.Client
 	service string
 	written map[string]bool
+	// epoch and size are those of the newest checkpoint that was written.
+	epoch, size int64
 }
 
 func newAgreements(api *client.Client, service string) *agreements {
-	return &agreements{api, service, map[string]bool{}}
+	return &agreements{api: api, service: service, written: map[string]bool{}}
 }
 
 func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line admin.EvidenceLine) error {
@@ -178,6 +184,23 @@ func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line a
 	b.Entry(line.Receipt)
 	if line.Proof != "" {
 		b.Proof(e.ID, line.Proof)
+	}
+	if line.Logged == "" {
+		return nil
+	}
+	b.LogProof(r.Leaf, line.Logged)
+	proof, err := log.ParseProof([]byte(line.Logged))
+	if err != nil {
+		return err
+	}
+	if text := string(proof.Checkpoint); !a.written[text] {
+		a.written[text] = true
+		c, err := log.ReadCheckpoint(proof.Checkpoint)
+		if err != nil {
+			return err
+		}
+		a.epoch, a.size = e.Epoch, c.Size
+		b.Checkpoint(text)
 	}
 	return nil
 }
