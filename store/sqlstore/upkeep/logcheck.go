@@ -1,0 +1,192 @@
+package upkeep
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"math"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/evidence/log"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const (
+	selectLogs  = "SELECT service, epoch, size, seq, root FROM log_heads ORDER BY service, epoch"
+	selectTiles = "SELECT n, first_seq, hashes FROM log_tiles WHERE service = ? AND epoch = ? AND level = 0 AND n >= ? ORDER BY n LIMIT 2"
+	// selectLogged reads the leaves of the lines in a part of the ledger that belong in one log.
+	selectLogged = `SELECT seq, leaf FROM ledger WHERE service = ? AND seq >= ? AND seq < ? AND epoch = ? AND k >= 0
+		UNION ALL SELECT seq, leaf FROM log_entries WHERE service = ? AND seq >= ? AND seq < ? AND epoch = ? ORDER BY 1`
+)
+
+// A loggedHead is what the database states about a log.
+type loggedHead struct {
+	service          string
+	epoch, size, seq int64
+	root             evidence.Hash
+}
+
+// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root is the stored one and that each line of the ledger
+// up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log.
+func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
+	rows, err := reader.QueryContext(ctx, selectLogs)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	var heads []loggedHead
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var h loggedHead
+		var root []byte
+		err := scan(&h.service, &h.epoch, &h.size, &h.seq, &root)
+		copy(h.root[:], root)
+		heads = append(heads, h)
+		return err
+	}); err != nil {
+		return engine.Unavailable(err)
+	}
+	if err := u.checkSizes(ctx, reader, heads); err != nil {
+		return err
+	}
+	for _, h := range heads {
+		if h.size == 0 {
+			continue
+		}
+		if err := u.checkLog(ctx, reader, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selectEntries counts the entries that each service ever had, and those of them that are not in a log yet.
+const selectEntries = `SELECT service, CAST(SUM(entries) AS BIGINT), CAST(SUM(open) AS BIGINT) FROM (
+	SELECT service, lines AS entries, 0 AS open FROM accounts
+	UNION ALL SELECT service, 1, CASE WHEN seq > (SELECT n FROM sequences WHERE name = 'logged') THEN 1 ELSE 0 END FROM log_entries
+	UNION ALL SELECT service, 0, 1 FROM ledger WHERE k >= 0 AND seq > (SELECT n FROM sequences WHERE name = 'logged')) AS every
+	GROUP BY service`
+
+// checkSizes checks that the logs of each service have as many leaves as it has had entries. So entries at the end of a chain cannot be cut
+// off together with their number in the account.
+func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedHead) error {
+	leaves := map[string]int64{}
+	for _, h := range heads {
+		leaves[h.service] += h.size
+	}
+	rows, err := reader.QueryContext(ctx, selectEntries)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	return engine.Drain(rows, func(scan engine.Scan) error {
+		var service string
+		var entries, open int64
+		if err := scan(&service, &entries, &open); err != nil {
+			return engine.Unavailable(err)
+		}
+		if leaves[service] > entries-open { // fewer leaves: lines were deleted, because they were old, while there was no log
+			return fmt.Errorf("the logs of service %q have %d leaves, but the ledger has had %d entries, of them %d not in a log yet: %w", service,
+				leaves[service], entries, open, store.ErrAltered)
+		}
+		return nil
+	})
+}
+
+// A leafTile is a tile of the leaves of a log.
+type leafTile struct {
+	n, firstSeq int64
+	hashes      []byte
+}
+
+func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) error {
+	tree, err := log.OpenTree(0, nil)
+	if err != nil {
+		return err
+	}
+	wrong := func(format string, args ...any) error {
+		return fmt.Errorf("the log of service %q, epoch %d: %s: %w", h.service, h.epoch, fmt.Sprintf(format, args...), store.ErrAltered)
+	}
+	for n := int64(0); tree.Size() < h.size; n++ {
+		tiles, err := u.leafTiles(ctx, reader, h, n)
+		if err != nil {
+			return err
+		}
+		if len(tiles) == 0 || tiles[0].n != n || len(tiles[0].hashes)%hashSize != 0 {
+			return wrong("tile %d is missing", n)
+		}
+		until := int64(math.MaxInt64)
+		if len(tiles) > 1 {
+			until = tiles[1].firstSeq
+		} else if until = h.seq + 1; h.seq == math.MaxInt64 {
+			until = h.seq
+		}
+		if err := u.checkTile(ctx, reader, h, tiles[0], until, wrong); err != nil {
+			return err
+		}
+		for leaf := range chunks(tiles[0].hashes) {
+			if tree.Size() == h.size {
+				return wrong("it has more leaves than its checkpoint")
+			}
+			tree.Append(leaf)
+		}
+		tree.Changed() // frees the tiles behind the right edge
+	}
+	if root, err := tree.Root(); err != nil || root != h.root {
+		return wrong("the root of its %d leaves is not that of its checkpoint", h.size)
+	}
+	return nil
+}
+
+const hashSize = len(evidence.Hash{})
+
+// chunks iterates over the hashes in a tile.
+func chunks(hashes []byte) func(func(evidence.Hash) bool) {
+	return func(yield func(evidence.Hash) bool) {
+		for i := 0; i+hashSize <= len(hashes); i += hashSize {
+			if !yield(evidence.Hash(hashes[i : i+hashSize])) {
+				return
+			}
+		}
+	}
+}
+
+// leafTiles reads the tile n and the next one.
+func (u *Upkeep) leafTiles(ctx context.Context, reader *sql.Tx, h loggedHead, n int64) (tiles []leafTile, err error) {
+	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectTiles), h.service, h.epoch, n)
+	if err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	return tiles, engine.Drain(rows, func(scan engine.Scan) error {
+		var t leafTile
+		err := scan(&t.n, &t.firstSeq, &t.hashes)
+		tiles = append(tiles, t)
+		return err
+	})
+}
+
+// checkTile checks that the lines whose leaves belong in a tile are there, in order.
+func (u *Upkeep) checkTile(ctx context.Context, reader *sql.Tx, h loggedHead, t leafTile, until int64,
+	wrong func(string, ...any) error,
+) error {
+	part := []any{h.service, t.firstSeq, until, h.epoch}
+	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectLogged), append(part, part...)...)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	rest := t.hashes
+	return engine.Drain(rows, func(scan engine.Scan) error {
+		var seq int64
+		var leaf []byte
+		if err := scan(&seq, &leaf); err != nil {
+			return engine.Unavailable(err)
+		}
+		for len(rest) >= hashSize && !bytes.Equal(rest[:hashSize], leaf) {
+			rest = rest[hashSize:]
+		}
+		if len(rest) < hashSize {
+			return wrong("it does not contain line %d of the ledger", seq)
+		}
+		rest = rest[hashSize:]
+		return nil
+	})
+}
