@@ -87,7 +87,7 @@ type Through struct {
 	Hash Hash
 }
 
-// Sums are the sums over all entries of an account up to a point in its chain.
+// Sums are the sums over all entries of an account up to a point in its chain. Held includes Unresolved.
 type Sums struct{ ToppedUp, Held, Unresolved, Captured money.Amount }
 
 // A Key introduces a key that signs for the service from then on.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -82,6 +83,56 @@ func TestParseKeySet(t *testing.T) {
 	for _, bad := range []string{"", "[]", "{}", `{"keys":[` + strings.Repeat("7,", 1001) + "7]}"} {
 		if _, err := evidence.ParseKeySet([]byte(bad)); err == nil {
 			t.Errorf("%.20s: got no error", bad)
+		}
+	}
+}
+
+// A new key counts only if a known key for the same purpose introduces it.
+func TestKeySetIntroduce(t *testing.T) {
+	t.Parallel()
+	first, known := newKey(t)
+	second, next := newKey(t)
+	entry := func(purpose string, of keys.Key, kid keys.ID) []byte {
+		e := entries()["key"]
+		jwk, err := strictjson.DecodeObject(of.JWK())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := strictjson.Canonical(map[string]any(jwk))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Key = &evidence.Key{Purpose: purpose, ID: string(kid), JWK: text}
+		return e.Append(nil)
+	}
+	sign := func(private ed25519.PrivateKey, by keys.Key, text []byte) string {
+		out, err := evidence.SignReceipt(private, by.Thumbprint(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	charge := entries()["charge"]
+	for name, tt := range map[string]struct {
+		text string
+		want error
+	}{
+		"by the known key":     {sign(first, known, entry("receipt", next, next.Thumbprint())), nil},
+		"by itself":            {sign(second, next, entry("receipt", next, next.Thumbprint())), evidence.ErrKey},
+		"for another purpose":  {sign(first, known, entry("log", next, next.Thumbprint())), evidence.ErrKey},
+		"in another's name":    {sign(second, known, entry("receipt", next, next.Thumbprint())), evidence.ErrSignature},
+		"with another's kid":   {sign(first, known, entry("receipt", next, known.Thumbprint())), evidence.ErrReceipt},
+		"an entry of a charge": {sign(first, known, charge.Append(nil)), evidence.ErrReceipt},
+	} {
+		var set evidence.KeySet
+		set.Add("receipt", known)
+		err := set.Introduce(tt.text)
+		if _, added := set.Key("receipt", next.Thumbprint()); !errors.Is(err, tt.want) || added != (tt.want == nil) {
+			t.Errorf("%s: got %v, added %t, want %v", name, err, added, tt.want)
+		}
+		read, err := evidence.ParseKeySet(set.JWKS())
+		if err != nil || read.Len() != set.Len() || string(read.JWKS()) != string(set.JWKS()) {
+			t.Errorf("%s: the set is read back as %s, %v", name, read.JWKS(), err)
 		}
 	}
 }
