@@ -44,9 +44,18 @@ type Agreement struct {
 }
 
 // Agree signs the policy that is in force at the service, or the one that takes effect next, if and only if it is the one that the caller
-// accepts, and keeps the PAT that the service issues. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve
-// the agent first), *Error, the errors of package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
+// accepts, and keeps the PAT that the service issues. From then on, it trusts the keys with which the service signs receipts now. Errors:
+// *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent first), *Error, the errors of package fetch,
+// ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
+	agreement, err := s.agree(ctx, accepted)
+	if err == nil && s.Endpoints().Receipts != "" {
+		s.pin(ctx)
+	}
+	return agreement, err
+}
+
+func (s *Service) agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	c := s.client
 	if c.o.Key == nil && c.o.UAgent == nil {
 		return Agreement{}, fmt.Errorf("%w: a key is required to agree", ErrOptions)
@@ -223,7 +232,7 @@ func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreeme
 func (s *Service) keepSession(next Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next.Endpoints = s.session.Endpoints
+	next.Endpoints, next.Keys = s.session.Endpoints, s.session.Keys
 	s.session = next
 }
 

@@ -33,6 +33,16 @@ type Endpoints struct {
 	// service's relay; empty if agents.json has none.
 	MRPKey   string `json:"mrp_key,omitempty"`
 	MRPRelay string `json:"mrp_relay,omitempty"`
+	Keys     string `json:"jwks,omitempty"` // the key set; empty if the service names none
+	// Receipts is the URL below which the receipts of executions are, and Usage the one below which the entries of accounts are. Both are
+	// empty if the service gives no receipts.
+	Receipts string `json:"receipts,omitempty"`
+	Usage    string `json:"usage,omitempty"`
+	// Log is the URL of the service's log, LogKey its key in the form of C2SP signed-note, and MergeDelay the time in seconds within which
+	// the service adds an entry. They are empty if there is no log.
+	Log        string `json:"log,omitempty"`
+	LogKey     string `json:"log_key,omitempty"`
+	MergeDelay string `json:"mmd,omitempty"`
 }
 
 // The paths that the protocol defines, the canonical one first.
@@ -76,7 +86,9 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		MCP:     door("uim-mcp"),
 		A2A:     door("uim-a2a"),
 		UAgents: door("uim-uagents-endpoint"), UAgentsAddress: c.Doors["uim-uagents"], AEAAddress: c.Doors["uim-aea"],
-		MRPKey: c.Doors["uim-mrp"], MRPRelay: door("uim-mrp-relay"),
+		MRPKey: c.Doors["uim-mrp"], MRPRelay: door("uim-mrp-relay"), Keys: c.Keys,
+		Receipts: door("uim-receipts"), Usage: door("uim-usage"), Log: door("uim-log"), LogKey: c.Doors["uim-log-key"],
+		MergeDelay: c.Doors["uim-mmd"],
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

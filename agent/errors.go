@@ -133,6 +133,9 @@ type Error struct {
 	Offered    string         // digest of the policy that the service now offers; empty if the service does not state it
 	Changes    []string       // what has changed since the agreement, in the words of the service; nil if the service does not state it
 	Details    map[string]any // the whole of error.details, decoded by package strictjson
+
+	Evidence
+
 	offeredUID string
 	cause      error
 }

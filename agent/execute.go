@@ -60,6 +60,8 @@ type Result struct {
 	Sunset         *Sunset // when the intent or its terms end; nil if the service announces no end
 	Replayed       bool    // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
 	Attempts       int
+
+	Evidence
 }
 
 // Execute calls an intent. The parameters may have any values that encoding/json can encode; a number that is too long for float64
@@ -84,6 +86,7 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 		}
 		result, err := s.attempt(ctx, session, c)
 		if err == nil {
+			s.account(ctx, session, c, outcome{result.Charge, result.Replayed, &result}, &result.Evidence)
 			return result, nil
 		}
 		if ctx.Err() != nil {
@@ -91,6 +94,7 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 		}
 		next := c.nextStep(err, session, s.client)
 		if !next.again {
+			s.accountError(ctx, session, c, err)
 			return Result{}, c.lost(policyChange(err, session.PolicyDigest))
 		}
 		if next.renew {
@@ -136,7 +140,7 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 			c.key, c.ownKey = uuid.NewString(), true
 		}
 	}
-	c.wait = s.waitFor(ctx, uid)
+	c.wait, c.free = s.waitFor(ctx, uid), s.client.o.Receipts != "" && s.isFree(ctx, uid)
 	if c.body, err = executeBody(session.Dialect, uid, tree); err != nil {
 		return nil, err
 	}
@@ -237,6 +241,7 @@ func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result
 			return Result{}, err
 		}
 	}
+	s.note(ctx, c)
 	answer, err := s.send(ctx, session, c, header)
 	if err != nil {
 		return Result{}, err

@@ -63,6 +63,10 @@ type Options struct {
 	// Wrap wraps the HTTP transport, for example to print exchanges; the wrapper sees PATs and signatures. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
+	// Receipts is the directory in which the client keeps the receipts of its calls, with a file for each service: see package receipts. If
+	// it is empty, the client checks receipts, and does not keep them.
+	Receipts string
+
 	MaxDocument int64 // limit of an agents.json in bytes; 0 means 16 MiB
 	MaxAnswer   int64 // limit of a response to Execute in bytes; 0 means 8 MiB
 

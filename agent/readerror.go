@@ -36,7 +36,9 @@ func jsonType(kind string) bool {
 // draft, {"error": "…"}, {"detail": …} of web frameworks, and RFC 9457. It always returns an Error; if the format is unknown, the
 // Error has only the status and the values of the header.
 func readError(a fetch.Answer) *Error {
-	e := &Error{Status: a.Status, RequestID: identifier(a.Header.Get("Uim-Request-Id")), Replayed: replayed(a.Header)}
+	e := &Error{
+		Status: a.Status, RequestID: identifier(a.Header.Get("Uim-Request-Id")), Replayed: replayed(a.Header), Evidence: receiptsOf(a.Header),
+	}
 	e.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
 	if !jsonType(mediaType(a.Header)) || len(a.Body) > maxErrorBody {
 		return e.parseHeader(a.Header)
@@ -56,6 +58,7 @@ func readError(a fetch.Answer) *Error {
 	if e.Charge == nil {
 		e.Charge = chargeOf(e.Details["charge"])
 	}
+	e.addReceipt(e.Details["receipt"])
 	return e.parseHeader(a.Header)
 }
 

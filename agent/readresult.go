@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 func readResult(a fetch.Answer) (Result, error) {
 	r := Result{
 		Status: a.Status, Raw: a.Body, RequestID: identifier(a.Header.Get("Uim-Request-Id")),
-		Replayed: replayed(a.Header), RateLimit: parseRateLimit(a.Header),
+		Replayed: replayed(a.Header), RateLimit: parseRateLimit(a.Header), Evidence: receiptsOf(a.Header),
 	}
 	r.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
 	r.Sunset = readSunset(a.Header)
@@ -40,13 +39,12 @@ func readResult(a fetch.Answer) (Result, error) {
 		return Result{}, readError(a)
 	}
 	r.Output = outer["data"]
-	if r.Raw, err = json.Marshal(r.Output); err != nil {
-		return Result{}, r.unreadable("its data cannot be encoded")
-	}
+	r.Raw, _ = strictjson.Find(a.Body, "/data")
 	meta, _ := outer["meta"].(map[string]any)
 	if r.Charge == nil {
 		r.Charge = chargeOf(meta["charge"])
 	}
+	r.addReceipt(meta["receipt"])
 	if limit, ok := meta["rate_limit"].(map[string]any); ok && r.RateLimit == nil {
 		if left, ok := wholeNumber(limit["remaining"]); ok {
 			r.RateLimit = &RateLimit{Remaining: left}
@@ -78,7 +76,7 @@ func readSunset(h http.Header) *Sunset {
 func (r Result) unreadable(why string) *Error {
 	return &Error{
 		Status: r.Status, Message: ErrAnswer.Error() + ": " + clean(why), Outcome: "done", Charge: r.Charge, RateLimit: r.RateLimit,
-		RequestID: r.RequestID, Replayed: r.Replayed, cause: ErrAnswer,
+		RequestID: r.RequestID, Replayed: r.Replayed, Evidence: r.Evidence, cause: ErrAnswer,
 	}
 }
 

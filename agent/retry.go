@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/uimgate/uimgate/agent/receipts"
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
@@ -29,6 +30,9 @@ type call struct {
 	door       via.Door      // nil means the execute endpoint
 	tool       string        // the intent's name at the door; empty means its uid
 	wait       time.Duration // see operation.wait
+	free       bool          // known to be safe and to have no price
+	mark       receipts.Mark // of the first attempt; nil if there is no book
+	bookError  error         // of recording an attempt
 	key        string
 	ownKey     bool // the client generated the key, and may generate another
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/singleflight"
 
@@ -25,6 +26,7 @@ type Service struct {
 	unlisted       map[string]*intents.Intent // by uid: intents that agents.json does not list
 	proofRequested map[string]bool            // by uid: the service has requested a proof of key
 	a2a            *via.A2A                   // from the agent card; nil until needed
+	keysFetched    time.Time                  // when the key set was fetched last for a receipt
 }
 
 // String returns the service's name and address, without the PAT.

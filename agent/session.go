@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -30,12 +31,13 @@ type Session struct {
 	ScopeOmitted   []pat.OmittedEntry
 	Requested      []string // requested scope; nil means everything that the policy permits
 	Declared       pat.Declaration
-	ExpiresAt      time.Time   // zero if the service does not state it
-	IssuedAt       time.Time   // by the client's clock
-	NotBefore      time.Time   // when the PAT becomes valid; zero if the service does not state it
-	AcceptedIssuer string      // name that the caller accepts although the host does not vouch for it
-	target         string      // first address of the caller's target
-	tokenID        pat.TokenID // jti; empty if the PAT has none
+	ExpiresAt      time.Time       // zero if the service does not state it
+	IssuedAt       time.Time       // by the client's clock
+	NotBefore      time.Time       // when the PAT becomes valid; zero if the service does not state it
+	AcceptedIssuer string          // name that the caller accepts although the host does not vouch for it
+	Keys           evidence.KeySet // the service's keys for receipts and its log that the agent trusts
+	target         string          // first address of the caller's target
+	tokenID        pat.TokenID     // jti; empty if the PAT has none
 	token          secret
 	pending        secret // body of an agreement that waits for approval
 	pendingDigest  string // digest of the policy in that agreement
@@ -52,6 +54,11 @@ func (s Session) Next() (Session, bool) {
 		return Session{}, false
 	}
 	return *s.next, true
+}
+
+// Changed reports whether the session must be saved again, because its PAT or its keys are not those of an earlier copy.
+func (s Session) Changed(earlier Session) bool {
+	return !s.IssuedAt.Equal(earlier.IssuedAt) || !s.Keys.Equal(earlier.Keys)
 }
 
 // Agreed reports whether the session holds a PAT.
@@ -138,7 +145,7 @@ func (s *Service) Session() Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if next, ok := s.session.Next(); ok && !s.client.o.Now().Before(next.NotBefore) {
-		next.Endpoints = s.session.Endpoints
+		next.Endpoints, next.Keys = s.session.Endpoints, s.session.Keys
 		s.session = next
 	}
 	return s.session

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -39,6 +40,7 @@ type sessionFile struct {
 	PendingForm  Form               `json:"pending_form,omitempty"`
 	NotBefore    time.Time          `json:"not_before,omitzero"`
 	Document     []byte             `json:"policy,omitempty"`
+	Keys         json.RawMessage    `json:"jwks,omitempty"`
 	Next         *sessionFile       `json:"next,omitempty"`
 }
 
@@ -51,6 +53,9 @@ func fileOf(s Session) *sessionFile {
 		TokenID: s.tokenID, Token: s.token.reveal(), Pending: s.pending.reveal(), PendingFor: s.pendingDigest, PendingUID: s.pendingUID,
 		PendingForm: s.pendingForm, NotBefore: s.NotBefore, Document: s.Document,
 	}
+	if s.Keys.Len() > 0 {
+		f.Keys = s.Keys.JWKS()
+	}
 	if next, ok := s.Next(); ok {
 		f.Next = fileOf(next)
 	}
@@ -59,8 +64,9 @@ func fileOf(s Session) *sessionFile {
 
 // session returns the session in a file. It ignores the successor of a successor.
 func (f *sessionFile) session() Session {
+	keySet, _ := evidence.ParseKeySet(f.Keys) // without keys, they are pinned again
 	return Session{
-		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
+		Keys: keySet, Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
 		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, Document: f.Document, AgreementID: f.AgreementID, Form: f.Form,
 		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
 		NotBefore: f.NotBefore, AcceptedIssuer: f.Accepted, target: f.Target, tokenID: f.TokenID, token: newSecret(f.Token),

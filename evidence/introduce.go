@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -72,3 +73,13 @@ func (s *KeySet) Introduce(text string) error {
 	s.Add(e.Key.Purpose, key)
 	return nil
 }
+
+// Join adds the keys of another set.
+func (s *KeySet) Join(other KeySet) {
+	for at, key := range other.keys {
+		s.Add(at[0], key)
+	}
+}
+
+// Equal reports whether two sets have the same keys for the same purposes.
+func (s KeySet) Equal(other KeySet) bool { return bytes.Equal(s.JWKS(), other.JWKS()) }

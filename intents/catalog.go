@@ -14,6 +14,7 @@ type Catalog struct {
 	PolicyFile string // uim-policy-file, or security.policy_url
 	Discovery  string // uim-api-discovery
 	Execute    string // uim-api-execute
+	Keys       string // uim-jwks
 	// Doors holds the members that locate the service in other protocols, such as uim-mcp, by name: every string of 1 to 2,048 characters
 	// whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
 	Doors      map[string]string

@@ -105,6 +105,7 @@ func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	c.PolicyFile = f.address("", tree, "uim-policy-file")
 	c.Discovery = f.address("", tree, "uim-api-discovery")
 	c.Execute = f.address("", tree, "uim-api-execute")
+	c.Keys = f.address("", tree, "uim-jwks")
 	c.Doors = f.doors(tree)
 	c.Issuer = f.Text("", tree, "uim-issuer", maxURL)
 	c.License = f.Text("", tree, "uim-license", maxURL)

@@ -210,6 +210,9 @@ func besideTask(out fetch.Answer, of strictjson.Object) {
 		beside(out, "RateLimit-Remaining", limit.Number("remaining").String())
 		beside(out, "RateLimit-Reset", limit.Number("reset").String())
 	}
+	if receipt := about.Text("receipt"); receipt != "" {
+		beside(out, "UIM-Receipt", receipt)
+	}
 	if id := about.Text("request_id"); id != "" {
 		beside(out, "UIM-Request-ID", id)
 	}

@@ -63,7 +63,7 @@ func HeaderText(s string) string {
 }
 
 // besideTool are the members of a result's _meta that the execute endpoint sends as header fields.
-var besideTool = []string{"UIM-Charge", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "UIM-Request-ID"}
+var besideTool = []string{"UIM-Charge", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "UIM-Request-ID", "UIM-Receipt"}
 
 // Read reads the result of a tool call, or the error. MCP 2026-07-28, server/tools, Tool Result, Error Handling.
 func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {

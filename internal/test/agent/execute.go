@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 
 	"github.com/uimgate/uimgate/internal/reason"
@@ -43,6 +44,9 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 		if kept.fingerprint != digest {
 			refuse(w, reason.IdempotencyKeyReused)
 			return
+		}
+		if s.books != nil {
+			maps.Copy(w.Header(), kept.charged)
 		}
 		w.Header().Set("Idempotency-Replayed", "true")
 		w.Header().Set("Content-Type", "application/json")
@@ -93,8 +97,12 @@ func (s *Service) perform(w http.ResponseWriter, c Call, fingerprint string, clo
 	if err != nil {
 		return
 	}
+	charged := http.Header{}
+	if c.UID == Order {
+		s.charge(charged, c, fingerprint, data)
+	}
 	if c.IdempotencyKey != "" {
-		s.answers[c.IdempotencyKey] = answer{fingerprint, data}
+		s.answers[c.IdempotencyKey] = answer{fingerprint, data, charged}
 	}
 	if closing {
 		closeConnection(w)
@@ -106,9 +114,7 @@ func (s *Service) perform(w http.ResponseWriter, c Call, fingerprint string, clo
 		h.Set("RateLimit-Policy", `"hour";q=100;w=3600, "day";q=1000;w=86400`)
 		h.Set("RateLimit", `"hour";r=99;t=60, "day";r=500`)
 	}
-	if c.UID == Order {
-		h.Set("UIM-Charge", "0.01 USD; id=execution-1; state=captured")
-	}
+	maps.Copy(h, charged)
 	h.Set("Content-Type", "application/json")
 	_, _ = w.Write(data)
 }

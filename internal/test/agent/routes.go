@@ -29,6 +29,9 @@ func (s *Service) routes() http.Handler {
 		mux.HandleFunc("POST /api/pat/renew", s.renew)
 		mux.HandleFunc("POST /api/pat/revoke", s.revoke)
 		mux.HandleFunc("POST /api/intents/execute", s.execute)
+		mux.HandleFunc("GET /.well-known/jwks.json", s.keySet)
+		mux.HandleFunc("GET /api/receipts/{id}", s.receipt)
+		mux.HandleFunc("GET /api/usage/entries", s.usage)
 		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, reason.NoSuchPath) })
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

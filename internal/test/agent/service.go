@@ -58,6 +58,7 @@ type Service struct {
 	paths    []string // of all requests
 	approval approval
 	members  map[string]any // of agents.json; they replace the service's own
+	books    *books         // nil: the service gives no receipts
 }
 
 // An approval is the operator's part in new agreements.
@@ -80,6 +81,7 @@ type token struct {
 type answer struct {
 	fingerprint string
 	body        []byte
+	charged     http.Header
 }
 
 // New starts a service in one dialect, and stops it when the test ends.

@@ -1,0 +1,57 @@
+package receipts
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+// A Call is what an agent knows about a call that was charged. Empty strings are unknown.
+type Call struct {
+	// The parties, as the agreement names them.
+	Issuer    string      `json:"iss"`
+	Agent     pat.AgentID `json:"agent"`
+	KeyID     keys.ID     `json:"jkt,omitempty"` // RFC 7638 thumbprint of the agent's key
+	Policy    string      `json:"pol,omitempty"` // digest of the policy that the agent signed
+	Agreement string      `json:"agr,omitempty"`
+	Token     pat.TokenID `json:"pat,omitempty"` // jti of the PAT
+	Replayed  bool        `json:"replayed,omitempty"`
+	// The charge, as the header UIM-Charge states it.
+	Execution string       `json:"id"`
+	Amount    money.Amount `json:"amount"`
+	State     string       `json:"state"` // captured, released or pending
+	// The call.
+	Intent string `json:"intent"`
+	// Request is the digest of the call as the agent sent it. Answer and Canonical are digests of the output as the agent received it: of
+	// its bytes, and of its form of RFC 8785. All have the form of evidence.Digest.
+	Request   string `json:"req,omitempty"`
+	Answer    string `json:"ans,omitempty"`
+	Canonical string `json:"ans_jcs,omitempty"`
+}
+
+// The types of records.
+const (
+	typeSent       = "sent"       // a call is about to be sent
+	typeCall       = "call"       // a call was charged, with or without a receipt
+	typeEntry      = "entry"      // an entry that the service sent later
+	typeKeys       = "keys"       // the keys of the service that the agent trusts
+	typeCheckpoint = "checkpoint" // a checkpoint that is consistent with those before
+	typeLogged     = "logged"     // a receipt is in the log
+)
+
+// A Record is a line of a book.
+type Record struct {
+	Type       string             `json:"type"`
+	At         time.Time          `json:"at"`
+	Request    string             `json:"req,omitempty"`     // of typeSent
+	Call       *Call              `json:"call,omitempty"`    // of typeCall
+	Receipt    string             `json:"receipt,omitempty"` // compact JWS, of typeCall and typeEntry
+	Problems   []evidence.Problem `json:"problems,omitempty"`
+	Keys       json.RawMessage    `json:"jwks,omitempty"`
+	Checkpoint string             `json:"checkpoint,omitempty"` // signed note
+	Leaf       string             `json:"leaf,omitempty"`       // of typeLogged: the leaf hash of the entry
+}
