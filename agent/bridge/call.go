@@ -138,7 +138,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 		return agent.Result{}, err
 	}
 	result, err := m.send(ctx, service, arguments, o)
-	if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // the PAT was renewed
+	if service.Session().Changed(before) {
 		t.of.save(service)
 	}
 	charged, reported := chargedFor(result, err, m.reserved)

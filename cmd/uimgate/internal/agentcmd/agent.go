@@ -72,7 +72,7 @@ $XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 		"time limit for a request and its response (default 30s, or as long as the intent states in x-timeout)")
 	c.AddCommand(
 		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
-		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s),
+		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s), agentReceiptsCommand(s),
 	)
 	return c
 }
@@ -138,6 +138,9 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	if err != nil {
 		return agent.Options{}, err
 	}
+	if o.Receipts, err = s.receiptsDir(); err != nil {
+		return agent.Options{}, err
+	}
 	if s.isUAgent() {
 		return s.uagentOptions(o, path)
 	}
@@ -201,6 +204,9 @@ func explain(w io.Writer, err error) {
 	refusal, ok := errors.AsType[*agent.Error](err)
 	if !ok {
 		return
+	}
+	for _, p := range refusal.Discrepancies {
+		fmt.Fprintf(w, "  receipt: %s\n", printable(p.String()))
 	}
 	for _, v := range refusal.Violations {
 		fmt.Fprintf(w, "  %s\n", v)
@@ -295,6 +301,7 @@ func errorData(err error) map[string]any {
 		data["outcome"] = "unknown"
 	}
 	put("charge", chargeData(refusal.Charge), refusal.Charge != nil)
+	put("discrepancies", refusal.Discrepancies, len(refusal.Discrepancies) > 0)
 	put("suggested_agent_id", refusal.Details["suggested_agent_id"], refusal.Details["suggested_agent_id"] != nil)
 	for _, name := range insteads {
 		put(name, refusal.Details[name], len(instead(refusal, name)) > 0)

@@ -77,7 +77,7 @@ An agreement that was made before the service offered a protocol lacks its endpo
 			o.Before = func(key string) { s.printKey(c, key, o.IdempotencyKey) }
 			before := service.Session()
 			result, err := service.Execute(c.Context(), args[0], tree, o)
-			if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // the PAT was renewed
+			if service.Session().Changed(before) {
 				err = errors.Join(err, s.save(service))
 			}
 			if err != nil {
@@ -122,6 +122,14 @@ func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	}
 	if r.Charge != nil {
 		data["charge"] = chargeData(r.Charge)
+	}
+	if r.Receipt != nil {
+		data["receipt"] = r.Receipt.Text
+		s.printNote(c, "receipt: number %d in the account in %s", r.Receipt.Entry.K, r.Receipt.Entry.Account.Currency)
+	}
+	if len(r.Discrepancies) > 0 {
+		data["discrepancies"] = r.Discrepancies
+		printProblems(c, r.Discrepancies)
 	}
 	if l := r.RateLimit; l != nil {
 		limit := map[string]int64{"remaining": l.Remaining}
