@@ -34,15 +34,13 @@ type Endpoints struct {
 	MRPKey   string `json:"mrp_key,omitempty"`
 	MRPRelay string `json:"mrp_relay,omitempty"`
 	Keys     string `json:"jwks,omitempty"` // the key set; empty if the service names none
-	// Receipts is the URL below which the receipts of executions are, and Usage the one below which the entries of accounts are. Both are
-	// empty if the service gives no receipts.
+	// Receipts is the URL of the receipt of an execution, with {execution_id} in its place, and Usage the URL of the entries of the agent's
+	// account. Both are empty if the service gives no receipts.
 	Receipts string `json:"receipts,omitempty"`
 	Usage    string `json:"usage,omitempty"`
-	// Log is the URL of the service's log, LogKey its key in the form of C2SP signed-note, and MergeDelay the time in seconds within which
-	// the service adds an entry. They are empty if there is no log.
-	Log        string `json:"log,omitempty"`
-	LogKey     string `json:"log_key,omitempty"`
-	MergeDelay string `json:"mmd,omitempty"`
+	// Log is the URL of the service's log, and LogKey its key in the form of C2SP signed-note. Both are empty if there is no log.
+	Log    string `json:"log,omitempty"`
+	LogKey string `json:"log_key,omitempty"`
 }
 
 // The paths that the protocol defines, the canonical one first.
@@ -87,8 +85,7 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		A2A:     door("uim-a2a"),
 		UAgents: door("uim-uagents-endpoint"), UAgentsAddress: c.Doors["uim-uagents"], AEAAddress: c.Doors["uim-aea"],
 		MRPKey: c.Doors["uim-mrp"], MRPRelay: door("uim-mrp-relay"), Keys: c.Keys,
-		Receipts: door("uim-receipts"), Usage: door("uim-usage"), Log: door("uim-log"), LogKey: c.Doors["uim-log-key"],
-		MergeDelay: c.Doors["uim-mmd"],
+		Receipts: c.Evidence.Receipts, Usage: c.Evidence.Usage, Log: c.Evidence.Log, LogKey: c.Evidence.LogKey,
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

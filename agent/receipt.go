@@ -154,7 +154,7 @@ func (s *Service) checkReceipt(ctx context.Context, text string, known receipts.
 
 // fetchReceipt fetches the receipt of an execution. It returns an empty string if the service does not send it.
 func (s *Service) fetchReceipt(ctx context.Context, session Session, id string) string {
-	address := strings.TrimSuffix(session.Endpoints.Receipts, "/") + "/" + url.PathEscape(id)
+	address := strings.Replace(session.Endpoints.Receipts, "{execution_id}", url.PathEscape(id), 1)
 	answer, err := s.get(ctx, session, address, "application/"+evidence.TypeReceipt, evidence.MaxReceipt)
 	if err != nil {
 		return ""

@@ -29,7 +29,6 @@ func (s *Service) Entries(ctx context.Context, currency string, after int64) (re
 	if err != nil {
 		return receipts.Page{}, fmt.Errorf("%w: uim-usage is not a URL", ErrNoDoor)
 	}
-	u = u.JoinPath("entries")
 	query := url.Values{"currency": {currency}}
 	if after >= 0 {
 		query.Set("after", strconv.FormatInt(after, 10))

@@ -84,6 +84,19 @@ type outcome struct {
 	Err     string
 }
 
+// checkEvidence checks that a charge that has ended has a receipt, with the right digests.
+func checkEvidence(t *testing.T, way agent.Via, o outcome) {
+	t.Helper()
+	charge, of := o.Result.Charge, o.Result.Evidence
+	if o.Refused != nil {
+		charge, of = o.Refused.Charge, o.Refused.Evidence
+	}
+	ended := charge != nil && charge.State != "pending"
+	if (of.Receipt != nil) != ended || len(of.Discrepancies) > 0 {
+		t.Errorf("%s by %q: receipt %v, discrepancies %v for the charge %v", o.Step, way, of.Receipt, of.Discrepancies, charge)
+	}
+}
+
 // outcomesVia makes one agent's calls in one way and returns their outcomes.
 func outcomesVia(t *testing.T, way agent.Via) []outcome {
 	t.Helper()
@@ -106,6 +119,7 @@ func outcomesVia(t *testing.T, way agent.Via) []outcome {
 			}
 		}
 		list = append(list, one)
+		checkEvidence(t, way, one)
 		return one
 	}
 	lamp, query := map[string]any{"product": "lamp"}, map[string]any{"query": "lamp & <shade>"}
@@ -189,6 +203,7 @@ func TestProtocolsBehaveAlike(t *testing.T) {
 			ids := cmp.Options{
 				cmpopts.IgnoreFields(agent.Charge{}, "ExecutionID"), cmpopts.IgnoreFields(agent.Result{}, "IdempotencyKey", "RequestID"),
 				cmpopts.IgnoreFields(agent.Error{}, "RequestID"), cmpopts.IgnoreUnexported(agent.Error{}),
+				cmp.Comparer(func(x, y agent.Evidence) bool { return (x.Receipt == nil) == (y.Receipt == nil) }),
 				cmpopts.IgnoreMapEntries(func(name string, _ any) bool { return name == "request_id" || name == "id" }),
 			}
 			if way == agent.ViaUAgents { // its outputs are objects, and its suggestions name its own messages

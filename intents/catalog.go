@@ -15,6 +15,7 @@ type Catalog struct {
 	Discovery  string // uim-api-discovery
 	Execute    string // uim-api-execute
 	Keys       string // uim-jwks
+	Evidence   Evidence
 	// Doors holds the members that locate the service in other protocols, such as uim-mcp, by name: every string of 1 to 2,048 characters
 	// whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
 	Doors      map[string]string
@@ -35,6 +36,14 @@ type Catalog struct {
 	document []byte
 	members  []member
 	spans    []edit // the position of each intent in document, and the text that is published in its place
+}
+
+// Evidence locates what a service proves about its charges. A member that the document does not have is empty.
+type Evidence struct {
+	Receipts string // uim-receipts, a URL with {execution_id}
+	Usage    string // uim-usage
+	Log      string // uim-log
+	LogKey   string // uim-log-key, in the form of C2SP signed-note
 }
 
 // A PolicySuccessor names the policy that takes effect after the one at PolicyFile.

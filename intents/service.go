@@ -106,6 +106,10 @@ func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	c.Discovery = f.address("", tree, "uim-api-discovery")
 	c.Execute = f.address("", tree, "uim-api-execute")
 	c.Keys = f.address("", tree, "uim-jwks")
+	c.Evidence = Evidence{
+		Receipts: f.address("", tree, "uim-receipts"), Usage: f.address("", tree, "uim-usage"), Log: f.address("", tree, "uim-log"),
+		LogKey: f.Text("", tree, "uim-log-key", maxURL),
+	}
 	c.Doors = f.doors(tree)
 	c.Issuer = f.Text("", tree, "uim-issuer", maxURL)
 	c.License = f.Text("", tree, "uim-license", maxURL)

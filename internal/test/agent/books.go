@@ -45,7 +45,7 @@ type Tampering struct {
 func (s *Service) GiveReceipts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.members["uim-receipts"], s.members["uim-usage"] = s.URL+"/api/receipts", s.URL+"/api/usage"
+	s.members["uim-receipts"], s.members["uim-usage"] = s.URL+"/api/receipts/{execution_id}", s.URL+"/api/usage/entries"
 	s.members["uim-jwks"] = s.URL + "/.well-known/jwks.json"
 	s.books = &books{accounts: map[string][]signed{}}
 	s.books.newKey(nil)

@@ -36,6 +36,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -166,7 +167,11 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	data, err := config.OpenDataDir(cfg.Data)
 	g.Must(err)
 	t.Cleanup(func() { g.Must(data.Close()) })
-	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now})
+	var services store.Services
+	for _, d := range loaded.Definitions() {
+		services.Served = append(services.Served, store.Service{ID: d.ID, Issuer: d.Issuer})
+	}
+	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now, Services: &services})
 	g.Must(err)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
 	g.Store.KeepLedger(cfg.Billing.Retain)
