@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -140,6 +141,9 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 	result, err := m.send(ctx, service, arguments, o)
 	if service.Session().Changed(before) {
 		t.of.save(service)
+	}
+	if problems := contradictions(evidenceOf(result, err)); problems != "" {
+		b.o.Log("the receipt of a call of " + t.intent.UID.String() + " does not fit it: " + strings.ReplaceAll(problems, "\n", "; "))
 	}
 	charged, reported := chargedFor(result, err, m.reserved)
 	if reported {

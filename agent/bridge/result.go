@@ -27,6 +27,9 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 	if isObject {
 		result.StructuredContent = json.RawMessage(output)
 	}
+	if problems := contradictions(r.Evidence); problems != "" {
+		result.Content = append(result.Content, &mcp.TextContent{Text: "The call was made, but its receipt does not fit it:\n" + problems})
+	}
 	if len(t.intent.Outputs) == 0 {
 		return result
 	}
@@ -64,6 +67,12 @@ func resultMeta(r agent.Result) mcp.Meta {
 	meta := mcp.Meta{}
 	if r.Charge != nil {
 		meta["UIM-Charge"] = r.Charge.String()
+	}
+	if r.Receipt != nil {
+		meta["UIM-Receipt"] = r.Receipt.Text
+	}
+	if len(r.Discrepancies) > 0 {
+		meta["UIM-Discrepancies"] = r.Discrepancies
 	}
 	if l := r.RateLimit; l != nil {
 		meta["RateLimit"] = fmt.Sprintf(`"limit";r=%d;t=%d`, l.Remaining, int64(math.Ceil(l.Reset.Seconds())))
@@ -248,6 +257,10 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	}
 	if e.Charge != nil {
 		say("Charge: %s.", e.Charge)
+	}
+	if problems := contradictions(e.Evidence); problems != "" {
+		say("The receipt of the charge does not fit the call: %s", sentenceOf(problems))
+		reply["discrepancies"] = e.Discrepancies
 	}
 	ended := e.Is(agent.ErrRevokedToken) || e.Is(agent.ErrInvalidToken) || e.Is(agent.ErrExpiredToken)
 	if _, _, offered, _ := t.of.state(); ended && b.o.AgreeCommand != nil && offered.Digest != "" {
