@@ -27,8 +27,8 @@ type Policy struct {
 	Document []byte `json:"document"`
 }
 
-// Export writes a bundle of evidence, as docs/evidence.md describes it: JSON lines with the keys of the service, the policies, the entries of
-// each account in the order of their numbers, and the newest checkpoint. It exports only what verifies. Errors are those of Records and of w.
+// Export writes a bundle of evidence: JSON lines with the keys of the service, the policies, the entries of each account in the order of
+// their numbers, and the newest checkpoint. It exports only what verifies. Errors are those of Records and of w.
 func (b *Book) Export(w io.Writer, o Bundle) error {
 	a, err := b.audit(true, o.Period)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 func agentReceiptsCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "receipts", Short: "List, verify, reconcile and export the receipts of charged calls",
-		Long: `A service signs a receipt for each charged call: who called what, under which policy, for which amount, and
+		Long: `A service signs a receipt for each charged call: the caller, the intent, the policy, the amount, and
 the digests of the request and of the output. uimgate agent execute and uimgate mcp check each receipt and
 keep it below the directory of agreements, in receipts/.
 

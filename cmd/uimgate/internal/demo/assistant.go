@@ -96,7 +96,7 @@ func (t *tour) bridge(ctx context.Context, dir string) (*bridge.Bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := agent.Options{Key: key, AgentID: "demo-assistant", Now: t.Now}
+	o := agent.Options{Key: key, AgentID: "demo-assistant", Now: t.Now, Receipts: filepath.Join(dir, "receipts")}
 	return bridge.Open(ctx, bridge.Options{
 		Agent: o, Services: []string{t.gateway}, Agreements: dir, Accept: []string{t.policy.Digest}, Version: t.Version,
 		Budget: budget.New(filepath.Join(dir, "spent.json"), []budget.Limit{limit}, t.Now), Outbox: filepath.Join(dir, "calls.json"),

@@ -50,7 +50,8 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 // shownFields are the header fields that are printed, in this order.
 var shownFields = []string{
-	"Authorization", "Idempotency-Key", "UIM-Proof", "RateLimit", "UIM-Charge", "Idempotency-Replayed", "Retry-After", "WWW-Authenticate",
+	"Authorization", "Idempotency-Key", "UIM-Proof", "RateLimit", "UIM-Charge", "UIM-Receipt", "Idempotency-Replayed", "Retry-After",
+	"WWW-Authenticate",
 }
 
 func (e *exchanges) print(r *http.Request, sent []byte, answer *http.Response, got []byte) {

@@ -40,7 +40,7 @@ func (t *tour) walk(ctx context.Context) error {
 	}
 	t.shown = &exchanges{out: t.Out}
 	client, err := agent.New(agent.Options{
-		Key: t.key, AgentID: "demo-agent", MaxAttempts: 1, Now: t.Now, Wrap: t.shown.wrap,
+		Key: t.key, AgentID: "demo-agent", MaxAttempts: 1, Now: t.Now, Wrap: t.shown.wrap, Receipts: t.receiptsDir(),
 	})
 	if err != nil {
 		return err
@@ -63,6 +63,7 @@ func (t *tour) walk(ctx context.Context) error {
 		{"The limit: 30 searches per minute, and not one more", t.limit},
 		{"Renew the PAT with a proof of key: the counts continue", t.renew},
 		{"Revoke the PAT: it is refused from then on", t.revoke},
+		{"Verify the receipts of the orders offline, and find one altered byte", t.receipts},
 	}); err != nil {
 		return err
 	}
