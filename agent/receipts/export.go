@@ -2,8 +2,6 @@ package receipts
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -16,19 +14,19 @@ import (
 type Bundle struct {
 	Issuer   string
 	Agent    pat.AgentID
-	Period   Period   // of the entries
+	Period   Period // of the entries; zero: all
+	Now      time.Time
 	Policies []Policy // that the agent agreed to, as far as it kept them
 }
 
 // A Policy is a policy that the agent agreed to.
 type Policy struct {
-	UID      string `json:"uid"`
-	Digest   string `json:"digest"`
-	Document []byte `json:"document"`
+	UID, Digest string
+	Document    []byte
 }
 
-// Export writes a bundle of evidence: JSON lines with the keys of the service, the policies, the entries of each account in the order of
-// their numbers, and the newest checkpoint. It exports only what verifies. Errors are those of Records and of w.
+// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies, the entries of each
+// account in the order of their numbers, and the newest checkpoint. It exports only what verifies. Errors are those of Records and of w.
 func (b *Book) Export(w io.Writer, o Bundle) error {
 	a, err := b.audit(true, o.Period)
 	if err != nil {
@@ -38,28 +36,20 @@ func (b *Book) Export(w io.Writer, o Bundle) error {
 	if err != nil {
 		return err
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	head := map[string]any{"type": "uim-evidence", "version": "1", "issuer": o.Issuer, "agent": o.Agent}
-	if !o.Period.To.IsZero() {
-		head["from"], head["to"] = o.Period.From.Format(time.RFC3339), o.Period.To.Format(time.RFC3339)
-	}
-	lines := []any{head, map[string]any{"type": "keys", "jwks": json.RawMessage(a.keys.JWKS())}}
+	out := evidence.NewBundleWriter(w, evidence.BundleHeader{
+		Issuer: o.Issuer, Agent: string(o.Agent), From: cmp.Or(o.Period.From, a.began), To: cmp.Or(o.Period.To, o.Now),
+	})
+	out.Keys(a.keys.JWKS())
 	for _, p := range o.Policies {
-		lines = append(lines, map[string]any{"type": "policy", "uid": p.UID, "digest": p.Digest, "document": p.Document})
+		out.Policy(p.UID, p.Digest, p.Document)
 	}
 	for _, r := range list {
-		lines = append(lines, map[string]any{"type": "entry", "jws": r.Text})
+		out.Entry(r.Text)
 	}
 	if a.newest != "" {
-		lines = append(lines, map[string]any{"type": "checkpoint", "text": a.newest})
+		out.Checkpoint(a.newest)
 	}
-	for _, line := range lines {
-		if err := e.Encode(line); err != nil {
-			return fmt.Errorf("writing the bundle: %w", err)
-		}
-	}
-	return nil
+	return out.Close()
 }
 
 // signed returns the entries of the period with a valid signature, ordered by account and number.

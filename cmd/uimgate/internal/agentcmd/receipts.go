@@ -1,7 +1,6 @@
 package agentcmd
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -293,10 +292,10 @@ func receiptsExportCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "export FILE", Short: "Export the receipts as a bundle of evidence",
 		Long: `Export writes what the agent has about one service as a bundle of evidence: JSON lines with the keys of the
-service, the policy that the agent agreed to, and the entries that the service signed. FILE is compressed
-if its name ends in .gz. The verifiers in examples/evidence read it.`,
+service, the policy that the agent agreed to, and the entries that the service signed, compressed by gzip.
+It is the form of uimgate usage bundle, without what only the service has: proofs and decisions.`,
 		Example: `  uimgate agent receipts export receipts.jsonl.gz
-  uimgate agent receipts export november.jsonl --service shop.example --month 2026-11`,
+  uimgate agent receipts export november.jsonl.gz --service shop.example --month 2026-11`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
 			period, err := month(of)
@@ -323,7 +322,7 @@ if its name ends in .gz. The verifiers in examples/evidence read it.`,
 // exportReceipts writes a bundle to a file that only its owner can read.
 func exportReceipts(path string, service *agent.Service, p receipts.Period) error {
 	session := service.Session()
-	bundle := receipts.Bundle{Issuer: session.Issuer, Agent: session.AgentID, Period: p}
+	bundle := receipts.Bundle{Issuer: session.Issuer, Agent: session.AgentID, Period: p, Now: time.Now()}
 	if len(session.Document) > 0 {
 		bundle.Policies = []receipts.Policy{{UID: session.PolicyUID, Digest: session.PolicyDigest, Document: session.Document}}
 	}
@@ -331,13 +330,7 @@ func exportReceipts(path string, service *agent.Service, p receipts.Period) erro
 	if err != nil {
 		return err
 	}
-	var w io.Writer = f
-	closing := func() error { return nil }
-	if strings.HasSuffix(path, ".gz") {
-		compressed := gzip.NewWriter(f)
-		w, closing = compressed, compressed.Close
-	}
-	return errors.Join(service.Book().Export(w, bundle), closing(), f.Close())
+	return errors.Join(service.Book().Export(f, bundle), f.Close())
 }
 
 // printProblems prints the problems of a receipt on stderr.
