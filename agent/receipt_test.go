@@ -56,9 +56,9 @@ func verify(tb testing.TB, s *agent.Service) receipts.Report {
 	return report
 }
 
-func reconcile(tb testing.TB, s *agent.Service, p receipts.Period, now time.Time) receipts.Report {
+func reconcile(tb testing.TB, s *agent.Service, p receipts.Period) receipts.Report {
 	tb.Helper()
-	report, err := s.Book().Reconcile(tb.Context(), s, "robot", p, now)
+	report, err := s.Reconcile(tb.Context(), p)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func reconcile(tb testing.TB, s *agent.Service, p receipts.Period, now time.Time
 
 func TestReceiptsAreCheckedAndKept(t *testing.T) {
 	t.Parallel()
-	shop, s := accounted(t)
+	_, s := accounted(t)
 	for n := range 3 {
 		got := placed(t, s, agent.ExecuteOptions{})
 		if r := got.Receipt; len(got.Discrepancies) > 0 || r == nil || r.Entry.K != int64(2*n+1) || r.Entry.Amount != got.Charge.Amount {
@@ -86,7 +86,7 @@ func TestReceiptsAreCheckedAndKept(t *testing.T) {
 	if !report.OK || report.Calls != 4 || report.Receipts != 4 || report.Accounts[0].Missing != 3 || report.Accounts[0].Captured != nil {
 		t.Errorf("verify: got %+v", report)
 	}
-	report = reconcile(t, s, receipts.Period{}, shop.Clock.Now())
+	report = reconcile(t, s, receipts.Period{})
 	if !report.OK || report.Receipts != 8 || report.Accounts[0].Missing != 0 || report.Accounts[0].Captured.String() != "0.04 USD" {
 		t.Errorf("reconcile: got %+v", report)
 	}
@@ -95,7 +95,7 @@ func TestReceiptsAreCheckedAndKept(t *testing.T) {
 	}
 	before.Receipt = nil
 	placed(t, s, agent.ExecuteOptions{})
-	if report = reconcile(t, s, receipts.Period{}, shop.Clock.Now()); !report.OK || report.Receipts != 10 {
+	if report = reconcile(t, s, receipts.Period{}); !report.OK || report.Receipts != 10 {
 		t.Errorf("reconcile again: got %+v", report)
 	}
 	if info, err := os.Stat(s.Book().Path()); err != nil || info.Mode().Perm() != 0o600 {
@@ -282,7 +282,7 @@ func TestReconcileFindsWhatTheServiceHides(t *testing.T) {
 			placed(t, s, agent.ExecuteOptions{})
 			placed(t, s, agent.ExecuteOptions{})
 			tt.tamper(shop, s)
-			report := reconcile(t, s, receipts.Period{}, shop.Clock.Now())
+			report := reconcile(t, s, receipts.Period{})
 			if names(report.Problems) != tt.want {
 				t.Errorf("got %v, want %q", report.Problems, tt.want)
 			}
@@ -301,7 +301,7 @@ func TestReconcileAMonth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if report := reconcile(t, s, p, shop.Clock.Now()); names(report.Problems) != want {
+		if report := reconcile(t, s, p); names(report.Problems) != want {
 			t.Errorf("%s: got %v, want %q", month, report.Problems, want)
 		}
 	}
@@ -319,7 +319,7 @@ func TestReconcileAfterALostResponse(t *testing.T) {
 	if _, err := s.Execute(t.Context(), agenttest.Order, map[string]any{"query": "tea"}, agent.ExecuteOptions{NoRepeat: true}); err == nil {
 		t.Fatal("the response was not lost")
 	}
-	if report := reconcile(t, s, receipts.Period{}, shop.Clock.Now()); !report.OK {
+	if report := reconcile(t, s, receipts.Period{}); !report.OK {
 		t.Errorf("got %v", report.Problems)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -83,3 +84,15 @@ func (s *KeySet) Join(other KeySet) {
 
 // Equal reports whether two sets have the same keys for the same purposes.
 func (s KeySet) Equal(other KeySet) bool { return bytes.Equal(s.JWKS(), other.JWKS()) }
+
+// All returns the keys for a purpose, ordered by id.
+func (s KeySet) All(purpose string) []keys.Key {
+	var out []keys.Key
+	for at, key := range s.keys {
+		if at[0] == purpose {
+			out = append(out, key)
+		}
+	}
+	slices.SortFunc(out, func(a, b keys.Key) int { return strings.Compare(string(a.Thumbprint()), string(b.Thumbprint())) })
+	return out
+}

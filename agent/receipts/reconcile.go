@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // MaxEntries is how many entries Reconcile fetches for one account at most.
@@ -27,9 +28,21 @@ type Source interface {
 	Entries(ctx context.Context, currency string, after int64) (Page, error)
 }
 
+// A Reconciliation describes what Reconcile compares.
+type Reconciliation struct {
+	Source Source
+	Log    LogSource // nil: the service has no log
+	Issuer string    // of the service
+	Agent  pat.AgentID
+	Period Period // of the calls
+	Now    time.Time
+}
+
 // Reconcile fetches the entries of the agent's accounts that the book does not have, and compares the books of the service with the calls
-// of a period. Errors are those of Records and of the source; what the service should have sent and did not is a problem.
-func (b *Book) Reconcile(ctx context.Context, from Source, agent string, p Period, now time.Time) (Report, error) {
+// of a period. It then looks for the receipts of the period in the log of the service. Errors are those of Records and of the sources; what
+// the service should have sent and did not is a problem.
+func (b *Book) Reconcile(ctx context.Context, o Reconciliation) (Report, error) {
+	p := o.Period
 	before, err := b.audit(true, p)
 	if err != nil {
 		return Report{}, err
@@ -44,7 +57,9 @@ func (b *Book) Reconcile(ctx context.Context, from Source, agent string, p Perio
 	var problems []evidence.Problem
 	heads := map[string]evidence.Through{}
 	for _, currency := range slices.Sorted(maps.Keys(currencies)) {
-		f := fetcher{book: b, from: from, keys: before.keys, account: evidence.Account{Agent: agent, Currency: currency}, now: now}
+		f := fetcher{
+			book: b, from: o.Source, keys: before.keys, account: evidence.Account{Agent: string(o.Agent), Currency: currency}, now: o.Now,
+		}
 		head, err := f.fetch(ctx, before.chains[currency])
 		if err != nil {
 			return Report{}, err
@@ -59,7 +74,16 @@ func (b *Book) Reconcile(ctx context.Context, from Source, agent string, p Perio
 	a.compareHeads(heads)
 	a.unreceipted("neither a receipt nor the books of the service show the charge")
 	a.unknown()
-	return a.report(), nil
+	left := 0
+	if o.Log != nil {
+		l := &logCheck{a: a, from: o.Log, issuer: o.Issuer, now: o.Now}
+		if left, err = l.run(ctx, b); err != nil {
+			return Report{}, err
+		}
+	}
+	report := a.report()
+	report.Unproven = left
+	return report, nil
 }
 
 // A fetcher fetches the chain of one account.

@@ -22,6 +22,8 @@ type Report struct {
 	Accounts []Account          `json:"accounts"`
 	Problems []evidence.Problem `json:"problems"`
 	More     int                `json:"more,omitempty"` // problems that are left out
+	// Unproven is how many receipts Reconcile did not look for in the log, because it had fetched 1,000 proofs; the next one continues.
+	Unproven int `json:"unproven,omitempty"`
 }
 
 // An Account describes what a book has of the chain of one account.

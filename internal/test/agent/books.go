@@ -23,6 +23,8 @@ type books struct {
 	key        ed25519.PrivateKey
 	introduced []any // the members of the key set
 	accounts   map[string][]signed
+	all        []signed           // of all accounts, in the order of the ledger
+	logKey     ed25519.PrivateKey // nil: the service has no log
 	tampering  Tampering
 }
 
@@ -39,6 +41,10 @@ type Tampering struct {
 	Receipt func(string) []string   // replaces the receipt in a response; an empty list sends none
 	Usage   func([]string) []string // replaces the entries in a response with a part of the chain
 	Refuse  bool                    // does not send receipts later
+
+	Leaves func([]evidence.Hash) []evidence.Hash // replaces the leaves of the log
+	Epoch  int64                                 // of the log
+	LogKey ed25519.PrivateKey                    // signs checkpoints instead of the key of the log
 }
 
 // GiveReceipts makes the service send receipts.
@@ -120,6 +126,7 @@ func (b *books) add(e evidence.Entry) signed {
 	out := signed{entry: e, leaf: evidence.LeafHash(text)}
 	out.receipt, _ = evidence.SignReceipt(b.key, keys.ID(thumbprint(b.key)), text)
 	b.accounts[e.Account.Agent] = append(list, out)
+	b.all = append(b.all, out)
 	return out
 }
 

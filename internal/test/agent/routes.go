@@ -32,6 +32,7 @@ func (s *Service) routes() http.Handler {
 		mux.HandleFunc("GET /.well-known/jwks.json", s.keySet)
 		mux.HandleFunc("GET /api/receipts/{id}", s.receipt)
 		mux.HandleFunc("GET /api/usage/entries", s.usage)
+		mux.HandleFunc("GET /api/log/{what}", s.log)
 		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w, reason.NoSuchPath) })
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

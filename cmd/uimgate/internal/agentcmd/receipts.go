@@ -195,6 +195,9 @@ func writeReport(w io.Writer, r bookReport) {
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "  %s\n", printable(p.String()))
 	}
+	if r.Unproven > 0 {
+		fmt.Fprintf(w, "  %d receipts were not looked for in the log: run the command again\n", r.Unproven)
+	}
 	if r.More > 0 {
 		fmt.Fprintf(w, "  and %d more\n", r.More)
 	}
@@ -242,7 +245,8 @@ func receiptsReconcileCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "reconcile [SERVICE]", Short: "Compare the receipts with the books of the service",
 		Long: `Reconcile fetches the entries of the agent's accounts from the service and stores them with the receipts. It
-then verifies the whole chain, and compares the calls of the month with it. It names each problem, such as
+then verifies the whole chain, and compares the calls of the month with it. If the service has a log, it
+verifies the log and looks for the entries in it. It names each problem, such as
 
   CHARGED_WITHOUT_RECEIPT  a call was charged, and neither a receipt nor the books show it
   UNKNOWN_EXECUTION        the books have a charge for a call that the agent did not make
@@ -273,7 +277,7 @@ The exit code is 1 if a problem is found.`,
 			}
 			before := service.Session()
 			book := service.Book()
-			report, err := book.Reconcile(c.Context(), service, string(before.AgentID), period, time.Now())
+			report, err := service.Reconcile(c.Context(), period)
 			if service.Session().Changed(before) {
 				err = errors.Join(err, s.save(service))
 			}

@@ -1,0 +1,89 @@
+package agent_test
+
+import (
+	"crypto/ed25519"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/receipts"
+	"github.com/uimgate/uimgate/evidence"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
+)
+
+// logged returns a service with a log, and an agent that has reconciled two orders with it. A further order is older than the merge delay.
+func logged(t *testing.T) (*agenttest.Service, *agent.Service) {
+	t.Helper()
+	shop := agenttest.New(t, agenttest.Canonical)
+	shop.GiveReceipts()
+	shop.GiveLog()
+	o := options(t, shop)
+	o.Receipts = t.TempDir()
+	s := agreed(t, o, shop.URL)
+	for range 2 {
+		placed(t, s, agent.ExecuteOptions{})
+	}
+	shop.Clock.Add(time.Minute)
+	if report := reconcile(t, s, receipts.Period{}); !report.OK {
+		t.Fatalf("got %v", report.Problems)
+	}
+	placed(t, s, agent.ExecuteOptions{})
+	shop.Clock.Add(time.Minute)
+	return shop, s
+}
+
+func TestReconcileWithALog(t *testing.T) {
+	t.Parallel()
+	_, stranger, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		tamper agenttest.Tampering
+		want   string
+	}{
+		"honest": {agenttest.Tampering{}, ""},
+		"without a receipt": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
+			leaves[len(leaves)-1] = evidence.LeafHash(nil)
+			return leaves
+		}}, "RECEIPT_NOT_LOGGED"},
+		"with another history": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
+			leaves[0] = evidence.LeafHash(nil)
+			return leaves
+		}}, "FORK"},
+		"in another order": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
+			slices.Reverse(leaves)
+			return leaves
+		}}, "FORK"},
+		"shorter":             {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:3] }}, "FORK"},
+		"as before":           {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:4] }}, "RECEIPT_NOT_LOGGED"},
+		"by another key":      {agenttest.Tampering{LogKey: stranger}, "LOG"},
+		"of another epoch":    {agenttest.Tampering{Epoch: 1}, "EPOCH"},
+		"with others between": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return slices.Insert(leaves, 4, evidence.LeafHash(nil)) }}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shop, s := logged(t)
+			shop.Tamper(tt.tamper)
+			if report := reconcile(t, s, receipts.Period{}); names(report.Problems) != tt.want {
+				t.Errorf("got %v, want %q", report.Problems, tt.want)
+			}
+		})
+	}
+}
+
+// A receipt is not missing in the log before the merge delay has passed, and is looked for once.
+func TestReceiptsAreLoggedWithinTheMergeDelay(t *testing.T) {
+	t.Parallel()
+	shop, s := logged(t)
+	before := shop.Requests("/api/log/proof")
+	placed(t, s, agent.ExecuteOptions{})
+	shop.Tamper(agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:6] }})
+	if report := reconcile(t, s, receipts.Period{}); !report.OK {
+		t.Errorf("got %v", report.Problems)
+	}
+	if n := shop.Requests("/api/log/proof") - before; n != 4 {
+		t.Errorf("got %d requests for proofs, want 4: of the entries that are new", n)
+	}
+}
