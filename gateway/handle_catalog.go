@@ -37,7 +37,7 @@ func (s *Server) policy(c echo.Context) error {
 
 // keySet handles GET /.well-known/jwks.json. RFC 7517.
 func (s *Server) keySet(c echo.Context) error {
-	body, err := s.keys.JWKS(s.now())
+	body, err := s.keySetOf(c.Request().Context(), exchangeOf(c).service.ID)
 	if err != nil {
 		return reason.Internal.Refusal("The key set could not be encoded.").Because(err)
 	}

@@ -30,6 +30,8 @@ type Logs interface {
 	HeadOf(ctx context.Context, service string, epoch int64) (store.LogHead, error)
 	Tile(ctx context.Context, service string, epoch int64, level int, n int64) ([]byte, error)
 	Find(ctx context.Context, service, execution string, state store.State) (store.LoggedLine, error)
+	// LogEntries returns the signed entries of a service that belong to no account, such as those that introduce keys.
+	LogEntries(ctx context.Context, service string) ([]string, error)
 }
 
 const (

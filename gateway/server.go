@@ -41,28 +41,29 @@ const (
 
 // A Server serves agents over HTTP. UIM core 3.2, 4, 5.
 type Server struct {
-	directory  *service.Directory
-	executor   *execute.Executor
-	agreements *agree.Service
-	pipeline   door.Pipeline
-	keys       *keys.Keyring
-	ledger     Ledger
-	receipts   Receipts
-	logs       Logs
-	logKey     func(d *service.Definition) string
-	publish    func() config.Publish
-	published  atomic.Pointer[publications]
-	addresses  *ratelimit.Set
-	memory     *membudget.Budget
-	metrics    *record.Metrics
-	traces     *telemetry.Traces
-	index      *record.Index // may be nil
-	log        *zap.Logger
-	floods     *floods
-	zippers    zippers
-	now        func() time.Time
-	doors      []door.Door
-	handler    http.Handler
+	directory     *service.Directory
+	executor      *execute.Executor
+	agreements    *agree.Service
+	pipeline      door.Pipeline
+	keys          *keys.Keyring
+	ledger        Ledger
+	receipts      Receipts
+	logs          Logs
+	introductions introductions
+	logKey        func(d *service.Definition) string
+	publish       func() config.Publish
+	published     atomic.Pointer[publications]
+	addresses     *ratelimit.Set
+	memory        *membudget.Budget
+	metrics       *record.Metrics
+	traces        *telemetry.Traces
+	index         *record.Index // may be nil
+	log           *zap.Logger
+	floods        *floods
+	zippers       zippers
+	now           func() time.Time
+	doors         []door.Door
+	handler       http.Handler
 }
 
 // routes registers the paths of the public listener. The first path of each line is the canonical one; most others come from the guides,
