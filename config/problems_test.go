@@ -161,7 +161,7 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:9: evidence.witnesses[1].url: refused: 10.0.0.1 is not an address of the public internet: " +
 				"for a witness inside your network, set private: true",
 			`uimgate.yaml:10: evidence.witnesses[2].key: "w.example+9dbf8222+BM1CluXV9MN3GqxdoGfq3ip8SHiv8TIGie/ztd1v6"… is not valid: want a verifier key for cosignatures: name+id+key`,
-			`uimgate.yaml:11: evidence.receipts: "some" is not valid: want off, charged or all`,
+			`uimgate.yaml:11: evidence.receipts: "some" is not valid: want off or charged`,
 			`uimgate.yaml:12: evidence.publish: "everyone" is not valid: want off, agents or public`,
 			`uimgate.yaml:13: evidence.checkpoint: "10s" is more than the maximum of 5s`,
 		},
