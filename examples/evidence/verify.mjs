@@ -288,7 +288,7 @@ function keyEntry (e, j) {
   let own = null
   try { own = fromJWK(e.jwk) } catch { }
   if (!own || own.kid !== e.kid) bad('KEY', 'the kid is not the thumbprint of the key')
-  if (e.vkey !== undefined && !(own.raw && std(e.vkey.slice(e.vkey.lastIndexOf('+') + 1)).subarray(1).equals(own.raw))) {
+  if (e.vkey !== undefined && !(own.raw && parseVerifier(e.vkey).raw.equals(own.raw))) {
     bad('KEY', 'the verifier key is another key')
   }
   keys.set(e.purpose + ' ' + own.kid, own)
@@ -317,7 +317,7 @@ function entryLine (line, at) {
   if (key) signed(j, key, ok => { if (!ok) problem('SIGNATURE', where, 'the signature does not verify') })
   const was = issuers.get(e.epoch)
   if (was !== undefined && was !== e.iss) problem('EPOCH', where, 'the issuer changes within an epoch')
-  issuers.set(e.epoch, e.iss)
+  if (was === undefined) issuers.set(e.epoch, e.iss)
   if (leaves.has(leaf)) return problem('DUPLICATE', where, 'the entry occurs twice')
   const at_ = Date.parse(e.at) / 1000
   leaves.set(leaf, { where, epoch: e.epoch, at: at_ })

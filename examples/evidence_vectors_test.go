@@ -1,0 +1,84 @@
+package examples_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/uimgate/uimgate/evidence"
+)
+
+var update = flag.Bool("update", false, "write the files that the tests compare with")
+
+// compareFile compares a file of this directory with what the product computes, or writes it with -update.
+func compareFile(t *testing.T, name string, want []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if have, err := os.ReadFile(name); err != nil || string(have) != string(want) {
+		t.Errorf("%s differs from what the product computes, %v: run the test with -update", name, err)
+	}
+}
+
+// vectors returns what docs/evidence.md calls the vectors: each format with what it is computed from.
+func (b *book) vectors() map[string]any {
+	var known []any
+	for _, k := range []bookKey{b.receiptKey, b.logKey, b.agentKey, b.witness} {
+		known = append(known, map[string]any{
+			"name": k.name, "seed_hex": hex.EncodeToString(k.private.Seed()), "public": b64.EncodeToString(k.raw()), "thumbprint": k.public.Thumbprint(),
+		})
+	}
+	var entries []any
+	for _, e := range b.entries {
+		entries = append(entries, map[string]any{
+			"kind": e.Kind, "entry": string(e.Append(nil)), "leaf": e.leaf.String(), "receipt": e.receipt, "signed_by": b.signer(e).name,
+		})
+	}
+	leaves := b.leaves(0)
+	var roots, inclusion, consistency []any
+	for size := 1; size <= len(leaves); size++ {
+		roots = append(roots, merkle(leaves[:size]))
+		consistency = append(consistency, map[string]any{"old": size, "new": len(leaves), "hashes": hashTexts(consistencyPath(size, leaves, true))})
+	}
+	for index := range leaves {
+		inclusion = append(inclusion, map[string]any{"index": index, "size": len(leaves), "hashes": hashTexts(auditPath(index, leaves))})
+	}
+	return map[string]any{
+		"keys": known, "entries": entries, "log": map[string]any{
+			"roots": roots, "inclusion": inclusion, "consistency": consistency, "checkpoint": b.checkpoint(0, len(leaves)), "proof": b.logProof(b.entries[0]),
+		},
+		"policy": map[string]any{"document": bookPolicy, "digest": policyDigest(bookPolicy)},
+		"call": map[string]any{
+			"canonical": `{"intent_uid":"` + bookIntent + `","parameters":{"article":"a"}}`, "req": callDigest("a"), "proof": b.proof("a", callDigest("a")),
+			"asked": string(question("a")), "dec": evidence.Digest(question("a")), "output": `{"order":"a"}`, "ans": evidence.Digest([]byte(`{"order":"a"}`)),
+		},
+	}
+}
+
+// TestEvidenceVectors checks that the product makes the published vectors byte for byte, and that both verifiers accept them.
+func TestEvidenceVectors(t *testing.T) {
+	t.Parallel()
+	b := newBook()
+	b.bundle(t)
+	text, err := json.MarshalIndent(b.vectors(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareFile(t, "evidence/vectors.json", append(text, '\n'))
+	compareFile(t, "evidence/bundle.jsonl", b.text(t))
+	compareFile(t, "evidence/tlog-policy", []byte(b.tlogPolicy()))
+	for _, e := range b.entries {
+		parsed, err := evidence.ParseReceipt(e.receipt)
+		if err != nil || parsed.Leaf != e.leaf || string(parsed.Entry.Append(nil)) != string(e.Append(nil)) {
+			t.Errorf("%s %d: parsed as %+v, %v", e.Kind, e.K, parsed.Entry, err)
+		}
+	}
+	if r := verifyBoth(t, "evidence/bundle.jsonl", "--policy", "evidence/tlog-policy"); !r.OK || r.Entries != len(b.entries) {
+		t.Errorf("got %+v", r)
+	}
+}
