@@ -7,8 +7,8 @@
 import crypto from 'node:crypto'
 import fs from 'node:fs'
 import zlib from 'node:zlib'
+import { isUtf8 } from 'node:buffer'
 import { spawnSync } from 'node:child_process'
-import { TextDecoder } from 'node:util'
 
 const MAX_LINES = 1e6, MAX_LINE = 1 << 20, MAX_DOCUMENT = 8 << 20, MAX_BYTES = 4 * 2 ** 30, MAX_PROBLEMS = 1000
 const MAX_ENTRY = 16 << 10, MMD = 10, PROOF_WINDOW = 5 * 60 + 60
@@ -41,7 +41,10 @@ function check (where, name, f) {
 // --- JSON, RFC 8785, base64, hashes ---
 
 const isObject = v => v !== null && typeof v === 'object' && !Array.isArray(v)
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+function utf8 (bytes) {
+  if (!isUtf8(bytes)) throw new Error('not UTF-8')
+  return bytes.toString()
+}
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0)
 
 function canonical (v) {
@@ -71,7 +74,7 @@ function duplicates (text) {
 }
 
 function strictObject (bytes) {
-  const text = utf8.decode(bytes), v = JSON.parse(text)
+  const text = utf8(bytes), v = JSON.parse(text)
   if (!isObject(v) || duplicates(text)) throw new Error('not one object')
   return v
 }
@@ -88,10 +91,14 @@ function std (text, size) {
   return raw
 }
 
-const sha256 = (...parts) => { const h = crypto.createHash('sha256'); for (const p of parts) h.update(p); return h.digest() }
+const sha256 = data => crypto.createHash('sha256').update(data).digest()
 const digest = bytes => 'sha-256:' + sha256(bytes).toString('base64url')
-const LEAF = Buffer.from([0]), NODE = Buffer.from([1])
-const node = (a, b) => sha256(NODE, a, b)
+const LEAF = Buffer.from([0]), both = Buffer.alloc(65, 1)
+function node (a, b) {
+  a.copy(both, 1)
+  b.copy(both, 33)
+  return sha256(both)
+}
 
 // --- amounts, in billionths ---
 
@@ -133,12 +140,18 @@ function fromSPKI (der) {
   return fromJWK(crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }).export({ format: 'jwk' }))
 }
 
+const headers = new Map() // those that were parsed, which are few
+
 // A compact JWS. It throws if the text is not one, or if its header has an extension.
 function parseJWS (text, limit) {
   const parts = typeof text === 'string' && text.length <= limit ? text.split('.') : []
   if (parts.length !== 3) throw new Error('not a compact JWS')
-  const header = strictObject(url(parts[0]))
-  if (['crit', 'b64', 'zip', 'enc'].some(n => n in header)) throw new Error('the header has an extension')
+  let header = headers.get(parts[0])
+  if (!header) {
+    header = strictObject(url(parts[0]))
+    if (['crit', 'b64', 'zip', 'enc'].some(n => n in header)) throw new Error('the header has an extension')
+    if (headers.size < 1000) headers.set(parts[0], header)
+  }
   return { header, payload: url(parts[1]), signature: url(parts[2]), input: Buffer.from(parts[0] + '.' + parts[1]) }
 }
 const typeOf = j => String(j.header.typ).toLowerCase().replace(/^application\//, '')
@@ -166,8 +179,8 @@ const ed25519 = (raw, message, signature) => signature.length === 64 && crypto.v
 const STATES = ['held', 'captured', 'released', 'unresolved']
 const text = v => typeof v === 'string' && v !== ''
 const whole = v => Number.isSafeInteger(v) && v >= 0
-const isDigest = v => { try { return v.startsWith('sha-256:') && url(v.slice(8), 32) !== null } catch { return false } }
-const isHash = v => { try { return url(v, 32) !== null } catch { return false } }
+const isHash = v => /^[\w-]{42}[AEIMQUYcgkosw048]$/.test(v) // 32 bytes, in their only encoding
+const isDigest = v => text(v) && v.startsWith('sha-256:') && isHash(v.slice(8))
 const isAmount = v => { try { amount(v, true); return true } catch { return false } }
 const shape = (members, optional = []) => v => isObject(v) && Object.keys(v).every(k => k in members && members[k](v[k])) &&
   Object.keys(members).every(k => k in v || optional.includes(k))
@@ -195,8 +208,9 @@ const KINDS = {
 function parseEntry (bytes) {
   if (bytes.length > MAX_ENTRY) bad('SIGNATURE', 'the entry has more than 16 KiB')
   let e
-  try { e = JSON.parse(utf8.decode(bytes)) } catch { bad('SIGNATURE', 'the payload is not JSON') }
-  if (!isObject(e) || canonical(e) !== utf8.decode(bytes)) bad('SIGNATURE', 'the entry is not in the form of RFC 8785, or has a member twice')
+  const is = bytes.toString()
+  try { e = JSON.parse(is) } catch { bad('SIGNATURE', 'the payload is not JSON') }
+  if (!isObject(e) || !isUtf8(bytes) || canonical(e) !== is) bad('SIGNATURE', 'the entry is not in the form of RFC 8785, or has a member twice')
   if (!Object.hasOwn(KINDS, e.kind) || !KINDS[e.kind](e)) bad('SIGNATURE', 'the entry lacks a member, or has an unknown or malformed one')
   if ('k' in e && ('prev' in e) !== (e.k > 0)) bad('SIGNATURE', 'want the member prev if k is above 0, and only then')
   return e
@@ -205,8 +219,14 @@ function parseEntry (bytes) {
 // --- the bundle ---
 
 let head = null
-const policies = new Map(), agreements = new Map(), accounts = new Map(), executions = new Map(), leaves = new Map(), proven = new Set()
+const policies = new Map(), agreements = new Map(), accounts = new Map(), executions = new Map(), leaves = new Map()
 const checkpoints = new Map(), consistency = [], inclusion = [], totals = [], nonces = new Map(), issuers = new Map(), restored = []
+const texts = new Map()
+// once returns the same string for equal texts, so that each is in memory once.
+function once (v) {
+  if (!texts.has(v) && texts.size < 10000) texts.set(v, v)
+  return texts.get(v) ?? v
+}
 const whereOf = e => e.account.currency + ' ' + e.k
 
 function keysLine (line, at) {
@@ -301,7 +321,7 @@ function entryLine (line, at) {
   if (typeOf(j) !== 'uim-receipt+jwt' || !text(j.header.kid)) bad('SIGNATURE', 'want the type uim-receipt+jwt and a kid')
   const e = parseEntry(j.payload), where = e.account ? whereOf(e) : at
   counts.entries++
-  const leaf = sha256(LEAF, j.payload).toString('base64url')
+  const leaf = sha256(Buffer.concat([LEAF, j.payload])).toString('base64url')
   let key
   try {
     if (e.kind === 'key') key = keyEntry(e, j)
@@ -333,8 +353,8 @@ function entryLine (line, at) {
   a.last = Math.max(a.last, e.k)
   if (e.kind === 'charge') charge(e, where, at_)
   a.list.push({
-    k: e.k, leaf, prev: e.prev, kind: e.kind, id: e.id, from: e.from || '', to: e.to, epoch: e.epoch, at: at_, where, intent: e.intent,
-    rule: e.rule, agr: e.agr, pol: e.pol, nano: 'amount' in e ? amount(e.amount, true) : 0n, through: e.through, sums: e.sums,
+    k: e.k, leaf, prev: e.prev, kind: once(e.kind), id: e.id, from: once(e.from) || '', to: once(e.to), epoch: e.epoch, at: at_, where,
+    intent: once(e.intent), rule: once(e.rule), agr: once(e.agr), pol: once(e.pol), nano: 'amount' in e ? amount(e.amount, true) : 0n, through: e.through, sums: e.sums,
   })
 }
 
@@ -359,7 +379,10 @@ function charge (e, where, at) {
   if (!x.terms) {
     counts.charges++
     x.where = where
-    x.terms = Object.fromEntries(Object.keys(TERMS).map(n => [n, e[n]]))
+    x.terms = {
+      amount: once(e.amount), req: e.req, pol: once(e.pol), rule: once(e.rule), intent: once(e.intent), agr: once(e.agr), pat: once(e.pat),
+      jkt: once(e.jkt), proof: e.proof, dec: e.dec,
+    }
     x.iss = e.iss
     terms(e, where)
   } else {
@@ -429,13 +452,16 @@ function sums (document, rule, currency) {
   return totals
 }
 
+const fair = new Set() // the amounts that were found in a policy
 function priced (e, where) {
   if (e.pol === undefined || e.rule === undefined) return skip('charges without a policy')
   const document = policies.get(e.pol)
   if (!document) return problem('POLICY', where, 'the bundle does not have the policy')
+  const id = [e.pol, e.rule, e.amount, e.account.currency].join('\n')
+  if (fair.has(id)) return
   const nano = amount(e.amount, true), has = (d, r) => isObject(r) && sums(d, r, e.account.currency).includes(nano)
   const rule = pointed(document, e.rule)
-  if (has(document, rule)) return
+  if (has(document, rule)) return fair.add(id)
   // The gateway may have decided under a later policy in which the clause of the intent is the same, at another place.
   const later = [...policies.values()].some(d => d !== document && has(d, pointed(d, e.rule)))
   if (later && listed(member(document, 'permission')).some(r => has(document, r))) return
@@ -452,7 +478,9 @@ function proofLine (line) {
   x.proof = digest(line.jws)
   const j = parseJWS(line.jws, 8 << 10), c = strictObject(j.payload)
   if (typeOf(j) !== 'uim-proof+jwt') bad('PROOF', 'want the type uim-proof+jwt')
-  x.claims = { kid: j.header.kid, aud: [].concat(c.aud).join(), pat: c.pat, digest: 'sha-256:' + c.digest, iat: c.iat, jti: c.jti, j }
+  x.claims = { kid: j.header.kid, aud: once([].concat(c.aud).join()), pat: once(c.pat), digest: 'sha-256:' + c.digest, iat: c.iat }
+  const a = [...agreements.values()].find(a => a.key.kid === j.header.kid)
+  if (a) signed(j, a.key, ok => { if (!ok) problem('PROOF', line.execution, 'the signature of the proof does not verify') })
 }
 
 const decisions = []
@@ -485,8 +513,6 @@ function finishExecutions () {
       if (p.pat !== t.pat) problem('PROOF', where, 'the proof is for another PAT')
       if (p.digest !== t.req) problem('REQUEST', where, 'the agent signed another request')
       if (x.began !== undefined && !(Math.abs(p.iat - x.began) <= PROOF_WINDOW)) problem('PROOF', where, 'the proof was made at another time')
-      const a = agreements.get(t.agr)
-      if (a) signed(p.j, a.key, ok => { if (!ok) problem('PROOF', where, 'the signature of the proof does not verify') })
     } else if (t.proof !== undefined && x.began !== undefined) {
       if (head.proofs === true) problem('PROOF', where, 'the bundle does not have the proof')
       else skip('proofs of key that the bundle does not have')
@@ -565,7 +591,7 @@ function finishAccount (a) {
 // --- the log ---
 
 const trust = { logs: null, witnesses: new Map(), groups: new Map(), quorum: 'none' }
-const keyID = (name, raw) => sha256(name + '\n', raw).subarray(0, 4)
+const keyID = (name, raw) => sha256(Buffer.concat([Buffer.from(name + '\n'), raw])).subarray(0, 4)
 
 function parseVerifier (vkey) {
   const [, name, id, key] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(vkey) || []
@@ -675,25 +701,30 @@ function logProofLine (line, at) {
   if (rows[0]?.startsWith('extra ')) rows.shift()
   const m = /^index (0|[1-9]\d{0,15})$/.exec(rows.shift()), path = rows.map(r => std(r, 32))
   if (!m || path.length > 63) bad('LOG', 'the text is not a proof of inclusion')
-  inclusion.push({ leaf: line.entry, index: Number(m[1]), path, note: line.text.slice(cut + 2), at })
+  const p = { leaf: line.entry, index: Number(m[1]), path, note: line.text.slice(cut + 2), at }
+  if (p.note !== '' && leaves.has(p.leaf)) inLog(p)
+  else inclusion.push(p)
 }
 
 const epochOf = origin => { const m = /\/uim-ledger\/(0|[1-9]\d{0,8})$/.exec(origin); return m ? Number(m[1]) : null }
 const originOf = (iss, epoch) => iss.replace(/[^!-~]|[+%]/gu, c => [...Buffer.from(c)].map(b => '%' + b.toString(16).toUpperCase().padStart(2, '0'))
   .join('')) + '/uim-ledger/' + epoch
 
+function inLog (p) {
+  const of = leaves.get(p.leaf)
+  if (!of) return problem('LOG', p.at, 'the bundle does not have the entry of the proof')
+  check(of.where, 'LOG', () => {
+    const origin = originOf(issuers.get(of.epoch), of.epoch)
+    const c = p.note === '' ? [...(checkpoints.get(origin) || new Map()).values()].pop() : openCheckpoint(p.note)
+    if (!c || c.origin !== origin) bad('LOG', 'the checkpoint is not of the log of the epoch')
+    if (!included(p.index, c.size, url(p.leaf, 32), p.path, c.root)) bad('LOG', 'the proof does not lead to the root of the checkpoint')
+    if (!of.proven) counts.logged++
+    of.proven = true
+  })
+}
+
 function finishLog () {
-  for (const p of inclusion) {
-    const of = leaves.get(p.leaf), where = of ? of.where : p.at
-    if (!of) { problem('LOG', where, 'the bundle does not have the entry of the proof'); continue }
-    check(where, 'LOG', () => {
-      const c = p.note === '' ? [...(checkpoints.get(originOf(issuers.get(of.epoch), of.epoch)) || new Map()).values()].pop() : openCheckpoint(p.note)
-      if (!c || c.origin !== originOf(issuers.get(of.epoch), of.epoch)) bad('LOG', 'the checkpoint is not of the log of the epoch')
-      if (!included(p.index, c.size, url(p.leaf, 32), p.path, c.root)) bad('LOG', 'the proof does not lead to the root of the checkpoint')
-      if (!proven.has(p.leaf)) counts.logged++
-      proven.add(p.leaf)
-    })
-  }
+  inclusion.forEach(inLog)
   const shown = new Set()
   for (const { line, at } of consistency) {
     check(at, 'LOG', () => {
@@ -724,9 +755,9 @@ function finishLog () {
     if (was && was.root.toString('base64url') !== r.last.root) problem('FORK', r.at, 'the entry names another root than the checkpoint of that size')
   }
   const latest = Math.max(0, ...newest.keys())
-  for (const [leaf, of] of leaves) {
+  for (const of of leaves.values()) {
     const time = Math.max(...[...newest].filter(([epoch]) => epoch >= of.epoch).map(([, t]) => t))
-    if (proven.has(leaf) || !(time > 0)) continue
+    if (of.proven || !(time > 0)) continue
     if (of.at < time - MMD) problem('RECEIPT_NOT_LOGGED', of.where, 'the bundle does not show that the log has the entry')
     else skip('entries that need not be in the log yet')
   }
@@ -890,7 +921,7 @@ const TYPES = {
 
 function readLine (bytes, at) {
   let line
-  try { line = JSON.parse(utf8.decode(bytes)) } catch { bad('FILE', 'the line is not JSON') }
+  try { line = JSON.parse(utf8(bytes)) } catch { bad('FILE', 'the line is not JSON') }
   if (!isObject(line)) bad('FILE', 'the line is not an object')
   if (!head) {
     if (line.type !== 'uim-evidence' || line.version !== '1' || !text(line.issuer) || !text(line.agent)) bad('FILE', 'the file is not a bundle of version 1')

@@ -797,7 +797,10 @@ def proof_line(line, _):
         raise Bad("PROOF", "want the type uim-proof+jwt")
     aud = c.get("aud")
     x["claims"] = {"kid": j["header"].get("kid"), "aud": ",".join(map(str, aud)) if isinstance(aud, list) else aud, "pat": c.get("pat"),
-                   "digest": "sha-256:" + str(c.get("digest")), "iat": c.get("iat"), "j": j}
+                   "digest": "sha-256:" + str(c.get("digest")), "iat": c.get("iat")}
+    a = next((a for a in agreements.values() if a["key"]["kid"] == j["header"].get("kid")), None)
+    if a and not signed(j, a["key"]):
+        problem("PROOF", line["execution"], "the signature of the proof does not verify")
 
 
 def decision_line(line, _):
@@ -841,9 +844,6 @@ def finish_execution(id_, x):
             problem("REQUEST", where, "the agent signed another request")
         if "began" in x and not (isinstance(p["iat"], (int, float)) and abs(p["iat"] - x["began"]) <= PROOF_WINDOW):
             problem("PROOF", where, "the proof was made at another time")
-        a = agreements.get(t["agr"])
-        if a and not signed(p["j"], a["key"]):
-            problem("PROOF", where, "the signature of the proof does not verify")
     elif t["proof"] is not None and "began" in x:
         if head.get("proofs") is True:
             problem("PROOF", where, "the bundle does not have the proof")
@@ -1078,7 +1078,11 @@ def log_proof_line(line, at):
     path = [std(r, 32) for r in rows[1:]]
     if not m or len(path) > 63:
         raise Bad("LOG", "the text is not a proof of inclusion")
-    inclusion.append((line["entry"], int(m[1]), path, note, at))
+    p = (line["entry"], int(m[1]), path, note, at)
+    if note and p[0] in leaves:
+        in_log(p)
+    else:
+        inclusion.append(p)
 
 
 def epoch_of(origin):
@@ -1104,6 +1108,10 @@ def finish_inclusion(leaf, index, path, note, at):
     proven.add(leaf)
 
 
+def in_log(p):
+    check(leaves[p[0]]["where"] if p[0] in leaves else p[4], "LOG", lambda: finish_inclusion(*p))
+
+
 def finish_consistency(line, shown):
     path = [std(h, 32) for h in line["hashes"]]
     old, new = line["old"], line["new"]
@@ -1116,7 +1124,7 @@ def finish_consistency(line, shown):
 
 def finish_log():
     for p in inclusion:
-        check(leaves[p[0]]["where"] if p[0] in leaves else p[4], "LOG", lambda p=p: finish_inclusion(*p))
+        in_log(p)
     shown, newest = set(), {}
     for line, at in consistency:
         check(at, "LOG", lambda line=line: finish_consistency(line, shown))
