@@ -1263,7 +1263,7 @@ def invoice(p, range_, currency, say):
     if total["calls"] != len(captured) or not amount(total["amount"]) == sum_ == sum(e["nano"] for e in captured):
         say("the total is not the sum of the entries")
     for e in p["evidence"]:
-        if agreed.get((e["agreement_id"], e["policy_digest"]), e["calls"]) != e["calls"]:
+        if len(p["totals"]) < 2 and agreed.get((e["agreement_id"], e["policy_digest"]), e["calls"]) != e["calls"]:
             say("the calls of an agreement are not those of the entries")
         a = agreements.get(e["agreement_id"])
         if a and a["signature"] != e["signature_digest"]:
