@@ -70,8 +70,10 @@ func (k bookKey) verifier(name string, kind byte) (vkey string, id []byte) {
 type book struct {
 	receiptKey, logKey, agentKey, witness bookKey
 
+	policy  string
 	entries []*bookEntry
 	lines   []bookLine
+	lost    int    // entries of the log that the restored state lacks
 	changed string // a proof of key that a test changed
 	// signer returns the key that signs an entry.
 	signer func(e *bookEntry) bookKey
@@ -90,8 +92,11 @@ type bookLine map[string]any
 
 func euros(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
 
-func newBook() *book {
+func newBook() *book { return newBookUnder(bookPolicy) }
+
+func newBookUnder(policy string) *book {
 	b := &book{
+		policy:     policy,
 		receiptKey: newBookKey("receipt"), logKey: newBookKey("log"), agentKey: newBookKey("agent"), witness: newBookKey("witness"),
 	}
 	b.signer = func(e *bookEntry) bookKey {
@@ -143,10 +148,11 @@ func (b *book) add(e evidence.Entry) {
 }
 
 func (b *book) charge(id, from, to, by, outcome string) {
+	proof := b.proof(id, callDigest(id))
 	e := evidence.Entry{
 		Kind: evidence.KindCharge, ID: "exec-" + id, From: from, To: to, By: by, Amount: euros(50_000_000), Intent: bookIntent,
-		Rule: bookRule, Policy: policyDigest(bookPolicy), Agreement: "agreement-1", Token: "jti-1", KeyID: string(b.agentKey.public.Thumbprint()),
-		Request: callDigest(id), Decision: evidence.Digest(question(id)), Outcome: outcome, Proof: evidence.Digest([]byte(b.proof(id, callDigest(id)))),
+		Rule: bookRule, Policy: policyDigest(b.policy), Agreement: "agreement-1", Token: "jti-1", KeyID: string(b.agentKey.public.Thumbprint()),
+		Request: callDigest(id), Decision: evidence.Digest(question(id)), Outcome: outcome, Proof: evidence.Digest([]byte(proof)),
 	}
 	if to == evidence.StateCaptured {
 		e.Answer = evidence.Digest([]byte(`{"order":"` + id + `"}`))
@@ -178,8 +184,8 @@ func question(id string) []byte {
 }
 
 func (b *book) proof(id, request string) string {
-	payload := `{"iat":` + fmt.Sprint(bookStart.Unix()) + `,"jti":"nonce-0123456789-` + id + `","aud":"` + bookIssuer + `","pat":"jti-1","digest":"` +
-		strings.TrimPrefix(request, "sha-256:") + `"}`
+	payload := fmt.Sprintf(`{"iat":%d,"jti":"nonce-0123456789-%s","aud":"%s","pat":"jti-1","digest":"%s"}`,
+		bookStart.Unix(), id, bookIssuer, strings.TrimPrefix(request, "sha-256:"))
 	return b.agentKey.compact("uim-proof+jwt", []byte(payload))
 }
 
@@ -190,11 +196,8 @@ func (b *book) chain(t *testing.T) {
 	k := int64(0)
 	for i, e := range b.entries {
 		if e.Kind == evidence.KindRestored {
-			e.Last = &evidence.Last{Epoch: 0, Size: int64(i), Root: merkle(b.leaves(0))}
-			if string(e.bytes) == "last" { // a backup that lacks the last entry
-				e.Last = &evidence.Last{Epoch: 0, Size: int64(i) - 1, Root: merkle(b.leaves(0)[:i-1])}
-				e.bytes = nil
-			}
+			kept := b.leaves(0)[:i-b.lost]
+			e.Last = &evidence.Last{Epoch: 0, Size: int64(len(kept)), Root: merkle(kept)}
 		}
 		if e.Account != (evidence.Account{}) {
 			if e.K == 0 {
@@ -257,11 +260,11 @@ func auditPath(m int, leaves []evidence.Hash) []evidence.Hash {
 	if n == 1 {
 		return nil
 	}
-	if k := split(n); m < k {
+	k := split(n)
+	if m < k {
 		return append(auditPath(m, leaves[:k]), merkle(leaves[k:]))
-	} else {
-		return append(auditPath(m-k, leaves[k:]), merkle(leaves[:k]))
 	}
+	return append(auditPath(m-k, leaves[k:]), merkle(leaves[:k]))
 }
 
 // consistencyPath returns the proof that a tree contains that of its first m leaves: RFC 6962 section 2.1.2.
@@ -273,11 +276,11 @@ func consistencyPath(m int, leaves []evidence.Hash, whole bool) []evidence.Hash 
 		}
 		return []evidence.Hash{merkle(leaves)}
 	}
-	if k := split(n); m <= k {
+	k := split(n)
+	if m <= k {
 		return append(consistencyPath(m, leaves[:k], whole), merkle(leaves[k:]))
-	} else {
-		return append(consistencyPath(m-k, leaves[k:], false), merkle(leaves[:k]))
 	}
+	return append(consistencyPath(m-k, leaves[k:], false), merkle(leaves[:k]))
 }
 
 func hashTexts(list []evidence.Hash) []string {
@@ -308,7 +311,8 @@ func (b *book) tlogPolicy() string {
 	zero, _ := b.logKey.verifier(bookIssuer+"/uim-ledger/0", 1)
 	one, _ := b.logKey.verifier(bookIssuer+"/uim-ledger/1", 1)
 	witness, _ := b.witness.verifier("witness.example", 4)
-	return "# The logs of both epochs, and one witness.\nlog " + zero + "\nlog " + one + "\nwitness w1 " + witness + "\ngroup all-of-them all w1\nquorum all-of-them\n"
+	return "# The logs of both epochs, and one witness.\nlog " + zero + "\nlog " + one + "\nwitness w1 " + witness +
+		"\ngroup all-of-them all w1\nquorum all-of-them\n"
 }
 
 // logProof returns the proof that an entry is in its log.
@@ -327,7 +331,7 @@ func (b *book) export(t *testing.T) bookLine {
 	t.Helper()
 	payload, err := json.Marshal(map[string]any{
 		"iss": bookAgent, "aud": bookIssuer, "htu": "https://shop.example/api/pat", "iat": bookStart.Unix(), "jti": "nonce-0123456789-agreement",
-		"policy": map[string]any{"uid": "https://shop.example/policy/1", "digest": policyDigest(bookPolicy)},
+		"policy": map[string]any{"uid": "https://shop.example/policy/1", "digest": policyDigest(b.policy)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -335,12 +339,12 @@ func (b *book) export(t *testing.T) bookLine {
 	head := b64.EncodeToString([]byte(`{"alg":"EdDSA","typ":"uim-agreement+jwt"}`)) + "." + b64.EncodeToString(payload)
 	a := pat.Agreement{
 		ID: "agreement-1", Service: bookIssuer, Issuer: bookIssuer, AgentID: bookAgent, PublicKey: b.agentKey.public.SPKI(),
-		KeyID: b.agentKey.public.Thumbprint(), PolicyUID: "https://shop.example/policy/1", PolicyDigest: policyDigest(bookPolicy),
+		KeyID: b.agentKey.public.Thumbprint(), PolicyUID: "https://shop.example/policy/1", PolicyDigest: policyDigest(b.policy),
 		Assurance: pat.Fresh, Form: "jws-agreement", Signature: []byte(head + "." + b64.EncodeToString(b.agentKey.sign(head))),
 		Nonce: "nonce-0123456789-agreement", State: pat.AgreementActive, CreatedAt: bookStart,
 	}
 	document := pat.PolicyDocument{
-		Service: bookIssuer, UID: a.PolicyUID, Digest: a.PolicyDigest, Bytes: []byte(bookPolicy), FirstOffered: bookStart,
+		Service: bookIssuer, UID: a.PolicyUID, Digest: a.PolicyDigest, Bytes: []byte(b.policy), FirstOffered: bookStart,
 	}
 	text, err := pat.Export(a, document, nil)
 	if err != nil {
@@ -377,7 +381,7 @@ func (b *book) bundle(t *testing.T) {
 	})
 	add("keys", bookLine{"jwks": b.jwks()})
 	add("policy", bookLine{
-		"uid": "https://shop.example/policy/1", "digest": policyDigest(bookPolicy), "document": base64.StdEncoding.EncodeToString([]byte(bookPolicy)),
+		"uid": "https://shop.example/policy/1", "digest": policyDigest(b.policy), "document": base64.StdEncoding.EncodeToString([]byte(b.policy)),
 	})
 	add("agreement", b.export(t))
 	for _, e := range b.entries {
@@ -450,7 +454,7 @@ func (b *book) invoice() map[string]any {
 		}},
 		"totals": []any{map[string]any{"currency": "EUR", "calls": 2, "amount": "0.10", "held": "0.00", "unresolved": "0.00"}},
 		"evidence": []any{map[string]any{
-			"agreement_id": "agreement-1", "signature_digest": evidence.Digest([]byte(signature)), "policy_digest": policyDigest(bookPolicy), "calls": 2,
+			"agreement_id": "agreement-1", "signature_digest": evidence.Digest([]byte(signature)), "policy_digest": policyDigest(b.policy), "calls": 2,
 		}},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -43,7 +44,8 @@ func (b *book) vectors() map[string]any {
 	var roots, inclusion, consistency []any
 	for size := 1; size <= len(leaves); size++ {
 		roots = append(roots, merkle(leaves[:size]))
-		consistency = append(consistency, map[string]any{"old": size, "new": len(leaves), "hashes": hashTexts(consistencyPath(size, leaves, true))})
+		path := hashTexts(consistencyPath(size, leaves, true))
+		consistency = append(consistency, map[string]any{"old": size, "new": len(leaves), "hashes": path})
 	}
 	for index := range leaves {
 		inclusion = append(inclusion, map[string]any{"index": index, "size": len(leaves), "hashes": hashTexts(auditPath(index, leaves))})
@@ -52,7 +54,7 @@ func (b *book) vectors() map[string]any {
 		"keys": known, "entries": entries, "log": map[string]any{
 			"roots": roots, "inclusion": inclusion, "consistency": consistency, "checkpoint": b.checkpoint(0, len(leaves)), "proof": b.logProof(b.entries[0]),
 		},
-		"policy": map[string]any{"document": bookPolicy, "digest": policyDigest(bookPolicy)},
+		"policy": map[string]any{"document": b.policy, "digest": policyDigest(b.policy)},
 		"call": map[string]any{
 			"canonical": `{"intent_uid":"` + bookIntent + `","parameters":{"article":"a"}}`, "req": callDigest("a"), "proof": b.proof("a", callDigest("a")),
 			"asked": string(question("a")), "dec": evidence.Digest(question("a")), "output": `{"order":"a"}`, "ans": evidence.Digest([]byte(`{"order":"a"}`)),
@@ -72,6 +74,10 @@ func TestEvidenceVectors(t *testing.T) {
 	compareFile(t, "evidence/vectors.json", append(text, '\n'))
 	compareFile(t, "evidence/bundle.jsonl", b.text(t))
 	compareFile(t, "evidence/tlog-policy", []byte(b.tlogPolicy()))
+	denied := newBookUnder(strings.Replace(bookPolicy, `"duty"`, `"constraint": {"leftOperand": "dateTime", "operator": "lt", "rightOperand":
+    {"@value": "2026-01-01", "@type": "xsd:date"}}, "duty"`, 1))
+	denied.bundle(t)
+	compareFile(t, "testdata/denied.jsonl", denied.text(t)) // cmd/uimgate decides it again
 	for _, e := range b.entries {
 		parsed, err := evidence.ParseReceipt(e.receipt)
 		if err != nil || parsed.Leaf != e.leaf || string(parsed.Entry.Append(nil)) != string(e.Append(nil)) {

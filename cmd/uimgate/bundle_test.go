@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -125,6 +126,7 @@ func TestUsageBundle(t *testing.T) {
 		count["invoice"] != 1 || count["checkpoint"] < 1 || count["tlog-proof"] != count["entry"] {
 		t.Errorf("got %v", count)
 	}
+	verifyBundle(t, out)
 	for _, args := range [][]string{
 		{"--agent", "agent-1", "--month", month}, {"--month", month, "--out", out}, {"--agent", "agent-1", "--out", out}, {"extra"},
 	} {
@@ -139,5 +141,54 @@ func TestUsageBundle(t *testing.T) {
 	}
 	if _, err := os.Stat(missing); !os.IsNotExist(err) {
 		t.Error("a failed command left a file")
+	}
+}
+
+const inPath = "decisions, because uimgate is not in the PATH"
+
+// TestVerifiersDecideAgain checks a bundle with three charges that the policy does not permit: the prices and the signatures are right.
+func TestVerifiersDecideAgain(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
+		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
+			t.Skipf("%s is not installed", command[0])
+		}
+		const bundle = "../../examples/testdata/denied.jsonl"
+		verify := func(more ...string) (problems int, all []byte) {
+			args := append([]string{"../../examples/evidence/" + command[1], bundle}, more...)
+			out, err := exec.CommandContext(t.Context(), command[0], args...).Output()
+			if (err == nil) != (len(more) == 0) {
+				t.Errorf("%v: %v", args, err)
+			}
+			return strings.Count(string(out), `"the policy does not permit the call"`), out
+		}
+		if n, out := verify(); n != 0 {
+			t.Errorf("%s: got %s", command[1], out)
+		}
+		if n, out := verify("--opa"); n != 3 {
+			t.Errorf("%s: got %s", command[1], out)
+		}
+	}
+}
+
+// verifyBundle runs the verifiers of examples/evidence. They decide each question again with the program that is tested.
+func verifyBundle(t *testing.T, file string) {
+	t.Helper()
+	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
+		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
+			t.Logf("%s is not installed: %s is not run", command[0], command[1])
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), command[0], "../../examples/evidence/"+command[1], file, "--opa").CombinedOutput()
+		var report struct {
+			Charges, Decisions int
+			Unchecked          map[string]int `json:"not_checked"`
+		}
+		if err == nil {
+			err = json.Unmarshal(out, &report)
+		}
+		if err != nil || report.Charges == 0 || report.Decisions != report.Charges || report.Unchecked[inPath] > 0 {
+			t.Errorf("%v: %v\n%s", command, err, out)
+		}
 	}
 }
