@@ -729,6 +729,7 @@ function finishLog () {
   for (const { line, at } of consistency) {
     check(at, 'LOG', () => {
       const path = line.hashes.map(h => std(h, 32))
+      if (!whole(line.old) || !whole(line.new)) bad('LOG', 'want two sizes')
       const pairs = [...checkpoints].filter(([, of]) => of.has(line.old) && of.has(line.new) && line.old <= line.new)
       const good = pairs.filter(([, of]) => consistent(of.get(line.old), of.get(line.new), path))
       if (pairs.length > 0 && good.length === 0) bad('FORK', `the log of size ${line.new} does not contain the one of size ${line.old}`)
@@ -932,7 +933,9 @@ function readLine (bytes, at) {
   if (bytes.length > MAX_LINE && line.type !== 'policy' && line.type !== 'agreement') bad('FILE', 'the line is longer than 1 MiB')
   if (!Object.hasOwn(TYPES, line.type)) return skip('lines of unknown types')
   const [name, read] = TYPES[line.type]
-  check(line.type === 'proof' || line.type === 'decision' ? String(line.execution) : at, name, () => read(line, at))
+  const call = line.type === 'proof' || line.type === 'decision'
+  if (call && !text(line.execution)) bad(name, 'want the id of an execution')
+  check(call ? line.execution : at, name, () => read(line, at))
 }
 
 async function read (file) {

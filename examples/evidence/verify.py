@@ -1115,6 +1115,8 @@ def in_log(p):
 def finish_consistency(line, shown):
     path = [std(h, 32) for h in line["hashes"]]
     old, new = line["old"], line["new"]
+    if not whole(old) or not whole(new):
+        raise Bad("LOG", "want two sizes")
     both = [(origin, of) for origin, of in checkpoints.items() if old in of and new in of and old <= new]
     good = [origin for origin, of in both if consistent(of[old], of[new], path)]
     if both and not good:
@@ -1184,7 +1186,8 @@ def finish_total(kind, at, p):
     currency = p.get("currency") or (p["totals"][0]["currency"] if p.get("totals") else None)
     if p.get("agent_id", p.get("agent")) != head["agent"] or p.get("issuer", p.get("iss", head["issuer"])) != head["issuer"]:
         return say("it is of another service or agent")
-    a, first, last, range_ = accounts.get(currency), p.get("from_k"), p.get("to_k"), []
+    a = accounts.get(currency) if isinstance(currency, str) else None
+    first, last, range_ = p.get("from_k"), p.get("to_k"), []
     c = p.get("checkpoint")
     if isinstance(c, str):
         c = open_checkpoint(c)
@@ -1332,7 +1335,10 @@ def read_line(data, at):
         skip("lines of unknown types")
         return
     name, read = TYPES[kind]
-    check(str(line.get("execution")) if kind in ("proof", "decision") else at, name, lambda: read(line, at))
+    call = kind in ("proof", "decision")
+    if call and not text(line.get("execution")):
+        raise Bad(name, "want the id of an execution")
+    check(line["execution"] if call else at, name, lambda: read(line, at))
 
 
 def read_bundle(file):
