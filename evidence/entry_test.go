@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,10 @@ func entries() map[string]evidence.Entry {
 			Issuer: "shop.example", Account: account, K: 3, Prev: some, At: moment, Kind: evidence.KindCarry, By: "operator", Salt: []byte("salt"),
 			Through: &evidence.Through{K: 1, Hash: some},
 			Sums:    &evidence.Sums{ToppedUp: amount(5), Held: amount(0), Unresolved: amount(1), Captured: amount(-3)},
+		},
+		"carry of large sums": {
+			Issuer: "shop.example", Account: account, K: 0, At: moment, Kind: evidence.KindCarry, By: "operator", Salt: []byte("salt"),
+			Sums: &evidence.Sums{ToppedUp: amount(math.MaxInt64), Held: amount(0), Unresolved: amount(0), Captured: amount(1_000_000_000_000_001)},
 		},
 		"key": {
 			Issuer: "shop.example", At: moment, Kind: evidence.KindKey, By: "before", Salt: []byte("salt"),

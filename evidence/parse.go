@@ -117,7 +117,7 @@ func (r *reader) carry(e *Entry) {
 		r.fail("sums", "want an object")
 		return
 	}
-	amount := func(name string) money.Amount { return r.amount(sums, name, e.Account.Currency) }
+	amount := func(name string) money.Amount { return r.decimal(sums, name, e.Account.Currency, money.NewSum) }
 	e.Sums = &Sums{ToppedUp: amount("topped_up"), Held: amount("held"), Unresolved: amount("unresolved"), Captured: amount("captured")}
 	if through := r.members.Object("through"); through != nil {
 		e.Through = &Through{K: r.int(through, "k"), Hash: r.hash(through, "hash")}
@@ -186,12 +186,18 @@ func (r *reader) time(name string) time.Time {
 
 // amount reads a decimal amount, which may be negative.
 func (r *reader) amount(members strictjson.Object, name, currency string) money.Amount {
+	return r.decimal(members, name, currency, money.New)
+}
+
+func (r *reader) decimal(
+	members strictjson.Object, name, currency string, parse func(text, code string) (money.Amount, error),
+) money.Amount {
 	text := members.Text(name)
 	negative := len(text) > 0 && text[0] == '-'
 	if negative {
 		text = text[1:]
 	}
-	a, err := money.New(text, currency)
+	a, err := parse(text, currency)
 	if err != nil {
 		r.fail(name, "want an amount such as 0.05")
 		return money.Amount{}

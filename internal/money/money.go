@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -54,6 +55,22 @@ func New(text, code string) (Amount, error) {
 	nano := d.Shift(places)
 	if !nano.IsInteger() {
 		return Amount{}, fmt.Errorf("%s has more than nine decimal places: %w", text, ErrAmount)
+	}
+	return Amount{nano.IntPart(), code}, nil
+}
+
+// NewSum is like New for the sum of many amounts: it may be above MaxUnits, up to the range of Nano.
+func NewSum(text, code string) (Amount, error) {
+	if !currency.MatchString(code) || len(text) > maxText || !number.MatchString(text) {
+		return Amount{}, fmt.Errorf("%.40q is not a decimal number with a currency code: %w", text, ErrAmount)
+	}
+	d, err := decimal.NewFromString(text)
+	if err != nil {
+		return Amount{}, fmt.Errorf("%q is not a decimal number: %w", text, ErrAmount)
+	}
+	nano := d.Shift(places)
+	if !nano.IsInteger() || nano.GreaterThan(decimal.NewFromInt(math.MaxInt64)) {
+		return Amount{}, fmt.Errorf("%s is too large, or has more than nine decimal places: %w", text, ErrAmount)
 	}
 	return Amount{nano.IntPart(), code}, nil
 }

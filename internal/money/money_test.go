@@ -86,3 +86,18 @@ func TestMinorUnits(t *testing.T) {
 		t.Errorf("the zero amount: %d for %d", sum, times)
 	}
 }
+
+func TestSumsMayExceedAmounts(t *testing.T) {
+	largest := money.Amount{Nano: math.MaxInt64, Currency: "EUR"}
+	if a, err := money.NewSum(largest.Decimal(), "EUR"); err != nil || a != largest {
+		t.Errorf("got %v, %v, want %v", a, err, largest)
+	}
+	for _, bad := range []string{"9223372036.854775808", "-1", "", "x", "0.0000000001", strings.Repeat("9", 41)} {
+		if a, err := money.NewSum(bad, "EUR"); !errors.Is(err, money.ErrAmount) {
+			t.Errorf("%q: got %v, %v", bad, a, err)
+		}
+	}
+	if _, err := money.NewSum("1", "euro"); !errors.Is(err, money.ErrAmount) {
+		t.Errorf("got %v", err)
+	}
+}
