@@ -396,7 +396,7 @@ func (b *book) bundle(t *testing.T) {
 	leaves := b.leaves(0)
 	add("checkpoint", bookLine{"text": b.checkpoint(0, 5)})
 	add("checkpoint", bookLine{"text": b.checkpoint(0, len(leaves))})
-	add("consistency", bookLine{"old": 5, "new": len(leaves), "hashes": hashTexts(consistencyPath(5, leaves, true))})
+	add("consistency", bookLine{"old": 5, "new": len(leaves), "hashes": consistencyPath(5, leaves, true)})
 	add("statement", bookLine{"jws": b.receiptKey.compact("uim-statement+jwt", b.marshal(t, b.statement()))})
 	add("invoice", bookLine{"jws": b.receiptKey.compact("uim-invoice+jwt", b.marshal(t, b.invoice()))})
 }

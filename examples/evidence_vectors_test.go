@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/evidence/log"
 )
 
 var update = flag.Bool("update", false, "write the files that the tests compare with")
@@ -62,6 +63,44 @@ func (b *book) vectors() map[string]any {
 	}
 }
 
+// openWithLog checks the vectors of the log with package log.
+func (b *book) openWithLog(t *testing.T) {
+	t.Helper()
+	leaves := b.leaves(0)
+	vkey, _ := b.logKey.verifier(bookIssuer+"/uim-ledger/0", 1)
+	witness, _ := b.witness.verifier("witness.example", 4)
+	key, err := log.ParseVerifier(vkey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cosigner, err := log.ParseCosigner(witness)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(text string) log.Checkpoint {
+		c, err := log.OpenCheckpoint([]byte(text), key, cosigner)
+		if err != nil || len(c.Signers) != 2 {
+			t.Fatalf("got %+v, %v, want two signatures", c, err)
+		}
+		return c.Checkpoint
+	}
+	newest := open(b.checkpoint(0, len(leaves)))
+	for size := 1; size <= len(leaves); size++ {
+		if err := log.CheckConsistency(open(b.checkpoint(0, size)), newest, consistencyPath(size, leaves, true)); err != nil {
+			t.Errorf("size %d: %v", size, err)
+		}
+	}
+	for _, e := range b.entries[:len(leaves)] {
+		p, err := log.ParseProof([]byte(b.logProof(e)))
+		if err == nil {
+			err = p.Verify(newest, e.leaf)
+		}
+		if err != nil {
+			t.Errorf("%s %d: %v", e.Kind, e.K, err)
+		}
+	}
+}
+
 // TestEvidenceVectors checks that the product makes the published vectors byte for byte, and that both verifiers accept them.
 func TestEvidenceVectors(t *testing.T) {
 	t.Parallel()
@@ -78,6 +117,7 @@ func TestEvidenceVectors(t *testing.T) {
     {"@value": "2026-01-01", "@type": "xsd:date"}}, "duty"`, 1))
 	denied.bundle(t)
 	compareFile(t, "testdata/denied.jsonl", denied.text(t)) // cmd/uimgate decides it again
+	b.openWithLog(t)
 	for _, e := range b.entries {
 		parsed, err := evidence.ParseReceipt(e.receipt)
 		if err != nil || parsed.Leaf != e.leaf || string(parsed.Entry.Append(nil)) != string(e.Append(nil)) {

@@ -181,13 +181,14 @@ func verifyBundle(t *testing.T, file string) {
 		}
 		out, err := exec.CommandContext(t.Context(), command[0], "../../examples/evidence/"+command[1], file, "--opa").CombinedOutput()
 		var report struct {
-			Charges, Decisions int
-			Unchecked          map[string]int `json:"not_checked"`
+			Charges, Decisions, Entries, Logged int
+			Unchecked                           map[string]int `json:"not_checked"`
 		}
 		if err == nil {
 			err = json.Unmarshal(out, &report)
 		}
-		if err != nil || report.Charges == 0 || report.Decisions != report.Charges || report.Unchecked[inPath] > 0 {
+		if err != nil || report.Charges == 0 || report.Decisions != report.Charges || report.Logged != report.Entries ||
+			report.Unchecked[inPath] > 0 {
 			t.Errorf("%v: %v\n%s", command, err, out)
 		}
 	}

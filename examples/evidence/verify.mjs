@@ -728,7 +728,7 @@ function finishLog () {
   const shown = new Set()
   for (const { line, at } of consistency) {
     check(at, 'LOG', () => {
-      const path = line.hashes.map(h => std(h, 32))
+      const path = line.hashes.map(h => (h.length === 44 ? std : url)(h, 32))
       if (!whole(line.old) || !whole(line.new)) bad('LOG', 'want two sizes')
       const pairs = [...checkpoints].filter(([, of]) => of.has(line.old) && of.has(line.new) && line.old <= line.new)
       const good = pairs.filter(([, of]) => consistent(of.get(line.old), of.get(line.new), path))

@@ -1113,7 +1113,7 @@ def in_log(p):
 
 
 def finish_consistency(line, shown):
-    path = [std(h, 32) for h in line["hashes"]]
+    path = [(std if len(h) == 44 else url)(h, 32) for h in line["hashes"]]
     old, new = line["old"], line["new"]
     if not whole(old) or not whole(new):
         raise Bad("LOG", "want two sizes")
