@@ -444,7 +444,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 		t.Fatalf("got %+v; want length 1 and [0].ID %v", first, before.SigningKey)
 	}
 	next := want[admin.Key](g, "keys", "rotate")
-	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 6 || strings.Contains(s.out, "PRIVATE") {
+	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 7 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("got %+v", s)
 	}
 	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(next.ID)); got.NotAfter.Year() != 2100 {

@@ -156,7 +156,7 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "a key that has another id", want: reason.KeyTaken, do: func(d *serviceTest) error {
+		name: "a key that has another id", want: reason.KeyTaken, details: `{"agent_id":"i-14"}`, do: func(d *serviceTest) error {
 			a := d.agreed("i-14")
 			a.ID = "i-15"
 			_, err := d.issue(d.fresh(a))

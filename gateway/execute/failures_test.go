@@ -132,7 +132,7 @@ var elsewhere = []reason.Reason{
 	reason.RequestTimeout,
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
-	reason.PolicyExpired, reason.ReceiptNotFound, reason.EvidenceExpired,
+	reason.PolicyExpired, reason.ReceiptNotFound, reason.EvidenceExpired, reason.NotLoggedYet,
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {

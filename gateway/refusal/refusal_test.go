@@ -87,6 +87,8 @@ var elsewhere = map[string]string{
 	"pat.ErrNothingGranted":       "what a ScopeError is",
 	"pat.ErrBadScope":             "what a ScopeFormError is",
 	"pat.ErrBadProof":             "what a ProofError is",
+	"store.ErrLogMoved":           "another process appended to the log: gateway/ledgerlog tries again",
+	"store.ErrNotLogged":          "gateway/handle_log.go: NOT_LOGGED_YET",
 	"store.ErrAltered":            "gateway/handle_receipts.go: STORE_UNAVAILABLE",
 	"store.ExpiredError":          "gateway/handle_receipts.go: EVIDENCE_EXPIRED",
 	"pat.ErrBadExport":            "the operator's: gateway/admin",

@@ -82,7 +82,7 @@ func killedProcess(t *testing.T) (path string) {
 }
 
 // all is the contents of the database that killedProcess creates.
-var all = Contents{Executions: 3, Unresolved: 1, Entries: 6, Latest: time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC)}
+var all = Contents{Executions: 3, Unresolved: 1, Entries: 6, Latest: time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC), Accounts: 1}
 
 func same(c Contents) bool {
 	c.Schema = 0
