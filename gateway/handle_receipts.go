@@ -202,5 +202,6 @@ func ledgerRefusal(err error) error {
 }
 
 func unsigned(err error) error {
-	return reason.StoreUnavailable.Refusal("The gateway cannot sign receipts at the moment.").After(time.Second).ShedFor(reason.ShedReceipts).Because(err)
+	return reason.StoreUnavailable.Refusal("The gateway cannot sign receipts at the moment.").After(time.Second).
+		ShedFor(reason.ShedReceipts).Because(err)
 }

@@ -185,7 +185,8 @@ func TestStatementIsSigned(t *testing.T) {
 	g.Must(json.Unmarshal(payload, &s))
 	var page struct{ Head evidence.Head }
 	g.Must(json.Unmarshal(get(g, "/api/usage/entries", a.Token).Body, &page))
-	if *s.Range.From != 0 || *s.Range.To != 5 || s.Range.Opening != nil || *s.Range.Closing != page.Head || s.Statement.Closing.Captured != "0.75" ||
+	if *s.Range.From != 0 || *s.Range.To != 5 || s.Range.Opening != nil || *s.Range.Closing != page.Head ||
+		s.Statement.Closing.Captured != "0.75" ||
 		s.AgentID != "agent-1" || s.Currency != "EUR" || s.Issuer == "" {
 		t.Errorf("got %s, want three charges", payload)
 	}

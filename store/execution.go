@@ -56,7 +56,8 @@ type Execution struct {
 	Entry []byte
 }
 
-// Evidence is what the entries of a charge contain beyond the fields of its Execution. Empty fields are members that an entry does not have.
+// Evidence is what the entries of a charge contain beyond the fields of its Execution. Empty fields are members that an entry does not
+// have.
 type Evidence struct {
 	KeyID    string // thumbprint of the agent's key (RFC 7638)
 	Proof    string // digest of the proof of key: see evidence.Digest

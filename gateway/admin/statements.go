@@ -9,12 +9,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The parts of statements; see package receipt.
+// Types of package receipt, which this package returns.
 type (
-	Statement     = receipt.Statement
-	Position      = receipt.Position
+	// A Statement sums up one account over a period.
+	Statement = receipt.Statement
+	// A Position is the balance of an account at one time.
+	Position = receipt.Position
+	// A StatementLine sums up the charges of one intent under one rule.
 	StatementLine = receipt.StatementLine
-	Charges       = receipt.Charges
+	// Charges is a number of calls and their total cost.
+	Charges = receipt.Charges
 )
 
 // A StatementQuery selects statements of a service and a period.

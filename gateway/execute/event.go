@@ -75,8 +75,9 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
 	*v = Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
-		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr, Unreceipted: e.receiptErr,
-		AnswerLost: e.answerLost, Wanted: e.decision.Detail, Limits: result.Standing,
+		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
+		Unreceipted: e.receiptErr,
+		AnswerLost:  e.answerLost, Wanted: e.decision.Detail, Limits: result.Standing,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id, Reference: e.reference,
 		Span: e.call.Span, Client: e.client, Status: e.status, Operation: e.call.Operation, Steps: e.steps,

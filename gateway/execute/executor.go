@@ -97,7 +97,8 @@ func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
-		recorder: c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries, late: newLateEnds(c.Store, c.Now, c.Late),
+		recorder: c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
+		late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
 

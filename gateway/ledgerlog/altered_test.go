@@ -1,11 +1,11 @@
 package ledgerlog_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
 
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -41,16 +41,7 @@ func TestAlteredLogIsFound(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			db, err := sql.Open("sqlite", place)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := db.ExecContext(t.Context(), tt.change); err != nil {
-				t.Fatal(err)
-			}
-			if err := db.Close(); err != nil {
-				t.Fatal(err)
-			}
+			sqlitetest.Alter(t, place, tt.change)
 			if _, err := sqlstore.Verify(t.Context(), place); errors.Is(err, store.ErrAltered) != tt.found || (err != nil) != tt.found {
 				t.Errorf("got %v, want it found: %v", err, tt.found)
 			}

@@ -97,7 +97,8 @@ func NewMetrics() *Metrics {
 			"Replies that were sent to agents after their requests, by outcome: delivered or the cause of the failure.", "door", "became"),
 		answersLost: count("answers_not_kept_total",
 			"Responses that were not stored under their idempotency key, because they exceeded the limits on stored responses."),
-		unreceipted: count("receipts_missing_total", "Charges that had ended and were answered without a receipt, because none could be signed."),
+		unreceipted: count("receipts_missing_total",
+			"Charges that had ended and were answered without a receipt, because none could be signed."),
 		undeclared: counter("undeclared_members_total",
 			"Members of the service's responses that were dropped because the intent declares no such output, by intent.", "service", "intent"),
 		missing: counter("missing_outputs_total",
@@ -118,7 +119,8 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
+		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing,
+		m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
 		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

@@ -115,8 +115,9 @@ func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte
 		ExecuteURL: d.At(executePath), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
-		ErrorsURL: d.At("/errors"), ProtocolURL: d.At("/docs/protocol"), ReceiptsURL: d.At("/api/receipts/") + "{execution_id}", UsageURL: d.At("/api/usage/entries"),
-		Extra: extra,
+		ErrorsURL: d.At("/errors"), ProtocolURL: d.At("/docs/protocol"), ReceiptsURL: d.At("/api/receipts/") + "{execution_id}",
+		UsageURL: d.At("/api/usage/entries"),
+		Extra:    extra,
 	})
 }
 

@@ -277,7 +277,8 @@ func (p *process) build(ctx context.Context) error {
 		Doors: door.Of[door.Door](p.modules), Memory: bodies, Logs: p.store.Logs(), LogKey: p.logKey, Publish: p.publish,
 	})
 	p.operator = admin.New(admin.Config{
-		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(), View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
+		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
+		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
 		Index:        p.index,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,

@@ -112,9 +112,9 @@ func (k *Keyring) RotateFor(ctx context.Context, purpose Purpose) (next SigningK
 	return next, nil
 }
 
-// RotateAll makes every process that shares the store sign with a new key, except for receipts and logs, and returns the key with which this process
-// signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous keys still
-// verify for Overlap.
+// RotateAll makes every process that shares the store sign with a new key, except for receipts and logs, and returns the key with which
+// this process signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous
+// keys still verify for Overlap.
 func (k *Keyring) RotateAll(ctx context.Context) (SigningKey, error) {
 	next, _, err := k.replaceAll(ctx, k.now().Add(time.Duration(k.overlap.Load())), func(s SigningKey) bool { return s.NotAfter.IsZero() })
 	return next, err

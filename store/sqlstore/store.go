@@ -149,7 +149,8 @@ func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *St
 	c := calls.New(db, l, journal)
 	return &Store{
 		callsRoom: c, ledgerRoom: l, recordsRoom: records.New(db, c, l, opts.TokensKept),
-		upkeepRoom: upkeep.New(db, c, l, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}), db: db, logs: logs.New(db),
+		upkeepRoom: upkeep.New(db, c, l, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}),
+		db:         db, logs: logs.New(db),
 	}
 }
 

@@ -36,7 +36,9 @@ func testChains(t *testing.T, open Opener) {
 // chain returns the entries of the account of agent after an entry, and fails unless they are one chain that ends in the head.
 func (b *suite) chain(after int64) []evidence.Entry {
 	b.Helper()
-	list, err := b.Entries(b.Context(), store.EntryFilter{Service: service, AgentID: agent, Currency: "USD", After: after, Limit: 1000, Evidence: true})
+	list, err := b.Entries(b.Context(), store.EntryFilter{
+		Service: service, AgentID: agent, Currency: "USD", After: after, Limit: 1000, Evidence: true,
+	})
 	b.must(err)
 	var out []evidence.Entry
 	for i, l := range list {
@@ -134,8 +136,11 @@ func entryHasEvidence(b *suite) {
 func entriesAreScoped(b *suite) {
 	a := b.begin(b.payable(5))
 	for _, f := range []store.EntryFilter{
-		{Service: service, AgentID: "other", Currency: "USD"}, {Service: "other", AgentID: agent, Currency: "USD"},
-		{Service: service, AgentID: agent, Currency: "EUR"}, {Service: service, Currency: "USD"}, {Service: service, AgentID: agent},
+		{Service: service, AgentID: "other", Currency: "USD"},
+		{Service: "other", AgentID: agent, Currency: "USD"},
+		{Service: service, AgentID: agent, Currency: "EUR"},
+		{Service: service, Currency: "USD"},
+		{Service: service, AgentID: agent},
 	} {
 		f.After = -1
 		if list, err := b.Entries(b.Context(), f); err != nil || len(list) != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// New returns the Calls of a database, and sets db.Layer to them. Entries of the ledger belong to the epochs of l. If journal is nil, or several processes share the database, changes are
-// written directly into the tables.
+// New returns the Calls of a database, and sets db.Layer to them. Entries of the ledger belong to the epochs of l. If journal is nil, or
+// several processes share the database, changes are written directly into the tables.
 func New(db *engine.DB, l *ledger.Ledger, journal Journal) *Calls {
 	if db.Sharing() == engine.Shared {
 		journal = nil

@@ -56,7 +56,8 @@ const (
 	selectKey = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
 		`e.fingerprint, e.intent,
 		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at,
-		e.context_id, e.unresolved_at, e.key_id, e.proof, e.decision FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
+		e.context_id, e.unresolved_at, e.key_id, e.proof, e.decision
+		FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
 		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
 	insertKey = "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)"
 	deleteKey = `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN

@@ -15,8 +15,8 @@ import (
 // A record begins with its version and the checksum (CRC-32C, big endian) of the rest: the time, the lines, the counters, the accounts, the
 // pools and the agreements. Each list follows its length. Numbers are varints of encoding/binary. A string is written as 0 and the string
 // itself, which gets the next number, starting from 1; a repeated string is written as its number. Ids of executions are strings without a
-// number, and so are digests and documents. Hashes are written as their 32 bytes. Times are in nanoseconds: the time of the record since 1970 UTC, the time of a pool as in its table, and all others since the
-// time of the record, modulo 2^64.
+// number, and so are digests and documents. Hashes are written as their 32 bytes. Times are in nanoseconds: the time of the record since
+// 1970 UTC, the time of a pool as in its table, and all others since the time of the record, modulo 2^64.
 const (
 	version   = 2
 	unchained = 1 // the version before there were chains; it is only read

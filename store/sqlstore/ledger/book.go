@@ -166,8 +166,8 @@ func (b *Book) writeAccount(a *row) engine.Command {
 	}
 }
 
-// Upsert returns the statement that writes an account if no other process writes. Without chained, the tables have no chains: they are those
-// of a release before there were chains.
+// Upsert returns the statement that writes an account if no other process writes. Without chained, the tables have no chains: they are
+// those of a release before there were chains.
 func (a Account) Upsert(chained bool) engine.Command {
 	if !chained {
 		return engine.Command{Query: upsertUnchained, Args: []any{

@@ -53,8 +53,8 @@ func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 	return err
 }
 
-// Entry returns the bytes of the entry, from the columns alone. issuer is the issuer of its epoch. The error wraps store.ErrAltered if their
-// hash is not the stored one.
+// Entry returns the bytes of the entry, from the columns alone. issuer is the issuer of its epoch. The error wraps store.ErrAltered if
+// their hash is not the stored one.
 func (r *ChainRow) Entry(issuer string) ([]byte, error) {
 	var text []byte
 	switch {
@@ -100,7 +100,8 @@ func (r *ChainRow) charge(issuer string) evidence.Entry {
 }
 
 func (r *ChainRow) altered() error {
-	return fmt.Errorf("service %q, agent %q, %s, entry %d: %w", r.Account.Service, r.Account.AgentID, r.Account.Currency, r.K, store.ErrAltered)
+	return fmt.Errorf("service %q, agent %q, %s, entry %d: %w", r.Account.Service, r.Account.AgentID, r.Account.Currency, r.K,
+		store.ErrAltered)
 }
 
 // issuers reads the issuers of all epochs of a service.

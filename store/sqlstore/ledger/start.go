@@ -91,7 +91,8 @@ func writeCarry(k AccountKey, e evidence.Entry) []engine.Command {
 	leaf := evidence.LeafHash(e.Append(nil))
 	return []engine.Command{
 		{Query: insertCarry, Args: []any{
-			engine.Nanos(e.At), k.Service, k.AgentID, k.Currency, e.By, e.Epoch, e.K, blob(e.Prev), blob(leaf), engine.Blob(e.Salt), string(e.Append(nil)),
+			engine.Nanos(e.At), k.Service, k.AgentID, k.Currency, e.By, e.Epoch, e.K, blob(e.Prev), blob(leaf),
+			engine.Blob(e.Salt), string(e.Append(nil)),
 		}},
 		{Query: updateChain, Args: []any{e.K + 1, blob(leaf), e.K, kept(e), k.Service, k.AgentID, k.Currency}},
 	}

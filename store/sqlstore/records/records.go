@@ -81,8 +81,9 @@ func (l list) text() (string, error) {
 	return string(out), err
 }
 
-// endAll ends every PAT and every signing key, except those of receipts and logs, and begins another epoch of each service, in the transaction that marks the state as restored. If limits start anew, it also deletes
-// their counters. It returns the latest time of creation of an agent.
+// endAll ends every PAT and every signing key, except those of receipts and logs, and begins another epoch of each service, in the
+// transaction that marks the state as restored. If limits start anew, it also deletes their counters. It returns the latest time of
+// creation of an agent.
 func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64, err error) {
 	if l.Mode == store.RestoreFresh {
 		if _, err := t.Exec(ctx, "DELETE FROM counters WHERE period <> '"+string(limit.Lifetime)+"'"); err != nil {

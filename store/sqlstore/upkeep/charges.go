@@ -65,7 +65,8 @@ func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	return err
 }
 
-// purgeTopUps deletes top-ups that were made before there were chains and are older than the ledger is kept, and adds their sums to the carried table.
+// purgeTopUps deletes top-ups that were made before there were chains and are older than the ledger is kept, and adds their sums to the
+// carried table.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
 	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND k < 0 AND at <= ? ORDER BY at",
 		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {

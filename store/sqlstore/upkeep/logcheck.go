@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/evidence/log"
@@ -28,8 +27,8 @@ type loggedHead struct {
 	root             evidence.Hash
 }
 
-// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root is the stored one and that each line of the ledger
-// up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log.
+// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root is the stored one and that each line of the
+// ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log.
 func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 	rows, err := reader.QueryContext(ctx, selectLogs)
 	if err != nil {
@@ -114,11 +113,9 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 		if len(tiles) == 0 || tiles[0].n != n || len(tiles[0].hashes)%hashSize != 0 {
 			return wrong("tile %d is missing", n)
 		}
-		until := int64(math.MaxInt64)
+		until := h.seq + 1
 		if len(tiles) > 1 {
 			until = tiles[1].firstSeq
-		} else if until = h.seq + 1; h.seq == math.MaxInt64 {
-			until = h.seq
 		}
 		if err := u.checkTile(ctx, reader, h, tiles[0], until, wrong); err != nil {
 			return err

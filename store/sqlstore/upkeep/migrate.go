@@ -47,13 +47,14 @@ var referred = []string{"agents", "policies", "agreements"}
 // claimServices compares the services of a configuration with those in the database while the database is opened. It moves state and
 // records new services in one transaction. alone returns an error if other processes use the database.
 func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
-	c := comparison{want: *u.services, now: u.db.Local(), read: func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
+	c := comparison{want: *u.services, now: u.db.Local()}
+	c.read = func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
 		rows, err := db.QueryContext(ctx, u.db.Dialect().Rewrite(query), args...)
 		if err != nil {
 			return err
 		}
 		return engine.Drain(rows, each)
-	}}
+	}
 	if err := c.compare(ctx); err != nil {
 		return err
 	}
