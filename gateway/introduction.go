@@ -50,8 +50,8 @@ func (s *Server) entries(ctx context.Context, service string) map[string]string 
 	return found
 }
 
-// keySetOf returns the key set. Each key that an entry of the service's log introduces has the member uim_entry: the signed entry. So agents
-// that trust an earlier key can trust a new one.
+// keySetOf returns the key set. Each key that an entry of the service's log introduces has the member uim_entry: the signed entry. So
+// agents that trust an earlier key can trust a new one.
 func (s *Server) keySetOf(ctx context.Context, service string) ([]byte, error) {
 	list := s.keys.Keys(s.now())
 	entries := s.entries(ctx, service)

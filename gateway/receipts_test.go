@@ -240,7 +240,8 @@ func TestDraftEnvelopeHasReceipt(t *testing.T) {
 		} `json:"meta"`
 	}
 	g.Must(json.Unmarshal(done.Body, &body))
-	if e := receiptOf(g, body.Meta.Receipt); e.Answer != evidence.Digest(body.Data) || !strings.Contains(string(done.Body), string(body.Data)) {
+	if e := receiptOf(g, body.Meta.Receipt); e.Answer != evidence.Digest(body.Data) ||
+		!strings.Contains(string(done.Body), string(body.Data)) {
 		t.Errorf("got %s for %s", e.Append(nil), done.Body)
 	}
 }

@@ -124,7 +124,8 @@ func start(tb testing.TB, s *sqlstore.Store, name string) *process {
 func (p *process) restart() {
 	p.Sequencer = ledgerlog.New(ledgerlog.Options{
 		Store: &stepStore{Store: p.store.Logs(), p: p}, Keys: p.keys, Introduced: map[keys.Purpose]*keys.Keyring{keys.ForReceipts: p.receipts},
-		Settings: func() config.Evidence { return p.settings }, Process: p.root.Process(), Sole: !p.shared, Log: zap.NewNop(), Now: func() time.Time { return p.clock() },
+		Settings: func() config.Evidence { return p.settings }, Process: p.root.Process(), Sole: !p.shared, Log: zap.NewNop(),
+		Now: func() time.Time { return p.clock() },
 	})
 }
 

@@ -69,7 +69,8 @@ func TestKeysOfAFleet(t *testing.T) {
 	for _, g := range gates {
 		status := g.status(t)
 		i := slices.IndexFunc(list.Items, func(k admin.Key) bool { return k.ID == status.SigningKey })
-		if i < 0 || list.Items[i].Process != status.Process || !list.Items[i].NotAfter.IsZero() || !list.Items[i].Signing || status.Process == "" {
+		if i < 0 || list.Items[i].Process != status.Process || !list.Items[i].NotAfter.IsZero() || !list.Items[i].Signing ||
+			status.Process == "" {
 			t.Errorf("%s signs with %s; the keys are %+v", status.Process, status.SigningKey, list.Items)
 		}
 	}

@@ -24,7 +24,8 @@ func (p Purpose) Name() string {
 	return string(p)
 }
 
-// Lasting reports whether documents that keys of the purpose signed must verify for years. RotateAll and RetireAll do not concern such keys.
+// Lasting reports whether documents that keys of the purpose signed must verify for years. RotateAll and RetireAll do not concern such
+// keys.
 func (p Purpose) Lasting() bool { return p == ForReceipts || p == ForLogs }
 
 // A SigningKey is the public half of a key that signs PATs, or signs for another purpose.

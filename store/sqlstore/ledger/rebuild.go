@@ -195,7 +195,9 @@ func (l *Ledger) Heads(ctx context.Context, service string, agent pat.AgentID) (
 
 // Entry returns an entry about an execution: the one with the state to or, if that is empty, the newest. The error is store.ErrNotFound if
 // there is none, *store.ExpiredError if it was deleted, and wraps store.ErrAltered if its row was altered.
-func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (store.LedgerEntry, error) {
+func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (
+	store.LedgerEntry, error,
+) {
 	var began, settled, unresolved int64
 	found, err := l.db.One(ctx, "SELECT begun_at, settled_at, unresolved_at FROM executions WHERE id = ? AND service = ? AND agent_id = ?",
 		[]any{execution, service, string(agent)}, &began, &settled, &unresolved)

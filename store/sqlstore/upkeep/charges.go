@@ -14,8 +14,8 @@ import (
 // chargeRows is the maximum number of rows in a step of the deletions below, because each row needs several statements.
 const chargeRows = 10
 
-// purgeCharges deletes charges that were made before there were chains and ended longer ago than the ledger is kept, each with its execution
-// and all its ledger entries, and adds their sums to the carried table. The charge of an unresolved call has not ended.
+// purgeCharges deletes charges that were made before there were chains and ended longer ago than the ledger is kept, each with its
+// execution and all its ledger entries, and adds their sums to the carried table. The charge of an unresolved call has not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?

@@ -77,7 +77,9 @@ answers. The previous key stays in the key set for as long as the ledger is kept
 			}
 			if r.All {
 				var list admin.Page[admin.Key]
-				err := printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
+				err := printListing(c, o, keyColumns, func(
+					ctx context.Context, api *client.Client, _ admin.PageRequest,
+				) (admin.Page[admin.Key], error) {
 					var err error
 					list, err = rotateAll(ctx, api)
 					return list, err
