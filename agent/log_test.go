@@ -40,27 +40,27 @@ func TestReconcileWithALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		tamper agenttest.Tampering
+		tamper agenttest.Alteration
 		want   string
 	}{
-		"honest": {agenttest.Tampering{}, ""},
-		"without a receipt": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
+		"honest": {agenttest.Alteration{}, ""},
+		"without a receipt": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
 			leaves[len(leaves)-1] = evidence.LeafHash(nil)
 			return leaves
 		}}, "RECEIPT_NOT_LOGGED"},
-		"with another history": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
+		"with another history": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
 			leaves[0] = evidence.LeafHash(nil)
 			return leaves
 		}}, "FORK"},
-		"in another order": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
+		"in another order": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
 			slices.Reverse(leaves)
 			return leaves
 		}}, "FORK"},
-		"shorter":             {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:3] }}, "FORK"},
-		"as before":           {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:4] }}, "RECEIPT_NOT_LOGGED"},
-		"by another key":      {agenttest.Tampering{LogKey: stranger}, "LOG"},
-		"of another epoch":    {agenttest.Tampering{Epoch: 1}, "EPOCH"},
-		"with others between": {agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return slices.Insert(leaves, 4, evidence.LeafHash(nil)) }}, ""},
+		"shorter":             {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:3] }}, "FORK"},
+		"as before":           {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:4] }}, "RECEIPT_NOT_LOGGED"},
+		"by another key":      {agenttest.Alteration{LogKey: stranger}, "LOG"},
+		"of another epoch":    {agenttest.Alteration{Epoch: 1}, "EPOCH"},
+		"with others between": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return slices.Insert(leaves, 4, evidence.LeafHash(nil)) }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestReceiptsAreLoggedWithinTheMergeDelay(t *testing.T) {
 	shop, s := logged(t)
 	before := shop.Requests("/api/log/proof")
 	placed(t, s, agent.ExecuteOptions{})
-	shop.Tamper(agenttest.Tampering{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:6] }})
+	shop.Tamper(agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:6] }})
 	if report := reconcile(t, s, receipts.Period{}); !report.OK {
 		t.Errorf("got %v", report.Problems)
 	}

@@ -106,12 +106,12 @@ func TestReceiptsAreCheckedAndKept(t *testing.T) {
 // Each receipt comes after a good one. The call succeeds in each case.
 func TestBadReceipts(t *testing.T) {
 	t.Parallel()
-	entry := func(f func(*evidence.Entry)) func(*agenttest.Service) agenttest.Tampering {
-		return func(*agenttest.Service) agenttest.Tampering { return agenttest.Tampering{Entry: f} }
+	entry := func(f func(*evidence.Entry)) func(*agenttest.Service) agenttest.Alteration {
+		return func(*agenttest.Service) agenttest.Alteration { return agenttest.Alteration{Entry: f} }
 	}
-	text := func(f func(shop *agenttest.Service, text string) []string) func(*agenttest.Service) agenttest.Tampering {
-		return func(shop *agenttest.Service) agenttest.Tampering {
-			return agenttest.Tampering{Receipt: func(text string) []string { return f(shop, text) }, Refuse: true}
+	text := func(f func(shop *agenttest.Service, text string) []string) func(*agenttest.Service) agenttest.Alteration {
+		return func(shop *agenttest.Service) agenttest.Alteration {
+			return agenttest.Alteration{Receipt: func(text string) []string { return f(shop, text) }, Refuse: true}
 		}
 	}
 	other := evidence.Digest([]byte("another"))
@@ -122,7 +122,7 @@ func TestBadReceipts(t *testing.T) {
 		return base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + rest
 	}
 	for name, tt := range map[string]struct {
-		tamper func(*agenttest.Service) agenttest.Tampering
+		tamper func(*agenttest.Service) agenttest.Alteration
 		want   string
 		counts bool // the receipt is still one of this call
 	}{
@@ -149,9 +149,9 @@ func TestBadReceipts(t *testing.T) {
 		"a new epoch":         {entry(func(e *evidence.Entry) { e.Epoch = 1 }), "", true},
 		"a restored state":    {entry(func(e *evidence.Entry) { e.Epoch, e.K = 1, 1 }), "FORK", true},
 		"none":                {text(func(*agenttest.Service, string) []string { return nil }), "CHARGED_WITHOUT_RECEIPT", false},
-		"the receipt before": {func(shop *agenttest.Service) agenttest.Tampering {
+		"the receipt before": {func(shop *agenttest.Service) agenttest.Alteration {
 			earlier := shop.Receipts("robot")[1]
-			return agenttest.Tampering{Receipt: func(string) []string { return []string{earlier} }}
+			return agenttest.Alteration{Receipt: func(string) []string { return []string{earlier} }}
 		}, "UNKNOWN_EXECUTION", false},
 		"two receipts":  {text(func(_ *agenttest.Service, text string) []string { return []string{text, text} }), "SIGNATURE", false},
 		"not a receipt": {text(func(*agenttest.Service, string) []string { return []string{"x"} }), "SIGNATURE", false},
@@ -205,7 +205,7 @@ func TestBadReceipts(t *testing.T) {
 func TestMissingReceiptIsFetched(t *testing.T) {
 	t.Parallel()
 	shop, s := accounted(t)
-	shop.Tamper(agenttest.Tampering{Receipt: func(string) []string { return nil }})
+	shop.Tamper(agenttest.Alteration{Receipt: func(string) []string { return nil }})
 	got := placed(t, s, agent.ExecuteOptions{})
 	if got.Receipt == nil || len(got.Discrepancies) > 0 {
 		t.Errorf("got %+v, want a receipt", got.Evidence)
@@ -248,7 +248,7 @@ func TestNewReceiptKeys(t *testing.T) {
 func TestReconcileFindsWhatTheServiceHides(t *testing.T) {
 	t.Parallel()
 	usage := func(f func([]string) []string) func(*agenttest.Service, *agent.Service) {
-		return func(shop *agenttest.Service, _ *agent.Service) { shop.Tamper(agenttest.Tampering{Usage: f}) }
+		return func(shop *agenttest.Service, _ *agent.Service) { shop.Tamper(agenttest.Alteration{Usage: f}) }
 	}
 	for name, tt := range map[string]struct {
 		tamper func(*agenttest.Service, *agent.Service)
@@ -263,16 +263,16 @@ func TestReconcileFindsWhatTheServiceHides(t *testing.T) {
 		"a text":                {usage(func(page []string) []string { page[0] = "x"; return page }), "GAP SIGNATURE"},
 		"another's call as own": {func(shop *agenttest.Service, _ *agent.Service) { shop.Charge("robot", "execution-x") }, "UNKNOWN_EXECUTION"},
 		"a call not made twice": {func(shop *agenttest.Service, s *agent.Service) {
-			shop.Tamper(agenttest.Tampering{Receipt: func(string) []string { return nil }, Refuse: true})
+			shop.Tamper(agenttest.Alteration{Receipt: func(string) []string { return nil }, Refuse: true})
 			placed(t, s, agent.ExecuteOptions{})
-			shop.Tamper(agenttest.Tampering{Usage: func(page []string) []string { return page[:0] }})
+			shop.Tamper(agenttest.Alteration{Usage: func(page []string) []string { return page[:0] }})
 		}, "CHARGED_WITHOUT_RECEIPT GAP"},
 		"a missing receipt that is in the books": {func(shop *agenttest.Service, s *agent.Service) {
-			shop.Tamper(agenttest.Tampering{Receipt: func(string) []string { return nil }, Refuse: true})
+			shop.Tamper(agenttest.Alteration{Receipt: func(string) []string { return nil }, Refuse: true})
 			placed(t, s, agent.ExecuteOptions{})
 		}, ""},
 		"an amount": {func(shop *agenttest.Service, s *agent.Service) {
-			shop.Tamper(agenttest.Tampering{Entry: func(e *evidence.Entry) { e.Amount.Nano++ }})
+			shop.Tamper(agenttest.Alteration{Entry: func(e *evidence.Entry) { e.Amount.Nano++ }})
 			placed(t, s, agent.ExecuteOptions{})
 		}, "AMOUNT FORK"},
 	} {
@@ -333,7 +333,7 @@ func TestReceiptsWithoutADirectory(t *testing.T) {
 	if got := placed(t, s, agent.ExecuteOptions{}); got.Receipt == nil || len(got.Discrepancies) > 0 || s.Book() != nil {
 		t.Errorf("got %+v", got.Evidence)
 	}
-	shop.Tamper(agenttest.Tampering{Entry: func(e *evidence.Entry) { e.Amount.Nano++ }})
+	shop.Tamper(agenttest.Alteration{Entry: func(e *evidence.Entry) { e.Amount.Nano++ }})
 	if got := placed(t, s, agent.ExecuteOptions{}); names(got.Discrepancies) != "AMOUNT" {
 		t.Errorf("got %+v, want AMOUNT", got.Evidence)
 	}

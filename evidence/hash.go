@@ -8,7 +8,16 @@ import (
 )
 
 // A Hash is a SHA-256 hash in a chain or a log. The zero Hash means that there is none.
-type Hash [sha256.Size]byte
+type Hash [HashSize]byte
+
+// HashSize is the size of a Hash in bytes.
+const HashSize = sha256.Size
+
+// HashOf returns a hash that was stored as bytes. No bytes are the zero Hash.
+func HashOf(b []byte) (h Hash) {
+	copy(h[:], b)
+	return h
+}
 
 var (
 	errHash   = errors.New("want 43 characters of base64url")

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"context"
 	"crypto"
 	"encoding/base64"
 	"errors"
@@ -84,9 +83,4 @@ func (r *Receipt) VerifyFor(set KeySet, purpose string) error {
 		return ErrSignature
 	}
 	return nil
-}
-
-// A Signer returns the key with which this process signs receipts at present. keys.Keyring is one.
-type Signer interface {
-	PrivateKey(ctx context.Context) (*keys.PrivateKey, error)
 }

@@ -17,8 +17,8 @@ const (
 	heldA, heldB, capturedA, unresolvedB, heldC, releasedC, capturedB, reversal, carry, restored = 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 )
 
-// A tampering changes a book before or after it is signed.
-type tampering struct {
+// A alteration changes a book before or after it is signed.
+type alteration struct {
 	before func(b *book)
 	after  edit
 	want   []string // names of the problems, in order
@@ -27,7 +27,7 @@ type tampering struct {
 // An edit changes the lines of a bundle.
 type edit func(t *testing.T, b *book)
 
-var tamperings = map[string]tampering{
+var alterations = map[string]alteration{
 	// Receipts.
 	"a signature is changed": {want: []string{"SIGNATURE"}, after: jwsOf(capturedA, func(_ *book, parts []string) {
 		parts[2] = b64.EncodeToString(make([]byte, 64))
@@ -300,7 +300,7 @@ func changedProof(t *testing.T, b *book) {
 // TestVerifiersFindTamperings changes one thing at a time. Both verifiers must report the same problems.
 func TestVerifiersFindTamperings(t *testing.T) {
 	t.Parallel()
-	for name, tt := range tamperings {
+	for name, tt := range alterations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBook()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -149,9 +148,9 @@ func (s *Server) logProof(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	line := store.State(q.query.Get("line"))
-	if !slices.Contains([]store.State{"", store.Held, store.Captured, store.Released, store.Unresolved}, line) {
-		return reason.InvalidParameter.Refusal("The query parameter line must be held, captured, released or unresolved.")
+	line, err := lineOf(c)
+	if err != nil {
+		return err
 	}
 	size, err := q.size("size")
 	if err != nil {

@@ -68,9 +68,9 @@ func (s *Server) receipt(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	line := store.State(c.QueryParam("line"))
-	if !slices.Contains([]store.State{"", store.Held, store.Captured, store.Released, store.Unresolved}, line) {
-		return reason.InvalidParameter.Refusal("The query parameter line must be held, captured, released or unresolved.")
+	line, err := lineOf(c)
+	if err != nil {
+		return err
 	}
 	entry, err := s.ledger.Entry(c.Request().Context(), of.ID, agent, c.Param("id"), line)
 	if err != nil {
@@ -81,6 +81,15 @@ func (s *Server) receipt(c echo.Context) error {
 		return unsigned(err)
 	}
 	return c.Blob(http.StatusOK, evidence.MediaTypeReceipt, []byte(text))
+}
+
+// lineOf returns the query parameter line: the state that selects an entry about a call, or an empty string for the newest.
+func lineOf(c echo.Context) (store.State, error) {
+	line := store.State(c.QueryParam("line"))
+	if !slices.Contains([]store.State{"", store.Held, store.Captured, store.Released, store.Unresolved}, line) {
+		return "", reason.InvalidParameter.Refusal("The query parameter line must be held, captured, released or unresolved.")
+	}
+	return line, nil
 }
 
 // usageEntries handles GET /api/usage/entries. It responds with the receipts of up to 100 entries of the agent's account, in the order of

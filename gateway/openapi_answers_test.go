@@ -12,8 +12,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A described is the part of an OpenAPI document about responses.
-type described struct {
+// An apiDocument is the part of an OpenAPI document about responses.
+type apiDocument struct {
 	Paths map[string]map[string]struct {
 		Timeout   int            `json:"x-timeout"`
 		Timeouts  map[string]int `json:"x-timeouts"`
@@ -44,7 +44,7 @@ var ordinary = []string{"Cache-Control", "Content-Length", "Content-Type", "Date
 // openapi.json describes every header field and every member of an error in real responses.
 func TestOpenAPIDescribesResponses(t *testing.T) {
 	s := newSuccession(t)
-	var doc described
+	var doc apiDocument
 	s.Must(json.Unmarshal(s.Get("/openapi.json").Body, &doc))
 	a, _ := s.agreed("agent-1", s.Directory.Current().Service("default").Offer(), "")
 	other, _ := s.agreed("agent-2", s.Directory.Current().Service("default").Offer(), "")
@@ -116,7 +116,7 @@ services:
 `)
 	agents := string(g.Get("/agents.json").Body)
 	for _, path := range []string{"/openapi.json", "/openapi.json?per-intent"} {
-		var doc described
+		var doc apiDocument
 		g.Must(json.Unmarshal(g.Get(path).Body, &doc))
 		one := doc.Paths["/api/intents/execute/"+gatetest.Searching]["post"].Timeout
 		all := doc.Paths["/api/intents/execute"]["post"].Timeouts[gatetest.Searching]

@@ -14,18 +14,18 @@ import (
 func TestBudgetCountsReceipts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		tamper  agenttest.Tampering
+		tamper  agenttest.Alteration
 		want    string // the problem that the host receives
 		counted string // by the budget
 	}{
-		"as charged": {agenttest.Tampering{}, "", "0.01 USD"},
-		"more":       {agenttest.Tampering{Entry: func(e *evidence.Entry) { e.Amount.Nano *= 3 }}, "AMOUNT", "0.03 USD"},
-		"released":   {agenttest.Tampering{Entry: func(e *evidence.Entry) { e.To = evidence.StateReleased }}, "STATE", ""},
+		"as charged": {agenttest.Alteration{}, "", "0.01 USD"},
+		"more":       {agenttest.Alteration{Entry: func(e *evidence.Entry) { e.Amount.Nano *= 3 }}, "AMOUNT", "0.03 USD"},
+		"released":   {agenttest.Alteration{Entry: func(e *evidence.Entry) { e.To = evidence.StateReleased }}, "STATE", ""},
 		"of another agent, for more": {
-			agenttest.Tampering{Entry: func(e *evidence.Entry) { e.Account.Agent, e.Amount.Nano = "other", 1 }}, "AGREEMENT", "0.01 USD",
+			agenttest.Alteration{Entry: func(e *evidence.Entry) { e.Account.Agent, e.Amount.Nano = "other", 1 }}, "AGREEMENT", "0.01 USD",
 		},
 		"none": {
-			agenttest.Tampering{Receipt: func(string) []string { return nil }, Refuse: true}, "CHARGED_WITHOUT_RECEIPT", "0.01 USD",
+			agenttest.Alteration{Receipt: func(string) []string { return nil }, Refuse: true}, "CHARGED_WITHOUT_RECEIPT", "0.01 USD",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,9 +64,9 @@ func (o *Operator) Evidence(ctx context.Context, q EvidenceQuery) (AccountEviden
 	if err != nil {
 		return AccountEvidence{}, err
 	}
-	from, err := time.Parse("2006-01", q.Month)
-	if err != nil || from.Year() < 1970 || from.Year() > 2200 || from.After(o.now()) {
-		return AccountEvidence{}, wrongParameter("month", "must be a month such as 2026-11 that has begun")
+	from, err := o.month(q.Month)
+	if err != nil {
+		return AccountEvidence{}, err
 	}
 	if o.receipts == nil {
 		return AccountEvidence{}, errNoReceipts

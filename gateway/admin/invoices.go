@@ -86,13 +86,9 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	if err != nil {
 		return Invoice{}, err
 	}
-	from, err := time.Parse("2006-01", q.Month)
-	if err != nil || from.Year() < 1970 || from.Year() > 2200 {
-		return Invoice{}, wrongParameter("month", "must be a month such as 2026-11")
-	}
-	now := o.now()
-	if from.After(now) {
-		return Invoice{}, wrongParameter("month", "must not be in the future")
+	from, err := o.month(q.Month)
+	if err != nil {
+		return Invoice{}, err
 	}
 	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(q.ID))
 	if err != nil {
@@ -102,7 +98,7 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 		Number: invoiceNumber(service.ID, agent.ID, q.Month), Service: service.ID, Issuer: service.Issuer, AgentID: agent.ID,
 		From: from, To: from.AddDate(0, 1, 0), Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
-	out.Provisional = now.Before(out.To)
+	out.Provisional = o.now().Before(out.To)
 	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
 	if err != nil {
 		return Invoice{}, err
@@ -120,6 +116,18 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	out.charge(charged)
 	out.hold(statements)
 	return out, o.prove(ctx, &out, charged)
+}
+
+// month returns the start of a calendar month (UTC) that has begun.
+func (o *Operator) month(text string) (time.Time, error) {
+	from, err := time.Parse("2006-01", text)
+	if err != nil || from.Year() < 1970 || from.Year() > 2200 {
+		return time.Time{}, wrongParameter("month", "must be a month such as 2026-11")
+	}
+	if from.After(o.now()) {
+		return time.Time{}, wrongParameter("month", "must not be in the future")
+	}
+	return from, nil
 }
 
 // invoiceNumber returns the month, a hyphen and the first 12 hexadecimal digits of a digest over service, agent and month.

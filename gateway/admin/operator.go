@@ -27,7 +27,7 @@ type Config struct {
 	Directory *service.Directory
 	Store     Store
 	Keys      *keys.Keyring
-	Receipts  *receipt.Signer // nil: there is no Evidence
+	Receipts  *receipt.Signer // nil: Evidence returns an error
 	Logs      Logs            // nil: Evidence has no proofs of the log
 	View      *pat.View
 	Log       *zap.Logger

@@ -94,8 +94,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	}
 	if e.decided {
 		v.Digest = e.service.Offer().Digest
-		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)
-		v.Reproduction = &e.reproduction
+		v.Reproduction = e.reproduced()
 	}
 	v.Undeclared, v.UndeclaredCount = e.fitted.Undeclared.Names, e.fitted.Undeclared.Count
 	for _, m := range e.fitted.Missing {
@@ -122,6 +121,14 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		}
 	}
 	return v
+}
+
+// reproduced returns the question that the policy decided, so that the policy alone can repeat the decision.
+func (e *execution) reproduced() *odrl.Reproduction {
+	if e.reproduction.DutyMode == "" { // not made yet
+		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)
+	}
+	return &e.reproduction
 }
 
 // withOutcome adds the outcome of the call to a refusal with a 5xx status, unless the refusal already has an outcome.

@@ -33,7 +33,7 @@ func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 			r.Execution.Fingerprint = sum
 		}
 	}
-	question := e.service.Policy.Reproduce(e.question, e.decision.Facts).Hiding(e.fromParameters)
+	question := e.reproduced().Hiding(e.fromParameters)
 	asked, err := question.AppendJSON(nil)
 	if err != nil {
 		return reason.Internal.Refusal("The decision of the policy could not be recorded.").Because(err)

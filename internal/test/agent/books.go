@@ -22,21 +22,21 @@ var price = money.Amount{Nano: money.Unit / 100, Currency: "USD"}
 type books struct {
 	key        ed25519.PrivateKey
 	introduced []any // the members of the key set
-	accounts   map[string][]signed
-	all        []signed           // of all accounts, in the order of the ledger
+	accounts   map[string][]bookEntry
+	all        []bookEntry        // of all accounts, in the order of the ledger
 	logKey     ed25519.PrivateKey // nil: the service has no log
-	tampering  Tampering
+	tampering  Alteration
 }
 
-// A signed is an entry with its receipt.
-type signed struct {
+// A bookEntry is an entry with its receipt.
+type bookEntry struct {
 	entry   evidence.Entry
 	leaf    evidence.Hash
 	receipt string
 }
 
-// Tampering makes the service dishonest. Functions may be nil.
-type Tampering struct {
+// Alteration makes the service dishonest. Functions may be nil.
+type Alteration struct {
 	Entry   func(*evidence.Entry)   // changes the entry in a receipt before it is signed; the books stay as they are
 	Receipt func(string) []string   // replaces the receipt in a response; an empty list sends none
 	Usage   func([]string) []string // replaces the entries in a response with a part of the chain
@@ -53,12 +53,12 @@ func (s *Service) GiveReceipts() {
 	defer s.mu.Unlock()
 	s.members["uim-receipts"], s.members["uim-usage"] = s.URL+"/api/receipts/{execution_id}", s.URL+"/api/usage/entries"
 	s.members["uim-jwks"] = s.URL + "/.well-known/jwks.json"
-	s.books = &books{accounts: map[string][]signed{}}
+	s.books = &books{accounts: map[string][]bookEntry{}}
 	s.books.newKey(nil)
 }
 
 // Tamper replaces how the service is dishonest.
-func (s *Service) Tamper(t Tampering) {
+func (s *Service) Tamper(t Alteration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.books.tampering = t
@@ -117,13 +117,13 @@ func thumbprint(private ed25519.PrivateKey) string {
 }
 
 // add adds an entry to the books of its account.
-func (b *books) add(e evidence.Entry) signed {
+func (b *books) add(e evidence.Entry) bookEntry {
 	list := b.accounts[e.Account.Agent]
 	if n := len(list); n > 0 {
 		e.K, e.Prev = list[n-1].entry.K+1, list[n-1].leaf
 	}
 	text := e.Append(nil)
-	out := signed{entry: e, leaf: evidence.LeafHash(text)}
+	out := bookEntry{entry: e, leaf: evidence.LeafHash(text)}
 	out.receipt, _ = evidence.SignReceipt(b.key, keys.ID(thumbprint(b.key)), text)
 	b.accounts[e.Account.Agent] = append(list, out)
 	b.all = append(b.all, out)
@@ -221,7 +221,7 @@ func (s *Service) usage(w http.ResponseWriter, r *http.Request) {
 // keyMember returns the member x of a JWK.
 func keyMember(public ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(public) }
 
-// SignReceipt signs any payload with the key for receipts. Only the functions of a Tampering may call it.
+// SignReceipt signs any payload with the key for receipts. Only the functions of a Alteration may call it.
 func (s *Service) SignReceipt(payload []byte) string {
 	text, err := evidence.SignReceipt(s.books.key, keys.ID(thumbprint(s.books.key)), payload)
 	if err != nil {

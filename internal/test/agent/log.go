@@ -85,7 +85,7 @@ func (s *Service) log(w http.ResponseWriter, r *http.Request) {
 		hashes, err = reader.Consistency(number(r, "old"), number(r, "new"))
 		body = log.HashLines(hashes)
 	case "proof":
-		at := slices.IndexFunc(s.books.accounts[t.agentID], func(one signed) bool {
+		at := slices.IndexFunc(s.books.accounts[t.agentID], func(one bookEntry) bool {
 			return one.entry.ID == r.FormValue("id") && one.entry.To == r.FormValue("line")
 		})
 		index := -1

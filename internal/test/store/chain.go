@@ -65,8 +65,8 @@ func (b *suite) payable(nano int64) store.BeginRequest {
 	return r
 }
 
-// told describes entries in short.
-func told(list []evidence.Entry) (out []string) {
+// summary describes entries in short.
+func summary(list []evidence.Entry) (out []string) {
 	for _, e := range list {
 		s := string(e.Kind)
 		if e.Kind == evidence.KindCharge {
@@ -91,7 +91,7 @@ func entriesOfAccount(b *suite) {
 	_, err = b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(3), Reverse: true})
 	b.must(err)
 	list := b.chain(-1)
-	b.equal(told(list), []string{
+	b.equal(summary(list), []string{
 		"top-up", ">held agent ", ">held agent ", ">held agent ", "held>captured agent done", "held>released agent failed",
 		"held>unresolved agent unknown", "unresolved>captured operator done", "reversal",
 	})
@@ -105,7 +105,7 @@ func entriesOfAccount(b *suite) {
 			b.Errorf("state %q: entry %d, want %d", to, e.K, want)
 		}
 	}
-	if len(told(b.chain(6))) != 2 {
+	if len(summary(b.chain(6))) != 2 {
 		b.Error("the page after entry 6 is wrong")
 	}
 }
@@ -194,7 +194,7 @@ func chainIsPruned(b *suite) {
 	b.purge() // a carry alone is not replaced
 	list = b.chain(-1)
 	if len(list) != 1 || list[0].Sums.Captured != usd(314) {
-		b.Errorf("got %v", told(list))
+		b.Errorf("got %v", summary(list))
 	}
 }
 
@@ -205,14 +205,14 @@ func openCallKeepsChain(b *suite) {
 	b.settle(open, store.Unresolved, store.Unknown)
 	b.clock.Advance(kept)
 	b.purge()
-	b.equal(told(b.chain(-1)), []string{
+	b.equal(summary(b.chain(-1)), []string{
 		">held agent ", ">held agent ", "held>captured agent done", "held>unresolved agent unknown", "carry",
 	})
 	_, err := b.Resolve(b.Context(), service, open.Execution.ID, store.Released)
 	b.must(err)
 	b.clock.Advance(kept + time.Second)
 	b.purge()
-	b.equal(told(b.chain(-1)), []string{"carry"})
+	b.equal(summary(b.chain(-1)), []string{"carry"})
 }
 
 func parallelChain(b *suite) {
@@ -246,7 +246,7 @@ func restoredChain(b *suite) {
 	b.reopen()
 	b.topUp(agent, usd(1000))
 	list := b.chain(-1)
-	if !slices.Equal(told(list), []string{"top-up", "top-up", "top-up"}) {
-		b.Errorf("got %v", told(list))
+	if !slices.Equal(summary(list), []string{"top-up", "top-up", "top-up"}) {
+		b.Errorf("got %v", summary(list))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -107,7 +108,7 @@ func (b *Book) readAccount(k AccountKey) []engine.Command {
 		var pooled int64
 		var head []byte
 		err := scan(&a.now.ToppedUp, &a.now.Held, &a.now.Captured, &pooled, &a.now.Lines, &head)
-		a.now.Pooled, a.now.Head, a.found = pooled != 0, hashOf(head), true
+		a.now.Pooled, a.now.Head, a.found = pooled != 0, evidence.HashOf(head), true
 		a.was = a.now
 		return err
 	}}}

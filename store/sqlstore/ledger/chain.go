@@ -105,9 +105,3 @@ func blob(h evidence.Hash) any {
 	}
 	return engine.Blob(h[:])
 }
-
-// hashOf is the inverse of blob.
-func hashOf(b []byte) (h evidence.Hash) {
-	copy(h[:], b)
-	return h
-}

@@ -88,7 +88,7 @@ func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before t
 		if !p.old(engine.Nanos(before)) {
 			break
 		}
-		through = evidence.Through{K: p.k, Hash: hashOf(p.leaf)}
+		through = evidence.Through{K: p.k, Hash: evidence.HashOf(p.leaf)}
 		out.Until = laterOf(out.Until, engine.FromNanos(p.at))
 		out.Entries++
 		if p.kind == kindCarry {
@@ -110,7 +110,7 @@ func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before t
 		return out, engine.Unavailable(err)
 	}
 	epoch := l.Epochs.Of(k.Service)
-	place := Place{Epoch: epoch.Number, K: lines, Prev: hashOf(head)}
+	place := Place{Epoch: epoch.Number, K: lines, Prev: evidence.HashOf(head)}
 	e := carryEntry(place, epoch.Issuer, k, t.Now(), &through, sums, salt)
 	if _, err := t.Exec(ctx, deletePrefix, append(key[:3:3], kept, through.K)...); err != nil {
 		return out, err

@@ -49,7 +49,7 @@ func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 		&r.actor, &r.reference, &r.Kind, &r.Epoch, &r.K, &r.prev, &r.leaf, &r.salt, &r.outcome, &r.answer, &r.form, &r.details,
 		&r.request, &r.agreement, &r.token, &r.policy, &r.key, &r.proof, &r.asks,
 	}, more...)...)
-	r.Prev, r.Leaf = hashOf(r.prev), hashOf(r.leaf)
+	r.Prev, r.Leaf = evidence.HashOf(r.prev), evidence.HashOf(r.leaf)
 	return err
 }
 
@@ -188,7 +188,7 @@ func (l *Ledger) Heads(ctx context.Context, service string, agent pat.AgentID) (
 		[]any{service, string(agent)}, func(scan engine.Scan) (h store.Head, err error) {
 			var head []byte
 			err = scan(&h.Currency, &h.K, &head)
-			h.K, h.Hash = h.K-1, hashOf(head)
+			h.K, h.Hash = h.K-1, evidence.HashOf(head)
 			return h, err
 		})
 }
@@ -284,7 +284,7 @@ func (l *Ledger) Range(ctx context.Context, f store.StatementFilter, currency st
 		if _, err := l.db.One(ctx, before, []any{f.Service, string(f.AgentID), currency, first.Int64}, &prev); err != nil {
 			return evidence.Range{}, err
 		}
-		out.Opening = &evidence.Head{K: first.Int64 - 1, Hash: hashOf(prev)}
+		out.Opening = &evidence.Head{K: first.Int64 - 1, Hash: evidence.HashOf(prev)}
 	}
 	out.Closing, err = l.headAt(ctx, f, currency, last.Int64)
 	return out, err
@@ -296,5 +296,5 @@ func (l *Ledger) headAt(ctx context.Context, f store.StatementFilter, currency s
 	if _, err := l.db.One(ctx, at, []any{f.Service, string(f.AgentID), currency, k}, &leaf); err != nil {
 		return nil, err
 	}
-	return &evidence.Head{K: k, Hash: hashOf(leaf)}, nil
+	return &evidence.Head{K: k, Hash: evidence.HashOf(leaf)}, nil
 }

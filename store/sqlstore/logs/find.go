@@ -15,7 +15,6 @@ const (
 		ORDER BY at, seq LIMIT ?`
 	mostLines = 16 // of one execution
 
-	hashSize = len(evidence.Hash{})
 )
 
 // Find returns the place of the line of an execution that has the given state, or of its newest line if state is empty. The error is
@@ -57,7 +56,7 @@ func (l *Logs) line(ctx context.Context, read func(context.Context, string, []an
 		next := line{LoggedLine: store.LoggedLine{AgentID: found.AgentID}}
 		var leaf []byte
 		err := scan(&next.seq, &next.Epoch, &leaf, &next.state)
-		if next.Leaf = hashOf(leaf); state == "" || next.state == state {
+		if next.Leaf = evidence.HashOf(leaf); state == "" || next.state == state {
 			found = next
 		}
 		return err
@@ -73,9 +72,9 @@ func (l *Logs) Index(ctx context.Context, service string, epoch, seq int64, leaf
 	if err != nil {
 		return 0, err
 	}
-	for i := 0; found && i+hashSize <= len(hashes); i += hashSize {
-		if bytes.Equal(hashes[i:i+hashSize], leaf[:]) {
-			return n*256 + int64(i/hashSize), nil
+	for i := 0; found && i+evidence.HashSize <= len(hashes); i += evidence.HashSize {
+		if bytes.Equal(hashes[i:i+evidence.HashSize], leaf[:]) {
+			return n*256 + int64(i/evidence.HashSize), nil
 		}
 	}
 	return 0, store.ErrNotLogged

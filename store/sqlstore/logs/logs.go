@@ -68,7 +68,7 @@ func (l *Logs) NewLines(ctx context.Context, after int64, limit int) (lines []st
 		var line store.LogLine
 		var leaf []byte
 		err := scan(&line.Seq, &line.Service, &line.Epoch, &leaf, &line.Own)
-		line.Leaf = hashOf(leaf)
+		line.Leaf = evidence.HashOf(leaf)
 		lines = append(lines, line)
 		return err
 	})
@@ -116,7 +116,7 @@ func scanHead(scan engine.Scan) (h store.LogHead, err error) {
 	var checkpoint string
 	var at, cosigned int64
 	err = scan(&h.Service, &h.Epoch, &h.Issuer, &h.FirstSeq, &h.Size, &h.Seq, &root, &checkpoint, &h.KeyID, &at, &cosigned)
-	h.Root, h.Checkpoint, h.At, h.CosignedAt = hashOf(root), []byte(checkpoint), engine.FromNanos(at), engine.FromNanos(cosigned)
+	h.Root, h.Checkpoint, h.At, h.CosignedAt = evidence.HashOf(root), []byte(checkpoint), engine.FromNanos(at), engine.FromNanos(cosigned)
 	return h, err
 }
 
@@ -143,10 +143,4 @@ func (l *Logs) LogEntries(ctx context.Context, service string) ([]string, error)
 		err = scan(&receipt)
 		return receipt, err
 	})
-}
-
-// hashOf converts a stored hash. No bytes are the zero hash.
-func hashOf(b []byte) (h evidence.Hash) {
-	copy(h[:], b)
-	return h
 }

@@ -151,7 +151,7 @@ func readHeads(ctx context.Context, reader *sql.Tx) (map[ledger.AccountKey]chain
 		var h chainHead
 		var hash []byte
 		err := scan(&k.Service, &k.AgentID, &k.Currency, &h.lines, &hash, &h.kept)
-		copy(h.hash[:], hash)
+		h.hash = evidence.HashOf(hash)
 		out[k] = h
 		return err
 	})

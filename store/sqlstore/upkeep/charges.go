@@ -115,8 +115,27 @@ const pruneRows = 100
 
 // purgeChains deletes entries from the beginning of each account's chain, up to the first that is about something that has not ended longer
 // ago than the ledger is kept, and the executions that have no entries left. An unresolved call therefore keeps what follows it.
-func (u *Upkeep) purgeChains(ctx context.Context) (total int, err error) {
+func (u *Upkeep) purgeChains(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
+	for _, old := range []string{selectOldCharge, selectOldTopUp} {
+		found, err := u.db.One(ctx, old, []any{engine.Nanos(before)}, new(int64))
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			return u.pruneAccounts(ctx, before)
+		}
+	}
+	return 0, nil
+}
+
+// Queries for something that may be deleted from a chain. Without it, the accounts need not be searched.
+const (
+	selectOldCharge = "SELECT 1 FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ? LIMIT 1"
+	selectOldTopUp  = "SELECT 1 FROM ledger WHERE to_state = '' AND kind = '' AND at <= ? LIMIT 1"
+)
+
+func (u *Upkeep) pruneAccounts(ctx context.Context, before time.Time) (total int, err error) {
 	var last ledger.AccountKey
 	for {
 		accounts, err := u.ledger.Prunable(ctx, last, before)

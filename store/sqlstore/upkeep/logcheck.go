@@ -39,7 +39,7 @@ func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 		var h loggedHead
 		var root []byte
 		err := scan(&h.service, &h.epoch, &h.size, &h.seq, &root)
-		copy(h.root[:], root)
+		h.root = evidence.HashOf(root)
 		heads = append(heads, h)
 		return err
 	}); err != nil {
@@ -110,7 +110,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 		if err != nil {
 			return err
 		}
-		if len(tiles) == 0 || tiles[0].n != n || len(tiles[0].hashes)%hashSize != 0 {
+		if len(tiles) == 0 || tiles[0].n != n || len(tiles[0].hashes)%evidence.HashSize != 0 {
 			return wrong("tile %d is missing", n)
 		}
 		until := h.seq + 1
@@ -134,13 +134,11 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 	return nil
 }
 
-const hashSize = len(evidence.Hash{})
-
 // chunks iterates over the hashes in a tile.
 func chunks(hashes []byte) func(func(evidence.Hash) bool) {
 	return func(yield func(evidence.Hash) bool) {
-		for i := 0; i+hashSize <= len(hashes); i += hashSize {
-			if !yield(evidence.Hash(hashes[i : i+hashSize])) {
+		for i := 0; i+evidence.HashSize <= len(hashes); i += evidence.HashSize {
+			if !yield(evidence.Hash(hashes[i : i+evidence.HashSize])) {
 				return
 			}
 		}
@@ -177,13 +175,13 @@ func (u *Upkeep) checkTile(ctx context.Context, reader *sql.Tx, h loggedHead, t 
 		if err := scan(&seq, &leaf); err != nil {
 			return engine.Unavailable(err)
 		}
-		for len(rest) >= hashSize && !bytes.Equal(rest[:hashSize], leaf) {
-			rest = rest[hashSize:]
+		for len(rest) >= evidence.HashSize && !bytes.Equal(rest[:evidence.HashSize], leaf) {
+			rest = rest[evidence.HashSize:]
 		}
-		if len(rest) < hashSize {
+		if len(rest) < evidence.HashSize {
 			return wrong("it does not contain line %d of the ledger", seq)
 		}
-		rest = rest[hashSize:]
+		rest = rest[evidence.HashSize:]
 		return nil
 	})
 }

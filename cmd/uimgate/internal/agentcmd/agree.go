@@ -288,20 +288,34 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	})
 }
 
+// onService runs a function on the agreement that resume returns.
+func (s *agentSettings) onService(c *cobra.Command, target, uid string, do func(*agent.Service) error) error {
+	client, err := s.client(true)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	service, err := s.resume(c, client, target, uid)
+	if err != nil {
+		return err
+	}
+	return do(service)
+}
+
+// saveChanged saves the session of a service if it differs from the one before an operation. It returns err, the error of the operation,
+// with that of saving.
+func (s *agentSettings) saveChanged(service *agent.Service, before agent.Session, err error) error {
+	if service.Session().Changed(before) {
+		err = errors.Join(err, s.save(service))
+	}
+	return err
+}
+
 // resumed wraps a command so that it runs on the agreement with the service that its argument names. Without an argument, it runs on the
 // only agreement.
 func (s *agentSettings) resumed(do func(*cobra.Command, *agent.Service) error) func(*cobra.Command, []string) error {
 	return s.run(func(c *cobra.Command, args []string) error {
-		client, err := s.client(true)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		service, err := s.resume(c, client, strings.Join(args, ""), "")
-		if err != nil {
-			return err
-		}
-		return do(c, service)
+		return s.onService(c, strings.Join(args, ""), "", func(service *agent.Service) error { return do(c, service) })
 	})
 }
 

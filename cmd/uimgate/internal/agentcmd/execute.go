@@ -56,34 +56,24 @@ An agreement that was made before the service offered a protocol lacks its endpo
 			if err != nil {
 				return err
 			}
-			client, err := s.client(true)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := s.resume(c, client, target, args[0])
-			if err != nil {
-				return err
-			}
-			if len(args) > 1 {
-				in, err := service.Intent(c.Context(), args[0])
-				if err != nil {
+			return s.onService(c, target, args[0], func(service *agent.Service) error {
+				if len(args) > 1 {
+					in, err := service.Intent(c.Context(), args[0])
+					if err != nil {
+						return err
+					}
+					if err := assign(tree, in, args[1:]); err != nil {
+						return err
+					}
+				}
+				o.Before = func(key string) { s.printKey(c, key, o.IdempotencyKey) }
+				before := service.Session()
+				result, err := service.Execute(c.Context(), args[0], tree, o)
+				if err := s.saveChanged(service, before, err); err != nil {
 					return err
 				}
-				if err := assign(tree, in, args[1:]); err != nil {
-					return err
-				}
-			}
-			o.Before = func(key string) { s.printKey(c, key, o.IdempotencyKey) }
-			before := service.Session()
-			result, err := service.Execute(c.Context(), args[0], tree, o)
-			if service.Session().Changed(before) {
-				err = errors.Join(err, s.save(service))
-			}
-			if err != nil {
-				return err
-			}
-			return s.printResult(c, result)
+				return s.printResult(c, result)
+			})
 		}),
 	}
 	f := c.Flags()

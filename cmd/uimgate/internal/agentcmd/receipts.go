@@ -266,25 +266,15 @@ The exit code is 1 if a problem is found.`,
 			if err != nil {
 				return err
 			}
-			client, err := s.client(true)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := s.resume(c, client, first(args), "")
-			if err != nil {
-				return err
-			}
-			before := service.Session()
-			book := service.Book()
-			report, err := service.Reconcile(c.Context(), period)
-			if service.Session().Changed(before) {
-				err = errors.Join(err, s.save(service))
-			}
-			if err != nil {
-				return err
-			}
-			return s.printReports(c, []bookReport{{filepath.Base(book.Path()), report}})
+			return s.onService(c, first(args), "", func(service *agent.Service) error {
+				before := service.Session()
+				book := service.Book()
+				report, err := service.Reconcile(c.Context(), period)
+				if err := s.saveChanged(service, before, err); err != nil {
+					return err
+				}
+				return s.printReports(c, []bookReport{{filepath.Base(book.Path()), report}})
+			})
 		}),
 	}
 	c.Flags().StringVar(&of, "month", "", "only calls of this month of the UTC calendar, such as 2026-11")
@@ -306,16 +296,7 @@ It is the form of uimgate usage bundle, without what only the service has: proof
 			if err != nil {
 				return err
 			}
-			client, err := s.client(true)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := s.resume(c, client, target, "")
-			if err != nil {
-				return err
-			}
-			return exportReceipts(args[0], service, period)
+			return s.onService(c, target, "", func(service *agent.Service) error { return exportReceipts(args[0], service, period) })
 		}),
 	}
 	c.Flags().StringVar(&of, "month", "", "only entries of this month of the UTC calendar, such as 2026-11")
