@@ -4,12 +4,14 @@ set -euo pipefail
 export HOME=/root LC_ALL=C.UTF-8
 cd /srv
 step() { echo "$SECONDS s: $*"; }
-failed() {
-  echo "failed: line $1"
+# Runs at the end. Unlike a trap for ERR, it sees what fails in a function.
+ended() {
+  [ "$1" = 0 ] && return
+  echo "failed with $1: $2"
   journalctl --no-pager --unit uimgate --lines 30 --output cat || true
-  tail -n 5 /srv/*.log 2> /dev/null
+  tail -n 5 /srv/*.log /srv/answer 2> /dev/null
 }
-trap 'failed $LINENO' ERR
+trap 'ended $? "$BASH_COMMAND"' EXIT
 # Succeeds if a command fails.
 fails() { ! "$@" > /dev/null 2>&1; }
 # Runs a command until it succeeds, for 30 seconds at most.
@@ -75,11 +77,14 @@ uimgate agent agree https://shop.example --yes --insecure > agree.log 2>&1
 pat=$(jq -r '.["uim-pat"] // empty' ~/.local/state/uimgate/agent/*.json | head -1)
 trace=4bf92f3577b34da6a3ce929d0e0e4736
 [ -n "$pat" ]
+# Keeps the answer in a file for failed.
 call() {
-  curl -s --fail-with-body https://shop.example/api/intents/execute -H "Authorization: Bearer $pat" -H "traceparent: 00-$trace-00f067aa0ba902b7-01" \
+  echo "no response" > answer
+  curl -sS --fail-with-body --output answer https://shop.example/api/intents/execute -H "Authorization: Bearer $pat" \
+    -H "traceparent: 00-$trace-00f067aa0ba902b7-01" \
     --json '{"intent_uid": "shop.example:get-product:v1", "parameters": {"id": "desk-lamp"}}'
 }
-call > answer
+call
 jq -e '.. | .name? == "Desk lamp Lumen"' answer
 
 step "its trace"
@@ -107,30 +112,30 @@ systemctl reload uimgate
 cp /etc/uimgate/uimgate.yaml kept.yaml
 echo "servces: []" >> /etc/uimgate/uimgate.yaml
 fails systemctl reload uimgate # the gateway keeps the configuration that it has
-call > /dev/null
+call
 cp kept.yaml /etc/uimgate/uimgate.yaml
 systemctl reload uimgate
 restarts() { [ "$(systemctl show --property NRestarts --value uimgate)" = "$1" ] && [ "$(systemctl is-active uimgate)" = active ]; }
 restarts 0
 kill -KILL "$pid"
 eventually restarts 1
-call > /dev/null
+call
 
 step "an upgrade while an agent calls, with the sockets of systemd"
 echo "# the operator's own line" >> /etc/uimgate/uimgate.yaml
 sha256sum /etc/uimgate/* > configuration
 systemctl stop uimgate
 systemctl enable --now uimgate.socket
-call > /dev/null # starts the service
-(until [ -e enough ]; do call > /dev/null && echo . >> calls || echo . >> refused; done) &
+call # starts the service
+(until [ -e enough ]; do call && echo . >> calls || cat answer >> refused.log; done) &
 sudo apt install -y ./next/uimgate_0.1.1_*.deb
 uimgate version | grep '^uimgate v0.1.1 '
 [ "$(systemctl is-active uimgate)" = active ]
-call > /dev/null
+call
 touch enough
 wait $!
 [ "$(wc -l < calls)" -gt 5 ]
-[ ! -e refused ]
+[ ! -e refused.log ]
 
 step "a removal"
 sudo apt purge -y uimgate
@@ -144,5 +149,5 @@ sudo apt install -y ./next/uimgate_0.1.1_*.deb
 sha256sum --check --quiet configuration
 [ "$(systemctl is-active uimgate)" != active ]
 sudo systemctl start uimgate
-call > /dev/null
+call
 step "end"
