@@ -13,12 +13,19 @@ import (
 // No request has been sent to the CA then.
 const longestAgain = time.Minute
 
-// keep loads or obtains the first certificate of a name in the background. After that, certmagic renews it. The caller holds m.mu.
-func (m *Manager) keep(name string) {
+// longestLook is how long Manage waits for stored certificates. Loading one may include a request to an OCSP responder.
+const longestLook = 5 * time.Second
+
+// keep loads or obtains the first certificate of a name in the background. After that, certmagic renews it. The channel is closed when the
+// storage has been read once. The caller holds m.mu.
+func (m *Manager) keep(name string) (looked <-chan struct{}) {
 	ctx, stop := context.WithCancel(m.ctx) // a certificate may be obtained long after the reload that added the name
 	m.keeping[name] = stop
+	read := make(chan struct{})
 	m.done.Go(func() {
 		defer stop()
+		_, _ = m.magic.CacheManagedCertificate(ctx, name) // obtain loads it again, and handles the error
+		close(read)
 		m.obtain(ctx, name)
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -26,6 +33,20 @@ func (m *Manager) keep(name string) {
 			m.cache.RemoveManaged([]certmagic.SubjectIssuer{{Subject: name}})
 		}
 	})
+	return read
+}
+
+// wait returns when all channels are closed, and after longestLook in any case.
+func wait(looked []<-chan struct{}) {
+	timeout := time.NewTimer(longestLook)
+	defer timeout.Stop()
+	for _, c := range looked {
+		select {
+		case <-c:
+		case <-timeout.C:
+			return
+		}
+	}
 }
 
 // obtain returns when the name has a certificate, or when ctx has ended.

@@ -120,7 +120,8 @@ func hostPort(a net.Addr) (host string, port int) {
 	return host, port
 }
 
-// Manage obtains a certificate for each name that has none, and renews all certificates, in the background. It stops ordering, renewing and
+// Manage loads the stored certificates of the names, and waits for that up to 5 seconds, so that they are served from the first handshake
+// on. It obtains a certificate for each name that has none, and renews all certificates, in the background. It stops ordering, renewing and
 // serving certificates of earlier names that are not in names. Failures are logged, and retried after growing pauses.
 func (m *Manager) Manage(names []string) {
 	m.mu.Lock()
@@ -135,11 +136,13 @@ func (m *Manager) Manage(names []string) {
 		}
 	}
 	m.cache.RemoveManaged(gone)
+	var looked []<-chan struct{}
 	for _, name := range names {
 		if m.keeping[name] == nil {
-			m.keep(name)
+			looked = append(looked, m.keep(name))
 		}
 	}
+	wait(looked)
 }
 
 // TLS returns the TLS configuration of a listener, which then also answers TLS-ALPN-01 challenges.

@@ -76,6 +76,23 @@ func start(t *testing.T, ca *acmeca.CA) (*acme.Manager, *disk, net.Addr) {
 	return m, d, ln.Addr()
 }
 
+// handshake returns once a TLS handshake for the name succeeds. That takes as long as the order of a certificate.
+func handshake(t *testing.T, ca *acmeca.CA, address net.Addr) {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca.Root())
+	for dialer := (tls.Dialer{Config: &tls.Config{ServerName: name, RootCAs: roots}}); ; {
+		c, err := dialer.DialContext(t.Context(), address.Network(), address.String())
+		if err == nil {
+			_ = c.Close()
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A name for which the storage failed is ordered once the storage can be written again, without a restart. No order is made before.
 func TestNameIsOrderedWhenTheStorageCanBeWrittenAgain(t *testing.T) {
 	t.Parallel()
@@ -93,19 +110,29 @@ func TestNameIsOrderedWhenTheStorageCanBeWrittenAgain(t *testing.T) {
 		t.Errorf("%d orders, whose certificates cannot be stored", got)
 	}
 	d.full.Store(false)
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca.Root())
-	for dialer := (tls.Dialer{Config: &tls.Config{ServerName: name, RootCAs: roots}}); ; {
-		c, err := dialer.DialContext(t.Context(), address.Network(), address.String())
-		if err == nil {
-			_ = c.Close()
-			break
-		}
-		if t.Context().Err() != nil {
-			t.Fatal(err)
-		}
-	}
+	handshake(t, ca, address)
 	if got := m.Trouble(); got != "" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A new process serves stored certificates as soon as Manage returns, so that no handshake fails after a restart.
+func TestStoredCertificatesAreServedAtOnce(t *testing.T) {
+	t.Parallel()
+	ca := acmeca.Start(t, acmeca.Options{})
+	first, d, address := start(t, ca)
+	first.Manage([]string{name})
+	handshake(t, ca, address)
+	for range 20 {
+		m := acme.New(name, acme.Options{
+			Directory: ca.Directory, HTTPS: address, Storage: d, Log: zap.NewNop(), Now: time.Now,
+		})
+		m.Manage([]string{name})
+		if _, missing := m.Expires(); len(missing) != 0 {
+			t.Errorf("no certificate of %v after Manage, although the storage has it", missing)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

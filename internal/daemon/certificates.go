@@ -19,8 +19,8 @@ import (
 // that.
 const expiresSoon = 7 * 24 * time.Hour
 
-// openCertificates prepares the ACME client and the HTTP listener for its challenges, if the configuration uses ACME. The client obtains
-// certificates later, in the background; until then TLS handshakes fail.
+// openCertificates prepares the ACME client and the HTTP listener for its challenges, if the configuration uses ACME. The client orders
+// missing certificates later, in the background; until then TLS handshakes fail.
 func (p *process) openCertificates(ctx context.Context) {
 	c := p.config.Server.TLS.ACME
 	if !c.Agree {
