@@ -2,6 +2,9 @@ module github.com/uimgate/uimgate
 
 go 1.26.0
 
+// Packages of npm may contain Go files.
+ignore ./sdk/typescript/node_modules
+
 require (
 	filippo.io/edwards25519 v1.2.0
 	github.com/KimMachineGun/automemlimit v1.0.1

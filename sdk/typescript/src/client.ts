@@ -1,0 +1,255 @@
+import { type Agreement, agreementOf, Agreements, type AgreeOptions, type Connection } from "./agreement.js";
+import type { Budget } from "./budget.js";
+import { Call, type Result } from "./call.js";
+import { type Catalog, type Endpoints, type Intent, readCatalog } from "./catalog.js";
+import { ServiceClock } from "./clock.js";
+import { AddressError, DiscoveryError, LostError, NotAgreedError, OptionsError, ParametersError, RefusalError, ResponseError } from "./errors.js";
+import { Exchanger } from "./exchange.js";
+import { isObject, type JsonError, type JsonObject, plainJson } from "./json.js";
+import { type Approve, type ClientOptions, type Settings, settingsOf } from "./options.js";
+import { Policy } from "./policy.js";
+import type { Price } from "./price.js";
+import { checkReceipt, type CheckedReceipt, ReceiptKeys } from "./receipt.js";
+import { randomId } from "./sign.js";
+import { Spending } from "./spending.js";
+import { parseTarget } from "./target.js";
+
+/** The options of execute(). */
+export interface ExecuteOptions {
+  /** 1 to 128 visible ASCII characters, chosen before the first attempt and kept with the task: the same key never does or charges twice. */
+  idempotencyKey?: string;
+  /** The budget of this call instead of that of the client, or the most that it may cost, such as "0.10 EUR". */
+  budget?: Budget | string;
+  /** Decides about this call instead of the callback of the client. */
+  approve?: Approve;
+  /** Adds a proof to a call that needs none by its price. */
+  prove?: boolean;
+  /** Your own id of the request, 1 to 64 of A-Z a-z 0-9 . _ -. */
+  requestId?: string;
+  /** W3C Trace Context. */
+  traceparent?: string;
+  /** Milliseconds that one attempt may take. */
+  timeoutMs?: number;
+  /** Stops waiting. A call that was sent may still take effect. */
+  signal?: AbortSignal;
+}
+
+/** How much longer than its intent states a call may take: for a queue, the records of the service, and the network. */
+const MARGIN_MS = 20_000;
+const DISCOVERY_MS = 30_000;
+const MAX_LOCATED = 4;
+
+/** A client of one service. It is safe for calls that run at the same time. */
+export class UimClient {
+  readonly #c: Connection;
+  readonly #agreements: Agreements;
+  readonly #spending = new Spending();
+  readonly #keys: ReceiptKeys;
+  readonly #proofRequested = new Set<string>();
+  #policy: { digest: string; policy: Policy } | undefined;
+
+  private constructor(c: Connection) {
+    this.#c = c;
+    this.#agreements = new Agreements(c);
+    this.#keys = new ReceiptKeys(c);
+  }
+
+  /**
+   * Finds a service, and reads its agents.json. The target is a domain, whose DNS records are looked up first, an origin, or the URL of an
+   * agents.json. A session that options.session has kept is used again. Errors: OptionsError, DiscoveryError, AddressError, FileError.
+   */
+  static async discover(target: string, options: ClientOptions): Promise<UimClient> {
+    const settings = settingsOf(options);
+    const clock = new ServiceClock(settings.now, settings.onWarning);
+    const { domain, urls } = parseTarget(target);
+    const asked = urls[0] as URL;
+    const failures: string[] = [];
+    const signal = AbortSignal.timeout(DISCOVERY_MS);
+    const located = domain === undefined ? [] : await settings.locate(domain, signal).catch((error: unknown) => {
+      failures.push(`DNS records of ${domain}: ${(error as Error).message}`);
+      return [];
+    });
+    for (const [n, url] of [...located.slice(0, MAX_LOCATED), ...urls].entries()) {
+      const byDns = n < Math.min(located.length, MAX_LOCATED);
+      const exchanger = new Exchanger(settings.fetch, settings.allowInsecure, (at, headers) => {
+        if (at.origin === new URL(url, asked).origin) clock.observe(headers);
+      });
+      try {
+        const answer = await exchanger.document({
+          method: "GET", url, from: byDns ? asked : undefined, headers: { Accept: "application/json" }, maxBytes: settings.maxDocument,
+          timeoutMs: settings.timeoutMs ?? DISCOVERY_MS, signal,
+        });
+        if (answer.status !== 200) throw new DiscoveryError(`${answer.url.href} responded with ${answer.status}`);
+        const catalog = readCatalog(answer.text, answer.url);
+        if (byDns && !settings.allowInsecure) checkNames(catalog, domain ?? "");
+        const client = new UimClient({ settings, catalog, exchanger, clock, agents: answer.url, asked });
+        await client.#agreements.load();
+        return client;
+      } catch (error) {
+        if (error instanceof OptionsError) throw error;
+        failures.push((error as Error).message);
+        if (error instanceof AddressError && !byDns) throw error;
+      }
+    }
+    throw new DiscoveryError(`no agents.json was found: ${failures.join("; ")}`);
+  }
+
+  /** The name that agreements are made out to. */
+  get issuer(): string {
+    return this.#c.catalog.issuer;
+  }
+
+  /** The name of the agent. */
+  get agentId(): string {
+    return this.#c.settings.agentId;
+  }
+
+  /** The addresses of the service. */
+  get endpoints(): Endpoints {
+    return this.#c.catalog.endpoints;
+  }
+
+  /** What the service offers. */
+  get intents(): readonly Intent[] {
+    return this.#c.catalog.intents;
+  }
+
+  /** The agreement, or undefined if there is none. */
+  get agreement(): Agreement | undefined {
+    const session = this.#agreements.session;
+    return session && agreementOf(session);
+  }
+
+  /** Returns an intent by its UID. */
+  intent(uid: string): Intent | undefined {
+    return this.intents.find((intent) => intent.uid === uid);
+  }
+
+  /** Fetches the policy in force or, with a digest, the one that is announced under that digest. */
+  policy(digest?: string): Promise<Policy> {
+    return this.#agreements.policy(digest);
+  }
+
+  /**
+   * Signs a policy, and keeps the token. accept is the digest of the policy that the caller has read, or decides about the policy that it
+   * gets. The client signs no other policy, and never one by itself. Errors: PolicyChangedError, IssuerError, PendingError, ApprovalError,
+   * RefusalError, NetworkError.
+   */
+  async agree(accept: string | ((policy: Policy) => boolean | Promise<boolean>), options: AgreeOptions = {}): Promise<Agreement> {
+    const agreement = await this.#agreements.agree(accept, options);
+    this.#spending.reset();
+    await this.#keys.pin();
+    return agreement;
+  }
+
+  /** Replaces the token by a new one of the same agreement. execute() does so by itself. */
+  async renew(): Promise<Agreement> {
+    return agreementOf(await this.#agreements.renew());
+  }
+
+  /** Revokes the token at the service. */
+  revoke(): Promise<void> {
+    return this.#agreements.revoke();
+  }
+
+  /** Returns the most that a call costs under the policy agreed to, or what the service has charged, if that is more. */
+  async price(intent: string): Promise<Price> {
+    return this.#spending.price(await this.#stated(intent), intent);
+  }
+
+  /**
+   * Calls an intent. It renews the token when that is due, proves the key, and repeats a call whose response was lost under the same
+   * idempotency key. Errors: BudgetError, ApprovalError, ParametersError, NotAgreedError, PolicyChangedError, RefusalError, NetworkError,
+   * ResponseError, RenewalError, RedirectError and LostError.
+   */
+  async execute(intent: string, parameters: object = {}, options: ExecuteOptions = {}): Promise<Result> {
+    const plain = parametersOf(parameters);
+    checkOptions(options);
+    if (!this.#agreements.session) throw new NotAgreedError();
+    const stated = await this.#stated(intent);
+    const known = this.intent(intent);
+    const { settings } = this.#c;
+    const keyed = stated.kind !== "free" || !known?.safe || options.prove === true || this.#proofRequested.has(intent);
+    const call = new Call(this.#c, this.#agreements, {
+      intent, parameters: plain, idempotencyKey: options.idempotencyKey ?? (keyed ? randomId() : ""), ownKey: options.idempotencyKey !== undefined,
+      prove: keyed, requestId: options.requestId ?? "", traceparent: options.traceparent ?? "", signal: options.signal,
+      timeoutMs: options.timeoutMs ?? settings.timeoutMs ?? (known?.timeout ?? 10) * 1000 + MARGIN_MS,
+    });
+    return this.#spend(intent, plain, stated, options, async () => {
+      const result = await call.run();
+      if (call.proved) this.#proofRequested.add(intent);
+      return result;
+    });
+  }
+
+  async #spend(intent: string, parameters: JsonObject, stated: Price, options: ExecuteOptions, run: () => Promise<Result>): Promise<Result> {
+    const { settings } = this.#c;
+    const bounds = {
+      budget: typeof options.budget === "object" ? options.budget : settings.budget, approve: options.approve ?? settings.approve,
+      most: typeof options.budget === "string" ? options.budget : undefined,
+    };
+    return this.#spending.alone(stated, async () => {
+      const reservation = await this.#spending.reserve({ intent, parameters, service: this.issuer }, stated, bounds);
+      try {
+        const result = await run();
+        await this.#spending.settle(reservation, intent, stated, result.charge);
+        return result;
+      } catch (error) {
+        await this.#spending.settle(reservation, intent, stated, chargeOfError(error), error);
+        throw error;
+      }
+    });
+  }
+
+  /** Verifies the receipt of a result: its signature, and that it is about this call and states this charge. */
+  checkReceipt(result: Result, intent: string, parameters: object = {}): Promise<CheckedReceipt> {
+    return checkReceipt(this.#keys, this.#agreements.session, result, intent, parametersOf(parameters));
+  }
+
+  /** #stated returns the price by the policy agreed to. */
+  async #stated(intent: string): Promise<Price> {
+    const session = this.#agreements.session;
+    if (!session) return { kind: "unknown" };
+    if (this.#policy?.digest !== session.policyDigest) {
+      const policy = await Policy.read(session.policy, session.agents, () => Promise.reject(new OptionsError("call policy()")));
+      this.#policy = { digest: session.policyDigest, policy };
+    }
+    return this.#policy.policy.priceOf(intent);
+  }
+}
+
+function chargeOfError(error: unknown): Result["charge"] {
+  const inner = error instanceof LostError ? error.cause : error;
+  return inner instanceof RefusalError || inner instanceof ResponseError ? inner.charge : undefined;
+}
+
+function parametersOf(parameters: object): JsonObject {
+  try {
+    const plain = plainJson(parameters);
+    if (isObject(plain)) return plain;
+  } catch (error) {
+    throw new ParametersError(`the parameters cannot be sent: ${(error as JsonError).message}`);
+  }
+  throw new ParametersError("the parameters cannot be sent: want an object");
+}
+
+function checkOptions(options: ExecuteOptions): void {
+  if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,128}$/.test(options.idempotencyKey)) {
+    throw new OptionsError("idempotencyKey must have 1 to 128 visible ASCII characters");
+  }
+  if (options.requestId !== undefined && !/^[A-Za-z0-9._-]{1,64}$/.test(options.requestId)) {
+    throw new OptionsError("requestId must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
+  }
+  if (options.traceparent !== undefined && !/^[0-9a-f-]{1,128}$/.test(options.traceparent)) throw new OptionsError("traceparent is invalid");
+}
+
+/** checkNames checks that an agents.json found by DNS uses only names that its domain vouches for. */
+function checkNames(catalog: Catalog, domain: string): void {
+  for (const name of [catalog.issuer, ...catalog.intents.map((intent) => intent.uid.split(":")[0] ?? "")]) {
+    if (name !== domain && !name.endsWith(`.${domain}`)) {
+      throw new DiscoveryError(`the DNS records of ${domain} point to an agents.json with a name that the domain does not vouch for: it was not used`);
+    }
+  }
+}
+
+export type { Settings };

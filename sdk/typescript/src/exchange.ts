@@ -1,0 +1,132 @@
+import { checkUrl } from "./address.js";
+import { AddressError, NetworkError, RedirectError, ResponseError } from "./errors.js";
+
+/** The function of the Fetch standard. */
+export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** A request of the client. */
+export interface ExchangeRequest {
+  method: "GET" | "POST";
+  url: string | URL;
+  /** The document that named the URL; undefined means the caller. */
+  from?: URL | undefined;
+  headers: Record<string, string>;
+  body?: string;
+  /** Most bytes of the response. */
+  maxBytes: number;
+  timeoutMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** A whole response. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  url: URL;
+}
+
+const MAX_REDIRECTS = 5;
+/** Codes of Node.js for requests that were not sent. */
+const UNSENT = new Set([
+  "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT", "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "ERR_TLS_CERT_ALTNAME_INVALID",
+]);
+
+/** Exchanges requests with bounds in size and time. Nothing that carries a token or a signature follows a redirect. */
+export class Exchanger {
+  constructor(
+    readonly fetch: Fetch,
+    readonly allowInsecure: boolean,
+    readonly onResponse: (url: URL, headers: Headers) => void,
+  ) {}
+
+  /** Fetches a document that needs no token, through at most five redirects. */
+  async document(request: ExchangeRequest): Promise<Answer> {
+    let url = checkUrl(request.url, request.from, this.allowInsecure);
+    const asked = url;
+    for (let n = 0; ; n++) {
+      const response = await this.send(url, request, "manual");
+      if (response.type === "opaqueredirect") return this.followed(url, request); // browsers do not show where a redirect leads
+      const to = response.headers.get("location");
+      if (![301, 302, 303, 307, 308].includes(response.status) || to === null) return this.read(response, url, request);
+      await response.body?.cancel();
+      if (n === MAX_REDIRECTS) throw new RedirectError(`${asked.origin} redirects more than ${MAX_REDIRECTS} times`);
+      url = checkUrl(new URL(to, url), url, this.allowInsecure);
+    }
+  }
+
+  private async followed(url: URL, request: ExchangeRequest): Promise<Answer> {
+    const response = await this.send(url, request, "follow");
+    const end = checkUrl(response.url, url, this.allowInsecure);
+    return this.read(response, end, request);
+  }
+
+  /** Sends a request that may carry a token or a signature. */
+  async authenticated(request: ExchangeRequest): Promise<Answer> {
+    const url = checkUrl(request.url, request.from, this.allowInsecure);
+    const response = await this.send(url, request, "manual");
+    if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
+      await response.body?.cancel();
+      throw new RedirectError(`${url.origin} redirects a request that carries a token or a signature: the client did not follow`);
+    }
+    return this.read(response, url, request);
+  }
+
+  private async send(url: URL, request: ExchangeRequest, redirect: RequestRedirect): Promise<Response> {
+    const { method, headers, body, timeoutMs, signal } = request;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      const response = await this.fetch(url.href, {
+        method, headers, redirect, credentials: "omit", cache: "no-store", signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        ...(body === undefined ? {} : { body }),
+      });
+      this.onResponse(url, response.headers);
+      return response;
+    } catch (error) {
+      throw failure(url, error, request);
+    }
+  }
+
+  /** Reads a body of at most maxBytes. */
+  private async read(response: Response, url: URL, request: ExchangeRequest): Promise<Answer> {
+    const reader = response.body?.getReader();
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let text = "";
+    let size = 0;
+    try {
+      for (let part = await reader?.read(); reader && part && !part.done; part = await reader.read()) {
+        size += part.value.length;
+        if (size > request.maxBytes) break;
+        text += decoder.decode(part.value, { stream: true });
+      }
+      if (size <= request.maxBytes) text += decoder.decode();
+    } catch (error) {
+      if (error instanceof TypeError && !("cause" in error && error.cause)) {
+        await reader?.cancel().catch(() => {});
+        throw new ResponseError(`the response of ${url.origin} is not UTF-8`, true);
+      }
+      throw failure(url, error, request, true);
+    }
+    if (size > request.maxBytes) {
+      await reader?.cancel().catch(() => {});
+      throw new ResponseError(`the response of ${url.origin} has more than ${request.maxBytes} bytes`, true);
+    }
+    return { status: response.status, headers: response.headers, text, url };
+  }
+}
+
+function failure(url: URL, error: unknown, request: ExchangeRequest, answered = false): Error {
+  if (error instanceof AddressError) return error;
+  if (request.signal?.aborted) return abortError(request.signal);
+  const cause = (error as { cause?: { code?: unknown } }).cause;
+  const name = (error as Error).name;
+  const what = name === "TimeoutError" ? `no response within ${request.timeoutMs / 1000} seconds` : "the connection failed";
+  const code = typeof cause?.code === "string" ? ` (${cause.code})` : "";
+  return new NetworkError(`${url.origin}: ${what}${code}`, answered || !UNSENT.has(String(cause?.code)), { cause: error });
+}
+
+/** Returns the reason of an aborted signal as an error. */
+export function abortError(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new DOMException("the call was aborted", "AbortError");
+}

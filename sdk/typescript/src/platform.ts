@@ -1,0 +1,14 @@
+import { OptionsError } from "./errors.js";
+
+/** Whether this is Node.js, or a runtime with its modules. */
+export const isNode = typeof (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === "string";
+
+/**
+ * Imports a module of Node.js. The name is not a literal, so that bundlers for browsers leave the import alone. It throws an OptionsError
+ * where there is no Node.js.
+ */
+export async function nodeModule<T>(name: "fs" | "fs/promises" | "dns/promises" | "path" | "child_process" | "os", purpose: string): Promise<T> {
+  if (!isNode) throw new OptionsError(`${purpose} needs Node.js`);
+  const specifier = `node:${name}`;
+  return await import(/* webpackIgnore: true */ /* @vite-ignore */ specifier) as T;
+}

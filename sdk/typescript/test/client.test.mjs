@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BudgetError, canonical, generateKey, memoryBudget, parseJson, PolicyChangedError, RefusalError, UimClient } from "uimgate";
+import { agreed, ORDER, recorder, SEARCH, upstreamCalls, url } from "./support.mjs";
+
+test("discovers a service, and computes the digest that its ETag states", async () => {
+  const client = await UimClient.discover(url, { key: await generateKey() });
+  assert.equal(client.issuer, "shop.example");
+  assert.deepEqual(client.intents.map((i) => [i.uid, i.safe]), [[SEARCH, true], [ORDER, false]]);
+  assert.deepEqual(client.intent(ORDER).inputSchema, {
+    type: "object", properties: { product: { type: "string" } }, required: ["product"], additionalProperties: false,
+  });
+  const policy = await client.policy();
+  const served = await fetch(client.endpoints.policy);
+  assert.equal(`"${policy.digest}"`, served.headers.get("etag").replace(/^W\//, ""));
+  assert.equal(canonical(policy.document), canonical(parseJson(await served.text())));
+  assert.deepEqual(policy.priceOf(ORDER), { kind: "paid", most: { amount: "0.25", currency: "EUR" } });
+  assert.deepEqual(policy.priceOf(SEARCH), { kind: "free" });
+  assert.equal(client.agreement, undefined);
+});
+
+test("signs the accepted policy, and no other", async () => {
+  const seen = recorder();
+  const client = await UimClient.discover(url, { key: await generateKey(), fetch: seen.fetch });
+  const { digest } = await client.policy();
+  const other = `sha-256:${"A".repeat(43)}`;
+  await assert.rejects(client.agree(other), (e) => e instanceof PolicyChangedError && e.agreed === other && e.offered === digest);
+  await assert.rejects(client.agree("yes"), { name: "OptionsError" });
+  await assert.rejects(client.agree(() => false), { name: "ApprovalError" });
+  await assert.rejects(client.execute(SEARCH, { query: "lamp" }), { name: "NotAgreedError" });
+  assert.equal(seen.count("/pat/issue"), 0);
+  const agreement = await client.agree((policy) => policy.digest === digest, { scope: [SEARCH] });
+  assert.deepEqual(agreement.scope, [`${SEARCH}:execute`]);
+  assert.equal(agreement.policyDigest, digest);
+  assert.ok(agreement.expiresAt > new Date());
+});
+
+test("calls what is free, and states the limits", async () => {
+  const seen = recorder();
+  const client = await agreed({ fetch: seen.fetch });
+  const result = await client.execute(SEARCH, { query: "lämp" });
+  assert.deepEqual({ ...result.output }, { query: "lämp" });
+  assert.equal(result.charge, undefined);
+  assert.equal(result.attempts, 1);
+  assert.ok(result.requestId);
+  assert.ok(result.rateLimit.remaining > 0);
+  const { headers } = seen.requests.at(-1);
+  assert.equal(headers.get("idempotency-key"), null);
+});
+
+test("makes no call that costs without a budget or an approval", async () => {
+  const client = await agreed();
+  const before = await upstreamCalls();
+  await assert.rejects(client.execute(ORDER, { product: "lamp" }), (e) => e instanceof BudgetError && /0\.25 EUR/.test(e.message));
+  await assert.rejects(client.execute(ORDER, { product: "lamp" }, { budget: "0.24 EUR" }), { name: "BudgetError" });
+  await assert.rejects(client.execute(ORDER, { product: "lamp" }, { budget: "1 USD" }), { name: "BudgetError" });
+  await assert.rejects(client.execute(ORDER, { product: "lamp" }, { approve: () => false }), { name: "ApprovalError" });
+  assert.equal(await upstreamCalls(), before);
+});
+
+test("pays with a proof, once for each key, and gets a receipt that verifies", async () => {
+  const client = await agreed({ budget: memoryBudget("1 EUR/day") });
+  const asked = [];
+  const approve = (call, price) => asked.push([call.intent, call.parameters.product, price.most.amount]);
+  const result = await client.execute(ORDER, { product: "lamp" }, { idempotencyKey: "task-1", approve });
+  assert.deepEqual(asked, [[ORDER, "lamp", "0.25"]]);
+  assert.equal(`${result.charge.amount} ${result.charge.currency} ${result.charge.state}`, "0.25 EUR captured");
+  assert.equal(result.replayed, false);
+  const again = await client.execute(ORDER, { product: "lamp" }, { idempotencyKey: "task-1" });
+  assert.equal(again.replayed, true);
+  assert.equal(again.charge.id, result.charge.id);
+  const checked = await client.checkReceipt(result, ORDER, { product: "lamp" });
+  assert.deepEqual(checked.problems, []);
+  assert.ok(checked.ok && checked.entry.amount === "0.25");
+  const wrong = await client.checkReceipt(result, ORDER, { product: "desk" });
+  assert.match(wrong.problems.join(), /the request/);
+  const forged = { ...result, receipt: result.receipt.replace(/.{6}$/, "AAAAAA") };
+  assert.equal((await client.checkReceipt(forged, ORDER, { product: "lamp" })).entry, undefined);
+});
+
+test("types the errors of a service by reason, with all violations", async () => {
+  const client = await agreed();
+  await assert.rejects(client.execute(SEARCH, { query: 1, colour: "red" }), (e) => {
+    assert.ok(e instanceof RefusalError && e.status === 400 && e.code === "INVALID_PARAMETER");
+    assert.deepEqual(e.violations.map((v) => v.pointer).sort(), ["/parameters/colour", "/parameters/query"]);
+    assert.ok(e.suggestion && e.requestId && e.helpUrl.includes("/errors/"));
+    return true;
+  });
+  await assert.rejects(client.execute("shop.example:nothing:v1", {}, { approve: () => true }), (e) => e.is("INTENT_NOT_FOUND"));
+});
+
+test("revokes its token", async () => {
+  const client = await agreed();
+  await client.revoke();
+  await assert.rejects(client.execute(SEARCH, { query: "lamp" }), { name: "NotAgreedError" });
+});
+
+test("prints no secret", async () => {
+  const client = await agreed({ key: await generateKey() });
+  const { inspect } = await import("node:util");
+  const text = inspect(client, { depth: 10, showHidden: true }) + JSON.stringify(client);
+  assert.doesNotMatch(text, /eyJ/);
+});

@@ -1,0 +1,224 @@
+// Package typescript_test builds the TypeScript SDK, and runs its tests against whole gateways.
+package typescript_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+var update = flag.Bool("update", false, "write src/reasons.ts")
+
+// TestReasons checks that the SDK knows each reason of a refusal that an agent can meet.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, r := range reason.All() {
+		names = append(names, string(r))
+	}
+	slices.Sort(names)
+	want := "// Written by go test ./sdk/typescript -run Reasons -update from internal/reason.\n\n" +
+		"/** The reasons of refusals that this version knows. A newer service may give others. */\n" +
+		"export const REASONS = [\n  \"" + strings.Join(names, "\",\n  \"") + "\",\n] as const;\n\n" +
+		"/** The exact cause of a refusal: details.reason. */\nexport type Reason = (typeof REASONS)[number];\n"
+	const file = "src/reasons.ts"
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s is out of date (%v): run go test ./sdk/typescript -run Reasons -update", file, err)
+	}
+}
+
+// sources lists what the build and the tests depend on. The test reads these files, so that a change of one also invalidates a cached result.
+var sources = []string{"src", "test", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.cjs.json", "build.mjs"}
+
+var build = sync.OnceValue(func() error {
+	sum := sha256.New()
+	for _, root := range sources {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if !strings.HasPrefix(path, "test") {
+				fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	const mark = "dist/.built"
+	digest := hex.EncodeToString(sum.Sum(nil))
+	if built, err := os.ReadFile(mark); err == nil && string(built) == digest {
+		return nil
+	}
+	if out, err := exec.CommandContext(context.Background(), "node", "build.mjs").CombinedOutput(); err != nil {
+		return fmt.Errorf("node build.mjs: %w\n%s", err, out)
+	}
+	return os.WriteFile(mark, []byte(digest), 0o600)
+})
+
+// sdk builds the package. If Node.js or the packages of package-lock.json are not installed, it skips the test, or fails it if
+// UIMGATE_REQUIRE_LANGUAGES is 1.
+func sdk(t *testing.T) {
+	t.Helper()
+	_, missing := os.Stat("node_modules")
+	if _, err := exec.LookPath("node"); err != nil || missing != nil {
+		if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+			t.Fatal("the packages of the SDK are not installed: install Node.js 20 or later and npm, then make clients")
+		}
+		t.Skip("the packages of the SDK are not installed: make clients")
+	}
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs one file of tests with node:test. Variables of the environment have the form NAME=value.
+func run(t *testing.T, file string, env ...string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=spec", "test/"+file)
+	c.Env = append(os.Environ(), append([]string{"NODE_NO_WARNINGS=1", "UIMGATE_DIR=" + t.TempDir()}, env...)...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil {
+		t.Fatalf("node --test test/%s: %v\n%s", file, err, out.String())
+	}
+	if !strings.Contains(out.String(), "ℹ fail 0") || strings.Contains(out.String(), "ℹ pass 0") {
+		t.Fatalf("test/%s has no tests that pass:\n%s", file, out.String())
+	}
+}
+
+// A station is a gateway with an upstream, which a test in JavaScript controls over HTTP.
+type station struct {
+	*gatetest.Gate
+	url     string
+	control *httptest.Server
+
+	mu    sync.Mutex
+	calls int    // that reached the upstream
+	mode  string // of the next responses of the upstream
+}
+
+// newStation starts a gateway whose clock is right. Calls that are charged need a proof of key.
+func newStation(t *testing.T) *station {
+	t.Helper()
+	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
+	t.Cleanup(public.Close)
+	url := "http://" + public.Listener.Addr().String()
+	s := &station{url: url, Gate: gatetest.New(t,
+		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n")}
+	public.Config.Handler = &httputil.ReverseProxy{
+		FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(s.Parse("")) },
+		ModifyResponse: func(r *http.Response) error {
+			r.Header.Set("Date", s.Now().Format(http.TimeFormat)) // the server of Go has another clock
+			return nil
+		},
+	}
+	public.Start()
+	s.Later(-time.Until(s.Now()))
+	s.Upstream = s.respond
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
+		var text bytes.Buffer
+		_, _ = text.ReadFrom(r.Body)
+		s.Write("policy.json", text.String())
+		s.Reload()
+	})
+	mux.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
+		d, err := time.ParseDuration(r.FormValue("d"))
+		s.Must(err)
+		s.Later(d)
+	})
+	mux.HandleFunc("POST /mode", func(_ http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.mode = r.FormValue("m")
+	})
+	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(s.calls)
+	})
+	s.control = httptest.NewServer(mux)
+	t.Cleanup(s.control.Close)
+	return s
+}
+
+// respond is the upstream: it returns the parameters of the call.
+func (s *station) respond(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.calls++
+	mode := s.mode
+	s.mu.Unlock()
+	switch mode {
+	case "reject":
+		http.Error(w, `{"message": "sold out"}`, http.StatusConflict)
+		return
+	case "break":
+		panic(http.ErrAbortHandler)
+	}
+	out := map[string]any{}
+	if r.Method == http.MethodGet {
+		for name := range r.URL.Query() {
+			out[name] = r.URL.Query().Get(name)
+		}
+	} else if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
+		http.Error(w, "not JSON", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (s *station) env() []string {
+	return []string{"UIMGATE_URL=" + s.url, "UIMGATE_CONTROL=" + s.control.URL}
+}
+
+// TestClient runs the tests of the client, each file beside a gateway of its own.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	sdk(t)
+	for _, file := range []string{"client.test.mjs", "trouble.test.mjs", "budget.test.mjs"} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			run(t, file, newStation(t).env()...)
+		})
+	}
+}
+
+// TestUnits runs the tests that need no gateway.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	sdk(t)
+	for _, file := range []string{"encoding.test.mjs", "keys.test.mjs", "hostile.test.mjs"} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			run(t, file)
+		})
+	}
+}
