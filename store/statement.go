@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -21,6 +22,7 @@ type StatementFilter struct {
 // A Statement sums up one account in a period. Its sums equal those of the ledger: each field of Closing is the sum of the corresponding
 // field of Opening and of the changes in the period.
 type Statement struct {
+	Service          string
 	AgentID          pat.AgentID
 	Currency         string
 	From, To         time.Time // a zero From means the beginning of the account
@@ -28,6 +30,9 @@ type Statement struct {
 	ToppedUp         money.Amount // in the period
 	Reversed         money.Amount // top-ups reversed in the period
 	Lines            []StatementLine
+	// Range is the part of the account's chain that the statement sums up: it begins with the entry that has the first time in the period, and
+	// ends before the entry that has the first time after it.
+	Range evidence.Range
 }
 
 // A Position holds the sums of an account at one moment.
@@ -56,7 +61,7 @@ type Charges struct {
 	Amount money.Amount
 }
 
-// ChargedCalls are the calls of one account that were captured in a period, for one intent, rule, price, agreement and policy. A call that
+// ChargedCalls are the calls of one account that a statement sums up as captured, for one intent, rule, price, agreement and policy. A call that
 // is held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -75,34 +76,51 @@ func (o *Operator) Evidence(ctx context.Context, q EvidenceQuery) (AccountEviden
 		Issuer: service.Issuer, Currency: q.Currency, From: from, To: from.AddDate(0, 1, 0), Proofs: o.receipts.Proofs(),
 		Entries: []EvidenceLine{},
 	}
-	f := store.StatementFilter{Service: service.ID, AgentID: pat.AgentID(q.ID), From: out.From, To: out.To}
-	sum, err := receipt.Sum(ctx, o.store, service.Issuer, f, q.Currency)
+	f := store.StatementFilter{Service: service.ID, AgentID: pat.AgentID(q.ID), From: out.From, To: out.To, Limit: maxLimit}
+	if q.After != "" { // the entries of the first page's statement, even if there are more since
+		after, last, ok := parseEvidenceCursor(q.After)
+		if !ok {
+			return AccountEvidence{}, wrongParameter("after", "must be the member next of the page before")
+		}
+		return out, o.evidence(ctx, f, q, after, last, &out)
+	}
+	list, err := o.store.Statements(ctx, f)
 	if err != nil {
 		return AccountEvidence{}, err
 	}
-	if q.After == "" {
-		if err := o.sign(ctx, q, sum, &out); err != nil {
-			return AccountEvidence{}, err
-		}
+	sum, err := receipt.Of(list, service.Issuer, f.AgentID, q.Currency)
+	if err != nil {
+		return AccountEvidence{}, err
 	}
-	if sum.Range.From == nil {
-		return out, nil
+	if err := o.sign(ctx, q, list, sum, &out); err != nil || sum.Range.From == nil {
+		return out, err
 	}
-	after := *sum.Range.From - 1
-	if q.After != "" {
-		if after, err = strconv.ParseInt(q.After, 10, 64); err != nil || after < *sum.Range.From {
-			return AccountEvidence{}, wrongParameter("after", "must be the member next of the page before")
-		}
-	}
-	return out, o.evidence(ctx, f, q, after, *sum.Range.To, &out)
+	return out, o.evidence(ctx, f, q, *sum.Range.From-1, *sum.Range.To, &out)
 }
 
-// sign adds the signed statement and the signed invoice.
-func (o *Operator) sign(ctx context.Context, q EvidenceQuery, sum receipt.SignedStatement, out *AccountEvidence) (err error) {
+// evidenceCursor returns the cursor of a page: the number of the last entry on the page before, and that of the last entry of the month.
+func evidenceCursor(after, last int64) string {
+	return strconv.FormatInt(after, 10) + "-" + strconv.FormatInt(last, 10)
+}
+
+func parseEvidenceCursor(text string) (after, last int64, ok bool) {
+	first, second, _ := strings.Cut(text, "-")
+	after, err := strconv.ParseInt(first, 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	last, err = strconv.ParseInt(second, 10, 64)
+	return after, last, err == nil && 0 <= after && after < last
+}
+
+// sign adds the signed statement and the signed invoice. Both sum up the entries of the same statements.
+func (o *Operator) sign(
+	ctx context.Context, q EvidenceQuery, list []store.Statement, sum receipt.SignedStatement, out *AccountEvidence,
+) (err error) {
 	if out.Statement, err = o.receipts.Document(ctx, evidence.TypeStatement, sum); err != nil {
 		return err
 	}
-	invoice, err := o.Invoice(ctx, InvoiceQuery{Record: q.Record, Month: q.Month})
+	invoice, err := o.invoice(ctx, InvoiceQuery{Record: q.Record, Month: q.Month}, list)
 	if err != nil {
 		return err
 	}
@@ -145,7 +163,7 @@ func (o *Operator) evidence(ctx context.Context, f store.StatementFilter, q Evid
 		return err
 	}
 	if n := len(list); n == q.limit() && list[n-1].K < last {
-		out.Next = strconv.FormatInt(list[n-1].K, 10)
+		out.Next = evidenceCursor(list[n-1].K, last)
 	}
 	return nil
 }

@@ -82,6 +82,11 @@ func (q *InvoiceQuery) parameters(p parameters) {
 
 // Invoice returns the invoice of an agent for a month. Errors: pat.ErrNotFound, *store.ForgottenError.
 func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error) {
+	return o.invoice(ctx, q, nil)
+}
+
+// invoice returns the invoice of the calls that statements of the month sum up. It reads the statements if they are nil.
+func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []store.Statement) (Invoice, error) {
 	service, err := o.service(q.Service)
 	if err != nil {
 		return Invoice{}, err
@@ -104,14 +109,19 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 		return Invoice{}, err
 	}
 	out.Name = names[agent.ID]
-	f := store.StatementFilter{Service: service.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: maxLimit}
-	charged, err := o.store.ChargedCalls(ctx, f)
-	if err != nil {
-		return Invoice{}, err
+	if statements == nil {
+		f := store.StatementFilter{Service: service.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: maxLimit}
+		if statements, err = o.store.Statements(ctx, f); err != nil {
+			return Invoice{}, err
+		}
 	}
-	statements, err := o.store.Statements(ctx, f) // after ChargedCalls: it fails if the ledger was truncated in between
-	if err != nil {
-		return Invoice{}, err
+	var charged []store.ChargedCalls
+	for _, s := range statements {
+		calls, err := o.store.ChargedCalls(ctx, s)
+		if err != nil {
+			return Invoice{}, err
+		}
+		charged = append(charged, calls...)
 	}
 	out.charge(charged)
 	out.hold(statements)

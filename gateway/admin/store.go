@@ -56,7 +56,7 @@ type Usage interface {
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	receipt.Ledger
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
-	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
+	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }
 

@@ -93,23 +93,23 @@ func (s *Signer) Document(ctx context.Context, typ string, document any) (string
 // A Ledger reads accounts.
 type Ledger interface {
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
-	Range(ctx context.Context, f store.StatementFilter, currency string) (evidence.Range, error)
 }
 
 // Sum returns the statement of one account over a period, to be signed. The error is store.ErrNotFound if there is no such account,
 // *store.ForgottenError if entries of the period were deleted, or store.ErrPeriod.
 func Sum(ctx context.Context, l Ledger, issuer string, f store.StatementFilter, currency string) (SignedStatement, error) {
-	part, err := l.Range(ctx, f, currency)
-	if err != nil {
-		return SignedStatement{}, err
-	}
 	list, err := l.Statements(ctx, f)
 	if err != nil {
 		return SignedStatement{}, err
 	}
+	return Of(list, issuer, f.AgentID, currency)
+}
+
+// Of returns the statement of one account among several, to be signed. The error is store.ErrNotFound if there is no such account.
+func Of(list []store.Statement, issuer string, agent pat.AgentID, currency string) (SignedStatement, error) {
 	for _, s := range list {
-		if s.Currency == currency && s.AgentID == f.AgentID {
-			return SignedStatement{Issuer: issuer, Statement: StatementOf(s), Range: part}, nil
+		if s.Currency == currency && s.AgentID == agent {
+			return SignedStatement{Issuer: issuer, Statement: StatementOf(s), Range: s.Range}, nil
 		}
 	}
 	return SignedStatement{}, store.ErrNotFound

@@ -213,7 +213,7 @@ func (w *twinStores) others() {
 		{"accounts", func(s *Store) (any, error) { return s.Accounts(ctx, store.Filter{Service: "s"}) }},
 		{"statements", func(s *Store) (any, error) { return s.Statements(ctx, store.StatementFilter{Service: "s"}) }},
 		{"charged", func(s *Store) (any, error) {
-			return s.ChargedCalls(ctx, store.StatementFilter{Service: "s", AgentID: who})
+			return s.ChargedCalls(ctx, store.Statement{Service: "s", AgentID: who, Currency: "EUR", To: time.Unix(0, math.MaxInt64)})
 		}},
 		{"key", func(s *Store) (any, error) {
 			return s.KeyedCall(ctx, store.CallScope{Service: "s", AgentID: who, Intents: []string{"i"}}, fmt.Sprint(w.ids%20))

@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -17,13 +18,16 @@ import (
 func testStatements(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a period is listed line by line":           statementLines,
-		"charged calls by price and agreement":      chargedCalls,
-		"any period is the sum of its entries":      statementModel,
-		"one statement for each account, in pages":  statementPages,
-		"what is old is removed, its sums stay":     retention,
-		"many charges are removed in steps":         retainMany,
-		"statements begin where the ledger is kept": statementsAfterRetention,
+		"a period is listed line by line":            statementLines,
+		"charged calls by price and agreement":       chargedCalls,
+		"any period is the sum of its entries":       statementModel,
+		"one statement for each account, in pages":   statementPages,
+		"every entry is in the statement of a month": statementsOfMonths,
+		"a clock that is set back":                   statementsAfterClockStep,
+		"later calls do not change what was read":    statementStays,
+		"what is old is removed, its sums stay":      retention,
+		"many charges are removed in steps":          retainMany,
+		"statements begin where the ledger is kept":  statementsAfterRetention,
 	})
 }
 
@@ -69,7 +73,7 @@ func statementLines(b *suite) {
 	_, err = b.Resolve(b.Context(), service, unknown.Execution.ID, store.Released)
 	b.must(err)
 	want := store.Statement{
-		AgentID: agent, Currency: "USD", From: from, To: to, ToppedUp: usd(20), Reversed: usd(3),
+		Service: service, AgentID: agent, Currency: "USD", From: from, To: to, ToppedUp: usd(20), Reversed: usd(3),
 		Opening: store.Position{ToppedUp: usd(100), Held: usd(5), Unresolved: usd(0), Captured: usd(0)},
 		Closing: store.Position{ToppedUp: usd(117), Held: usd(24), Unresolved: usd(11), Captured: usd(22)},
 		Lines: []store.StatementLine{
@@ -83,7 +87,9 @@ func statementLines(b *suite) {
 			},
 		},
 	}
-	if got := b.statement(from, to); !gocmp.Equal(got, want) {
+	got := b.statement(from, to)
+	want.Range = got.Range
+	if !gocmp.Equal(got, want) {
 		b.Fatal(gocmp.Diff(want, got))
 	}
 	if got := want.Closing.Balance(); got != usd(71) {
@@ -136,12 +142,10 @@ func chargedCalls(b *suite) {
 		}
 	}
 	want := []store.ChargedCalls{of(5, 1, "a"), of(5, 2, "b"), of(7, 2, "b")}
-	got, err := b.ChargedCalls(b.Context(), store.StatementFilter{Service: service, AgentID: agent, From: from, To: to})
+	got, err := b.ChargedCalls(b.Context(), b.statement(from, to))
 	if b.must(err); !gocmp.Equal(got, want) {
 		b.Fatal(gocmp.Diff(want, got))
 	}
-	_, err = b.ChargedCalls(b.Context(), store.StatementFilter{Service: service, AgentID: agent, From: to, To: from})
-	b.want(err, store.ErrPeriod)
 }
 
 // addUp sums up entries like a reader of the ledger.
@@ -238,12 +242,10 @@ func statementModel(b *suite) {
 // charged adds up the charged calls of an account in the period of its statement.
 func (b *suite) charged(s store.Statement) (nano int64) {
 	b.Helper()
-	list, err := b.ChargedCalls(b.Context(), store.StatementFilter{Service: service, AgentID: s.AgentID, From: s.From, To: s.To})
+	list, err := b.ChargedCalls(b.Context(), s)
 	b.must(err)
 	for _, c := range list {
-		if c.Price.Currency == s.Currency {
-			nano += c.Calls * c.Price.Nano
-		}
+		nano += c.Calls * c.Price.Nano
 	}
 	return nano
 }
@@ -271,5 +273,145 @@ func statementPages(b *suite) {
 	}
 	if got := b.statements(store.StatementFilter{Service: "another"}); len(got) != 0 {
 		b.Fatalf("got %+v, want none", got)
+	}
+}
+
+// sumOf sums up the entries of the part of the chain that a statement names, and fails unless the part and its heads fit the chain.
+func (b *suite) sumOf(s store.Statement) (sum store.Position, calls int) {
+	b.Helper()
+	r := s.Range
+	if r.From == nil {
+		if r.To != nil || r.Opening != r.Closing && *r.Opening != *r.Closing {
+			b.Fatalf("got %+v; want equal heads of an empty part", r)
+		}
+		return sum, 0
+	}
+	var last store.LedgerEntry
+	for after := *r.From - 1; after < *r.To; after = last.K {
+		page, err := b.Entries(b.Context(), store.EntryFilter{Service: s.Service, AgentID: s.AgentID, Currency: s.Currency, After: after, Limit: 3})
+		b.must(err)
+		for _, l := range page {
+			e, err := evidence.ParseEntry(l.Bytes)
+			b.must(err)
+			if l.K == *r.From && (l.K == 0 || e.Prev != r.Opening.Hash || r.Opening.K != l.K-1) && (l.K > 0 || r.Opening != nil) {
+				b.Fatalf("entry %d follows %v, but the statement begins after %+v", l.K, e.Prev, r.Opening)
+			}
+			if l.K > *r.To {
+				break
+			}
+			last = l
+			switch {
+			case e.Kind == evidence.KindTopUp:
+				sum.ToppedUp.Nano += e.Amount.Nano
+			case e.To == string(store.Captured):
+				sum.Captured.Nano += e.Amount.Nano
+				calls++
+			}
+		}
+	}
+	if last.K != *r.To || *r.Closing != (evidence.Head{K: last.K, Hash: last.Leaf}) {
+		b.Fatalf("the statement ends with %+v; want entry %d with %v", r.Closing, last.K, last.Leaf)
+	}
+	return sum, calls
+}
+
+// wantPart fails unless a statement and the charged calls are the sums of the entries in its part of the chain.
+func (b *suite) wantPart(s store.Statement) {
+	b.Helper()
+	sum, calls := b.sumOf(s)
+	if moved := s.Closing.Captured.Nano - s.Opening.Captured.Nano; moved != sum.Captured.Nano || s.ToppedUp.Nano != sum.ToppedUp.Nano {
+		b.Fatalf("the statement has %d captured and %v topped up, its entries %+v", moved, s.ToppedUp, sum)
+	}
+	list, err := b.ChargedCalls(b.Context(), s)
+	b.must(err)
+	n := 0
+	for _, c := range list {
+		n += int(c.Calls)
+	}
+	if n != calls {
+		b.Fatalf("%d charged calls, want %d", n, calls)
+	}
+}
+
+// wantAdjacent fails unless adjacent statements divide the chain of an account among them.
+func (b *suite) wantAdjacent(list []store.Statement) {
+	b.Helper()
+	next, total := int64(0), store.Position{}
+	for _, s := range list {
+		b.wantPart(s)
+		if s.Opening != total && total != (store.Position{}) {
+			b.Fatalf("the statement from %s begins with %+v, want %+v", s.From, s.Opening, total)
+		}
+		total = s.Closing
+		if s.Range.From == nil {
+			continue
+		}
+		if *s.Range.From != next {
+			b.Fatalf("the statement from %s begins with entry %d, want %d", s.From, *s.Range.From, next)
+		}
+		next = *s.Range.To + 1
+	}
+	heads, err := b.Heads(b.Context(), service, agent)
+	b.must(err)
+	if len(heads) != 1 || heads[0].K != next-1 {
+		b.Fatalf("the statements end with entry %d, the chain with %+v", next-1, heads)
+	}
+}
+
+// months returns the statements of the months since the start of the suite.
+func (b *suite) months(n int) (list []store.Statement) {
+	b.Helper()
+	for i := range n {
+		list = append(list, b.statement(start.Add(time.Duration(i)*month), start.Add(time.Duration(i+1)*month)))
+	}
+	return list
+}
+
+func statementsOfMonths(b *suite) {
+	rng := rand.New(rand.NewPCG(7, 3))
+	b.topUp(agent, usd(1000))
+	for i := range 4 {
+		if i == 2 { // nothing happens in the third month
+			b.clock.Advance(month)
+			continue
+		}
+		for range 2 + rng.IntN(5) {
+			a := b.begin(b.payable(1 + rng.Int64N(9)))
+			b.clock.Advance(month / 9)
+			b.settle(a, []store.State{store.Captured, store.Released}[rng.IntN(2)], store.Done)
+		}
+		b.clock.Advance(start.Add(time.Duration(i+1) * month).Sub(b.clock.Now()))
+	}
+	list := b.months(4)
+	if list[2].Range.From != nil || list[1].Range.From == nil {
+		b.Fatalf("got %+v", list)
+	}
+	b.wantAdjacent(list)
+}
+
+// A clock that is an hour ahead at the end of a month is set back: times are then not in the order of the chain.
+func statementsAfterClockStep(b *suite) {
+	b.topUp(agent, usd(100))
+	pay := func(at time.Time) {
+		b.clock.Advance(at.Sub(b.clock.Now()))
+		b.settle(b.begin(b.payable(3)), store.Captured, store.Done)
+	}
+	end := start.Add(month)
+	for _, at := range []time.Duration{-3 * time.Hour, 30 * time.Minute, 40 * time.Minute, -20 * time.Minute, -10 * time.Minute, time.Hour, 2 * time.Hour} {
+		pay(end.Add(at))
+	}
+	b.clock.Advance(end.Add(month).Sub(b.clock.Now()))
+	b.wantAdjacent(b.months(2))
+}
+
+// The charged calls of a statement, and so the invoice, are those that the statement sums up.
+func statementStays(b *suite) {
+	pay := func() { b.settle(b.begin(b.payable(3)), store.Captured, store.Done) }
+	pay()
+	open := b.statement(start, start.Add(month))
+	pay()
+	b.wantPart(open)
+	if later := b.statement(start, start.Add(month)); *later.Range.To != *open.Range.To+2 {
+		b.Fatalf("got %+v", later)
 	}
 }

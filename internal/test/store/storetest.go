@@ -62,7 +62,7 @@ type ledgers interface {
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
-	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
+	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	CheckBalance(ctx context.Context) error
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -18,9 +16,9 @@ import (
 
 // A sum is one row of the result of selectSums.
 type sum struct {
-	kind, currency, intent, rule string
-	from, to                     store.State
-	calls, nano                  int64
+	kind, intent, rule string
+	from, to           store.State
+	calls, nano        int64
 }
 
 // The kinds of a sum.
@@ -34,23 +32,29 @@ const (
 	sumAfter    = "after"    // ledger entries after the period
 )
 
-// selectSums reads the accounts of an agent, and the changes in its ledger since the period began. It is a single statement, so that it
-// reads one snapshot. The position before the period follows from both, so nothing older than the period is read.
-const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ?
-	UNION ALL SELECT 'held', currency, '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ?
-	UNION ALL SELECT 'captured', currency, '', '', '', '', 0, captured FROM accounts WHERE service = ? AND agent_id = ?
-	UNION ALL SELECT 'open', currency, '', '', '', '', CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM executions
-		WHERE service = ? AND agent_id = ? AND state = 'unresolved' AND amount > 0 GROUP BY currency
-	UNION ALL SELECT CASE WHEN amount < 0 THEN 'reversed' ELSE 'within' END, currency, intent, rule, from_state, to_state,
-		CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND at < ?
-		GROUP BY 1, currency, intent, rule, from_state, to_state
-	UNION ALL SELECT 'after', currency, '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
-		WHERE service = ? AND agent_id = ? AND at >= ? GROUP BY currency, from_state, to_state`
+// selectSums reads an account, and the changes in its ledger since the period began. It is a single statement, so that it reads one
+// snapshot. The position before the period follows from both, so nothing older than the period is read. Entries from before there were
+// chains, whose k is -1, are selected by their time.
+const selectSums = `SELECT 'topped_up', '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?
+	UNION ALL SELECT 'held', '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?
+	UNION ALL SELECT 'captured', '', '', '', '', 0, captured FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?
+	UNION ALL SELECT 'open', '', '', '', '', CAST(COUNT(*) AS BIGINT), CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM executions
+		WHERE service = ? AND agent_id = ? AND currency = ? AND state = 'unresolved' AND amount > 0
+	UNION ALL SELECT CASE WHEN amount < 0 THEN 'reversed' ELSE 'within' END, intent, rule, from_state, to_state,
+		CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
+		WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k >= ? AND k < ? GROUP BY 1, intent, rule, from_state, to_state
+	UNION ALL SELECT 'after', '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
+		WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k >= ? GROUP BY from_state, to_state
+	UNION ALL SELECT CASE WHEN amount < 0 THEN 'reversed' ELSE 'within' END, intent, rule, from_state, to_state,
+		CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
+		WHERE service = ? AND agent_id = ? AND currency = ? AND k < 0 AND at >= ? AND at < ? GROUP BY 1, intent, rule, from_state, to_state
+	UNION ALL SELECT 'after', '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
+		WHERE service = ? AND agent_id = ? AND currency = ? AND k < 0 AND at >= ? GROUP BY from_state, to_state`
 
 // Statements returns a statement for each account, ordered by agent and currency. The error wraps store.ErrPeriod if the period is not
 // valid. It is a *store.ForgottenError if ledger entries at or after From were deleted.
 func (l *Ledger) Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error) {
-	from, to, err := l.period(ctx, &f)
+	p, err := l.period(ctx, &f)
 	if err != nil {
 		return nil, err
 	}
@@ -59,93 +63,84 @@ func (l *Ledger) Statements(ctx context.Context, f store.StatementFilter) ([]sto
 		return nil, err
 	}
 	out := make([]store.Statement, 0, len(accounts))
-	for len(accounts) > 0 {
-		id := accounts[0].AgentID
-		n := 1
-		for n < len(accounts) && accounts[n].AgentID == id {
-			n++
-		}
-		sums, err := l.sums(ctx, f.Service, id, from, to)
+	for _, a := range accounts {
+		k := AccountKey{f.Service, string(a.AgentID), a.Currency}
+		part, err := l.span(ctx, k, p)
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range accounts[:n] {
-			st := statement(sums, a.Currency)
-			st.AgentID, st.From, st.To = id, f.From, f.To
-			out = append(out, st)
+		sums, err := l.sums(ctx, k, p, part)
+		if err != nil {
+			return nil, err
 		}
-		accounts = accounts[n:]
+		st := statement(sums, a.Currency)
+		st.Service, st.AgentID, st.From, st.To = f.Service, a.AgentID, f.From, f.To
+		if st.Range, err = l.chainRange(ctx, k, part); err != nil {
+			return nil, err
+		}
+		out = append(out, st)
 	}
-	return out, nil
+	return out, l.stillKept(ctx, f.Service, p)
 }
 
-// selectCharged reads the captured charges in a period, each with its execution. An execution and its ledger entries are deleted together.
-const selectCharged = `SELECT l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest, CAST(COUNT(*) AS BIGINT)
+// selectCharged reads the captured charges of a part of a chain, each with its execution. An execution and its ledger entries are deleted
+// together. Entries from before there were chains are selected by their time.
+const selectCharged = `SELECT l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest, CAST(COUNT(*) AS BIGINT)
 	FROM ledger l LEFT JOIN executions e ON e.id = l.execution_id
-	WHERE l.service = ? AND l.agent_id = ? AND l.at >= ? AND l.at < ? AND l.to_state = 'captured'
-	GROUP BY l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest`
+	WHERE l.service = ? AND l.agent_id = ? AND l.currency = ? AND l.k >= 0 AND l.k >= ? AND l.k < ? AND l.to_state = 'captured'
+	GROUP BY l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest
+	UNION ALL SELECT l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest, CAST(COUNT(*) AS BIGINT)
+	FROM ledger l LEFT JOIN executions e ON e.id = l.execution_id
+	WHERE l.service = ? AND l.agent_id = ? AND l.currency = ? AND l.k < 0 AND l.at >= ? AND l.at < ? AND l.to_state = 'captured'
+	GROUP BY l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest`
 
-// ChargedCalls returns the calls that an agent was charged for in a period, grouped and ordered by currency, intent, rule, price, agreement
-// and policy. It returns the same errors as Statements.
-func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error) {
-	from, to, err := l.period(ctx, &f)
-	if err != nil {
+// ChargedCalls returns the calls that a statement sums up as captured, grouped and ordered by intent, rule, price, agreement and policy.
+// The error is a *store.ForgottenError if entries of the statement were deleted.
+func (l *Ledger) ChargedCalls(ctx context.Context, st store.Statement) ([]store.ChargedCalls, error) {
+	p := period{from: math.MinInt64, to: engine.Nanos(st.To)}
+	if !st.From.IsZero() {
+		p.from = engine.Nanos(st.From)
+	}
+	var part span
+	if r := st.Range; r.From != nil {
+		part = span{*r.From, *r.To + 1}
+	}
+	calls := map[store.ChargedCalls]int64{}
+	key := []any{st.Service, string(st.AgentID), st.Currency}
+	args := slices.Concat(key, []any{part.first, part.end}, key, []any{p.from, p.to})
+	if err := l.db.List(ctx, selectCharged, args, func(scan engine.Scan) error {
+		c := store.ChargedCalls{Price: money.Amount{Currency: st.Currency}}
+		var agreement, policy sql.NullString
+		var n int64
+		err := scan(&c.Intent, &c.Rule, &c.Price.Nano, &agreement, &policy, &n)
+		c.AgreementID, c.PolicyDigest = pat.AgreementID(agreement.String), policy.String
+		calls[c] += n
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	out, err := engine.All(ctx, l.db, selectCharged, []any{f.Service, f.AgentID, from, to},
-		func(scan engine.Scan) (c store.ChargedCalls, err error) {
-			var agreement, policy sql.NullString
-			err = scan(&c.Price.Currency, &c.Intent, &c.Rule, &c.Price.Nano, &agreement, &policy, &c.Calls)
-			c.AgreementID, c.PolicyDigest = pat.AgreementID(agreement.String), policy.String
-			return c, err
-		})
+	out := make([]store.ChargedCalls, 0, len(calls))
+	for c, n := range calls {
+		c.Calls = n
+		out = append(out, c)
+	}
 	slices.SortFunc(out, func(a, b store.ChargedCalls) int {
-		return cmp.Or(strings.Compare(a.Price.Currency, b.Price.Currency), strings.Compare(a.Intent, b.Intent),
-			strings.Compare(a.Rule, b.Rule), cmp.Compare(a.Price.Nano, b.Price.Nano), cmp.Compare(a.AgreementID, b.AgreementID),
-			strings.Compare(a.PolicyDigest, b.PolicyDigest))
+		return cmp.Or(strings.Compare(a.Intent, b.Intent), strings.Compare(a.Rule, b.Rule), cmp.Compare(a.Price.Nano, b.Price.Nano),
+			cmp.Compare(a.AgreementID, b.AgreementID), strings.Compare(a.PolicyDigest, b.PolicyDigest))
 	})
-	return out, err
+	return out, l.stillKept(ctx, st.Service, p)
 }
 
-// period sets the missing bounds of the filter, and returns the bounds in nanoseconds since 1970 UTC. It rejects a period in which the
-// ledger is no longer complete.
-func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
-	var until int64
-	const last = "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1"
-	if _, err := l.db.One(ctx, last, []any{f.Service}, &until); err != nil {
-		return 0, 0, err
-	}
-	if f.From.IsZero() && until > 0 {
-		f.From = engine.FromNanos(until + 1)
-	}
-	from, to = math.MinInt64, math.MaxInt64
-	if !f.From.IsZero() {
-		from = engine.Nanos(f.From)
-	}
-	upToNow := f.To.IsZero()
-	if upToNow {
-		f.To = l.db.Now() // to stays unbounded: a clock may be ahead
-	} else {
-		to = engine.Nanos(f.To)
-	}
-	switch {
-	case from >= to || upToNow && f.From.After(f.To):
-		return 0, 0, fmt.Errorf("a statement from %s to %s: %w", f.From.Format(time.RFC3339), f.To.Format(time.RFC3339), store.ErrPeriod)
-	case until > 0 && from <= until:
-		return 0, 0, &store.ForgottenError{Kept: engine.FromNanos(until + 1)}
-	}
-	return from, to, nil
-}
-
-func (l *Ledger) sums(ctx context.Context, service string, agentID pat.AgentID, from, to int64) ([]sum, error) {
-	args := []any{service, agentID, service, agentID, service, agentID, service, agentID, service, agentID, from, to, service, agentID, to}
+func (l *Ledger) sums(ctx context.Context, k AccountKey, p period, part span) ([]sum, error) {
+	key := []any{k.Service, k.AgentID, k.Currency}
+	args := slices.Concat(key, key, key, key, key, []any{part.first, part.end}, key, []any{part.end}, key, []any{p.from, p.to}, key, []any{p.to})
 	return engine.All(ctx, l.db, selectSums, args, func(scan engine.Scan) (n sum, err error) {
-		err = scan(&n.kind, &n.currency, &n.intent, &n.rule, &n.from, &n.to, &n.calls, &n.nano)
+		err = scan(&n.kind, &n.intent, &n.rule, &n.from, &n.to, &n.calls, &n.nano)
 		return n, err
 	})
 }
 
-// statement returns the statement for one currency.
+// statement returns the statement of an account from its sums.
 func statement(sums []sum, currency string) store.Statement {
 	var st store.Statement
 	var now, after, within position
@@ -153,9 +148,6 @@ func statement(sums []sum, currency string) store.Statement {
 	st.Currency = currency
 	st.ToppedUp.Currency, st.Reversed.Currency = currency, currency
 	for _, n := range sums {
-		if n.currency != currency {
-			continue
-		}
 		switch n.kind {
 		case sumToppedUp:
 			now.toppedUp = n.nano
@@ -178,7 +170,7 @@ func statement(sums []sum, currency string) store.Statement {
 			}
 			key := [2]string{n.intent, n.rule}
 			if lines[key] == nil {
-				lines[key] = newLine(n)
+				lines[key] = newLine(n, currency)
 			}
 			count(lines[key], n)
 		}
@@ -194,8 +186,8 @@ func statement(sums []sum, currency string) store.Statement {
 	return st
 }
 
-func newLine(n sum) *store.StatementLine {
-	none := store.Charges{Amount: money.Amount{Currency: n.currency}}
+func newLine(n sum, currency string) *store.StatementLine {
+	none := store.Charges{Amount: money.Amount{Currency: currency}}
 	return &store.StatementLine{Intent: n.intent, Rule: n.rule, Held: none, Captured: none, Released: none, Unresolved: none}
 }
 
