@@ -224,6 +224,7 @@ const (
 	ErrServiceCeiling          = reasonError(reason.ServiceCeiling)
 	ErrRestoredLimits          = reasonError(reason.RestoredLimits)
 	ErrPolicyRequiresPayment   = reasonError(reason.PolicyRequiresPayment)
+	ErrNewcomersExhausted      = reasonError(reason.NewcomersExhausted)
 	ErrPolicyConflict          = reasonError(reason.PolicyConflict)
 	ErrAgentIDTaken            = reasonError(reason.AgentIDTaken)
 	ErrKeyTaken                = reasonError(reason.KeyTaken)

@@ -42,6 +42,7 @@ func (l *loader) check(c *Config) {
 	l.checkOTLP("telemetry.otlp", &c.Telemetry.OTLP)
 	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
+	l.checkPayments(&c.Payments)
 	l.checkEvidence(&c.Evidence)
 	l.checkNotify(c)
 	l.rolling("audit.index.limit", c.Audit.Index.Limit)

@@ -42,6 +42,7 @@ type Config struct {
 	Unserved  []string  `yaml:"unserved" max:"1024" doc:"Ids of services that have state in the store but are not served here, because they were removed on purpose or are served by other processes. Their state is kept."`
 	PAT       PAT       `yaml:"pat" doc:"Policy Adherence Tokens, and which agents get them."`
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
+	Payments  Payments  `yaml:"payments" doc:"How agents pay in: what the gateway asks for when a call costs more than an agent can spend."`
 	Evidence  Evidence  `yaml:"evidence" doc:"What agents can prove about their charges: receipts, and the log of the ledger."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log, metrics and traces."`

@@ -28,6 +28,8 @@ type Ledger interface {
 	receipt.Ledger
 	// Entries returns entries of one account, in the order of its chain.
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
+	// Accounts returns the accounts of an agent, sorted by currency.
+	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	// Heads returns the ends of the chains of an agent, one for each currency.
 	Heads(ctx context.Context, service string, agent pat.AgentID) ([]store.Head, error)
 }

@@ -94,6 +94,7 @@ func (s *Server) routes(e *echo.Echo) {
 	get(s.receipt, "/api/receipts/:id")
 	get(s.usageEntries, "/api/usage/entries")
 	get(s.usageStatement, "/api/usage/statement")
+	get(s.balance, "/api/balance")
 	get(s.checkpoint, "/api/log/checkpoint")
 	get(s.logProof, "/api/log/proof")
 	get(s.logConsistency, "/api/log/consistency")

@@ -42,6 +42,7 @@ type Catalog struct {
 type Evidence struct {
 	Receipts string // uim-receipts, a URL with {execution_id}
 	Usage    string // uim-usage
+	Balance  string // uim-balance
 	Log      string // uim-log
 	LogKey   string // uim-log-key, in the form of C2SP signed-note
 }

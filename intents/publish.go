@@ -26,6 +26,7 @@ type Fill struct {
 	ProtocolURL   string // uim-protocol
 	ReceiptsURL   string // uim-receipts
 	UsageURL      string // uim-usage
+	BalanceURL    string // uim-balance
 
 	Extra []Extra // members of other protocols
 }
@@ -59,6 +60,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{Name: "uim-protocol", Value: fill.ProtocolURL},
 		{Name: "uim-receipts", Value: fill.ReceiptsURL},
 		{Name: "uim-usage", Value: fill.UsageURL},
+		{Name: "uim-balance", Value: fill.BalanceURL},
 	}, fill.Extra...) {
 		value := m.JSON
 		if len(value) == 0 {

@@ -47,7 +47,7 @@ var (
 	topMembers = []string{
 		"service-info", "service_info", "service", "intents", "uim-public-key", "uim-policy-file", "uim-api-discovery",
 		"uim-api-execute", "uim-issuer", "uim-pat-issue", "uim-pat-renew", "uim-pat-revoke", "uim-pat-introspect", "uim-jwks", "uim-openapi",
-		"uim-errors", "uim-protocol", "uim-receipts", "uim-usage", "uim-log", "uim-log-key", "uim-mmd",
+		"uim-errors", "uim-protocol", "uim-receipts", "uim-usage", "uim-balance", "uim-log", "uim-log-key", "uim-mmd",
 		"uim-compliance", "uim-license", "security", "compliance", "policy_successor", "$schema", "version",
 	}
 	serviceMembers = []string{
@@ -107,7 +107,8 @@ func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	c.Execute = f.address("", tree, "uim-api-execute")
 	c.Keys = f.address("", tree, "uim-jwks")
 	c.Evidence = Evidence{
-		Receipts: f.address("", tree, "uim-receipts"), Usage: f.address("", tree, "uim-usage"), Log: f.address("", tree, "uim-log"),
+		Receipts: f.address("", tree, "uim-receipts"), Usage: f.address("", tree, "uim-usage"),
+		Balance: f.address("", tree, "uim-balance"), Log: f.address("", tree, "uim-log"),
 		LogKey: f.Text("", tree, "uim-log-key", maxURL),
 	}
 	c.Doors = f.doors(tree)

@@ -42,6 +42,23 @@ type Billing struct {
 	Newcomers money.Amount
 }
 
+// AgentLimit returns the largest amount that one agent may owe in a currency.
+func (b Billing) AgentLimit(currency string) money.Amount {
+	most := b.CommonLimit(currency)
+	if own := b.Newcomers; b.Unapproved && own.Currency != "" {
+		most.Nano = min(most.Nano, Billing{Prepaid: b.Prepaid, Credit: own}.CommonLimit(currency).Nano)
+	}
+	return most
+}
+
+// CommonLimit returns the largest amount that one approved agent may owe in a currency, and all unapproved agents together.
+func (b Billing) CommonLimit(currency string) money.Amount {
+	if b.Prepaid || b.Credit.Currency != currency {
+		return money.Amount{Currency: currency}
+	}
+	return money.Amount{Nano: max(0, b.Credit.Nano), Currency: currency}
+}
+
 // PoolFades is the time in which the shared account of unapproved agents decays by Credit. So each charge to the account stops counting at
 // most this long after the last charge.
 const PoolFades = 24 * time.Hour

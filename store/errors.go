@@ -3,9 +3,11 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -66,6 +68,50 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string { return fmt.Sprintf("limit %s of %s is used up", e.ID, e.Rate) }
+
+// A CreditError rejects a call because its charge exceeds what the agent can spend. It matches ErrCredit. All amounts are in the currency
+// of the charge, and none is negative.
+type CreditError struct {
+	Charge money.Amount
+	PaidIn money.Amount
+	Used   money.Amount // held, unresolved and captured
+	Limit  money.Amount // what the agent alone may owe
+	// Pooled means that the agent alone may owe the charge, but all unapproved agents together may not owe that much more. If none of them
+	// makes another charge, the call can succeed after RetryAfter; 0 means that it is unknown when.
+	Pooled     bool
+	RetryAfter time.Duration
+}
+
+func (e *CreditError) Error() string {
+	if e.Pooled {
+		return "the charge exceeds the common credit of unapproved agents"
+	}
+	return ErrCredit.Error()
+}
+
+// Is reports whether target is ErrCredit.
+func (e *CreditError) Is(target error) bool { return target == ErrCredit }
+
+// Balance returns what the agent has paid in and not used. It is negative if the agent owes.
+func (e *CreditError) Balance() money.Amount {
+	return money.Amount{Nano: e.PaidIn.Nano - e.Used.Nano, Currency: e.Charge.Currency}
+}
+
+// Shortfall returns the smallest payment after which the agent can make the call: with a common credit that is used up, so much that the
+// agent owes nothing afterwards.
+func (e *CreditError) Shortfall() money.Amount {
+	out := e.Charge
+	owed := e.Used.Nano - e.PaidIn.Nano
+	if !e.Pooled {
+		owed -= e.Limit.Nano
+	}
+	if owed > math.MaxInt64-out.Nano {
+		out.Nano = math.MaxInt64
+		return out
+	}
+	out.Nano = max(0, out.Nano+owed)
+	return out
+}
 
 // A ForgottenError rejects a statement that begins before the ledger does. It matches ErrForgotten.
 type ForgottenError struct {

@@ -22,6 +22,12 @@ type NewcomersPool struct {
 	Users  []PoolAccount `json:"users"`  // at most MostPoolUsers agents that owe most, the largest debt first
 }
 
+// Exhausted reports whether nothing is left of the credit.
+func (p *NewcomersPool) Exhausted() bool {
+	left, err := money.Parse(p.Left)
+	return err == nil && left.IsZero()
+}
+
 // MostPoolUsers bounds the agents of a NewcomersPool.
 const MostPoolUsers = 5
 

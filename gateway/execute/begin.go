@@ -32,6 +32,9 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
 	}
+	if short, ok := errors.AsType[*store.CreditError](err); ok {
+		return grant.Grant{}, nil, e.unpaid(short)
+	}
 	switch {
 	case errors.Is(err, store.ErrOutcomeUnknown) && e.service.Upstream.HasStatusQuestion():
 		return grant.Grant{}, nil, refusal.For(err).After(leastAskingPause) // the Reconciler asks the service for the outcome

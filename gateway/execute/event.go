@@ -116,7 +116,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	if fault != nil {
 		v.Reason, v.Shed, v.Refusal = fault.Reason, fault.Shed, fault
 		v.Charge, v.Limits = fault.Charge, fault.Standing
-		if candidates := e.decision.Candidates; fault.Reason == reason.PolicyRequiresPayment && v.Wanted == "" && len(candidates) > 0 {
+		if candidates := e.decision.Candidates; fault.Code == reason.CodePaymentRequired && v.Wanted == "" && len(candidates) > 0 {
 			v.Wanted = "credit or a balance of " + candidates[0].Charge.String()
 		}
 	}

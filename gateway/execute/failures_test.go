@@ -84,9 +84,28 @@ var failures = []failureCase{
 	{
 		refusalCase: refusalCase{
 			name: "nothing was paid in advance", call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.PolicyRequiresPayment,
+			message: "The call costs 0.25 EUR, and the agent's balance is 0.00 EUR.",
+			details: `{"payment":{"balance":"0.00","contact":"billing@shop.example","currency":"EUR","limit":"0.00","minimum":"1.00","owed":"0.00",` +
+				`"price":"0.25","shortfall":"0.25","top_up_url":"https://pay.example/default?agent=agent-1\u0026amount=1.00\u0026in=EUR"},` +
+				`"suggestion":"Pay at least 1.00 EUR at https://pay.example/default?agent=agent-1\u0026amount=1.00\u0026in=EUR, and repeat the ` +
+				`call. Contact for payments: billing@shop.example."}`,
 			ended: true,
 		},
-		settings: "billing: {mode: prepaid}\n",
+		settings: "billing: {mode: prepaid}\npayments: {minimum: 1 EUR, contact: billing@shop.example, " +
+			"top_up_url: 'https://pay.example/{service}?agent={agent_id}&amount={amount}&in={currency}'}\n",
+	},
+	{
+		refusalCase: refusalCase{
+			name: "unapproved agents have used up their common credit", before: func(w *world, _ *gatetest.Agent) {
+				for range 2 {
+					w.must(w.fresh(), call{intent: buy, parameters: `{"product":"x"}`})
+				}
+			}, call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.NewcomersExhausted,
+			message: "The call costs 0.25 EUR. The credit that all agents without the operator's approval share is used up.",
+			details: `{"payment":{"balance":"0.00","currency":"EUR","limit":"0.50","minimum":"0.25","owed":"0.00","price":"0.25","shortfall":"0.25"}}`,
+			after:   12 * time.Hour, ended: true,
+		},
+		settings: "billing: {credit: 0.50 EUR, newcomers: 0.50 EUR}\n",
 	},
 }
 

@@ -1,12 +1,15 @@
 package execute_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 // approve approves an agent, as the operator does.
@@ -24,8 +27,8 @@ func (w *world) orders(a *gatetest.Agent) (n int) {
 		if refused == nil {
 			continue
 		}
-		if refused.Reason != reason.PolicyRequiresPayment {
-			w.Fatalf("got %+v, want Reason %v", refused, reason.PolicyRequiresPayment)
+		if refused.Reason != reason.PolicyRequiresPayment && refused.Reason != reason.NewcomersExhausted {
+			w.Fatalf("got %+v, want Reason %v or %v", refused, reason.PolicyRequiresPayment, reason.NewcomersExhausted)
 		}
 		break
 	}
@@ -78,5 +81,29 @@ func TestUnapprovedAgentsShareACeiling(t *testing.T) {
 	w.must(late, call{intent: find, parameters: `{"q":"lamp"}`}) // the limit applies per intent
 	for range 3 {
 		w.must(w.fresh(), call{intent: shared}) // has a separate ceiling
+	}
+}
+
+// An agent that pays in what it was asked for can call, although the common credit of unapproved agents is used up.
+func TestPaymentReplacesTheCommonCredit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "billing: {credit: 0.50 EUR, newcomers: 0.50 EUR}\n", quickUpstream)
+	request := call{intent: buy, parameters: `{"product":"x"}`}
+	for range 2 {
+		w.must(w.fresh(), request)
+	}
+	a := w.fresh()
+	_, refused, _ := w.do(a, request)
+	if refused == nil || refused.Reason != reason.NewcomersExhausted {
+		t.Fatalf("got %+v, want Reason %v", refused, reason.NewcomersExhausted)
+	}
+	demand, _ := refused.Details["payment"].(map[string]any)
+	asked, err := money.Parse(fmt.Sprint(demand["shortfall"], " ", demand["currency"]))
+	w.Must(err)
+	_, err = w.Store.TopUp(w.Context(), store.TopUp{Service: "default", AgentID: a.ID, Amount: asked})
+	w.Must(err)
+	w.must(a, request)
+	if _, refused, _ = w.do(a, request); refused == nil || refused.Reason != reason.NewcomersExhausted {
+		t.Errorf("after the payment was used: got %+v, want Reason %v", refused, reason.NewcomersExhausted)
 	}
 }

@@ -261,7 +261,12 @@ var refusals = []refusalCase{
 		}, call: call{intent: shared}, want: reason.ServiceCeiling, details: `{"limit":"3/hour"}`, after: time.Hour + time.Minute,
 		standing: "0 of 3/hour",
 	},
-	{name: "more than the credit", call: call{intent: dear}, want: reason.PolicyRequiresPayment},
+	{
+		name: "more than the credit", call: call{intent: dear}, want: reason.PolicyRequiresPayment,
+		message: "The call costs 200.00 EUR. The agent owes 0.00 EUR of at most 10.00 EUR.",
+		details: `{"payment":{"balance":"0.00","currency":"EUR","limit":"10.00","minimum":"190.00","owed":"0.00","price":"200.00",` +
+			`"shortfall":"190.00"}}`,
+	},
 
 	// 7 call
 	{

@@ -22,7 +22,10 @@ func endpoints() tree {
 			}},
 		}},
 		"/.well-known/jwks.json": get("keys", "The public keys with which PATs are verified", tagDocuments, tree{"type": "object"}),
-		"/api/intents/search":    get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
+		"/api/balance": authorized(get("balance", "What the agent has paid in, used and may owe, and how it can pay in", tagUsage,
+			object(tree{"agent_id": tree{"type": "string"}, "balances": tree{"type": "array", "items": tree{"type": "object"}}},
+				"agent_id", "balances"))),
+		"/api/intents/search": get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
 			"name": "intent_uid", "in": "path", "required": true, "schema": tree{"type": "string"},
 		}),

@@ -26,6 +26,7 @@ type Metrics struct {
 	decisions    *prometheus.CounterVec
 	engines      *prometheus.CounterVec
 	rejected     *prometheus.CounterVec
+	exhausted    *prometheus.CounterVec
 	outcomes     *prometheus.CounterVec
 	upstream     *prometheus.HistogramVec
 	store        *prometheus.HistogramVec
@@ -86,6 +87,7 @@ func NewMetrics() *Metrics {
 			"door", "service", "intent", "decision", "reason"),
 		engines:   counter("policy_evaluations_total", "Decisions by the engine that evaluated the policy: plan or opa.", "engine"),
 		rejected:  counter("limit_rejections_total", "Calls refused because a limit was exhausted, by period.", "service", "period"),
+		exhausted: counter("newcomers_exhausted_total", "Calls refused because the credit that unapproved agents share was used up.", "service"),
 		outcomes:  counter("upstream_outcomes_total", "Calls to the service by outcome.", "service", "outcome"),
 		charges:   counter("charges_total", "Charges by the state that they had when the call ended.", "service", "state"),
 		issued:    counter("pat_issued_total", "Issued PATs by origin: agreement or renewal.", "how"),
@@ -118,7 +120,7 @@ func NewMetrics() *Metrics {
 	}
 	m.zero()
 	m.registry.MustRegister(
-		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
+		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.exhausted, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing,
 		m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
 		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
@@ -252,6 +254,9 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 	if v.Exceeded != "" {
 		m.rejected.WithLabelValues(v.Service, string(v.Exceeded)).Inc()
+	}
+	if v.Reason == reason.NewcomersExhausted {
+		m.exhausted.WithLabelValues(v.Service).Inc()
 	}
 	if v.Outcome != "" {
 		m.outcomes.WithLabelValues(v.Service, string(v.Outcome)).Inc()

@@ -57,7 +57,7 @@ func allMetrics() *record.Metrics {
 	m.Request("/", 200, time.Millisecond, trace.Span{})
 	m.Delivered("uagents", "delivered")
 	m.Record(&execute.Event{
-		Intent: "i", Decision: "deny", Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
+		Intent: "i", Decision: "deny", Reason: reason.NewcomersExhausted, Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
 		Unsettled: errors.New("away"), Upstream: time.Millisecond, Missing: []string{"a"}, UndeclaredCount: 1,
 	})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})

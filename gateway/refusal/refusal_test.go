@@ -64,6 +64,7 @@ var outcomes = map[string]struct {
 	"store.ErrOutcomeUnknown": {store.ErrOutcomeUnknown, reason.OutcomeUnknown},
 	"store.EarlierError":      {&store.EarlierError{Err: store.ErrOutcomeUnknown, ExecutionID: "e-1"}, reason.OutcomeUnknown},
 	"store.ErrCredit":         {store.ErrCredit, reason.PolicyRequiresPayment},
+	"store.CreditError":       {&store.CreditError{}, reason.PolicyRequiresPayment},
 
 	"upstream.ErrTimeout":       {upstream.ErrTimeout, reason.UpstreamTimeout},
 	"upstream.ErrUnreachable":   {upstream.ErrUnreachable, reason.UpstreamUnreachable},

@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -126,6 +127,9 @@ func (l *loadState) service(at int) *Definition {
 		Newcomers: l.config.PAT.Newcomers,
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
+		},
+		Payments: payments.Offer{
+			Minimum: l.config.Payments.Minimum, TopUpURL: l.config.Payments.TopUpURL, Contact: l.config.Payments.Contact,
 		},
 		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -40,7 +41,8 @@ type Definition struct {
 	License    string                     // license of the outputs, as the value of a header field; empty: none
 	MaxBody    int64                      // maximum size of a request body, in bytes
 	Credit     store.Billing
-	TokenRate  limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
+	Payments   payments.Offer // how agents pay in
+	TokenRate  limit.Rate     // limit of each PAT, in addition to the limits of the policy: pat.limit
 	// SuspendAfter is the number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids
 	// exceeding the limit. 0: agents are never blocked.
 	SuspendAfter int64
@@ -116,8 +118,8 @@ func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
 		ErrorsURL: d.At("/errors"), ProtocolURL: d.At("/docs/protocol"), ReceiptsURL: d.At("/api/receipts/") + "{execution_id}",
-		UsageURL: d.At("/api/usage/entries"),
-		Extra:    extra,
+		UsageURL: d.At("/api/usage/entries"), BalanceURL: d.At("/api/balance"),
+		Extra: extra,
 	})
 }
 

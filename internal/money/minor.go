@@ -1,5 +1,7 @@
 package money
 
+import "math"
+
 // hundredths is the number of minor units in one unit of most currencies; other currencies have none, or thousandths (ISO 4217, list one).
 const hundredths = 100
 
@@ -21,4 +23,18 @@ func (a Amount) Minor() (sum, times int64) {
 		common, rest = rest, common%rest
 	}
 	return a.Nano / common, one / common
+}
+
+// RoundUp returns the smallest amount in whole minor units, such as cents, that is not below a. An amount that would be out of range is
+// returned unchanged.
+func (a Amount) RoundUp() Amount {
+	in := minorUnits[a.Currency]
+	if in == 0 {
+		in = hundredths
+	}
+	one := Unit / in
+	if rest := a.Nano % one; rest > 0 && a.Nano <= math.MaxInt64-one {
+		a.Nano += one - rest
+	}
+	return a
 }

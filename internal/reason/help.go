@@ -71,7 +71,12 @@ var help = map[Reason]string{
 		"Nothing was done or charged.",
 
 	PolicyRequiresPayment: "The policy charges for the call, and the charge exceeds the agent's remaining credit or balance. Nothing " +
-		"was done or charged. If the message refers to the deadline of a duty, the time to pay has passed and a payment does not help.",
+		"was done or charged. If details.payment is set, it has the price, the balance, the smallest payment (shortfall) and where to pay. " +
+		"If the message refers to the deadline of a duty, the time to pay has passed and a payment does not help.",
+
+	NewcomersExhausted: "All agents that the operator has not approved share one credit for calls that cost money. Others have used it " +
+		"up; it becomes available again gradually, within 24 hours. Agents that the operator approved, and agents that have paid in, do not " +
+		"need it. Nothing was done or charged.",
 
 	PolicyConflict: "A permission and a prohibition apply to the same call, and the policy does not define which of them prevails. " +
 		"The gateway denies such calls.",

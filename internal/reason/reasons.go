@@ -39,6 +39,7 @@ const (
 
 	// Charges, 402.
 	PolicyRequiresPayment Reason = "POLICY_REQUIRES_PAYMENT"
+	NewcomersExhausted    Reason = "NEWCOMERS_EXHAUSTED"
 
 	// Conflicts with the state of the service, 409.
 	PolicyConflict        Reason = "POLICY_CONFLICT"

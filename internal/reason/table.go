@@ -156,6 +156,11 @@ var table = map[Reason]row{
 		message:    "The charge for this call exceeds the agent's remaining credit or balance.",
 		suggestion: "Arrange a payment with the operator.",
 	},
+	NewcomersExhausted: {
+		code: CodePaymentRequired, status: http.StatusPaymentRequired,
+		message:    "The credit that all agents without the operator's approval share is used up.",
+		suggestion: "Pay in advance, ask the operator to approve the agent, or repeat the call after the time in Retry-After.",
+	},
 
 	PolicyConflict: {
 		code: CodeConflict, status: http.StatusConflict, number: "POL-006",

@@ -27,7 +27,7 @@ type beginOp struct {
 //
 // If Begin returns an error, the call took nothing, unless the transaction may have been committed although the connection was lost. In
 // that case, Begin releases in the background the units of a recorded call, and the units of a call without a record stay counted as used.
-// The error is that of the last candidate (*store.LimitError or store.ErrCredit), store.ErrNonceUsed, store.ErrKeyReused,
+// The error is that of the last candidate (*store.LimitError or *store.CreditError), store.ErrNonceUsed, store.ErrKeyReused,
 // store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A request is invalid if it
 // has no candidates, no Hold, a negative charge, an invalid rate, or a record without an id.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {

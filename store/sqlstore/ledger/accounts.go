@@ -48,7 +48,7 @@ func (a Account) hold(charge money.Amount, b store.Billing) (Account, bool) {
 	if charge.Nano > math.MaxInt64-used {
 		return a, false
 	}
-	if over := used + charge.Nano - a.ToppedUp; over > ownCredit(charge.Currency, b) {
+	if over := used + charge.Nano - a.ToppedUp; over > b.AgentLimit(charge.Currency).Nano {
 		return a, false
 	}
 	a.Held += charge.Nano
@@ -56,21 +56,12 @@ func (a Account) hold(charge money.Amount, b store.Billing) (Account, bool) {
 	return a, true
 }
 
-// ownCredit returns how much one agent may owe in a currency.
-func ownCredit(currency string, b store.Billing) int64 {
-	most := credit(currency, b)
-	if !b.Unapproved || b.Newcomers.Currency == "" {
-		return most
+// short returns the error for a charge that the agent or, if pooled is set, all unapproved agents together cannot owe.
+func (a Account) short(charge money.Amount, b store.Billing, pooled bool) *store.CreditError {
+	of := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: charge.Currency} }
+	return &store.CreditError{
+		Charge: charge, PaidIn: of(a.ToppedUp), Used: of(a.Held + a.Captured), Limit: b.AgentLimit(charge.Currency), Pooled: pooled,
 	}
-	return min(most, credit(currency, store.Billing{Prepaid: b.Prepaid, Credit: b.Newcomers}))
-}
-
-// credit returns how much may be owed in a currency, by one approved agent or by all unapproved ones together.
-func credit(currency string, b store.Billing) int64 {
-	if b.Prepaid || b.Credit.Currency != currency {
-		return 0
-	}
-	return max(0, b.Credit.Nano)
 }
 
 // Compare orders keys in the order in which all writers lock them.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -25,8 +26,8 @@ func (b *Book) Read(accounts []AccountKey, pools []PoolKey) []engine.Command {
 // A Charge holds the state of an account before and after the account is charged.
 type Charge struct{ before, after Account }
 
-// Price checks that an amount can be charged to an agent, and returns the charge for Hold. The error is store.ErrCredit if the agent, or
-// all unapproved agents together, would owe too much. Price does not change the account.
+// Price checks that an amount can be charged to an agent, and returns the charge for Hold. The error is a *store.CreditError if the agent,
+// or all unapproved agents together, would owe too much. Price does not change the account.
 func (b *Book) Price(ctx context.Context, service, agentID string, amount money.Amount, billing store.Billing) (Charge, error) {
 	before, err := b.account(ctx, AccountKey{service, agentID, amount.Currency})
 	if err != nil {
@@ -34,12 +35,18 @@ func (b *Book) Price(ctx context.Context, service, agentID string, amount money.
 	}
 	after, ok := before.hold(amount, billing)
 	if !ok {
-		return Charge{}, store.ErrCredit
+		return Charge{}, before.short(amount, billing, false)
 	}
 	if more := after.inPool() - before.inPool(); more > 0 {
-		err = b.enterPool(ctx, PoolKey{service, amount.Currency}, more, credit(amount.Currency, billing))
+		wait, err := b.enterPool(ctx, PoolKey{service, amount.Currency}, more, billing.CommonLimit(amount.Currency).Nano)
+		if errors.Is(err, store.ErrCredit) {
+			short := before.short(amount, billing, true)
+			short.RetryAfter = wait
+			err = short
+		}
+		return Charge{before, after}, err
 	}
-	return Charge{before, after}, err
+	return Charge{before, after}, nil
 }
 
 // Hold applies a charge that Price returned.

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -10,21 +11,30 @@ import (
 )
 
 // enterPool checks that the debt of all unapproved agents of a service may grow by the amount more: together they may owe at most credit,
-// not counting the part of the debt that has faded. Otherwise it returns store.ErrCredit.
-func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {
+// not counting the part of the debt that has faded. Otherwise it returns store.ErrCredit, and the time until the debt will have faded
+// enough if it does not grow; 0 means never.
+func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) (wait time.Duration, err error) {
 	if b.pools[k] == nil {
 		if err := b.t.Send(ctx, b.readPool(k)); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	p := b.pools[k]
 	p.fade(b.t.Now(), credit)
 	owed := p.owed + b.owed[k]
 	if counts := max(0, owed-p.faded); more > credit-counts {
-		return store.ErrCredit
+		return fadesIn(more-(credit-counts), more, credit), store.ErrCredit
 	}
 	p.charged, p.most = true, credit+min(p.faded, math.MaxInt64-credit)
-	return nil
+	return 0, nil
+}
+
+// fadesIn returns the time in which a part of the debt fades, so that the debt may grow by the amount more.
+func fadesIn(part, more, credit int64) time.Duration {
+	if more > credit {
+		return 0
+	}
+	return time.Duration(math.Ceil(float64(part) / float64(credit) * float64(store.PoolFades)))
 }
 
 const (

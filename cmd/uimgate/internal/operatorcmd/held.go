@@ -47,6 +47,10 @@ func printNewcomers(out io.Writer, s admin.ServiceStatus) {
 	for _, u := range n.Users {
 		users = append(users, fmt.Sprintf("%s owes %s", u.AgentID, u.Owed))
 	}
+	if n.Exhausted() {
+		fmt.Fprintf(out, "Credit of unapproved agents at %s is used up: their calls that cost money are refused with NEWCOMERS_EXHAUSTED. "+
+			"Approve agents with uimgate agents approve, or raise billing.credit.\n", cli.Sanitize(s.ID))
+	}
 	fmt.Fprintf(out, "Credit of unapproved agents at %s: %s of %s is left; together they owe %s. Most: %s. See: uimgate usage accounts\n",
 		cli.Sanitize(s.ID), cli.Sanitize(n.Left), cli.Sanitize(n.Credit), cli.Sanitize(n.Owed), cli.Sanitize(strings.Join(users, ", ")))
 }

@@ -1,0 +1,84 @@
+// Package payments is about how agents pay in: what is asked of an agent that cannot pay for a call, and what it has.
+package payments
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Offer describes how agents pay in at a service. The zero Offer names no way.
+type Offer struct {
+	Minimum  money.Amount // least amount to ask for; without a currency, what is needed
+	TopUpURL string       // a page where people pay in, with placeholders; empty: none
+	Contact  string       // whom to ask; empty: unknown
+}
+
+// Page returns the address where people pay in a given amount for an agent, or "" if there is none.
+func (o Offer) Page(service, agentID string, amount money.Amount) string {
+	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+	return strings.NewReplacer(
+		"{agent_id}", escape(agentID), "{service}", escape(service), "{amount}", amount.Decimal(), "{currency}", amount.Currency,
+	).Replace(o.TopUpURL)
+}
+
+// Ask returns the amount to ask for if shortfall is needed: at least Minimum if that has the same currency, rounded up to the minor unit of
+// the currency.
+func (o Offer) Ask(shortfall money.Amount) money.Amount {
+	if o.Minimum.Currency == shortfall.Currency {
+		shortfall.Nano = max(shortfall.Nano, o.Minimum.Nano)
+	}
+	return shortfall.RoundUp()
+}
+
+// A Demand is what an agent can do about a call that it cannot pay for. Amounts are decimal numbers in Currency.
+type Demand struct {
+	Currency  string
+	Price     string // of the call
+	Balance   string // paid in and not used; negative if the agent owes
+	Owed      string // by the agent
+	Limit     string // what the agent may owe
+	Shortfall string // the smallest payment that pays for the call
+	Minimum   string // the amount to pay at least
+	TopUpURL  string // empty: there is no page
+	Contact   string // empty: unknown
+}
+
+// Members returns the demand as the member payment of the details of a refusal.
+func (d *Demand) Members() map[string]any {
+	out := map[string]any{
+		"currency": d.Currency, "price": d.Price, "balance": d.Balance, "owed": d.Owed, "limit": d.Limit, "shortfall": d.Shortfall,
+		"minimum": d.Minimum,
+	}
+	for name, text := range map[string]string{"top_up_url": d.TopUpURL, "contact": d.Contact} {
+		if text != "" {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// Demand returns what an agent of a service can do about a call that was refused with short.
+func (o Offer) Demand(service, agentID string, short *store.CreditError) Demand {
+	balance, missing := short.Balance(), short.Shortfall()
+	ask := o.Ask(missing)
+	return Demand{
+		Currency: short.Charge.Currency, Price: short.Charge.Decimal(), Balance: balance.Decimal(),
+		Owed: money.Amount{Nano: max(0, -balance.Nano)}.Decimal(), Limit: short.Limit.Decimal(), Shortfall: missing.Decimal(),
+		Minimum: ask.Decimal(), TopUpURL: o.Page(service, agentID, ask), Contact: o.Contact,
+	}
+}
+
+// Advice returns what a person or a model can do about the demand, as sentences. It is empty if the offer names no way.
+func (d *Demand) Advice() string {
+	var ways []string
+	if d.TopUpURL != "" {
+		ways = append(ways, "Pay at least "+d.Minimum+" "+d.Currency+" at "+d.TopUpURL+", and repeat the call.")
+	}
+	if d.Contact != "" {
+		ways = append(ways, "Contact for payments: "+d.Contact+".")
+	}
+	return strings.Join(ways, " ")
+}
