@@ -17,8 +17,9 @@ type BundleHeader struct {
 	Issuer string    `json:"issuer"`
 	Agent  string    `json:"agent"`
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`     // the first moment after the period
-	Proofs bool      `json:"proofs"` // the gateway stores proofs of key, not only their digests
+	To     time.Time `json:"to"` // the first moment after the period
+	// Proofs reports whether the gateway stores proofs of key, not only their digests. nil: the writer of the bundle does not know.
+	Proofs *bool `json:"proofs,omitempty"`
 }
 
 // A BundleWriter writes a bundle: lines of JSON, compressed by gzip, with everything that is needed to check the charges of an agent

@@ -53,9 +53,12 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 				{"uagents", strings.TrimSpace(e.UAgentsAddress + " " + e.UAgents)},
 				{"aea", e.AEAAddress},
 				{"mrp", strings.TrimSpace(e.MRPKey + " " + e.MRPRelay)},
+				{"receipts", e.Receipts},
+				{"usage", e.Usage},
+				{"log", e.Log},
 			} {
 				if door.url != "" {
-					s.printNote(c, "  %-7s  %s", door.name, printable(door.url))
+					s.printNote(c, "  %-8s %s", door.name, printable(door.url))
 				}
 			}
 			if catalog.License != "" {

@@ -85,7 +85,7 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 		return err
 	}
 	b := evidence.NewBundleWriter(w, evidence.BundleHeader{
-		Issuer: page.Issuer, Agent: q.ID, From: page.From, To: page.To, Proofs: page.Proofs,
+		Issuer: page.Issuer, Agent: q.ID, From: page.From, To: page.To, Proofs: &page.Proofs,
 	})
 	if err := writeKeys(ctx, api, b); err != nil {
 		return err
