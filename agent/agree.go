@@ -196,13 +196,13 @@ func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agr
 		defer s.mu.Unlock()
 		s.session.pending, s.session.pendingDigest = newSecret(string(body)), session.PolicyDigest
 		s.session.Requested, s.session.AcceptedIssuer, s.session.Declared = session.Requested, session.AcceptedIssuer, session.Declared
-		s.session.pendingForm, s.session.pendingUID = session.Form, session.PolicyUID
+		s.session.pendingForm, s.session.pendingUID, s.session.pendingDocument = session.Form, session.PolicyUID, session.Document
 		return Agreement{}, err
 	}
 	if err != nil {
 		return Agreement{}, err
 	}
-	next.pending, next.pendingDigest, next.next = secret{}, "", nil
+	next.pending, next.pendingDigest, next.pendingDocument, next.next = secret{}, "", nil, nil
 	if present := s.Session(); present.Agreed() && next.NotBefore.After(s.client.o.Now()) {
 		present.next = &next
 		s.keepSession(present)
@@ -218,6 +218,7 @@ var errNotPending = errors.New("the agreement no longer waits for approval")
 // service no longer accepts the agreement, the error is errNotPending.
 func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreement, error) {
 	session.Form, session.PolicyUID, session.PolicyDigest = session.pendingForm, session.pendingUID, session.pendingDigest
+	session.Document = session.pendingDocument
 	agreement, err := s.issue(ctx, session, func(string) ([]byte, error) { return []byte(session.pending.reveal()), nil })
 	for _, over := range []error{ErrAgreementStale, ErrAgreementReplayed, ErrPolicyMismatch} {
 		if errors.Is(err, over) {

@@ -245,8 +245,8 @@ func TestAgreementPendingApproval(t *testing.T) {
 	if _, err := again.Agree(t.Context(), seen); err != nil {
 		t.Fatal(err)
 	}
-	if again.Session().Pending() {
-		t.Error("the agreement is still pending")
+	if session := again.Session(); session.Pending() || len(session.Document) == 0 {
+		t.Errorf("got %v with the document %q, want the agreement with the policy that was signed", session, session.Document)
 	}
 	if _, err := again.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
@@ -66,6 +67,11 @@ type Options struct {
 	// Receipts is the directory in which the client keeps the receipts of its calls, with a file for each service: see package receipts. If
 	// it is empty, the client checks receipts, and does not keep them.
 	Receipts string
+
+	// SameTerms reports whether two policies, as served, have the same terms for an intent of the catalogue, so that an agreement to before
+	// permits a charge under after. The client calls it for policies that evidence.SameTerms does not find equal. nil means that these
+	// differ.
+	SameTerms func(ctx context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool
 
 	MaxDocument int64 // limit of an agents.json in bytes; 0 means 16 MiB
 	MaxAnswer   int64 // limit of a response to Execute in bytes; 0 means 8 MiB

@@ -124,6 +124,7 @@ func (s *Service) account(ctx context.Context, session Session, c *call, o outco
 		}
 	}
 	if text != "" {
+		known.Successor = s.successor(ctx, session, text, c.uid)
 		var problems []evidence.Problem
 		a.Receipt, problems = s.checkReceipt(ctx, text, known)
 		a.Discrepancies = append(a.Discrepancies, problems...)

@@ -27,6 +27,8 @@ type Service struct {
 	proofRequested map[string]bool            // by uid: the service has requested a proof of key
 	a2a            *via.A2A                   // from the agent card; nil until needed
 	keysFetched    time.Time                  // when the key set was fetched last for a receipt
+	policy         Policy                     // that a receipt named last, other than the agreed one
+	policyFetched  time.Time                  // when a policy was fetched last for a receipt
 }
 
 // String returns the service's name and address, without the PAT.

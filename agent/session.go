@@ -43,8 +43,10 @@ type Session struct {
 	pendingDigest  string // digest of the policy in that agreement
 	pendingUID     string // uid of the same policy
 	pendingForm    Form
-	onDate         bool     // the agreement that is being made takes effect with its policy
-	next           *Session // takes effect at its NotBefore; nil if there is none
+	// pendingDocument is the same policy as served.
+	pendingDocument []byte
+	onDate          bool     // the agreement that is being made takes effect with its policy
+	next            *Session // takes effect at its NotBefore; nil if there is none
 }
 
 // Next returns the session that replaces s at its NotBefore, when the policy that the agent agreed to in advance takes effect. It returns

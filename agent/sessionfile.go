@@ -38,6 +38,7 @@ type sessionFile struct {
 	PendingFor   string             `json:"pending_digest,omitempty"`
 	PendingUID   string             `json:"pending_uid,omitempty"`
 	PendingForm  Form               `json:"pending_form,omitempty"`
+	PendingText  []byte             `json:"pending_policy,omitempty"`
 	NotBefore    time.Time          `json:"not_before,omitzero"`
 	Document     []byte             `json:"policy,omitempty"`
 	Keys         json.RawMessage    `json:"jwks,omitempty"`
@@ -51,7 +52,7 @@ func fileOf(s Session) *sessionFile {
 		AgentID: s.AgentID, KeyID: s.KeyID, PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest, AgreementID: s.AgreementID, Form: s.Form,
 		Scope: s.Scope, Omitted: s.ScopeOmitted, Requested: s.Requested, Declared: s.Declared, ExpiresAt: s.ExpiresAt, IssuedAt: s.IssuedAt,
 		TokenID: s.tokenID, Token: s.token.reveal(), Pending: s.pending.reveal(), PendingFor: s.pendingDigest, PendingUID: s.pendingUID,
-		PendingForm: s.pendingForm, NotBefore: s.NotBefore, Document: s.Document,
+		PendingForm: s.pendingForm, PendingText: s.pendingDocument, NotBefore: s.NotBefore, Document: s.Document,
 	}
 	if s.Keys.Len() > 0 {
 		f.Keys = s.Keys.JWKS()
@@ -71,13 +72,13 @@ func (f *sessionFile) session() Session {
 		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
 		NotBefore: f.NotBefore, AcceptedIssuer: f.Accepted, target: f.Target, tokenID: f.TokenID, token: newSecret(f.Token),
 		pending: newSecret(f.Pending), pendingDigest: f.PendingFor,
-		pendingUID: f.PendingUID, pendingForm: f.PendingForm,
+		pendingUID: f.PendingUID, pendingForm: f.PendingForm, pendingDocument: f.PendingText,
 	}
 }
 
 const (
 	sessionVersion = 1
-	maxSession     = 8 << 20 // two policies of pat.MaxPolicy, and two PATs
+	maxSession     = 8 << 20 // up to four policies of pat.MaxPolicy, and two PATs
 )
 
 // SaveSession writes a session, including the PAT, to a file that only its owner can read (0600). It atomically replaces an

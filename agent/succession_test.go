@@ -1,7 +1,11 @@
 package agent_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/receipts"
+	"github.com/uimgate/uimgate/intents"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -115,4 +121,86 @@ func TestChangesAfterDateOfSuccessor(t *testing.T) {
 	if _, err := s.Execute(t.Context(), gatetest.Searching, map[string]any{"query": "lamp"}, agent.ExecuteOptions{}); err != nil {
 		t.Errorf("a search, whose terms stay the same: %v", err)
 	}
+}
+
+// The agreement to a policy holds for an order after another policy takes effect, because the terms of orders stay the same. The receipt
+// names the policy that decided the order.
+func TestReceiptsAfterASuccession(t *testing.T) {
+	t.Parallel()
+	const free = `{"target": "shop.example:search:v1", "action": "execute"},`
+	for name, tt := range map[string]struct {
+		next  string
+		terms func(ctx context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool
+		want  string
+	}{
+		"other terms of searches": {strings.Replace(gatetest.PolicyFile, free, "", 1), nil, ""},
+		"another text":            {strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.250"`, 1), nil, "POLICY"},
+		"another text, compared by the caller": {
+			strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.250"`, 1),
+			func(_ context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool {
+				return bytes.Contains(before, []byte(`"0.25"`)) && bytes.Contains(after, []byte(`"0.250"`)) && len(catalog.Intents()) > 1 &&
+					uid == gatetest.Ordering
+			}, "",
+		},
+		"compared otherwise by the caller": {
+			strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.250"`, 1),
+			func(context.Context, []byte, []byte, *intents.Catalog, string) bool { return false }, "POLICY",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, "services:\n- {agents_file: agents.json, upstream: {url: UPSTREAM}, "+
+				"policies: [{file: policy.json}, {file: next.json, from: 2026-11-21T13:00Z}]}\n", func(g *gatetest.Gate) {
+				g.Write("next.json", tt.next)
+			})
+			o := gateOptions(t, g)
+			o.Receipts, o.SameTerms = filepath.Join(t.TempDir(), "receipts"), tt.terms
+			s, err := clientOf(t, o).Discover(t.Context(), "http://"+published)
+			g.Must(err)
+			first, err := s.Policy(t.Context())
+			g.Must(err)
+			_, err = s.Agree(t.Context(), agent.Acceptance{Digest: first.Digest})
+			g.Must(err)
+			order := func(want, policy string) {
+				t.Helper()
+				got, err := s.Execute(t.Context(), gatetest.Ordering, map[string]any{"product": "lamp"}, agent.ExecuteOptions{})
+				g.Must(err)
+				if got.Receipt == nil || got.Receipt.Entry.Policy != policy || names(got.Discrepancies) != want {
+					t.Fatalf("got %+v, %v; want the policy %s and %q", got.Receipt, got.Discrepancies, policy, want)
+				}
+			}
+			order("", first.Digest)
+			g.Later(time.Hour)
+			second, err := s.Policy(t.Context())
+			g.Must(err)
+			order(tt.want, second.Digest)
+			order(tt.want, second.Digest)
+			if report := verify(t, s); names(report.Problems) != tt.want {
+				t.Errorf("offline: got %+v, want %q", report.Problems, tt.want)
+			}
+			if kept, err := s.Book().Policy(second.Digest); err != nil || !bytes.Equal(kept.Document, second.Raw) {
+				t.Errorf("the policy is not kept: %+v, %v", kept, err)
+			}
+			var bundle bytes.Buffer
+			g.Must(s.Book().Export(&bundle, receipts.Bundle{Issuer: "shop.example", Agent: "robot", Now: g.Now()}))
+			text := unzipped(t, &bundle)
+			if !strings.Contains(text, `"digest":"`+second.Digest+`"`) {
+				t.Errorf("the bundle does not have the policy: %s", text)
+			}
+		})
+	}
+}
+
+// unzipped returns the lines of a bundle.
+func unzipped(t *testing.T, bundle *bytes.Buffer) string {
+	t.Helper()
+	zipped, err := gzip.NewReader(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(zipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -105,7 +105,7 @@ func (s *Service) almanac(ctx context.Context, base string, address identity.Add
 
 // signEnvelope agrees to a policy in an envelope.
 func (s *Service) signEnvelope(ctx context.Context, session Session, policy Policy) (Agreement, error) {
-	session.Form, session.PolicyUID, session.PolicyDigest = FormEnvelope, policy.UID, policy.Digest
+	session.Form, session.PolicyUID, session.PolicyDigest, session.Document = FormEnvelope, policy.UID, policy.Digest, policy.Raw
 	answer, err := s.sendEnvelope(ctx, issueOp, func(door via.UAgents, id string) (via.Message, error) {
 		return door.Agreement(id, policy.Digest, session.Issuer, session.Requested)
 	})

@@ -55,12 +55,32 @@ func (b *book) vectors() map[string]any {
 		"keys": known, "entries": entries, "log": map[string]any{
 			"roots": roots, "inclusion": inclusion, "consistency": consistency, "checkpoint": b.checkpoint(0, len(leaves)), "proof": b.logProof(b.entries[0]),
 		},
-		"policy": map[string]any{"document": b.policy, "digest": policyDigest(b.policy)},
+		"policy":     map[string]any{"document": b.policy, "digest": policyDigest(b.policy)},
+		"succession": successions(b.policy),
 		"call": map[string]any{
 			"canonical": `{"intent_uid":"` + bookIntent + `","parameters":{"article":"a"}}`, "req": callDigest("a"), "proof": b.proof("a", callDigest("a")),
 			"asked": string(question("a")), "dec": evidence.Digest(question("a")), "output": `{"order":"a"}`, "ans": evidence.Digest([]byte(`{"order":"a"}`)),
 		},
 	}
+}
+
+// successions returns policies that can succeed another one, and whether the terms of the intent stay the same.
+func successions(agreed string) (list []any) {
+	for _, policy := range []string{
+		agreed,
+		edited(`"type"`, `"title": "Terms of 2027", "type"`),
+		edited(`{"target": "shop.example:search:v1", "action": "execute"},`, ""),
+		edited(`{"target": "shop.example:place-order:v1"`, `{"uid": "order", "target": ["shop.example:place-order:v1", "shop.example:return:v1"]`),
+		edited(`"0.050"`, `"0.060"`),
+		edited("policy/1", "policy/2"),
+		edited(`"permission"`, `"prohibition": {"action": "execute"}, "permission"`),
+	} {
+		list = append(list, map[string]any{
+			"document": policy, "digest": policyDigest(policy), "intent": bookIntent,
+			"same": evidence.SameTerms([]byte(agreed), []byte(policy), bookIntent),
+		})
+	}
+	return list
 }
 
 // openWithLog checks the vectors of the log with package log.
@@ -115,8 +135,16 @@ func TestEvidenceVectors(t *testing.T) {
 	compareFile(t, "evidence/tlog-policy", []byte(b.tlogPolicy()))
 	denied := newBookUnder(strings.Replace(bookPolicy, `"duty"`, `"constraint": {"leftOperand": "dateTime", "operator": "lt", "rightOperand":
     {"@value": "2026-01-01", "@type": "xsd:date"}}, "duty"`, 1))
+	denied.later(bookPolicy)
 	denied.bundle(t)
+	denied.offer(t, bookPolicy)
 	compareFile(t, "testdata/denied.jsonl", denied.text(t)) // cmd/uimgate decides it again
+	succeeded, next := newBook(), edited(`"duty"`, `"constraint": {"leftOperand": "dateTime", "operator": "gt", "rightOperand":
+    {"@value": "2026-01-01", "@type": "xsd:date"}}, "duty"`)
+	succeeded.later(next)
+	succeeded.bundle(t)
+	succeeded.offer(t, next)
+	compareFile(t, "testdata/succeeded.jsonl", succeeded.text(t)) // cmd/uimgate decides it again
 	b.openWithLog(t)
 	for _, e := range b.entries {
 		parsed, err := evidence.ParseReceipt(e.receipt)

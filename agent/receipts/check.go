@@ -57,8 +57,8 @@ func (c Call) compare(e *evidence.Entry) (problems []evidence.Problem) {
 	if c.Replayed { // the call was made under the agreement of that time
 		return problems
 	}
-	if differs(e.Policy, c.Policy) {
-		report(evidence.ProblemPolicy, "the receipt is for another policy than the agent agreed to")
+	if differs(e.Policy, c.Policy) && (c.Successor == "" || e.Policy != c.Successor) {
+		report(evidence.ProblemPolicy, "the receipt is for another policy than the agent agreed to, and not one with the same terms of the intent")
 	}
 	if differs(e.Agreement, c.Agreement) || differs(e.Token, string(c.Token)) || e.KeyID != "" && differs(e.KeyID, string(c.KeyID)) {
 		report(evidence.ProblemAgreement, "the receipt is for another agreement, PAT or key of the agent")

@@ -16,13 +16,7 @@ type Bundle struct {
 	Agent    pat.AgentID
 	Period   Period // of the entries; zero: all
 	Now      time.Time
-	Policies []Policy // that the agent agreed to, as far as it kept them
-}
-
-// A Policy is a policy that the agent agreed to.
-type Policy struct {
-	UID, Digest string
-	Document    []byte
+	Policies []Policy // that the agent agreed to; Export adds those that are beside the book
 }
 
 // Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies, the entries of each
@@ -36,12 +30,20 @@ func (b *Book) Export(w io.Writer, o Bundle) error {
 	if err != nil {
 		return err
 	}
+	policies, err := b.Policies()
+	if err != nil {
+		return err
+	}
 	out := evidence.NewBundleWriter(w, evidence.BundleHeader{
 		Issuer: o.Issuer, Agent: string(o.Agent), From: cmp.Or(o.Period.From, a.began), To: cmp.Or(o.Period.To, o.Now),
 	})
 	out.Keys(a.keys.JWKS())
-	for _, p := range o.Policies {
-		out.Policy(p.UID, p.Digest, p.Document)
+	written := map[string]bool{}
+	for _, p := range slices.Concat(o.Policies, policies) {
+		if !written[p.Digest] {
+			written[p.Digest] = true
+			out.Policy(p.UID, p.Digest, p.Document)
+		}
 	}
 	for _, r := range list {
 		out.Entry(r.Text)

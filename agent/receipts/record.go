@@ -13,10 +13,13 @@ import (
 // A Call is what an agent knows about a call that was charged. Empty strings are unknown.
 type Call struct {
 	// The parties, as the agreement names them.
-	Issuer    string      `json:"iss"`
-	Agent     pat.AgentID `json:"agent"`
-	KeyID     keys.ID     `json:"jkt,omitempty"` // RFC 7638 thumbprint of the agent's key
-	Policy    string      `json:"pol,omitempty"` // digest of the policy that the agent signed
+	Issuer string      `json:"iss"`
+	Agent  pat.AgentID `json:"agent"`
+	KeyID  keys.ID     `json:"jkt,omitempty"` // RFC 7638 thumbprint of the agent's key
+	Policy string      `json:"pol,omitempty"` // digest of the policy that the agent signed
+	// Successor is the digest of another policy that permits the call: the agent agreed to it as well, or its terms of the intent are those of
+	// Policy.
+	Successor string      `json:"pol_next,omitempty"`
 	Agreement string      `json:"agr,omitempty"`
 	Token     pat.TokenID `json:"pat,omitempty"` // jti of the PAT
 	Replayed  bool        `json:"replayed,omitempty"`

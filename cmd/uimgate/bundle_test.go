@@ -146,27 +146,32 @@ func TestUsageBundle(t *testing.T) {
 
 const inPath = "decisions, because uimgate is not in the PATH"
 
-// TestVerifiersDecideAgain checks a bundle with three charges that the policy does not permit: the prices and the signatures are right.
+// TestVerifiersDecideAgain checks a bundle with two charges that the policy does not permit, and one that only a later policy permits: the
+// prices and the signatures are right. It then checks one with a charge that both policies permit.
 func TestVerifiersDecideAgain(t *testing.T) {
 	t.Parallel()
 	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
 		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
 			t.Skipf("%s is not installed", command[0])
 		}
-		const bundle = "../../examples/testdata/denied.jsonl"
-		verify := func(more ...string) (problems int, all []byte) {
-			args := append([]string{"../../examples/evidence/" + command[1], bundle}, more...)
-			out, err := exec.CommandContext(t.Context(), command[0], args...).Output()
-			if (err == nil) != (len(more) == 0) {
-				t.Errorf("%v: %v", args, err)
+		for _, tt := range []struct {
+			bundle          string
+			decide          bool
+			denied, shallow int
+		}{
+			{"denied.jsonl", false, 0, 1}, {"denied.jsonl", true, 3, 0}, {"succeeded.jsonl", false, 0, 1}, {"succeeded.jsonl", true, 0, 0},
+		} {
+			args := []string{"../../examples/evidence/" + command[1], "../../examples/testdata/" + tt.bundle}
+			if tt.decide {
+				args = append(args, "--opa")
 			}
-			return strings.Count(string(out), `"the policy does not permit the call"`), out
-		}
-		if n, out := verify(); n != 0 {
-			t.Errorf("%s: got %s", command[1], out)
-		}
-		if n, out := verify("--opa"); n != 3 {
-			t.Errorf("%s: got %s", command[1], out)
+			out, err := exec.CommandContext(t.Context(), command[0], args...).Output()
+			denied := strings.Count(string(out), `"the policy does not permit the call"`)
+			denied += strings.Count(string(out), `"the agreed policy does not permit the call"`)
+			shallow := strings.Count(string(out), `"charges under a policy that is written otherwise than the agreed one": 1`)
+			if (err == nil) != (tt.denied == 0) || denied != tt.denied || shallow != tt.shallow {
+				t.Errorf("%v: %v, got %d denied and %d not checked:\n%s", args, err, denied, shallow, out)
+			}
 		}
 	}
 }

@@ -398,6 +398,7 @@ function terms (e, where) {
   if (!a) problem('AGREEMENT', where, 'the bundle does not have the agreement')
   else if (a.jkt !== (e.jkt ?? a.jkt)) problem('AGREEMENT', where, 'the agreement has another key')
   priced(e, where)
+  if (a && e.pol !== undefined && a.policy !== e.pol) succeeded(a, e, where)
 }
 
 // --- prices of a policy ---
@@ -452,6 +453,44 @@ function sums (document, rule, currency) {
   return totals
 }
 
+// clause returns the terms of a policy for an intent, as a text: its rules, except those for other intents alone, in any order, and the
+// members that apply to all rules.
+const GOVERNING = ['context', 'uid', 'id', 'type', 'conflict', 'inheritFrom', 'target', 'action', 'assigner', 'assignee']
+const plain = name => local(name).replace('@', '')
+function clause (document, intent) {
+  const terms = []
+  for (const [name, v] of Object.entries(document)) {
+    if (GOVERNING.includes(plain(name))) terms.push(plain(name) + canonical(v))
+    if (!['permission', 'prohibition', 'obligation'].includes(plain(name))) continue
+    for (const rule of listed(v)) {
+      if (!isObject(rule)) { terms.push(plain(name) + canonical(rule)); continue }
+      const own = Object.fromEntries(Object.entries(rule).filter(([k]) => !['target', 'uid', 'id'].includes(plain(k))))
+      const targets = Object.keys(rule).filter(k => plain(k) === 'target').flatMap(k => listed(rule[k]))
+      const uids = targets.map(t => (isObject(t) && Object.keys(t).every((k, i) => i === 0 && ['uid', 'id'].includes(plain(k))) ? Object.values(t)[0] : t))
+      if (targets.length === 0 || uids.some(u => !/^[^:/\s]+:[^:/\s]+:v\d+$/.test(u))) own.target = targets
+      else if (!uids.includes(intent)) continue
+      terms.push(plain(name) + canonical(own))
+    }
+  }
+  return terms.sort(compare).join('\n')
+}
+
+// succeeded checks a charge under a policy other than that of the agreement: the agent has agreed to that policy as well, or its terms of
+// the intent are the same. If they are written in another way, --opa decides the call under the agreed policy as well.
+const successions = new Map()
+function succeeded (a, e, where) {
+  const was = policies.get(a.policy), is = policies.get(e.pol)
+  if (!was || !is || [...agreements.values()].some(other => other.jkt === a.jkt && other.policy === e.pol)) return
+  const id = [a.policy, e.pol, e.intent].join('\n')
+  if (!successions.has(id)) successions.set(id, clause(was, e.intent) === clause(is, e.intent))
+  if (successions.get(id)) return
+  const nano = amount(e.amount, true)
+  if (was.uid !== is.uid || !listed(member(was, 'permission')).some(r => isObject(r) && sums(was, r, e.account.currency).includes(nano))) {
+    return problem('POLICY', where, 'the agreement is to another policy, whose terms of the intent differ')
+  }
+  execution(e.id).agreed = a.policy
+}
+
 const fair = new Set() // the amounts that were found in a policy
 function priced (e, where) {
   if (e.pol === undefined || e.rule === undefined) return skip('charges without a policy')
@@ -462,9 +501,6 @@ function priced (e, where) {
   const nano = amount(e.amount, true), has = (d, r) => isObject(r) && sums(d, r, e.account.currency).includes(nano)
   const rule = pointed(document, e.rule)
   if (has(document, rule)) return fair.add(id)
-  // The gateway may have decided under a later policy in which the clause of the intent is the same, at another place.
-  const later = [...policies.values()].some(d => d !== document && has(d, pointed(d, e.rule)))
-  if (later && listed(member(document, 'permission')).some(r => has(document, r))) return
   if (!isObject(rule)) return problem('POLICY', where, 'the policy does not have the rule')
   problem('AMOUNT', where, 'the amount is not the one that the policy states at the rule')
 }
@@ -498,6 +534,7 @@ function finishExecutions () {
   for (const [id, x] of executions) {
     if (!x.terms) { problem('UNKNOWN_EXECUTION', id, 'a proof or a decision names an execution that has no entry'); continue }
     const t = x.terms, where = x.beganWhere || x.where
+    if (x.agreed !== undefined && !(useOPA && x.asked !== undefined)) skip('charges under a policy that is written otherwise than the agreed one')
     if (x.asked !== undefined) {
       if (x.asked !== t.dec) problem('DECISION', where, 'the question has another digest')
       else if (x.target !== t.intent) problem('DECISION', where, 'the question is about another intent')
@@ -870,21 +907,22 @@ function invoice (p, range, currency, say) {
 function decideAgain () {
   if (spawnSync('uimgate', ['version']).error) return skip('decisions, because uimgate is not in the PATH', decisions.length)
   for (let i = 0; i < decisions.length; i += 1000) {
-    const batch = decisions.slice(i, i + 1000).filter(([id, asked]) => {
-      const t = executions.get(id).terms, q = JSON.parse(asked)
+    const batch = decisions.slice(i, i + 1000).flatMap(([id, asked]) => {
+      const { terms: t, agreed } = executions.get(id), q = JSON.parse(asked)
       const hidden = Object.values(q.request.context || {}).some(v => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v))
-      if (!t || !policies.has(t.pol) || hidden) skip('decisions with hidden facts or without a policy')
-      return t && policies.has(t.pol) && !hidden
+      if (!t || !policies.has(t.pol) || hidden) { skip('decisions with hidden facts or without a policy'); return [] }
+      return [t.pol, agreed].filter(Boolean).map(pol => ({ id, asked, pol }))
     })
-    const input = batch.map(([id, asked]) => `{"policy":${JSON.stringify(policies.get(executions.get(id).terms.pol))},${asked.slice(1)}\n`).join('')
+    const input = batch.map(({ asked, pol }) => `{"policy":${JSON.stringify(policies.get(pol))},${asked.slice(1)}\n`).join('')
     const out = spawnSync('uimgate', ['policy', 'decide', '--batch', '-'], { input, maxBuffer: 1 << 30 }).stdout.toString().trim().split('\n')
-    for (const [n, [id]] of batch.entries()) {
+    for (const [n, { id, pol }] of batch.entries()) {
       const { terms: t, where } = executions.get(id), d = check(where, 'DECISION', () => JSON.parse(out[n]))
       if (!d) continue
+      const name = pol === t.pol ? 'DECISION' : 'POLICY', of = pol === t.pol ? 'the policy' : 'the agreed policy'
       if (d.error) skip('decisions under policies that uimgate does not load')
-      else if (d.decision !== 'permit') problem('DECISION', where, 'the policy does not permit the call')
-      else if (d.rule === t.rule && d.charges.reduce((s, c) => s + price(c.amount), 0n) !== amount(t.amount, true)) {
-        problem('DECISION', where, 'the policy charges another amount')
+      else if (d.decision !== 'permit') problem(name, where, of + ' does not permit the call')
+      else if ((d.rule === t.rule || pol !== t.pol) && d.charges.reduce((s, c) => s + price(c.amount), 0n) !== amount(t.amount, true)) {
+        problem(name, where, of + ' charges another amount')
       }
     }
   }

@@ -532,7 +532,7 @@ def agreement_line(line, _):
     if a.get("jkt", "") != ("" if consent else key["kid"]):
         wrong("the key is not the one that jkt names")
     signature = url(a["signature"])
-    agreements[a["id"]] = {"key": key, "jkt": a.get("jkt", ""), "signature": digest(signature)}
+    agreements[a["id"]] = {"key": key, "jkt": a.get("jkt", ""), "policy": a["policy_digest"], "signature": digest(signature)}
     if a["form"].startswith("detached:"):
         _, form, scheme = a["form"].split(":")
         data = url(p["document"] if form == "served" else a["signed"])
@@ -672,6 +672,8 @@ def terms(e, where):
     elif a["jkt"] != e.get("jkt", a["jkt"]):
         problem("AGREEMENT", where, "the agreement has another key")
     priced(e, where)
+    if a is not None and e.get("pol", a["policy"]) != a["policy"]:
+        succeeded(a, e, where)
 
 
 # --- prices of a policy ---
@@ -758,6 +760,58 @@ def sums(document, rule, currency):
     return found
 
 
+GOVERNING = ("context", "uid", "id", "type", "conflict", "inheritFrom", "target", "action", "assigner", "assignee")
+
+
+def plain(name):
+    return local(name).replace("@", "", 1)
+
+
+def clause(document, intent):
+    """The terms of a policy for an intent: its rules, except those for other intents alone, and the members that apply to all rules."""
+    found = []
+    for name, v in document.items():
+        if plain(name) in GOVERNING:
+            found.append(plain(name) + write(v))
+        if plain(name) not in ("permission", "prohibition", "obligation"):
+            continue
+        for rule in listed(v):
+            if not isinstance(rule, dict):
+                found.append(plain(name) + write(rule))
+                continue
+            own = {k: inner for k, inner in rule.items() if plain(k) not in ("target", "uid", "id")}
+            targets = [t for k in rule if plain(k) == "target" for t in listed(rule[k])]
+            uids = [next(iter(t.values())) if isinstance(t, dict) and [plain(k) in ("uid", "id") for k in t] == [True] else t for t in targets]
+            if not targets or any(not isinstance(u, str) or not re.fullmatch(r"[^:/\s]+:[^:/\s]+:v\d+", u, re.ASCII) for u in uids):
+                own["target"] = targets
+            elif intent not in uids:
+                continue
+            found.append(plain(name) + write(own))
+    return sorted(found)
+
+
+successions = {}
+
+
+def succeeded(a, e, where):
+    """Checks a charge under another policy than that of the agreement: the agent has agreed to that policy as well, or its terms of the
+    intent are the same. If they are written in another way, --opa decides the call under the agreed policy as well."""
+    was, now = policies.get(a["policy"]), policies.get(e["pol"])
+    if was is None or now is None or any(o["jkt"] == a["jkt"] and o["policy"] == e["pol"] for o in agreements.values()):
+        return
+    id_ = (a["policy"], e["pol"], e.get("intent"))
+    if id_ not in successions:
+        successions[id_] = clause(was, e.get("intent")) == clause(now, e.get("intent"))
+    if successions[id_]:
+        return
+    nano = amount(e["amount"], True)
+    if was.get("uid") != now.get("uid") or not any(
+            isinstance(r, dict) and nano in sums(was, r, e["account"]["currency"]) for r in listed(member(was, "permission"))):
+        problem("POLICY", where, "the agreement is to another policy, whose terms of the intent differ")
+        return
+    executions[e["id"]]["agreed"] = a["policy"]
+
+
 def priced(e, where):
     if "pol" not in e or "rule" not in e:
         skip("charges without a policy")
@@ -772,10 +826,6 @@ def priced(e, where):
         return isinstance(r, dict) and nano in sums(d, r, e["account"]["currency"])
     rule = pointed(document, e["rule"])
     if has(document, rule):
-        return
-    # The gateway may have decided under a later policy in which the clause of the intent is the same, at another place.
-    later = any(d is not document and has(d, pointed(d, e["rule"])) for d in policies.values())
-    if later and any(has(document, r) for r in listed(member(document, "permission"))):
         return
     if not isinstance(rule, dict):
         problem("POLICY", where, "the policy does not have the rule")
@@ -821,6 +871,8 @@ def finish_execution(id_, x):
         problem("UNKNOWN_EXECUTION", id_, "a proof or a decision names an execution that has no entry")
         return
     t, where, p = x["terms"], x.get("began_where", x["where"]), x.get("claims")
+    if "agreed" in x and not (use_opa and "asked" in x):
+        skip("charges under a policy that is written otherwise than the agreed one")
     if "asked" in x:
         if x["asked"] != t["dec"]:
             problem("DECISION", where, "the question has another digest")
@@ -1286,21 +1338,23 @@ def decide_again():
             t, context = executions[id_].get("terms"), (loads(asked, False)["request"].get("context") or {}).values()
             if not t or t["pol"] not in policies or any(isinstance(v, str) and re.fullmatch("[0-9a-f]{64}", v) for v in context):
                 skip("decisions with hidden facts or without a policy")
-            else:
-                batch.append((id_, '{"policy":' + write(policies[t["pol"]]) + "," + asked[1:] + "\n"))
-        out = subprocess.run(["uimgate", "policy", "decide", "--batch", "-"], input="".join(line for _, line in batch).encode(),
+                continue
+            for pol in filter(None, (t["pol"], executions[id_].get("agreed"))):
+                batch.append((id_, pol, '{"policy":' + write(policies[pol]) + "," + asked[1:] + "\n"))
+        out = subprocess.run(["uimgate", "policy", "decide", "--batch", "-"], input="".join(line for *_, line in batch).encode(),
                              capture_output=True, check=False).stdout.decode().strip().split("\n")
-        for n, (id_, _) in enumerate(batch):
+        for n, (id_, pol, _) in enumerate(batch):
             t, where = executions[id_]["terms"], executions[id_]["where"]
             d = check(where, "DECISION", lambda n=n: loads(out[n], False))
             if d is None:
                 continue
+            name, of = ("DECISION", "the policy") if pol == t["pol"] else ("POLICY", "the agreed policy")
             if "error" in d:
                 skip("decisions under policies that uimgate does not load")
             elif d["decision"] != "permit":
-                problem("DECISION", where, "the policy does not permit the call")
-            elif d["rule"] == t["rule"] and sum(price(c["amount"]) for c in d["charges"]) != amount(t["amount"], True):
-                problem("DECISION", where, "the policy charges another amount")
+                problem(name, where, of + " does not permit the call")
+            elif (d["rule"] == t["rule"] or pol != t["pol"]) and sum(price(c["amount"]) for c in d["charges"]) != amount(t["amount"], True):
+                problem(name, where, of + " charges another amount")
 
 
 # --- reading ---

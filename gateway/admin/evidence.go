@@ -15,13 +15,15 @@ import (
 
 // AccountEvidence is what proves the charges of one account in a calendar month (UTC).
 type AccountEvidence struct {
-	Issuer   string         `json:"issuer"`
-	Currency string         `json:"currency"`
-	From     time.Time      `json:"from"`
-	To       time.Time      `json:"to"` // the start of the next month
-	Proofs   bool           `json:"proofs"`
-	Entries  []EvidenceLine `json:"entries"`
-	Next     string         `json:"next,omitempty"` // the cursor of the next page
+	Issuer   string    `json:"issuer"`
+	Currency string    `json:"currency"`
+	From     time.Time `json:"from"`
+	To       time.Time `json:"to"` // the start of the next month
+	Proofs   bool      `json:"proofs"`
+	// Policies are those that decided the charges on this page.
+	Policies []EvidencePolicy `json:"policies,omitempty"`
+	Entries  []EvidenceLine   `json:"entries"`
+	Next     string           `json:"next,omitempty"` // the cursor of the next page
 	// Since are proofs that the logs only grew since the page before; see EvidenceQuery.Epoch.
 	Since     []Consistency `json:"since,omitempty"`
 	Statement string        `json:"statement,omitempty"` // compact JWS; only on the first page
@@ -35,6 +37,13 @@ type EvidenceLine struct {
 	Proof   string `json:"proof,omitempty"` // proof of key, with the first entry of an execution
 	// Logged is the proof that the entry is in the log, with the checkpoint (C2SP tlog-proof); empty if it is not in the log yet.
 	Logged string `json:"logged,omitempty"`
+}
+
+// An EvidencePolicy is a policy document, byte for byte as it was offered.
+type EvidencePolicy struct {
+	UID      string `json:"uid"`
+	Digest   string `json:"digest"`
+	Document []byte `json:"document"`
 }
 
 // An EvidenceQuery selects an account and a month.
@@ -144,9 +153,13 @@ func (o *Operator) evidence(ctx context.Context, f store.StatementFilter, q Evid
 		return err
 	}
 	prover := prover{ctx: ctx, logs: o.logs, service: f.Service, heads: map[int64]store.LogHead{}}
+	policies := map[string]bool{}
 	for _, e := range list {
 		if e.K > last {
 			break
+		}
+		if err := o.addPolicy(ctx, f.Service, e.Bytes, policies, out); err != nil {
+			return err
 		}
 		line := EvidenceLine{Asked: string(e.Decision), Proof: e.Proof}
 		if line.Receipt, err = o.receipts.Receipt(ctx, e.Bytes); err != nil {
@@ -165,5 +178,23 @@ func (o *Operator) evidence(ctx context.Context, f store.StatementFilter, q Evid
 	if n := len(list); n == q.limit() && list[n-1].K < last {
 		out.Next = evidenceCursor(list[n-1].K, last)
 	}
+	return nil
+}
+
+// addPolicy adds the policy that an entry names, unless it is one of added.
+func (o *Operator) addPolicy(ctx context.Context, service string, entry []byte, added map[string]bool, out *AccountEvidence) error {
+	e, err := evidence.ParseEntry(entry)
+	if err != nil || e.Policy == "" || added[e.Policy] {
+		return err
+	}
+	added[e.Policy] = true
+	p, err := o.store.Policy(ctx, service, e.Policy)
+	if errors.Is(err, pat.ErrNotFound) {
+		return nil // the verifiers report it
+	}
+	if err != nil {
+		return err
+	}
+	out.Policies = append(out.Policies, EvidencePolicy{p.UID, p.Digest, p.Bytes})
 	return nil
 }

@@ -76,7 +76,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	r := store.BeginRequest{
 		Execution: store.Execution{
 			ID: newID(), Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
-			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
+			TokenID: c.ID, PolicyDigest: s.Offer().Digest, IdempotencyKey: string(e.call.IdempotencyKey),
 			ContextID: e.call.ContextID,
 		},
 		Hold: e.intent.Hold, KeyFor: idempotencyWindow,

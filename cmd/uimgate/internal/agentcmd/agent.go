@@ -2,6 +2,7 @@
 package agentcmd
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/quote"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -130,6 +133,10 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout,
 		UserAgent: "uimgate-agent/" + cli.ReadVersion().Version,
+		SameTerms: func(ctx context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool {
+			d, known := quote.Compare(ctx, before, after, catalog)
+			return known && d.Same[uid]
+		},
 	}
 	if s.dns != "" {
 		o.Locate = discovery.New(discovery.Options{Servers: []string{s.dns}}).Locate

@@ -96,6 +96,9 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 		for _, p := range page.Since {
 			b.Consistency(p.Old, p.New, p.Hashes)
 		}
+		for _, p := range page.Policies {
+			agreements.policy(b, p.UID, p.Digest, p.Document)
+		}
 		for _, e := range page.Entries {
 			if err := agreements.write(ctx, b, e); err != nil {
 				return err
@@ -214,14 +217,18 @@ func (a *agreements) policyOf(b *evidence.BundleWriter, export []byte) error {
 		return err
 	}
 	p := exported.Policy
-	if a.written[p.Digest] {
-		return nil
-	}
-	a.written[p.Digest] = true
 	document, err := base64.RawURLEncoding.DecodeString(p.Document)
 	if err != nil {
 		return err
 	}
-	b.Policy(p.UID, p.Digest, document)
+	a.policy(b, p.UID, p.Digest, document)
 	return nil
+}
+
+// policy writes a policy, unless it was written before.
+func (a *agreements) policy(b *evidence.BundleWriter, uid, digest string, document []byte) {
+	if !a.written[digest] {
+		a.written[digest] = true
+		b.Policy(uid, digest, document)
+	}
 }

@@ -1,0 +1,125 @@
+package receipts
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/privatefile"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// Bounds of the documents beside a book.
+const (
+	maxDocuments = 1000     // of each kind; the oldest is removed then
+	maxDocument  = 16 << 20 // bytes of a file
+)
+
+// A Policy is a policy document that entries of the service name.
+type Policy struct {
+	UID      string `json:"uid"`
+	Digest   string `json:"digest"` // see pat.PolicyDigest
+	Document []byte `json:"document"`
+}
+
+// documents returns the directory for the documents that entries of the book name.
+func (b *Book) documents() string { return strings.TrimSuffix(b.path, Extension) + ".documents" }
+
+func (b *Book) document(kind, id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return filepath.Join(b.documents(), fmt.Sprintf("%s-%x.json", kind, sum[:12]))
+}
+
+// KeepPolicy stores a policy beside the book, unless it is stored already. The error wraps ErrBook.
+func (b *Book) KeepPolicy(p Policy) error {
+	if _, err := b.Policy(p.Digest); err == nil {
+		return nil
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBook, err)
+	}
+	return b.keep("policy", p.Digest, text)
+}
+
+// Policy returns a policy that KeepPolicy has stored. The error wraps ErrBook, and os.ErrNotExist if there is none.
+func (b *Book) Policy(digest string) (Policy, error) {
+	return readPolicy(b.document("policy", digest), digest)
+}
+
+// readPolicy reads the file of a policy. An empty digest permits any policy.
+func readPolicy(path, digest string) (Policy, error) {
+	text, err := privatefile.Read(path, maxDocument)
+	if err != nil {
+		return Policy{}, fmt.Errorf("%w: %w", ErrBook, err)
+	}
+	var p Policy
+	if err := json.Unmarshal(text, &p); err != nil {
+		return Policy{}, fmt.Errorf("%w: %s is damaged: %w", ErrBook, path, err)
+	}
+	is, err := pat.PolicyDigest(p.Document)
+	if err != nil || is != p.Digest || digest != "" && is != digest {
+		return Policy{}, fmt.Errorf("%w: %s is damaged: it does not contain the policy with its digest", ErrBook, path)
+	}
+	return p, nil
+}
+
+// Policies returns the policies that KeepPolicy has stored, ordered by digest. The error wraps ErrBook.
+func (b *Book) Policies() (list []Policy, err error) {
+	paths, err := b.kept("policy")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		p, err := readPolicy(path, "")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(x, y Policy) int { return strings.Compare(x.Digest, y.Digest) })
+	return list, nil
+}
+
+// keep writes a document, and removes the oldest ones of its kind if there are too many.
+func (b *Book) keep(kind, id string, text []byte) error {
+	if err := privatefile.Write(b.document(kind, id), text); err != nil {
+		return fmt.Errorf("%w: %w", ErrBook, err)
+	}
+	paths, err := b.kept(kind)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths[:max(0, len(paths)-maxDocuments)] {
+		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+			return fmt.Errorf("%w: %w", ErrBook, err)
+		}
+	}
+	return nil
+}
+
+// kept returns the files of the documents of a kind, the oldest first.
+func (b *Book) kept(kind string) ([]string, error) {
+	entries, err := os.ReadDir(b.documents())
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("%w: %w", ErrBook, err)
+	}
+	var list []string
+	age := map[string]time.Time{}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), kind+"-") || filepath.Ext(e.Name()) != ".json" {
+			continue
+		}
+		path := filepath.Join(b.documents(), e.Name())
+		if info, err := e.Info(); err == nil { // otherwise another process has just removed it
+			list, age[path] = append(list, path), info.ModTime()
+		}
+	}
+	slices.SortStableFunc(list, func(x, y string) int { return age[x].Compare(age[y]) })
+	return list, nil
+}
