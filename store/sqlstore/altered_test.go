@@ -1,12 +1,18 @@
 package sqlstore_test
 
 import (
+	"crypto/ed25519"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -14,7 +20,17 @@ import (
 // Whoever can write to the database cannot change what was charged without a trace, even if the accounts still add up.
 func TestAlteredLedgerIsFound(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]string{
+	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
+		t.Helper()
+		if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "agent-7", Amount: money.Amount{Nano: 1000, Currency: "USD"}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"1", "2", "3"} {
+			if err := paidCall(t.Context(), s, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, map[string]string{
 		"a charge is deleted, and the account mended": `DELETE FROM ledger WHERE execution_id = '2'; DELETE FROM executions WHERE id = '2';
 			UPDATE accounts SET captured = (SELECT SUM(amount) FROM executions)`,
 		"the last charge is deleted, and the account mended": `DELETE FROM ledger WHERE execution_id = '3'; DELETE FROM executions WHERE id = '3';
@@ -46,33 +62,121 @@ func TestAlteredLedgerIsFound(t *testing.T) {
 			UPDATE accounts SET topped_up = 0, kept = 1`,
 		"two entries have one hash": "UPDATE ledger SET leaf = (SELECT leaf FROM ledger WHERE k = 1) WHERE k = 2",
 		"all entries of an account": "DELETE FROM ledger; DELETE FROM executions; UPDATE accounts SET topped_up = 0, captured = 0",
-	} {
-		t.Run(name, func(t *testing.T) {
+		"two entries have one number": "DROP INDEX ledger_chain; UPDATE ledger SET k = 1 WHERE k = 2",
+	})
+}
+
+// What entries name by a digest or an id cannot be exchanged.
+func TestAlteredTextsAreFound(t *testing.T) {
+	t.Parallel()
+	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
+		t.Helper()
+		for i, id := range []string{"1", "2"} {
+			agreedCall(t, s, id, fmt.Sprintf(`{"uid": "p%d", "prices": [%d]}`, i, i))
+		}
+	}, map[string]string{
+		"the bytes of a policy": `UPDATE policies SET body = (SELECT body FROM policies WHERE digest =
+			(SELECT policy_digest FROM agreements WHERE id = '1')) WHERE digest = (SELECT policy_digest FROM agreements WHERE id = '2')`,
+		"an agreement": `UPDATE agreements SET id = '3' WHERE id = '1'; UPDATE agreements SET id = '1' WHERE id = '2'; UPDATE agreements SET id = '2' WHERE id = '3'`,
+		"the policy of an agreement": `UPDATE agreements SET policy_digest =
+			(SELECT policy_digest FROM agreements WHERE id = '1') WHERE id = '2'`,
+		"the agent of an agreement": "UPDATE agreements SET agent_id = 'agent-1' WHERE id = '2'",
+		"the key of an agreement":   "UPDATE agreements SET public_key = (SELECT public_key FROM agreements WHERE id = '1') WHERE id = '2'",
+		"a question":                "UPDATE evidence SET asked = (SELECT asked FROM evidence WHERE execution_id = '1') WHERE execution_id = '2'",
+		"a proof of key":            "UPDATE evidence SET proof = (SELECT proof FROM evidence WHERE execution_id = '1') WHERE execution_id = '2'",
+	})
+}
+
+// wantAltered fills a database of each engine, closes it, and makes each change to a copy. Verify must find each change, and no other.
+func wantAltered(t *testing.T, fill func(*testing.T, *sqlstore.Store), changes map[string]string) {
+	t.Helper()
+	filled := func(t *testing.T, place string) {
+		t.Helper()
+		s, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sqlstore.Verify(t.Context(), place); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := ownDatabase(t)
+	filled(t, whole)
+	check := func(t *testing.T, place string) {
+		t.Helper()
+		if _, err := sqlstore.Verify(t.Context(), place); !errors.Is(err, store.ErrAltered) && !errors.Is(err, store.ErrUnbalanced) {
+			t.Errorf("got %v, want an error", err)
+		}
+	}
+	for name, change := range changes {
+		t.Run("SQLite/"+name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			s := openStore(t, dir)
-			if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "agent-7", Amount: money.Amount{Nano: 1000, Currency: "USD"}}); err != nil {
+			place := filepath.Join(t.TempDir(), "state.db")
+			sqlstore.Empty.Copy(t, place)
+			filled(t, place)
+			if _, err := otherProcess(t, filepath.Dir(place)).ExecContext(t.Context(), change); err != nil {
 				t.Fatal(err)
 			}
-			for _, id := range []string{"1", "2", "3"} {
-				if err := paidCall(t.Context(), s, id); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			place := filepath.Join(dir, "state.db")
-			if _, err := sqlstore.Verify(t.Context(), place); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := otherProcess(t, dir).ExecContext(t.Context(), change); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := sqlstore.Verify(t.Context(), place); !errors.Is(err, store.ErrAltered) && !errors.Is(err, store.ErrUnbalanced) {
-				t.Errorf("got %v, want an error", err)
-			}
+			check(t, place)
 		})
+		t.Run("PostgreSQL/"+name, func(t *testing.T) {
+			t.Parallel()
+			place := pgtest.Start(t).Copy(t, whole)
+			onDatabase(t, place, change)
+			check(t, place)
+		})
+	}
+}
+
+// agreedCall makes an agent agree to a policy, and charges a call under the agreement. All have the same id.
+func agreedCall(t *testing.T, s *sqlstore.Store, id, policy string) {
+	t.Helper()
+	public, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := keys.New(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := pat.PolicyDigest([]byte(policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, now := pat.AgentID("agent-"+id), time.Now()
+	if _, err := s.Agree(t.Context(), pat.NewAgreement{
+		Agreement: pat.Agreement{
+			ID: pat.AgreementID(id), Service: "s", Issuer: "s", AgentID: agent, PublicKey: key.SPKI(), KeyID: key.Thumbprint(), PolicyUID: "p",
+			PolicyDigest: digest, Assurance: pat.Fresh, Form: "jws-agreement", Signature: []byte(id), Nonce: id, State: pat.AgreementActive,
+			CreatedAt: now,
+		},
+		Policy:     pat.PolicyDocument{Service: "s", UID: "p", Digest: digest, Bytes: []byte(policy), FirstOffered: now},
+		NonceUntil: now.Add(time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	asked, proof := []byte("question "+id), "proof "+id
+	admission, err := s.Begin(t.Context(), store.BeginRequest{
+		Execution: store.Execution{
+			ID: id, Service: "s", AgentID: agent, Intent: "shop.example:buy:v1", AgreementID: pat.AgreementID(id), PolicyDigest: digest,
+			Evidence: &store.Evidence{
+				KeyID: string(key.Thumbprint()), Proof: evidence.Digest([]byte(proof)), Decision: evidence.Digest(asked),
+				Text: &store.EvidenceText{Proof: proof, Asked: asked},
+			},
+		},
+		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: 3, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+		Hold:       time.Minute,
+	})
+	if err == nil {
+		_, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -1,0 +1,126 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/evidence/log"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// Queries for what the entries and logs name only by a digest, an id or a size.
+const (
+	selectPolicies = `SELECT service, digest, body FROM policies WHERE (service, digest) IN
+		(SELECT service, policy_digest FROM executions WHERE amount > 0 AND key_id <> '')`
+	// selectAgreed reads each agreement that a charge names, once for each agent, key and policy of such charges.
+	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.policy_digest, a.public_key, e.agent_id, e.key_id, e.policy_digest FROM agreements a
+		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id, policy_digest FROM executions WHERE amount > 0 AND key_id <> '') e
+			ON e.service = a.service AND e.agreement_id = a.id`
+	selectTexts = `SELECT v.service, v.execution_id, v.proof, v.asked, e.proof, e.decision FROM evidence v
+		JOIN executions e ON e.id = v.execution_id`
+	selectLogEntries  = "SELECT service, receipt, leaf FROM log_entries"
+	selectCheckpoints = "SELECT service, epoch, size, root, checkpoint FROM log_heads WHERE size > 0"
+)
+
+// checkTexts checks what the entries of the ledger and the logs do not contain but name: the documents of policies, the agreements, the
+// questions and proofs of charges, the entries of the logs that belong to no account, and the texts of checkpoints. Signatures of agents are
+// not verified again; uimgate agreements verify does that.
+func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx) error {
+	for _, check := range []struct {
+		query string
+		row   func(scan engine.Scan) error
+	}{
+		{selectPolicies, checkPolicy},
+		{selectAgreed, checkAgreement},
+		{selectTexts, checkText},
+		{selectLogEntries, checkLogEntry},
+		{selectCheckpoints, checkCheckpoint},
+	} {
+		rows, err := reader.QueryContext(ctx, check.query)
+		if err != nil {
+			return engine.Unavailable(err)
+		}
+		if err := engine.Drain(rows, check.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func alteredText(service, format string, args ...any) error {
+	return fmt.Errorf("service %q: %s: %w", service, fmt.Sprintf(format, args...), store.ErrAltered)
+}
+
+func checkPolicy(scan engine.Scan) error {
+	var service, digest string
+	var body []byte
+	if err := scan(&service, &digest, &body); err != nil {
+		return engine.Unavailable(err)
+	}
+	if got, err := pat.PolicyDigest(body); err != nil || got != digest {
+		return alteredText(service, "the document of the policy %s has another digest", digest)
+	}
+	return nil
+}
+
+func checkAgreement(scan engine.Scan) error {
+	type party struct{ agent, key, policy string }
+	var service, id string
+	var agreed, charged party
+	var public []byte
+	if err := scan(&service, &id, &agreed.agent, &agreed.key, &agreed.policy, &public, &charged.agent, &charged.key, &charged.policy); err != nil {
+		return engine.Unavailable(err)
+	}
+	if key, err := keys.ParseSPKI(public); err != nil || string(key.Thumbprint()) != agreed.key {
+		return alteredText(service, "the public key of the agreement %s is not the one that it names", id)
+	}
+	if agreed != charged {
+		return alteredText(service, "the agreement %s is of agent %q, and of another agent, key or policy than a charge under it", id, agreed.agent)
+	}
+	return nil
+}
+
+func checkText(scan engine.Scan) error {
+	var service, execution, proof, proofDigest, askedDigest string
+	var asked []byte
+	if err := scan(&service, &execution, &proof, &asked, &proofDigest, &askedDigest); err != nil {
+		return engine.Unavailable(err)
+	}
+	switch {
+	case proof != "" && evidence.Digest([]byte(proof)) != proofDigest:
+		return alteredText(service, "the proof of key of the execution %s has another digest", execution)
+	case evidence.Digest(asked) != askedDigest:
+		return alteredText(service, "the question that the policy decided for the execution %s has another digest", execution)
+	}
+	return nil
+}
+
+func checkLogEntry(scan engine.Scan) error {
+	var service, receipt string
+	var leaf []byte
+	if err := scan(&service, &receipt, &leaf); err != nil {
+		return engine.Unavailable(err)
+	}
+	if r, err := evidence.ParseReceipt(receipt); err != nil || r.Leaf != evidence.HashOf(leaf) {
+		return alteredText(service, "an entry of the log that belongs to no account has another hash")
+	}
+	return nil
+}
+
+func checkCheckpoint(scan engine.Scan) error {
+	var service, text string
+	var epoch, size int64
+	var root []byte
+	if err := scan(&service, &epoch, &size, &root, &text); err != nil {
+		return engine.Unavailable(err)
+	}
+	if c, err := log.ReadCheckpoint([]byte(text)); err != nil || c.Size != size || c.Root != evidence.HashOf(root) {
+		return alteredText(service, "the checkpoint of epoch %d is for another size or root than the log", epoch)
+	}
+	return nil
+}
