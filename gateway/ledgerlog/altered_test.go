@@ -27,7 +27,7 @@ func TestAlteredLogIsFound(t *testing.T) {
 		"a smaller size":             {"UPDATE log_heads SET size = size - 1", true},
 		"a line that was put in":     {"UPDATE log_entries SET leaf = x'" + fmt.Sprintf("%064x", 7) + "'", true},
 		"the lines in another order": {"UPDATE ledger SET seq = -seq WHERE seq IN (1, 2); UPDATE ledger SET seq = seq + 3 WHERE seq < 0", true},
-		"the text of a checkpoint": {"UPDATE log_heads SET checkpoint = replace(checkpoint, '\n12\n', '\n11\n')", true},
+		"the text of a checkpoint":   {"UPDATE log_heads SET checkpoint = replace(checkpoint, '\n12\n', '\n11\n')", true},
 		"an entry of a key": {`UPDATE log_entries SET receipt =
 			(SELECT receipt FROM log_entries WHERE seq = (SELECT MIN(seq) FROM log_entries)) WHERE seq = (SELECT MAX(seq) FROM log_entries)`, true},
 		"the last line is cut, and its account mended": {"DELETE FROM ledger WHERE seq = (SELECT MAX(seq) FROM ledger);" + mended, true},

@@ -60,8 +60,8 @@ func TestAlteredLedgerIsFound(t *testing.T) {
 		"the first entries are cut":   "DELETE FROM ledger WHERE to_state = ''; UPDATE accounts SET topped_up = 0",
 		"the first entries are cut, and the account mended": `DELETE FROM ledger WHERE to_state = '';
 			UPDATE accounts SET topped_up = 0, kept = 1`,
-		"two entries have one hash": "UPDATE ledger SET leaf = (SELECT leaf FROM ledger WHERE k = 1) WHERE k = 2",
-		"all entries of an account": "DELETE FROM ledger; DELETE FROM executions; UPDATE accounts SET topped_up = 0, captured = 0",
+		"two entries have one hash":   "UPDATE ledger SET leaf = (SELECT leaf FROM ledger WHERE k = 1) WHERE k = 2",
+		"all entries of an account":   "DELETE FROM ledger; DELETE FROM executions; UPDATE accounts SET topped_up = 0, captured = 0",
 		"two entries have one number": "DROP INDEX ledger_chain; UPDATE ledger SET k = 1 WHERE k = 2",
 	})
 }

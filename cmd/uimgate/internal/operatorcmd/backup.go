@@ -140,9 +140,14 @@ func VerifyLedger() *cobra.Command {
 	return k.stateFlags(&cobra.Command{
 		Use: "verify-ledger", Short: "Check that the accounts match the ledger", Args: cli.Args(cobra.NoArgs),
 		Long: `Verify-ledger adds up the whole ledger, and compares the sums with the accounts, with the amounts that calls hold,
-and with what all unapproved agents owe together. It prints the verdict on stderr. If an account differs, verify-ledger
-names the first one and exits with code 1: something other than uimgate removed or changed entries. The gateway may be
-running. Every gateway makes the same check when it starts, and logs the result.`,
+and with what all unapproved agents owe together. It rebuilds each entry, the chain of each account and the log of each
+service, and compares policies, agreements, proofs and questions with what the entries name. It prints the verdict on
+stderr. If something differs, verify-ledger names the first place and exits with code 1: something other than uimgate
+changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts, and logs
+the result.
+
+Whoever has the data directory with its keys can write another ledger that agrees with itself. The agents' receipts and
+the cosignatures of witnesses show that: see docs/evidence.md.`,
 		Example: "  uimgate verify-ledger",
 		RunE: func(c *cobra.Command, _ []string) error {
 			state, err := k.open(c, ofState)
