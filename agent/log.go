@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/uimgate/uimgate/agent/receipts"
+	"github.com/uimgate/uimgate/evidence"
 )
 
 // maxLogAnswer limits the response of a log, in bytes: a checkpoint with its cosignatures, or a proof.
@@ -26,7 +28,31 @@ func (s *Service) Reconcile(ctx context.Context, p receipts.Period) (receipts.Re
 	if session.Endpoints.Log != "" {
 		o.Log = logReader{s}
 	}
-	return book.Reconcile(ctx, o)
+	const most = 3 // a service may introduce a key at any time
+	for try := 1; ; try++ {
+		s.refreshKeys(ctx)
+		report, err := book.Reconcile(ctx, o)
+		if err != nil || try == most || !slices.ContainsFunc(report.Problems, ofKey) || !s.refreshKeys(ctx) {
+			return report, err
+		}
+	}
+}
+
+// ofKey reports whether a problem may have its cause in a key that the service has introduced in the meantime.
+func ofKey(p evidence.Problem) bool {
+	return p.Name == evidence.ProblemKey || p.Name == evidence.ProblemLog
+}
+
+// refreshKeys trusts the keys that trusted ones have introduced, and reports whether there is a new one. If the key set is not available,
+// the keys that are known remain.
+func (s *Service) refreshKeys(ctx context.Context) bool {
+	if s.trusted(ctx).Len() == 0 {
+		return false
+	}
+	s.trusting.Lock()
+	defer s.trusting.Unlock()
+	found, err := s.trustNew(ctx)
+	return err == nil && found
 }
 
 // A logReader reads the log of a service.

@@ -147,8 +147,11 @@ func (s *Service) account(ctx context.Context, session Session, c *call, o outco
 // it.
 func (s *Service) checkReceipt(ctx context.Context, text string, known receipts.Call) (*evidence.Receipt, []evidence.Problem) {
 	receipt, problems := receipts.Check(text, s.trusted(ctx), known)
-	if receipt == nil && problems[0].Name == evidence.ProblemKey && s.trustNew(ctx) {
-		receipt, problems = receipts.Check(text, s.trusted(ctx), known)
+	if receipt != nil || problems[0].Name != evidence.ProblemKey {
+		return receipt, problems
+	}
+	if r, err := evidence.ParseReceipt(text); err == nil && s.findKey(ctx, r.KeyID) {
+		receipt, problems = receipts.Check(text, s.Session().Keys, known)
 	}
 	return receipt, problems
 }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"os"
@@ -242,6 +243,65 @@ func TestNewReceiptKeys(t *testing.T) {
 	}
 	if got := placed(t, s, agent.ExecuteOptions{}); got.Receipt == nil || len(got.Discrepancies) > 0 {
 		t.Errorf("after agreeing again: got %+v", got.Evidence)
+	}
+}
+
+// A service introduces a new key a second or so after it signed with it, and may be unavailable meanwhile.
+func TestNewReceiptKeysAreAwaited(t *testing.T) {
+	t.Parallel()
+	shop, s := accounted(t)
+	placed(t, s, agent.ExecuteOptions{})
+	shop.RotateReceiptKey(true)
+	shop.HideIntroductions(2)
+	if got := placed(t, s, agent.ExecuteOptions{}); got.Receipt == nil || len(got.Discrepancies) > 0 {
+		t.Errorf("introduced after two seconds: got %+v", got.Evidence)
+	}
+	shop.RotateReceiptKey(true)
+	shop.HideIntroductions(10)
+	if got := placed(t, s, agent.ExecuteOptions{}); names(got.Discrepancies) != "KEY" {
+		t.Errorf("not introduced: got %+v", got.Evidence)
+	}
+	if report := reconcile(t, s, receipts.Period{}); names(report.Problems) != "CHARGED_WITHOUT_RECEIPT GAP KEY" {
+		t.Errorf("not introduced: reconcile found %v", report.Problems)
+	}
+	shop.HideIntroductions(0)
+	if report := reconcile(t, s, receipts.Period{}); !report.OK || report.Receipts != 6 {
+		t.Errorf("introduced later: reconcile found %v", report.Problems)
+	}
+}
+
+// A sourceDuring does something after each response of the service.
+type sourceDuring struct {
+	receipts.Source
+
+	do func()
+}
+
+func (s sourceDuring) Entries(ctx context.Context, currency string, after int64) (receipts.Page, error) {
+	page, err := s.Source.Entries(ctx, currency, after)
+	s.do()
+	return page, err
+}
+
+// Another process of the agent may call while the books are compared.
+func TestReconcileDuringACall(t *testing.T) {
+	t.Parallel()
+	_, s := accounted(t)
+	placed(t, s, agent.ExecuteOptions{})
+	more := 1
+	report, err := s.Book().Reconcile(t.Context(), receipts.Reconciliation{
+		Issuer: s.Issuer(), Agent: s.Session().AgentID, Now: time.Now(),
+		Source: sourceDuring{s, func() {
+			if more--; more >= 0 {
+				placed(t, s, agent.ExecuteOptions{})
+			}
+		}},
+	})
+	if err != nil || names(report.Problems) != "" {
+		t.Errorf("got %v, %v", report.Problems, err)
+	}
+	if report := reconcile(t, s, receipts.Period{}); !report.OK || report.Receipts != 4 {
+		t.Errorf("afterwards: got %+v", report)
 	}
 }
 

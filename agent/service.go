@@ -26,9 +26,11 @@ type Service struct {
 	unlisted       map[string]*intents.Intent // by uid: intents that agents.json does not list
 	proofRequested map[string]bool            // by uid: the service has requested a proof of key
 	a2a            *via.A2A                   // from the agent card; nil until needed
-	keysFetched    time.Time                  // when the key set was fetched last for a receipt
+	keysFetched    time.Time                  // when the key set was last fetched for a receipt and lacked its key
 	policy         Policy                     // that a receipt named last, other than the agreed one
 	policyFetched  time.Time                  // when a policy was fetched last for a receipt
+
+	trusting sync.Mutex // held while the key of a receipt is looked for
 }
 
 // String returns the service's name and address, without the PAT.

@@ -6,12 +6,16 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
 	keySetPath = ".well-known/jwks.json"
 	maxKeySet  = 1 << 20 // bytes
-	// trustPause is the minimum time between two fetches of the key set for a receipt.
+	// A service introduces a new key within about a second after its first signature, so the key of a receipt is looked for up to trustTries
+	// times, with trustWait in between. If the key set lacks it, no key is looked for before trustPause has passed.
+	trustTries = 4
+	trustWait  = time.Second
 	trustPause = time.Minute
 	// maxIntroductions limits how many new keys one fetch may introduce.
 	maxIntroductions = 100
@@ -63,8 +67,11 @@ func (s *Service) trusted(ctx context.Context) evidence.KeySet {
 	if set := s.Session().Keys; set.Len() > 0 {
 		return set
 	}
-	if s.mayFetchKeys() {
+	s.trusting.Lock()
+	defer s.trusting.Unlock()
+	if s.Session().Keys.Len() == 0 && s.mayFetchKeys() {
 		s.pin(ctx)
+		s.noteFetch()
 	}
 	return s.Session().Keys
 }
@@ -73,27 +80,50 @@ func (s *Service) trusted(ctx context.Context) evidence.KeySet {
 func (s *Service) mayFetchKeys() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.client.o.Now()
-	if !s.keysFetched.IsZero() && now.Before(s.keysFetched.Add(trustPause)) {
-		return false
+	return s.keysFetched.IsZero() || !s.client.o.Now().Before(s.keysFetched.Add(trustPause))
+}
+
+func (s *Service) noteFetch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keysFetched = s.client.o.Now()
+}
+
+// findKey looks for a key for receipts that the agent does not trust yet, until a trusted key introduces it. Calls that look for keys at the
+// same time do so one after another. It reports whether the key is trusted now.
+func (s *Service) findKey(ctx context.Context, id keys.ID) bool {
+	s.trusting.Lock()
+	defer s.trusting.Unlock()
+	has := func() bool {
+		_, ok := s.Session().Keys.Key(evidence.PurposeReceipt, id)
+		return ok
 	}
-	s.keysFetched = now
-	return true
+	var err error
+	for try := range trustTries {
+		if has() {
+			return true
+		}
+		if !s.mayFetchKeys() || try > 0 && s.client.o.Sleep(ctx, trustWait) != nil {
+			return false
+		}
+		_, err = s.trustNew(ctx)
+	}
+	if err == nil && !has() {
+		s.noteFetch()
+	}
+	return has()
 }
 
 // trustNew fetches the key set, and trusts the new keys that trusted ones introduce: the member uim_entry of a key is the entry of the log
-// that does so. It reports whether there is such a key.
-func (s *Service) trustNew(ctx context.Context) bool {
-	if !s.mayFetchKeys() {
-		return false
-	}
+// that does so. It reports whether there is such a key. trusting must be held.
+func (s *Service) trustNew(ctx context.Context) (found bool, err error) {
 	text, err := s.fetchKeys(ctx)
 	if err != nil {
-		return false
+		return false, err
 	}
 	document, err := strictjson.DecodeObject(text)
 	if err != nil {
-		return false
+		return false, answerError(err)
 	}
 	set := s.Session().Keys.Clone()
 	before := set.Len()
@@ -114,8 +144,8 @@ func (s *Service) trustNew(ctx context.Context) bool {
 		}
 	}
 	if set.Len() == before {
-		return false
+		return false, nil
 	}
 	s.trust(ctx, set)
-	return true
+	return true, nil
 }

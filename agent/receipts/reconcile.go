@@ -66,7 +66,14 @@ func (b *Book) Reconcile(ctx context.Context, o Reconciliation) (Report, error) 
 		}
 		problems, heads[currency] = append(problems, f.problems...), head
 	}
-	a, err := b.audit(false, p)
+	// The book may have got receipts of calls that another process made after the service stated the heads. The next Reconcile compares them.
+	until := map[string]int64{}
+	for currency, head := range heads {
+		if newestOf(before.chains[currency]) <= head.K {
+			until[currency] = head.K
+		}
+	}
+	a, err := b.auditUntil(false, p, until)
 	if err != nil {
 		return Report{}, err
 	}
@@ -192,7 +199,7 @@ func (a *audit) compareHeads(heads map[string]evidence.Through) {
 		if of == nil {
 			continue
 		}
-		newest := slices.Max(slices.Collect(maps.Keys(of.held)))
+		newest := newestOf(of)
 		switch {
 		case head.K < newest:
 			a.found(evidence.Problem{
@@ -210,6 +217,14 @@ func (a *audit) compareHeads(heads map[string]evidence.Through) {
 			})
 		}
 	}
+}
+
+// newestOf returns the largest number of an entry that the book has, or -1.
+func newestOf(a *account) int64 {
+	if a == nil || len(a.held) == 0 {
+		return -1
+	}
+	return slices.Max(slices.Collect(maps.Keys(a.held)))
 }
 
 // unknown reports executions in the books of the service that the agent did not start. The response to a call may have been lost: then the

@@ -69,6 +69,7 @@ func (p Period) has(at time.Time) bool { return p.To.IsZero() || !at.Before(p.Fr
 type audit struct {
 	period   Period
 	sparse   bool
+	until    map[string]int64    // by currency: the last entry that is read
 	began    time.Time           // of the book
 	keys     evidence.KeySet     // that the agent trusts
 	calls    map[string]callSeen // charged, by execution
@@ -100,9 +101,12 @@ type account struct {
 }
 
 // audit reads the whole book.
-func (b *Book) audit(sparse bool, p Period) (*audit, error) {
+func (b *Book) audit(sparse bool, p Period) (*audit, error) { return b.auditUntil(sparse, p, nil) }
+
+// auditUntil reads the whole book, without the entries after a number in the chains of some currencies.
+func (b *Book) auditUntil(sparse bool, p Period, until map[string]int64) (*audit, error) {
 	a := &audit{
-		period: p, sparse: sparse, calls: map[string]callSeen{}, sent: map[string]int{}, answered: map[string]int{},
+		period: p, sparse: sparse, until: until, calls: map[string]callSeen{}, sent: map[string]int{}, answered: map[string]int{},
 		strange: map[string][]string{},
 		chains:  map[string]*account{}, leaves: map[evidence.Hash]bool{}, logged: map[string]bool{}, seen: map[evidence.Problem]bool{},
 	}
@@ -221,6 +225,10 @@ func (a *audit) add(r *evidence.Receipt) {
 	if a.leaves[r.Leaf] || e.Account == (evidence.Account{}) {
 		return
 	}
+	if last, limited := a.until[e.Account.Currency]; limited && e.K > last {
+		a.end(e)
+		return
+	}
 	a.leaves[r.Leaf] = true
 	of := a.account(e.Account)
 	of.held[e.K] = r.Leaf
@@ -240,6 +248,13 @@ func (a *audit) add(r *evidence.Receipt) {
 	}
 	if e.To == evidence.StateCaptured || e.To == evidence.StateReleased {
 		a.found(c.compare(e)...)
+		a.end(e)
+	}
+}
+
+// end notes that an entry shows the end of a charge.
+func (a *audit) end(e *evidence.Entry) {
+	if c, known := a.calls[e.ID]; known && (e.To == evidence.StateCaptured || e.To == evidence.StateReleased) {
 		c.final = true
 		a.calls[e.ID] = c
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ type books struct {
 	all        []bookEntry        // of all accounts, in the order of the ledger
 	logKey     ed25519.PrivateKey // nil: the service has no log
 	tampering  Alteration
+	hidden     int // responses with the key set that will not introduce keys
 }
 
 // A bookEntry is an entry with its receipt.
@@ -73,6 +75,13 @@ func (s *Service) RotateReceiptKey(introduced bool) {
 		before = nil
 	}
 	s.books.newKey(before)
+}
+
+// HideIntroductions makes the next n responses with the key set introduce no keys, as just after a rotation.
+func (s *Service) HideIntroductions(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.books.hidden = n
 }
 
 // Receipts returns the receipts of an agent's account, in the order of the chain.
@@ -169,7 +178,19 @@ func (s *Service) keySet(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, reason.NoSuchPath)
 		return
 	}
-	write(w, http.StatusOK, map[string]any{"keys": s.books.introduced})
+	list := s.books.introduced
+	if s.books.hidden > 0 {
+		s.books.hidden--
+		list = nil
+		for _, one := range s.books.introduced {
+			if member, ok := one.(map[string]any); ok {
+				member = maps.Clone(member)
+				delete(member, "uim_entry")
+				list = append(list, member)
+			}
+		}
+	}
+	write(w, http.StatusOK, map[string]any{"keys": list})
 }
 
 func (s *Service) receipt(w http.ResponseWriter, r *http.Request) {
