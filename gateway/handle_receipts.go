@@ -126,6 +126,9 @@ func (s *Server) usageEntries(c echo.Context) error {
 	if err != nil {
 		return ledgerRefusal(err)
 	}
+	if n := len(list); n > 0 && list[n-1].K > head.K { // charged after the head was read
+		out.Head = &evidence.Head{K: list[n-1].K, Hash: list[n-1].Leaf}
+	}
 	for _, e := range list {
 		text, err := s.receipts.Receipt(ctx, e.Bytes)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -84,21 +85,21 @@ func (r *round) introduce(ctx context.Context) error {
 	return nil
 }
 
-// introduceTo adds entries for the keys of one purpose to the log of one service: first for the key of this process, then for those of
-// other processes.
+// introduceTo adds entries for the keys of one purpose to the log of one service: first for the key of this process, signed by the newest
+// earlier one that the log has, then for those of other processes, and for keys that were replaced before they were introduced.
 func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.Purpose, ring *keys.Keyring, own *keys.PrivateKey) error {
 	id := func(kid keys.ID) store.LogKey {
 		return store.LogKey{Service: h.Service, Purpose: string(purpose), KeyID: kid}
 	}
 	if !r.s.known[id(own.ID)] {
 		by := own
-		before, err := ring.Previous()
-		switch {
-		case err != nil:
+		earlier, err := ring.Earlier()
+		if err != nil {
 			return err
-		case before != nil && r.s.known[id(before.ID)]:
-			by = before
-		case r.others(id(""), own.ID):
+		}
+		if i := slices.IndexFunc(earlier, func(k keys.PrivateKey) bool { return r.s.known[id(k.ID)] }); i >= 0 {
+			by = &earlier[i]
+		} else if r.others(id(""), own.ID) {
 			r.s.o.Log.Warn("a new key signs without an entry by the key before, which this process does not have",
 				zap.String("service", h.Service), zap.String("purpose", string(purpose)), zap.String("kid", string(own.ID)))
 		}
@@ -107,7 +108,7 @@ func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.
 		}
 	}
 	for _, k := range ring.Keys(r.s.o.Now()) {
-		if k.Purpose == purpose && k.NotAfter.IsZero() && k.Algorithm == keys.EdDSA && !r.s.known[id(k.ID)] {
+		if k.Purpose == purpose && k.Algorithm == keys.EdDSA && !r.s.known[id(k.ID)] {
 			if err := r.addKey(ctx, h, purpose, k, own); err != nil {
 				return err
 			}

@@ -92,18 +92,21 @@ func New(o Options) *Sequencer {
 	return &Sequencer{o: o, random: rand.Reader, trees: map[place]*log.Tree{}, witnesses: witnesses{log: o.Log, now: o.Now}}
 }
 
-// Run calls Round at the interval of the settings until ctx ends. Then it releases the lease.
+// Run calls Round at once, because the keys of a new process are not introduced, and then at the interval of the settings until ctx ends.
+// Then it releases the lease.
 func (s *Sequencer) Run(ctx context.Context) error {
 	defer s.end(ctx)
+	pause := time.Duration(0)
 	for {
-		settings := s.o.Settings()
-		timer := time.NewTimer(settings.Checkpoint)
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
 			return nil
 		case <-timer.C:
 		}
+		settings := s.o.Settings()
+		pause = settings.Checkpoint
 		if !settings.Log {
 			continue
 		}

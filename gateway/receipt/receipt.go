@@ -3,7 +3,9 @@ package receipt
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/evidence"
@@ -14,6 +16,11 @@ import (
 type Signer struct {
 	keys             *keys.Keyring
 	answered, proofs atomic.Bool
+
+	introductions Introductions // nil: keys are not introduced
+	now           func() time.Time
+	choosing      sync.Mutex // held while chosen is replaced
+	chosen        atomic.Pointer[choice]
 }
 
 // New returns a Signer that signs with the keys of a Keyring, whose purpose must be keys.ForReceipts.
@@ -42,7 +49,7 @@ func (s *Signer) Sign(ctx context.Context, entry []byte) (string, error) {
 
 // Receipt returns the receipt for an entry.
 func (s *Signer) Receipt(ctx context.Context, entry []byte) (string, error) {
-	key, err := s.keys.PrivateKey(ctx)
+	key, err := s.key(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -83,7 +83,7 @@ type SignedStatement struct {
 
 // Document signs a document of the given typ; see evidence.SignDocument.
 func (s *Signer) Document(ctx context.Context, typ string, document any) (string, error) {
-	key, err := s.keys.PrivateKey(ctx)
+	key, err := s.key(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -36,6 +36,7 @@ func (p *process) openLogs(ctx context.Context) error {
 		return err
 	}
 	p.logs = &ledgerLogs{keys: ring, watch: watch}
+	p.receipts.Await(p.store.Logs(), p.Now)
 	p.logs.sequencer = ledgerlog.New(ledgerlog.Options{
 		Store: p.store.Logs(), Keys: ring, Introduced: map[keys.Purpose]*keys.Keyring{keys.ForReceipts: p.receiptKeys},
 		Settings: func() config.Evidence { return p.live.Load().evidence }, Process: p.data.Process(),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -188,7 +189,11 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 	before := k.signing.Load()
 	// The file is durable before any other process can see the key. It also contains the previous key, so that open can retire it if this
 	// process stops before the end of the rotation.
-	text, err := writeSigningKeys(next, before)
+	kept, err := k.kept(next, before)
+	if err != nil {
+		return SigningKey{}, err
+	}
+	text, err := writeSigningKeys(kept)
 	if err != nil {
 		return SigningKey{}, err
 	}
@@ -208,6 +213,32 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 		}
 	}
 	return next.SigningKey, nil
+}
+
+// kept returns the keys for the file: a new key, the key before and, if documents must verify for years, those before it, so that Earlier
+// has one that is known to others, even after several rotations at once, or one that was interrupted.
+func (k *Keyring) kept(next PrivateKey, before *PrivateKey) ([]PrivateKey, error) {
+	out := []PrivateKey{next}
+	if before != nil {
+		out = append(out, *before)
+	}
+	if !k.purpose.Lasting() {
+		return out, nil
+	}
+	text, err := k.files.Load()
+	if err != nil {
+		return nil, fmt.Errorf("loading the signing keys: %w", err)
+	}
+	earlier, err := parseSigningKeys(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, old := range earlier {
+		if len(out) < maxKeyCount && !slices.ContainsFunc(out, func(k PrivateKey) bool { return k.ID == old.ID }) {
+			out = append(out, old)
+		}
+	}
+	return out, nil
 }
 
 // Retire ends a key at the given time, after which the PATs that it signed do not verify. If this process signs with the key, Retire first
@@ -326,8 +357,9 @@ func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	return k.signing.Load(), nil
 }
 
-// Previous returns the key with which this process signed before PrivateKey, or nil if it has none.
-func (k *Keyring) Previous() (*PrivateKey, error) {
+// Earlier returns the keys with which this process signed before PrivateKey, the newest first: up to seven if Purpose.Lasting, otherwise
+// one.
+func (k *Keyring) Earlier() ([]PrivateKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	text, err := k.files.Load()
@@ -338,8 +370,10 @@ func (k *Keyring) Previous() (*PrivateKey, error) {
 	if err != nil || len(keys) < 2 {
 		return nil, err
 	}
-	keys[1].Purpose = k.purpose
-	return &keys[1], nil
+	for i := range keys {
+		keys[i].Purpose = k.purpose
+	}
+	return keys[1:], nil
 }
 
 // ExtendOverlap makes Overlap at least d. Overlap never shrinks, because PATs of an earlier configuration may still be in use.

@@ -163,11 +163,7 @@ func newSigningKey(algorithm string) (PrivateKey, error) {
 }
 
 // writeSigningKeys encodes the signing key and, if there is one, the previous key.
-func writeSigningKeys(first PrivateKey, before *PrivateKey) ([]byte, error) {
-	keys := []PrivateKey{first}
-	if before != nil {
-		keys = append(keys, *before)
-	}
+func writeSigningKeys(keys []PrivateKey) ([]byte, error) {
 	var out bytes.Buffer
 	for _, k := range keys {
 		der, err := k.pkcs8()

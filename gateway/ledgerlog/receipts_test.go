@@ -1,0 +1,74 @@
+package ledgerlog_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/receipt"
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+// Receipts are signed with keys that agents can follow: a new key signs only when the log has introduced it, even after several rotations
+// at once, and every key is introduced by one that was.
+func TestReceiptsAreSignedWithIntroducedKeys(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, place string) {
+		t.Helper()
+		p := start(t, openStore(t, place), "one")
+		now := time.Now()
+		signer := receipt.New(p.receipts, config.Evidence{Receipts: config.ReceiptsCharged})
+		signer.Await(p.store.Logs(), func() time.Time { return now })
+		entry := (&evidence.Entry{Issuer: issuer, Kind: evidence.KindRestored, By: "operator", At: now, Salt: make([]byte, 16)}).Append(nil)
+		signedBy := func() keys.ID {
+			t.Helper()
+			now = now.Add(time.Second)
+			text, err := signer.Receipt(t.Context(), entry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := evidence.ParseReceipt(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.KeyID
+		}
+		first := p.receipts.Current()
+		if got := signedBy(); got != first {
+			t.Errorf("before the first round: got %s, want the only key", got)
+		}
+		p.round(t)
+		for range 3 {
+			if _, err := p.receipts.Rotate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := signedBy(); got != first {
+			t.Errorf("before the new key is introduced: got %s, want %s", got, first)
+		}
+		p.restart()
+		p.round(t)
+		if got := signedBy(); got == first || got != p.receipts.Current() {
+			t.Errorf("after the round: got %s, want the new key", got)
+		}
+		receipts, err := p.store.Logs().LogEntries(t.Context(), service)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trusted, introduced := evidence.KeySet{}, 0
+		for _, k := range p.root.Keys(time.Now()) {
+			if key, err := keys.ParseJWK(k.JWK); err == nil && k.ID == first {
+				trusted.Add(evidence.PurposeReceipt, key)
+			}
+		}
+		for _, text := range receipts {
+			if trusted.Introduce(text) == nil {
+				introduced++
+			}
+		}
+		if introduced != 4 { // the first one by itself
+			t.Errorf("an agent that trusts the first key can trust %d, want 4", introduced)
+		}
+	})
+}
