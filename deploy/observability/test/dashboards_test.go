@@ -170,5 +170,27 @@ var moneyBoard = board{
 				0,
 			},
 		}},
+		{"Evidence", []panel{
+			{
+				graph, "Lag of the log", "s", "How long the first line of the ledger that is in no log has waited. It should stay below 10 seconds, which agents expect.",
+				[]query{{`max(uimgate_log_lag_seconds{instance})`, "lag"}},
+				0,
+			},
+			{
+				graph, "Size of the log", "short", "Entries in the log of each service. It never falls, except after a restore, which begins another log.",
+				[]query{{`max by (service) (uimgate_log_size{service})`, "{{service}}"}},
+				0,
+			},
+			{
+				graph, "Charges without a receipt", "short", "Charges in an hour that were answered without a receipt, because none could be signed. It should be 0. Agents can fetch the receipts later.",
+				[]query{{`sum by (instance) (increase(uimgate_receipts_missing_total{instance}[1h]))`, "{{instance}}"}},
+				0,
+			},
+			{
+				graph, "Age of the last cosignature", "s", "Time since a witness last signed a checkpoint of the log of each service. Without new charges it rises. It is empty without witnesses.",
+				[]query{{`time() - max by (service) (uimgate_log_cosigned_timestamp_seconds{service})`, "{{service}}"}},
+				0,
+			},
+		}},
 	},
 }

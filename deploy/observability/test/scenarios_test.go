@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"database/sql" //nolint:depguard // it writes to the database beside the gateway
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"maps"
@@ -18,8 +19,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	witnesstest "github.com/uimgate/uimgate/internal/test/witness"
 )
 
 // A scenario is a trouble of a gateway, and the alerts that it fires.
@@ -98,6 +102,27 @@ var scenarios = map[string]scenario{
 			s.until("uimgate_late_ends_total", 0)
 		},
 		steps: 2, fires: []string{"UimgateEndsGivenUp"},
+	},
+	"the log of the ledger cannot be written": {
+		provoke: func(g *gateway, _ *server, c *customer) {
+			g.alter(`CREATE TRIGGER full BEFORE INSERT ON log_tiles BEGIN SELECT RAISE(FAIL, 'full'); END`)
+			g.must(c.order())
+			g.ahead.Store(int64(time.Minute))
+		},
+		steps: 8, fires: []string{"UimgateLogLagging"},
+	},
+	"receipts cannot be signed": { // the metric is real, its value is not
+		provoke: func(_ *gateway, s *server, _ *customer) { s.more["uimgate_receipts_missing_total"] = 3 },
+		steps:   2, fires: []string{"UimgateReceiptsMissing"},
+	},
+	"a witness no longer signs": { // the metrics are real, the time is not
+		gateway: witnessed,
+		provoke: func(g *gateway, s *server, c *customer) {
+			g.must(c.order())
+			s.until("uimgate_log_cosigned_timestamp_seconds", 0)
+			s.more["uimgate_log_checkpoint_timestamp_seconds"] = (1000 * time.Hour * 24).Seconds()
+		},
+		steps: 18, fires: []string{"UimgateLogNotCosigned"},
 	},
 	"the disk of a required audit stream is full": {
 		gateway: with(nil, "pat:", "data: full\naudit: {required: true}\npat:"),
@@ -257,6 +282,42 @@ func secure(t *testing.T, until time.Duration, files map[string]string, replace 
 	all := map[string]string{"cert.pem": cert.String(), "key.pem": secret.String()}
 	maps.Copy(all, files)
 	return start(t, all, append(replace, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ")...)
+}
+
+// witnessed starts a gateway whose log a witness signs.
+func witnessed(t *testing.T) *gateway {
+	t.Helper()
+	var started atomic.Pointer[gateway]
+	witness := witnesstest.Start(t, "witness.example", func(string) string {
+		g := started.Load()
+		if g == nil {
+			return ""
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/agents.json", http.NoBody)
+		if err != nil {
+			return ""
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return ""
+		}
+		defer func() { _ = response.Body.Close() }()
+		var document map[string]any
+		if err := json.NewDecoder(response.Body).Decode(&document); err != nil {
+			return ""
+		}
+		info, _ := document["service-info"].(map[string]any)
+		for _, members := range []map[string]any{document, info} {
+			if key, ok := members["uim-log-key"].(string); ok {
+				return key
+			}
+		}
+		return ""
+	})
+	g := start(t, nil, "pat:", `evidence: {witnesses: [{key: "`+witness.VerifierKey()+`", url: "`+witness.URL.String()+`", private: true}]}
+pat:`)
+	started.Store(g)
+	return g
 }
 
 // exporting starts a gateway whose collector refuses everything.
