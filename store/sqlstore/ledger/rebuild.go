@@ -40,15 +40,24 @@ type ChainRow struct {
 	prev, leaf, salt                                    []byte
 	outcome, answer, form, details                      string
 	request, agreement, token, policy, key, proof, asks sql.NullString
+
+	columns []any // pointers to the members that Scan reads; nil before the first Scan
 }
 
-// Scan reads the columns of SelectChain, and more.
+// Scan reads the columns of SelectChain, and more. A ChainRow may be used for several rows, one after another.
 func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
-	err := scan(append([]any{
-		&r.Seq, &r.at, &r.Account.Service, &r.Account.AgentID, &r.execution, &r.intent, &r.rule, &r.Amount, &r.Account.Currency, &r.From, &r.To,
-		&r.actor, &r.reference, &r.Kind, &r.Epoch, &r.K, &r.prev, &r.leaf, &r.salt, &r.outcome, &r.answer, &r.form, &r.details,
-		&r.request, &r.agreement, &r.token, &r.policy, &r.key, &r.proof, &r.asks,
-	}, more...)...)
+	if r.columns == nil {
+		r.columns = []any{
+			&r.Seq, &r.at, &r.Account.Service, &r.Account.AgentID, &r.execution, &r.intent, &r.rule, &r.Amount, &r.Account.Currency, &r.From, &r.To,
+			&r.actor, &r.reference, &r.Kind, &r.Epoch, &r.K, &r.prev, &r.leaf, &r.salt, &r.outcome, &r.answer, &r.form, &r.details,
+			&r.request, &r.agreement, &r.token, &r.policy, &r.key, &r.proof, &r.asks,
+		}
+	}
+	columns := r.columns
+	if len(more) > 0 {
+		columns = append(columns[:len(columns):len(columns)], more...)
+	}
+	err := scan(columns...)
 	r.Prev, r.Leaf = evidence.HashOf(r.prev), evidence.HashOf(r.leaf)
 	return err
 }
@@ -56,10 +65,14 @@ func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 // Entry returns the bytes of the entry, from the columns alone. issuer is the issuer of its epoch. The error wraps store.ErrAltered if
 // their hash is not the stored one.
 func (r *ChainRow) Entry(issuer string) ([]byte, error) {
-	var text []byte
+	return r.Append(make([]byte, 0, entrySize), issuer)
+}
+
+// Append is like Entry, and appends the bytes to text, which must be empty.
+func (r *ChainRow) Append(text []byte, issuer string) ([]byte, error) {
 	switch {
 	case r.Kind == kindCarry:
-		text = []byte(r.details)
+		text = append(text, r.details...)
 		e, err := evidence.ParseEntry(text)
 		if err != nil || e.Kind != evidence.KindCarry || e.K != r.K || e.Prev != r.Prev || e.Issuer != issuer || e.Epoch != r.Epoch ||
 			e.Account != (evidence.Account{Agent: r.Account.AgentID, Currency: r.Account.Currency}) || !bytes.Equal(e.Salt, r.salt) ||
@@ -69,12 +82,12 @@ func (r *ChainRow) Entry(issuer string) ([]byte, error) {
 	case r.To == "":
 		e := topUpEntry(r.Place, issuer, r.Account, r.money(), engine.FromNanos(r.at), r.reference, r.salt)
 		e.By = actor(r.actor)
-		text = e.Append(nil)
+		text = e.Append(text)
 	case !r.agreement.Valid: // the execution is missing
 		return nil, r.altered()
 	default:
 		e := r.charge(issuer)
-		text = e.Append(make([]byte, 0, entrySize))
+		text = e.Append(text)
 	}
 	if evidence.LeafHash(text) != r.Leaf {
 		return nil, r.altered()

@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	selectChains = ledger.SelectChain + " WHERE l.k >= 0 ORDER BY l.service, l.agent_id, l.currency, l.k"
+	selectChains = ledger.SelectChain + " WHERE l.k >= 0 ORDER BY l.seq"
 	selectHeads  = "SELECT service, agent_id, currency, lines, head, kept FROM accounts ORDER BY service, agent_id, currency"
 )
 
@@ -32,28 +33,32 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) error {
 	if err != nil {
 		return engine.Unavailable(err)
 	}
-	var c chainCheck
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
-		var r ledger.ChainRow
-		if err := r.Scan(scan); err != nil {
-			return engine.Unavailable(err)
-		}
-		if r.Account != c.account {
-			if err := c.end(heads); err != nil {
-				return err
-			}
-			c = chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev}
-		}
-		text, err := r.Entry(issuerOf(issuers, r))
+	chains := map[ledger.AccountKey]*chainCheck{}
+	var buffer []byte
+	if err := inBatches(rows, func(r *ledger.ChainRow) error {
+		text, err := r.Append(buffer[:0], issuerOf(issuers, r))
 		if err != nil {
 			return err
 		}
-		return c.add(&r, text)
+		buffer = text
+		c := chains[r.Account]
+		if c == nil {
+			c = &chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev}
+			chains[r.Account] = c
+		}
+		return c.add(r, text)
 	}); err != nil {
 		return err
 	}
-	if err := c.end(heads); err != nil {
-		return err
+	for k, c := range chains {
+		h, found := heads[k]
+		if !found {
+			return alteredAccount(k, "it has entries, but no account")
+		}
+		if err := c.end(h); err != nil {
+			return err
+		}
+		delete(heads, k)
 	}
 	for k, h := range heads { // accounts without entries
 		if h.lines > 0 {
@@ -61,6 +66,68 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) error {
 		}
 	}
 	return nil
+}
+
+// batchRows is how many rows inBatches passes on at once.
+const batchRows = 256
+
+// inBatches calls check for every row of a query with the columns of ledger.SelectChain, in order. It reads rows while check runs, so that
+// two processors share the work.
+func inBatches(rows *sql.Rows, check func(*ledger.ChainRow) error) error {
+	full, empty := make(chan []ledger.ChainRow, 2), make(chan []ledger.ChainRow, 3)
+	for range cap(empty) {
+		empty <- make([]ledger.ChainRow, 0, batchRows)
+	}
+	stopped := make(chan error, 1) // the error of check
+	go func() {
+		for batch := range full {
+			for i := range batch {
+				if err := check(&batch[i]); err != nil {
+					stopped <- err
+					return
+				}
+			}
+			empty <- batch
+		}
+		stopped <- nil
+	}()
+	var stop error
+	var batch []ledger.ChainRow
+	pass := func() bool {
+		select {
+		case full <- batch:
+			batch = nil
+			return true
+		case stop = <-stopped:
+			return false
+		}
+	}
+	err := engine.Drain(rows, func(scan engine.Scan) error {
+		if batch == nil {
+			select {
+			case batch = <-empty:
+				batch = batch[:0]
+			case stop = <-stopped:
+				return stop
+			}
+		}
+		batch = batch[:len(batch)+1]
+		if err := batch[len(batch)-1].Scan(scan); err != nil {
+			return engine.Unavailable(err)
+		}
+		if len(batch) == cap(batch) && !pass() {
+			return stop
+		}
+		return nil
+	})
+	if stop == nil && err == nil && len(batch) > 0 {
+		pass()
+	}
+	close(full)
+	if stop == nil {
+		stop = <-stopped
+	}
+	return cmp.Or(stop, err)
 }
 
 // A chainHead is the end of a chain, as its account records it.
@@ -90,16 +157,9 @@ func (c *chainCheck) add(r *ledger.ChainRow, text []byte) error {
 	return nil
 }
 
-// end compares the end of the chain with its account, and deletes the account from heads.
-func (c *chainCheck) end(heads map[ledger.AccountKey]chainHead) error {
-	if c.account == (ledger.AccountKey{}) {
-		return nil
-	}
-	h, found := heads[c.account]
-	delete(heads, c.account)
+// end compares the end of the chain with its account.
+func (c *chainCheck) end(h chainHead) error {
 	switch {
-	case !found:
-		return alteredAccount(c.account, "it has entries, but no account")
 	case h.lines != c.next || h.hash != c.prev:
 		return alteredAccount(c.account, "the last entry is %d, but the account has %d", c.next-1, h.lines-1)
 	case c.first.K != h.kept || c.first.K > 0 && !c.carried:
@@ -133,7 +193,7 @@ func readIssuers(ctx context.Context, reader *sql.Tx) (map[epochKey]string, erro
 }
 
 // issuerOf returns the issuer of a row. In its first epoch, a service that is not recorded has its id as issuer.
-func issuerOf(issuers map[epochKey]string, r ledger.ChainRow) string {
+func issuerOf(issuers map[epochKey]string, r *ledger.ChainRow) string {
 	if issuer, ok := issuers[epochKey{r.Account.Service, r.Epoch}]; ok {
 		return issuer
 	}
