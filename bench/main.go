@@ -7,6 +7,8 @@
 //	        the same free call without telemetry, with traces of 1 % of the calls sent to a collector, and with traces of all
 //	doors   the same call over each protocol: CPU time as multiples of that over HTTP
 //	paid    calls that charge, on both engines. Each is durable before the upstream is called and before the response is sent
+//	evidence
+//	        the size of receipts and of what is kept for each charge, and how fast verify-ledger is, on SQLite
 //	grants  units of one limit, granted by one and by three replicas, and the round trips to the database
 //	relay   MRP messages that are sent and polled, on both engines, and the memory of a relay with many agents
 //	idle    the memory of a gateway with many connections that are kept alive
@@ -81,6 +83,7 @@ var sections = []struct {
 	{"telemetry", traced, false},
 	{"doors", doors, false},
 	{"paid", paid, false},
+	{"evidence", proven, false},
 	{"grants", grants, false},
 	{"relay", relays, false},
 	{"idle", idle, false},
@@ -99,7 +102,7 @@ func run(ctx context.Context) error {
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
 	p.setDeployment()
 	only := flag.String("only", "",
-		"run only path, telemetry, doors, paid, grants, relay, idle, costs, simulate or check (default the first seven)")
+		"run only path, telemetry, doors, paid, evidence, grants, relay, idle, costs, simulate or check (default the first eight)")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)

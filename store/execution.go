@@ -52,7 +52,8 @@ type Execution struct {
 	UnresolvedAt   time.Time // when it became unresolved; zero if it never did
 	ContextID      string    // of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
 	Evidence       *Evidence // of a call with a charge; nil if it is free, or if it began before evidence was stored
-	// Entry is the newest entry of the ledger about the call, if the operation that returned the Execution made one. See package evidence.
+	// Entry is the newest entry of the ledger about the call, if the operation that returned the Execution is Settle and made one. See package
+	// evidence.
 	Entry []byte
 }
 

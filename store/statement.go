@@ -61,8 +61,8 @@ type Charges struct {
 	Amount money.Amount
 }
 
-// ChargedCalls are the calls of one account that a statement sums up as captured, for one intent, rule, price, agreement and policy. A call that
-// is held in one period and captured in the next belongs to the next.
+// ChargedCalls are the calls of one account that a statement sums up as captured, for one intent, rule, price, agreement and policy. A
+// call that is held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string
 	Price        money.Amount // of each call

@@ -242,7 +242,7 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	if err != nil {
 		return err
 	}
-	b.result.Execution.Entry, err = w.book.Enter(ctx, ledger.Line{Execution: &e, By: ledger.ByAgent})
+	_, err = w.book.Enter(ctx, ledger.Line{Execution: &e, By: ledger.ByAgent})
 	return err
 }
 

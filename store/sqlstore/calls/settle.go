@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -175,7 +176,7 @@ func (w *work) move(ctx context.Context, e store.Execution, to store.Settlement,
 		w.calls.memory.journal.Changed(e.ID)
 	}
 	result := e
-	result.Entry = text
+	result.Entry = bytes.Clone(text)
 	if w.mode == single {
 		c := writeMove([]ledger.Line{m})
 		return result, w.write(ctx, c.Query, c.Args...)

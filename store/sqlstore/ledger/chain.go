@@ -62,7 +62,8 @@ func actor(by string) string {
 	return by
 }
 
-// Enter adds a line to the ledger and to the chain of its account, unless the call has no charge. It returns the bytes of its entry.
+// Enter adds a line to the ledger and to the chain of its account, unless the call has no charge. It returns the bytes of its entry, which
+// are valid until the next call of Enter.
 func (b *Book) Enter(ctx context.Context, l Line) ([]byte, error) {
 	if l.Charge.Nano == 0 {
 		return nil, nil
@@ -74,10 +75,13 @@ func (b *Book) Enter(ctx context.Context, l Line) ([]byte, error) {
 	epoch := b.epochs.Of(l.Service)
 	l.Place = b.next(k, epoch)
 	e := entry(l, l.Place, epoch.Issuer)
-	text := e.Append(make([]byte, 0, entrySize))
-	l.Leaf = b.link(k, text)
+	if b.text == nil {
+		b.text = make([]byte, 0, entrySize)
+	}
+	b.text = e.Append(b.text[:0])
+	l.Leaf = b.link(k, b.text)
 	b.lines = append(b.lines, l)
-	return text, nil
+	return b.text, nil
 }
 
 // entrySize is large enough for most entries.

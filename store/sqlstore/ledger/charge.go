@@ -57,8 +57,8 @@ func (b *Book) Hold(c Charge) error {
 	return b.set(c.before, c.after)
 }
 
-// Move adds the new state of an execution to the ledger, and returns the bytes of its entry. If the state is captured or released, Move
-// also captures or releases the amount that the execution holds.
+// Move adds the new state of an execution to the ledger, and returns the bytes of its entry, as Enter does. If the state is captured or
+// released, Move also captures or releases the amount that the execution holds.
 func (b *Book) Move(ctx context.Context, l Line) ([]byte, error) {
 	if l.Charge.Nano > 0 && l.State != store.Unresolved {
 		before, err := b.account(ctx, AccountKey{l.Service, string(l.AgentID), l.Charge.Currency})

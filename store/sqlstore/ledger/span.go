@@ -61,8 +61,8 @@ func (l *Ledger) stillKept(ctx context.Context, service string, p period) error 
 type span struct{ first, end int64 }
 
 // selectFirst selects the number of the entry with the first time that is at or after another.
-const selectFirst = `(SELECT l.k FROM ledger l WHERE l.service = a.service AND l.agent_id = a.agent_id AND l.at >= ? AND l.currency = a.currency
-	AND l.k >= 0 ORDER BY l.at, l.seq LIMIT 1)`
+const selectFirst = `(SELECT l.k FROM ledger l WHERE l.service = a.service AND l.agent_id = a.agent_id AND l.at >= ?
+	AND l.currency = a.currency AND l.k >= 0 ORDER BY l.at, l.seq LIMIT 1)`
 
 const selectSpan = "SELECT COALESCE(" + selectFirst + ", a.lines), COALESCE(" + selectFirst + ", a.lines) FROM accounts a " +
 	"WHERE a.service = ? AND a.agent_id = ? AND a.currency = ?"
@@ -89,7 +89,8 @@ const selectEnds = "SELECT k, prev, leaf FROM ledger WHERE service = ? AND agent
 // chainRange returns the numbers and the heads of a part of a chain.
 func (l *Ledger) chainRange(ctx context.Context, k AccountKey, s span) (evidence.Range, error) {
 	leaves := map[int64]evidence.Hash{}
-	if err := l.db.List(ctx, selectEnds, []any{k.Service, k.AgentID, k.Currency, s.first - 1, s.first, s.end - 1}, func(scan engine.Scan) error {
+	args := []any{k.Service, k.AgentID, k.Currency, s.first - 1, s.first, s.end - 1}
+	if err := l.db.List(ctx, selectEnds, args, func(scan engine.Scan) error {
 		var n int64
 		var prev, leaf []byte
 		err := scan(&n, &prev, &leaf)

@@ -133,7 +133,8 @@ func (l *Ledger) ChargedCalls(ctx context.Context, st store.Statement) ([]store.
 
 func (l *Ledger) sums(ctx context.Context, k AccountKey, p period, part span) ([]sum, error) {
 	key := []any{k.Service, k.AgentID, k.Currency}
-	args := slices.Concat(key, key, key, key, key, []any{part.first, part.end}, key, []any{part.end}, key, []any{p.from, p.to}, key, []any{p.to})
+	args := slices.Concat(key, key, key, key, key, []any{part.first, part.end}, key, []any{part.end},
+		key, []any{p.from, p.to}, key, []any{p.to})
 	return engine.All(ctx, l.db, selectSums, args, func(scan engine.Scan) (n sum, err error) {
 		err = scan(&n.kind, &n.intent, &n.rule, &n.from, &n.to, &n.calls, &n.nano)
 		return n, err

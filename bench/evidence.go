@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// proven measures what the evidence of charges takes on SQLite: the size of a receipt, the size of the database for each charge, with and
+// without the texts of proofs and questions, and how fast verify-ledger rebuilds every entry. The best round counts.
+func proven(ctx context.Context, p plan) error {
+	dir, err := os.MkdirTemp("", "uimgate-bench")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	table := newTable("texts\tcharges\treceipt B\tB/charge\tverify-ledger lines/s\tCPU s/1e6 lines\t")
+	for _, texts := range []bool{false, true} {
+		path := filepath.Join(dir, fmt.Sprintf("%t.db", texts))
+		receipt, err := chargeProven(ctx, path, p, texts)
+		if err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		var rate, cpu float64
+		for range p.rounds {
+			began, before := time.Now(), processorTime()
+			found, err := sqlstore.Verify(ctx, path)
+			if err != nil {
+				return err
+			}
+			took := (processorTime() - before).Seconds() * 1e6 / float64(found.Entries)
+			if rate = max(rate, float64(found.Entries)/time.Since(began).Seconds()); cpu == 0 || took < cpu {
+				cpu = took
+			}
+		}
+		fmt.Fprintf(table, "%t\t%d\t%d\t%.0f\t%.0f\t%.1f\t\n", texts, p.calls, receipt, float64(info.Size())/float64(p.calls), rate, cpu)
+	}
+	return table.Flush()
+}
+
+// chargeProven makes p.calls charges in a new database, and returns the size of the longest receipt.
+func chargeProven(ctx context.Context, path string, p plan, texts bool) (receipt int64, err error) {
+	s, err := sqlstore.Open(ctx, path, sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return 0, err
+	}
+	var next, longest atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for range 64 {
+		group.Go(func() error {
+			for n := next.Add(1); n <= int64(p.calls); n = next.Add(1) {
+				entry, err := provenCharge(ctx, s, n, p.agents, texts)
+				if err != nil {
+					return err
+				}
+				text, err := evidence.SignReceipt(key, evidenceKeyID, entry)
+				if err != nil {
+					return err
+				}
+				for was := longest.Load(); was < int64(len(text)) && !longest.CompareAndSwap(was, int64(len(text))); was = longest.Load() {
+				}
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	return longest.Load(), err
+}
+
+// evidenceKeyID is as long as a thumbprint.
+const evidenceKeyID = "0123456789012345678901234567890123456789012"
+
+// provenCharge makes a call whose evidence is as long as that of a gateway: ids, digests, a question of 400 bytes and a proof of 460. It
+// returns the entry of the captured charge.
+func provenCharge(ctx context.Context, s *sqlstore.Store, n int64, agents int, texts bool) ([]byte, error) {
+	digest, asked := evidence.Digest(fmt.Append(nil, n)), fmt.Appendf(nil, `{"n":%20d,"facts":%q}`, n, strings.Repeat("x", 360))
+	v := &store.Evidence{KeyID: evidenceKeyID, Proof: digest, Decision: evidence.Digest(asked)}
+	if texts {
+		v.Text = &store.EvidenceText{Proof: base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat(digest[8:40], 11))), Asked: asked}
+	}
+	id := fmt.Sprintf("01920000-0000-7000-8000-%012d", n%int64(agents))
+	admission, err := s.Begin(ctx, store.BeginRequest{
+		Execution: store.Execution{
+			ID: uuid.Must(uuid.NewV7()).String(), Service: issuer, AgentID: pat.AgentID(fmt.Sprintf("agent-%d", n%int64(agents))),
+			Intent: uidOf("declared", sizes[0].products), AgreementID: pat.AgreementID(id), TokenID: pat.TokenID(id),
+			PolicyDigest: evidence.Digest(nil), Fingerprint: digest[8:], Evidence: v,
+		},
+		Candidates: []store.Candidate{{Rule: "/permission/0", Charge: money.Amount{Nano: money.Unit / 100, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: 1 << 60, Currency: "USD"}}, Hold: time.Minute,
+	})
+	if err != nil {
+		return nil, err
+	}
+	x, err := s.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done, Sent: digest})
+	return x.Entry, err
+}
+
+// processorTime returns the processor time of this process.
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
