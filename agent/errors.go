@@ -244,6 +244,7 @@ const (
 	ErrVersionConflict         = reasonError(reason.VersionConflict)
 	ErrIntentDeprecated        = reasonError(reason.IntentDeprecated)
 	ErrStoreUnavailable        = reasonError(reason.StoreUnavailable)
+	ErrStopped                 = reasonError(reason.Stopped)
 	ErrBreakerOpen             = reasonError(reason.BreakerOpen)
 	ErrUpstreamTimeout         = reasonError(reason.UpstreamTimeout)
 	ErrUpstreamUnreachable     = reasonError(reason.UpstreamUnreachable)

@@ -146,4 +146,5 @@ type Change struct {
 	Revocation *Revocation
 	Agent      *Agent
 	Key        *keys.SigningKey
+	Stop       *Stop
 }

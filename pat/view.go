@@ -39,6 +39,7 @@ type View struct {
 	swept      time.Time // guarded by refreshing
 	seq        int64     // guarded by refreshing
 	agents     atomic.Uint64
+	stops      atomic.Pointer[map[stopKey]Stop] // the Stops in force; replaced, never changed
 
 	mu      sync.RWMutex
 	cutoffs map[RevocationKind]map[subject]cutoff
@@ -141,6 +142,8 @@ func (v *View) apply(changes []Change) error {
 			} else {
 				v.blocked[s] = c.Agent.Reason
 			}
+		case c.Stop != nil:
+			v.stop(*c.Stop)
 		case c.Key != nil:
 			errs = append(errs, v.keys.Apply(*c.Key))
 		}

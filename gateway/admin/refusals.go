@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -26,6 +27,9 @@ func refusalFor(err error) *reason.Refusal {
 		return reason.NoSuchRecord.Refusal("").Because(err)
 	case errors.Is(err, store.ErrSettled):
 		return reason.AlreadySettled.Refusal("").Because(err)
+	case errors.Is(err, store.ErrFull):
+		return reason.MalformedRequest.Refusal(fmt.Sprintf("%d stops are in force, which is the most: resume some, or block agents instead.",
+			store.MostStops)).Because(err)
 	case errors.Is(err, store.ErrReferenceUsed):
 		return reason.ReferenceUsed.Refusal("").Because(err)
 	case errors.Is(err, store.ErrPeriod):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -51,6 +52,8 @@ type Status struct {
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	// RefusedReload is the last reload if it was refused. The previous configuration is then still in use.
 	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
+	// Stops are the stops in force, as this process has read them, the newest first.
+	Stops []Stop `json:"stops,omitempty"`
 	// HeldLimits are the limits that are held back because of a restore or a step of the clock.
 	HeldLimits *HeldLimits `json:"held_limits,omitempty"`
 	// Log is the state of the logs of the ledger; nil if there are none, or if it cannot be read.
@@ -216,6 +219,9 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{
 		Health: o.Health(ctx), Version: o.version, Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(),
 		RefusedReload: o.refused(), HeldLimits: heldLimits(o.store.HeldLimits()),
+	}
+	for _, s := range slices.SortedFunc(slices.Values(o.view.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
+		out.Stops = append(out.Stops, showStop(s))
 	}
 	if state, err := o.logState(ctx); err == nil {
 		out.Log = state

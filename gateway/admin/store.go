@@ -16,6 +16,7 @@ type Store interface {
 	Usage
 	Ledger
 	Customers
+	Stops
 	// RequestsByID returns the newest requests with an id, the oldest of them first, at most store.MostRequests.
 	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
 	// AddInvitation stores an invitation to consent.
@@ -64,6 +65,17 @@ type Usage interface {
 type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
+}
+
+// Stops stores what the operator has stopped.
+type Stops interface {
+	// Stop records a stop, and returns its record: an earlier one that is in force stays as it is. The error is store.ErrFull if
+	// store.MostStops others are in force.
+	Stop(ctx context.Context, stop pat.Stop) (pat.Stop, error)
+	// Resume ends a stop, or returns store.ErrNotFound.
+	Resume(ctx context.Context, stop pat.Stop) (pat.Stop, error)
+	// Stops returns the stops in force, the newest first.
+	Stops(ctx context.Context) ([]pat.Stop, error)
 }
 
 // Customers stores the operator's names for agents.

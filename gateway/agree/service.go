@@ -62,6 +62,9 @@ type Call struct {
 // *reason.Refusal. UIM core 4.2.
 func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
+		if err := c.Service.Verifier.Stopped(pat.StopService, ""); err != nil { // renewals go on: the PATs are not to end with the stop
+			return pat.Issuance{}, err
+		}
 		r, err := read()
 		if err != nil {
 			return pat.Issuance{}, err

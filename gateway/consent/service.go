@@ -186,8 +186,14 @@ func errorOf(err error) error {
 	return refusal.For(err)
 }
 
-// open returns the settings for consents to a service, or an *Error if the operator has disabled consents for that service.
+// open returns the settings for consents to a service. It returns an *Error if the operator has disabled consents for that service, and a
+// *reason.Refusal if the operator has stopped consents or the service for the time being.
 func open(s *service.Service) (*service.Consent, error) {
+	for _, kind := range []pat.StopKind{pat.StopConsent, pat.StopService} {
+		if err := s.Verifier.Stopped(kind, ""); err != nil {
+			return nil, refusal.For(err)
+		}
+	}
 	consent := s.Announced().Consent
 	if consent == nil || !consent.Open {
 		return nil, failed(UnauthorizedClient, "The operator has disabled consents: agree with a key.")

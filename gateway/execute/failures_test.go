@@ -155,7 +155,7 @@ var elsewhere = []reason.Reason{
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {
-	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded, reason.RestoredLimits}
+	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded, reason.RestoredLimits, reason.Stopped}
 	for _, c := range refusals {
 		tried = append(tried, c.want)
 	}

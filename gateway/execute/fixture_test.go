@@ -269,6 +269,7 @@ type call struct {
 	intent, parameters string
 	key                execute.IdempotencyKey
 	proof              string
+	door               string                          // empty: UIM over HTTP
 	read               func() (execute.Request, error) // replaces intent and parameters
 }
 
@@ -287,7 +288,7 @@ func (w *world) do(a *gatetest.Agent, c call) (execute.Result, *reason.Refusal, 
 	}
 	var event *execute.Event
 	result, err := w.Executor.Execute(w.Context(), execute.Call{
-		Service: w.served, Token: token, IdempotencyKey: c.key, Proof: c.proof, RequestID: "r-1",
+		Service: w.served, Token: token, Door: c.door, IdempotencyKey: c.key, Proof: c.proof, RequestID: "r-1",
 		Observe: func(e *execute.Event) { event = e }, Read: c.read,
 	})
 	if err == nil {

@@ -26,11 +26,50 @@ var withdrawals = map[string]struct {
 		w.revoke(pat.RevokedAgreement, string(claims.Agreement))
 	}, reason.RevokedToken},
 	"the agent is blocked": {revoked(pat.RevokedAgent), reason.AgentBlocked},
+	"the agent is stopped": {stopped(pat.StopAgent), reason.Stopped},
+	"the intent is stopped": {func(w *world, _ *gatetest.Agent) {
+		w.stop(pat.Stop{Kind: pat.StopIntent, Subject: buy})
+		w.stop(pat.Stop{Kind: pat.StopIntent, Subject: find})
+	}, reason.Stopped},
+	"the service is stopped": {stopped(pat.StopService), reason.Stopped},
 	"the policy is revoked": {func(w *world, _ *gatetest.Agent) {
 		w.revoke(pat.RevokedPolicy, w.service().Offer().Digest)
 	}, reason.RevokedToken},
 	"another policy is offered": {func(w *world, _ *gatetest.Agent) { w.offerAnother() }, reason.PolicyRequiresAgreement},
 	"the PAT expires":           {func(w *world, _ *gatetest.Agent) { w.Later(31 * time.Second) }, reason.ExpiredToken},
+}
+
+// stopped returns an event that stops the calls of an agent by one kind of stop.
+func stopped(kind pat.StopKind) func(*world, *gatetest.Agent) {
+	return func(w *world, a *gatetest.Agent) {
+		stop := pat.Stop{Service: w.service().ID, Kind: kind}
+		switch kind {
+		case pat.StopAgent:
+			stop.Subject = string(a.ID)
+		case pat.StopDoor:
+			stop.Subject = pat.DoorHTTP
+		case pat.StopIntent:
+			stop.Subject = find
+		}
+		w.stop(stop)
+	}
+}
+
+// stop records a stop, and lets the process read it.
+func (w *world) stop(s pat.Stop) {
+	w.Helper()
+	s.By = "test"
+	_, err := w.Store.Stop(w.Context(), s)
+	w.Must(err)
+	w.Must(w.View.Refresh(w.Context()))
+}
+
+// resume ends a stop, and lets the process read it.
+func (w *world) resume(s pat.Stop) {
+	w.Helper()
+	_, err := w.Store.Resume(w.Context(), s)
+	w.Must(err)
+	w.Must(w.View.Refresh(w.Context()))
 }
 
 func (w *world) revoke(kind pat.RevocationKind, subject string) {

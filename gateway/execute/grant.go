@@ -55,7 +55,7 @@ func (a *attempt) Unused(ctx context.Context) {
 }
 
 // stillAgreed is the last check before a call is sent. It returns nil if token, agreement, agent and policy have not been revoked or
-// replaced since the decision, according to a view of revocations that is at most a second old. It is called right before the first byte
+// replaced, and the operator has not stopped the call, since the decision, according to a view of revocations that is at most a second old. It is called right before the first byte
 // of each attempt, because begin, connecting and earlier attempts may take long.
 func (e *execution) stillAgreed(now time.Time) error {
 	s := e.call.Service()
@@ -63,6 +63,9 @@ func (e *execution) stillAgreed(now time.Time) error {
 		return reason.UnknownHost.Refusal("")
 	}
 	if err := s.Verifier.StillGood(e.claims, now); err != nil {
+		return err
+	}
+	if err := s.Verifier.StoppedCall(e.claims, e.door(), e.intent.ID, !e.admission.Execution.Charge.IsZero()); err != nil {
 		return err
 	}
 	return agreed(e.claims, s, e.intent.ID)

@@ -273,7 +273,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	switch refused {
 	case "":
 		e.decision.Candidates = reached
-		return nil
+		return e.freeIfStopped()
 	case reason.FreshAgreementRequired:
 		return freshRequired(e)
 	default:

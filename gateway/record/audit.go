@@ -140,6 +140,11 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 	if cap(text) <= maxKept {
 		*buffer = text
 	}
+	return a.append(text, err)
+}
+
+// append appends a record to waiting, and returns its number. err is the error of encoding the record. The error means that it is lost.
+func (a *Audit) append(text []byte, err error) (uint64, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil && a.held+len(a.waiting)+len(text) > maxWaiting {

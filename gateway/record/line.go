@@ -40,6 +40,9 @@ type Line struct {
 	// Request holds request, world and dutyMode in the format that uimgate policy decide reads.
 	Request *odrl.Reproduction `json:"asked,omitempty"`
 
+	// Stop is what an operator has stopped or resumed; nil: the line is about a call. Service is then empty if it concerns every service.
+	Stop *StopLine `json:"stop,omitempty"`
+
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
 }
@@ -84,6 +87,9 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	w.Texts("facts_sha256", l.FactsSHA256)
 	if l.Request != nil {
 		w.Append("asked", l.Request.AppendJSON)
+	}
+	if l.Stop != nil {
+		w.Object("stop", l.Stop.object())
 	}
 	w.JSON("parameters", l.Parameters)
 	if l.ParametersSHA256 != (Digest{}) {

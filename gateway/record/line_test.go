@@ -26,6 +26,8 @@ func TestLineRoundTrip(t *testing.T) {
 			f.Set(reflect.ValueOf([]string{"one", v.Type().Field(i).Name}))
 		case *odrl.Reproduction:
 			f.Set(reflect.ValueOf(&odrl.Reproduction{DutyMode: odrl.DutiesNotViolated}))
+		case *StopLine:
+			f.Set(reflect.ValueOf(&StopLine{Kind: "agent", Subject: "agent-1", By: "ann", Why: "<x>"}))
 		case json.RawMessage:
 			f.Set(reflect.ValueOf(json.RawMessage(`{"p":"q"}`)))
 		case Digest:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -15,7 +16,8 @@ type State struct {
 	ConfigHash          string    // hash of the configuration in use
 	CertificateExpires  time.Time // expiry of the certificate of the listeners; zero: they have no certificate
 	Services            []ServiceState
-	Log                 *LogState // nil: there is none, or it cannot be read
+	Log                 *LogState      // nil: there is none, or it cannot be read
+	Stops               map[string]int // stops in force, by kind
 }
 
 // A LogState is the state of the logs of the ledger.
@@ -78,6 +80,7 @@ var (
 	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by the state of the breaker.", "service", "state")
 	concealed   = describe("concealed_answers_total",
 		"Responses of the service that contained a credential or a fixed value, which was withheld from agents, by intent.", "service", "intent")
+	stops      = describe("stops", "Stops in force, by kind: charging, consent, agent, intent, door or service.", "kind")
 	waiting    = describe("agents_waiting", "Agents that have agreed and wait for the operator's approval.", "service")
 	logLines   = describe("log_lag_lines", "Lines of the ledger that are in no log yet.")
 	logSeconds = describe("log_lag_seconds", "How long the first line of the ledger that is in no log yet has waited.")
@@ -91,6 +94,7 @@ var (
 func (*watchedState) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		buildInfo, configInfo, certificate, calls, breakers, concealed, waiting, unresolved, logLines, logSeconds, logSize, logAt, cosignedAt,
+		stops,
 	} {
 		out <- d
 	}
@@ -117,6 +121,9 @@ func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 				gauge(cosignedAt, float64(h.CosignedAt.Unix()), id)
 			}
 		}
+	}
+	for _, kind := range pat.StopKinds {
+		gauge(stops, float64(s.Stops[string(kind)]), string(kind))
 	}
 	for i := range s.Services {
 		service := &s.Services[i]

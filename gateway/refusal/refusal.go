@@ -91,8 +91,14 @@ func described(err error) *reason.Refusal {
 	if f := earlier(err); f != nil {
 		return f
 	}
+	if stopped, ok := errors.AsType[*pat.StoppedError](err); ok {
+		return reason.Stopped.Refusal("").After(stoppedFor).With("stopped", stopped.Kind)
+	}
 	return answer(err)
 }
+
+// stoppedFor is the RetryAfter of a request that the operator has stopped. The gateway cannot know when the operator will resume.
+const stoppedFor = time.Minute
 
 // earlier returns the refusal of a call whose idempotency key belongs to a call that has not ended, or nil for any other error.
 func earlier(err error) *reason.Refusal {

@@ -47,6 +47,7 @@ var outcomes = map[string]struct {
 
 	"pat.PolicyMismatchError": {&pat.PolicyMismatchError{}, reason.PolicyMismatch},
 	"pat.PolicyChangedError":  {&pat.PolicyChangedError{}, reason.PolicyRequiresAgreement},
+	"pat.StoppedError":        {&pat.StoppedError{Kind: pat.StopCharging}, reason.Stopped},
 	"pat.BlockedError":        {&pat.BlockedError{}, reason.AgentBlocked},
 	"pat.MisdirectedError":    {&pat.MisdirectedError{}, reason.AgreementMisdirected},
 	"keys.Error":              {keyErrorOf(), reason.UnsupportedKey},

@@ -22,6 +22,10 @@ func (p *process) state() record.State {
 	defer cancel()
 	snapshot := p.directory.Current()
 	out := record.State{Log: p.logFigures(ctx), Version: p.Version, Commit: p.Commit, Go: runtime.Version(), ConfigHash: snapshot.Hash}
+	out.Stops = map[string]int{}
+	for _, s := range p.view.Stops() {
+		out.Stops[string(s.Kind)]++
+	}
 	out.CertificateExpires, _ = p.expires()
 	for _, s := range snapshot.Services() {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}

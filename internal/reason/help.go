@@ -122,6 +122,9 @@ var help = map[Reason]string{
 	NotLoggedYet: "The gateway appends the entries of its ledger to a log every second. The receipt of the call is valid without the log; the " +
 		"proof of its place in the log exists a moment later.",
 
+	Stopped: "The operator can stop all requests to the service, or only those of one agent, intent or protocol, those that are charged, or " +
+		"those under the consents of people. details.stopped names what was stopped. Agreements and PATs stay valid: continue when the " +
+		"operator resumes.",
 	StoreUnavailable: "The gateway has to account for limits and charges. It executes a request only if it can record the request " +
 		"and check the token for revocation. The cause usually passes within seconds.",
 	BreakerOpen: "After several failures in a row, the gateway pauses calls to the service behind it, so that the service can " +

@@ -77,6 +77,7 @@ var wire = map[string]struct {
 	"EVIDENCE_EXPIRED":  {"GONE", 410, ""},
 	"NOT_LOGGED_YET":    {"NOT_FOUND", 404, ""},
 
+	"STOPPED":              {"SERVICE_UNAVAILABLE", 503, ""},
 	"STORE_UNAVAILABLE":    {"SERVICE_UNAVAILABLE", 503, "UIM-SRV-007"},
 	"BREAKER_OPEN":         {"SERVICE_UNAVAILABLE", 503, "UIM-SRV-002"},
 	"OVERLOADED":           {"SERVICE_UNAVAILABLE", 503, ""},

@@ -71,6 +71,7 @@ const (
 	NotLoggedYet    Reason = "NOT_LOGGED_YET"
 
 	// Failures of the gateway or the upstream, 502 to 504.
+	Stopped             Reason = "STOPPED"
 	StoreUnavailable    Reason = "STORE_UNAVAILABLE"
 	BreakerOpen         Reason = "BREAKER_OPEN"
 	Overloaded          Reason = "OVERLOADED"

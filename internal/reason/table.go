@@ -272,6 +272,11 @@ var table = map[Reason]row{
 		suggestion: "Repeat the request after the time in Retry-After. An entry is in the log within the seconds of uim-mmd in agents.json.",
 	},
 
+	Stopped: {
+		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable,
+		message:    "The operator of this service has stopped requests like this one for the time being.",
+		suggestion: "Nothing was done or charged. Try again after the time in Retry-After. Agreements and PATs stay valid in the meantime.",
+	},
 	StoreUnavailable: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable, number: "SRV-007",
 		message:    "The gateway cannot record requests at the moment, so it does not execute them.",

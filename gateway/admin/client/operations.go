@@ -13,6 +13,21 @@ func (c *Client) Status(ctx context.Context) (admin.Status, error) {
 	return get[admin.Status](ctx, c, "/status", nil)
 }
 
+// Stops is admin.Operator.Stops.
+func (c *Client) Stops(ctx context.Context, q admin.StopQuery) (admin.Page[admin.Stop], error) {
+	return get[admin.Page[admin.Stop]](ctx, c, "/stops", &q)
+}
+
+// Stop is admin.Operator.Stop.
+func (c *Client) Stop(ctx context.Context, r admin.StopRequest) (admin.Stop, error) {
+	return post[admin.Stop](ctx, c, "/stops", &r)
+}
+
+// Resume is admin.Operator.Resume.
+func (c *Client) Resume(ctx context.Context, r admin.StopRequest) (admin.Stop, error) {
+	return post[admin.Stop](ctx, c, "/stops/resume", &r)
+}
+
 // Why is admin.Operator.Why.
 func (c *Client) Why(ctx context.Context, r admin.RequestRecord) (admin.Page[admin.Why], error) {
 	return get[admin.Page[admin.Why]](ctx, c, path("requests", r.ID), &r)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 )
 
 func testChanges(t *testing.T, open Opener) {
@@ -28,6 +29,8 @@ func testChanges(t *testing.T, open Opener) {
 		"what is not a revocation is refused":  invalidRevocation,
 		"two processes see each other's work":  changesAcross,
 		"the end of a renewed token is listed": renewalChanges,
+		"stops begin and end":                  stopsAndResumes,
+		"stops across processes":               stopsAcross,
 	})
 }
 
@@ -45,6 +48,8 @@ func (b *suite) changes(seq int64) ([]string, int64) {
 			out = append(out, fmt.Sprintf("revoked %s %s", c.Revocation.Kind, c.Revocation.Subject))
 		case c.Agent != nil:
 			out = append(out, fmt.Sprintf("%s %s %v", c.Agent.Status, c.Agent.ID, c.Agent.Keys))
+		case c.Stop != nil:
+			out = append(out, fmt.Sprintf("stop %s %s %v", c.Stop.Kind, c.Stop.Subject, c.Stop.EndedAt.IsZero()))
 		case c.Key != nil:
 			out = append(out, string("key "+c.Key.ID))
 		}
@@ -287,4 +292,71 @@ func renewalChanges(b *suite) {
 			b.Errorf("from %d: the end of %s is not among %+v", seq, old.ID, list)
 		}
 	}
+}
+
+func (b *suite) stopped(s pat.Stop) pat.Stop {
+	b.Helper()
+	made, err := b.Stop(b.Context(), s)
+	b.must(err)
+	return made
+}
+
+// stopsAndResumes checks the life of a stop: it is recorded once, ended once, and begins again; the feed of changes has every step.
+func stopsAndResumes(b *suite) {
+	agentStop := pat.Stop{Service: service, Kind: pat.StopAgent, Subject: agent, Reason: "loop", By: "ann"}
+	made := b.stopped(agentStop)
+	if made.At.IsZero() || made.By != "ann" {
+		b.Errorf("got %+v", made)
+	}
+	b.clock.Advance(time.Minute)
+	if again := b.stopped(pat.Stop{Service: service, Kind: pat.StopAgent, Subject: agent, By: "bob"}); again != made {
+		b.Errorf("a stop in force was changed: %+v; want %+v", again, made)
+	}
+	b.stopped(pat.Stop{Kind: pat.StopCharging, By: "ann"})
+	b.reopen()
+	seq := b.wantChanges(0, "stop agent agent-1 true", "stop charging  true")
+	agentStop.EndedBy = "bob"
+	ended, err := b.Resume(b.Context(), agentStop)
+	b.must(err)
+	if !ended.EndedAt.Equal(b.clock.Now()) || ended.EndedBy != "bob" || ended.Reason != "loop" {
+		b.Errorf("got %+v", ended)
+	}
+	seq = b.wantChanges(seq, "stop agent agent-1 false")
+	b.wantChanges(0, "stop charging  true")
+	list, err := b.Stops(b.Context())
+	b.must(err)
+	if len(list) != 1 || list[0].Kind != pat.StopCharging {
+		b.Errorf("in force: %+v", list)
+	}
+	_, err = b.Resume(b.Context(), agentStop)
+	b.want(err, store.ErrNotFound)
+	b.stopped(agentStop)
+	b.wantChanges(seq, "stop agent agent-1 true")
+	for _, wrong := range []pat.Stop{{Kind: "everything"}, {Kind: pat.StopAgent}, {Kind: pat.StopCharging, Subject: "x"}} {
+		if _, err := b.Stop(b.Context(), wrong); err == nil {
+			b.Errorf("%+v was recorded", wrong)
+		}
+	}
+}
+
+// stopsAcross checks that one process reads the stops of another, and that a record is deleted only long after the stop has ended.
+func stopsAcross(b *suite) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	door := pat.Stop{Kind: pat.StopDoor, Subject: "mcp", By: "ann"}
+	_, err := other.Stop(b.Context(), door)
+	b.must(err)
+	seq := b.wantChanges(0, "stop door mcp true")
+	b.clock.Advance(60 * 24 * time.Hour)
+	_, err = b.Purge(b.Context())
+	b.must(err)
+	_, err = b.Resume(b.Context(), door)
+	b.must(err)
+	_, err = b.Purge(b.Context())
+	b.must(err)
+	b.wantChanges(seq, "stop door mcp false")
+	b.clock.Advance(31 * 24 * time.Hour)
+	_, err = b.Purge(b.Context())
+	b.must(err)
+	b.wantChanges(seq)
 }

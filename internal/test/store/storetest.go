@@ -127,6 +127,9 @@ type Records interface {
 	keys.Store
 	pat.ViewStore
 	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
+	Stop(ctx context.Context, stop pat.Stop) (pat.Stop, error)
+	Resume(ctx context.Context, stop pat.Stop) (pat.Stop, error)
+	Stops(ctx context.Context) ([]pat.Stop, error)
 }
 
 // LedgerKept is how long an engine under test keeps the ledger.

@@ -210,6 +210,11 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	if err != nil {
 		return nil, 0, err
 	}
+	stops, err := s.changedStops(ctx, seq, initial)
+	if err != nil {
+		return nil, 0, err
+	}
+	out = append(out, stops...)
 	s.floor.Store(floor)
 	slices.SortFunc(out, func(a, b pat.Change) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out, newest, nil

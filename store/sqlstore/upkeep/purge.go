@@ -14,11 +14,14 @@ const counterKept = 7 * 24 * time.Hour
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
+// stopKept is how long the record of a stop is kept after the stop has ended, so that every process reads that it has ended.
+const stopKept = 30 * 24 * time.Hour
+
 // Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many
 // records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
 //   - consents, registered clients, invitations, registrations of an Almanac, uses of intents and requests of the index that have expired;
-//   - signing keys whose last PAT has expired;
+//   - signing keys whose last PAT has expired, and stops that ended 30 days ago;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
@@ -59,6 +62,7 @@ var expiries = []struct{ table, key, until string }{
 	{"invitations", "service, code", "until"},
 	{"intent_uses", "service, intent", "until"},
 	{"requests", "id, at, process, number", "until"},
+	{"stops", "service, kind, subject", "ended_at"},
 }
 
 // expired returns the statement that deletes up to 100 rows that meet a condition, whose argument is a time. The number of rows and their
@@ -89,6 +93,8 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 			condition = "not_after > 0 AND " + condition
 		case "tokens":
 			keep = u.tokensKept
+		case "stops": // 0: the stop is in force
+			condition, keep = "ended_at > 0 AND "+condition, stopKept
 		}
 		purge(expired(e.table, e.key, condition, e.until), keep)
 	}

@@ -66,6 +66,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 					fmt.Fprintf(out, "Degraded: %s: %s\n", cli.Sanitize(name), cli.Sanitize(check.Reason))
 				}
 			}
+			printStops(out, status.Stops)
 			printSuccessors(out, status.Services)
 			printHeldLimits(out, status.HeldLimits)
 			printLog(out, status.Log)

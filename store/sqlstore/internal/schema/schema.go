@@ -27,6 +27,7 @@
 //	requests     (id, at, process, number)             why requests were permitted or refused, for operators
 //	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
 //	intent_uses  (service, intent)                     when agents last called each intent
+//	stops        (service, kind, subject)              what the operator has stopped, and who ended it
 //	services     (id)                                  the services that have state, with their issuers
 //	evidence     (execution_id)                        what the digests in executions cover: the proof of key, and what was decided
 //	epochs       (service, epoch)                      the logs of each service, with their issuers
@@ -45,7 +46,7 @@
 // migration of a later release.
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that this row is the lock between concurrent
-// writers. Rows of revocations, agents and signing_keys contain the sequence number of their last change. Those columns are the feed of
+// writers. Rows of revocations, agents, signing_keys and stops contain the sequence number of their last change. Those columns are the feed of
 // Changes, so the feed never has more entries than these tables have rows.
 package schema
 

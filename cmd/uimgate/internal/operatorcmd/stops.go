@@ -1,0 +1,153 @@
+package operatorcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var stopColumns = []cli.Column[admin.Stop]{
+	cli.TextColumn("kind", func(s admin.Stop) pat.StopKind { return s.Kind }),
+	cli.TextColumn("subject", func(s admin.Stop) string { return s.Subject }),
+	cli.TextColumn("service", func(s admin.Stop) string { return s.Service }),
+	cli.TimeColumn("at", func(s admin.Stop) time.Time { return s.At }),
+	cli.TextColumn("by", func(s admin.Stop) string { return s.By }),
+	cli.TextColumn("reason", func(s admin.Stop) string { return s.Reason }),
+	cli.TimeColumn("ended_at", func(s admin.Stop) time.Time { return s.EndedAt }).OnlyCSV(),
+	cli.TextColumn("ended_by", func(s admin.Stop) string { return s.EndedBy }).OnlyCSV(),
+}
+
+// stoppable are the things that can be stopped, with the argument that names one.
+var stoppable = []struct {
+	kind              pat.StopKind
+	argument, stopped string
+	example           string
+}{
+	{pat.StopCharging, "", "calls that are charged; calls that are free go on", "charging"},
+	{pat.StopConsent, "", "consents of people, and all calls under them", "consent --service shop"},
+	{pat.StopAgent, "AGENT", "all calls of one agent", "agent agent-1"},
+	{pat.StopIntent, "INTENT", "all calls of one intent", "intent shop.example:order:v1"},
+	{pat.StopDoor, "DOOR", "all calls through one protocol, such as mcp, or http for UIM over HTTP", "door mcp"},
+	{pat.StopService, "SERVICE", "all calls to one service, and new agreements with it", "service shop"},
+}
+
+// Stop returns the command uimgate stop.
+func Stop() *cobra.Command {
+	o := &operator{}
+	var reason string
+	commands := []*cobra.Command{o.stopList()}
+	for _, s := range stoppable {
+		c := o.stopCommand("Stop "+s.stopped, "  uimgate stop "+s.example, s.kind, s.argument, func(
+			ctx context.Context, api *client.Client, r admin.StopRequest,
+		) (admin.Stop, error) {
+			r.Reason = reason
+			return api.Stop(ctx, r)
+		})
+		c.Flags().StringVar(&reason, "reason", "", "why, for other operators and the audit stream; agents do not see it")
+		commands = append(commands, c)
+	}
+	return o.group(&cobra.Command{
+		Use: "stop", Short: "Make a running gateway refuse some calls at once, until you resume",
+		Long: `Stop makes all processes of the gateway refuse the calls that you name, within a second. Agents receive the reason
+STOPPED (503), and may try again later. A call that has not been sent yet is not sent, and its charge is released; a call
+that was sent ends as usual. Stop ends no agreement and no token: after uimgate resume, agents continue where they were.
+
+Without --service, a stop applies to every service of the gateway. The stops are in the store, so that they last across
+restarts. uimgate status shows them, and the audit stream records who stopped and who resumed.`,
+		Example: "  uimgate stop charging --reason 'wrong prices in the policy'\n  uimgate stop agent agent-1\n  uimgate stop list",
+	}, commands...)
+}
+
+// Resume returns the command uimgate resume.
+func Resume() *cobra.Command {
+	o := &operator{}
+	commands := make([]*cobra.Command, 0, len(stoppable))
+	for _, s := range stoppable {
+		commands = append(commands, o.stopCommand("Resume "+s.stopped, "  uimgate resume "+s.example, s.kind, s.argument, func(
+			ctx context.Context, api *client.Client, r admin.StopRequest,
+		) (admin.Stop, error) {
+			return api.Resume(ctx, r)
+		}))
+	}
+	return o.group(&cobra.Command{
+		Use: "resume", Short: "End what uimgate stop began",
+		Long: `Resume ends a stop within a second, on all processes of the gateway. Name it as you named it when you stopped, with the same
+--service or without one. uimgate stop list shows the stops in force.`,
+		Example: "  uimgate resume charging\n  uimgate resume agent agent-1",
+	}, commands...)
+}
+
+// stopCommand returns the command that stops or resumes one kind of thing. The kind service takes its argument as the service.
+func (o *operator) stopCommand(
+	short, example string, kind pat.StopKind, argument string,
+	do func(context.Context, *client.Client, admin.StopRequest) (admin.Stop, error),
+) *cobra.Command {
+	use, args := string(kind), cobra.NoArgs
+	if argument != "" {
+		use, args = use+" "+argument, cobra.ExactArgs(1)
+	}
+	return &cobra.Command{
+		Use: use, Short: short, Args: cli.Args(args), Example: example,
+		RunE: func(c *cobra.Command, args []string) error {
+			r := admin.StopRequest{Service: o.service, Kind: kind, By: userName()}
+			switch {
+			case kind == pat.StopService:
+				r.Service = args[0]
+			case argument != "":
+				r.Subject = args[0]
+			}
+			return printAnswer(c, o, stopColumns, func(ctx context.Context, api *client.Client) (admin.Stop, error) { return do(ctx, api, r) })
+		},
+	}
+}
+
+// userName returns the name of the user who runs the command, for the audit stream. It returns "" if the system does not know it.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}
+
+func (o *operator) stopList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the stops in force, newest first", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate stop list -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.all = true // the gateway returns all of them at once
+			return printListing(c, o, stopColumns, func(
+				ctx context.Context, api *client.Client, _ admin.PageRequest,
+			) (admin.Page[admin.Stop], error) {
+				return api.Stops(ctx, admin.StopQuery{})
+			})
+		},
+	}
+}
+
+// printStops prints the stops in force.
+func printStops(out io.Writer, stops []admin.Stop) {
+	for _, s := range stops {
+		what := string(s.Kind)
+		if s.Subject != "" {
+			what += " " + s.Subject
+		}
+		if s.Service != "" {
+			what += " of service " + s.Service
+		}
+		fmt.Fprintf(out, "Stopped: %s, by %s, %s", cli.Sanitize(what), cli.Sanitize(s.By), cli.HumanTime(s.At))
+		if s.Reason != "" {
+			fmt.Fprintf(out, ": %s", cli.Sanitize(s.Reason))
+		}
+		fmt.Fprintln(out)
+	}
+}

@@ -1,0 +1,177 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/suggest"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Stop is what the operator has stopped: the gateway refuses such calls with the reason STOPPED until the operator resumes.
+type Stop struct {
+	Kind    pat.StopKind `json:"kind"`              // charging, consent, agent, intent, door or service
+	Subject string       `json:"subject,omitempty"` // agent id, uid of the intent, or name of the door
+	Service string       `json:"service,omitempty"` // empty: every service
+	Reason  string       `json:"reason,omitempty"`  // for operators; agents do not receive it
+	By      string       `json:"by"`
+	At      time.Time    `json:"at"`
+	EndedAt time.Time    `json:"ended_at,omitzero"`
+	EndedBy string       `json:"ended_by,omitempty"`
+}
+
+func showStop(s pat.Stop) Stop {
+	out := Stop{Kind: s.Kind, Subject: s.Subject, Service: s.Service, Reason: s.Reason, By: s.By, At: s.At.UTC(), EndedBy: s.EndedBy}
+	if !s.EndedAt.IsZero() {
+		out.EndedAt = s.EndedAt.UTC()
+	}
+	return out
+}
+
+// subject returns the stopped thing, for the log.
+func (s Stop) subject() string { return strings.TrimSpace(string(s.Kind) + " " + s.Subject) }
+
+// A StopRequest names what is stopped or resumed.
+type StopRequest struct {
+	Service string       `json:"service,omitempty"` // empty: every service
+	Kind    pat.StopKind `json:"kind"`
+	Subject string       `json:"subject,omitempty"`
+	Reason  string       `json:"reason,omitempty"` // only of a stop; one line of at most 512 bytes
+	By      string       `json:"by,omitempty"`     // the operator's own name, at most 200 characters; empty: "operator"
+}
+
+func (*StopRequest) parameters(parameters) {}
+
+func (r *StopRequest) members(m *wire.Members) error {
+	r.Service, r.Kind, r.Subject = m.Text("service", false), pat.StopKind(m.Text("kind", true)), m.Text("subject", false)
+	r.Reason, r.By = m.Text("reason", false), m.Text("by", false)
+	return m.Done()
+}
+
+// A StopQuery requests the stops in force. It has no parameters.
+type StopQuery struct{}
+
+func (*StopQuery) parameters(parameters) {}
+
+// Stops returns the stops in force, the newest first.
+func (o *Operator) Stops(ctx context.Context, _ StopQuery) (Page[Stop], error) {
+	list, err := o.store.Stops(ctx)
+	if err != nil {
+		return Page[Stop]{}, err
+	}
+	return pageOf(list, len(list)+1, showStop, nil), nil
+}
+
+// Stop makes every process of the gateway refuse the calls that it names, within a second. A stop that is in force stays as it is. The audit
+// stream records it.
+func (o *Operator) Stop(ctx context.Context, r StopRequest) (Stop, error) {
+	stop, err := o.stopOf(r)
+	if err != nil {
+		return Stop{}, err
+	}
+	if err := o.known(ctx, stop); err != nil {
+		return Stop{}, err
+	}
+	made, err := o.store.Stop(ctx, stop)
+	if err != nil {
+		return Stop{}, err
+	}
+	o.changed(ctx, record.StopBegan, made, stop.By)
+	return showStop(made), nil
+}
+
+// Resume ends a stop. The error wraps store.ErrNotFound if no such stop is in force.
+func (o *Operator) Resume(ctx context.Context, r StopRequest) (Stop, error) {
+	stop, err := o.stopOf(r)
+	if err != nil {
+		return Stop{}, err
+	}
+	stop.EndedBy = stop.By
+	ended, err := o.store.Resume(ctx, stop)
+	if err != nil {
+		return Stop{}, err
+	}
+	o.changed(ctx, record.StopEnded, ended, stop.By)
+	return showStop(ended), nil
+}
+
+// changed applies a change of a stop to this process, and writes it to the audit stream.
+func (o *Operator) changed(ctx context.Context, decision string, stop pat.Stop, by string) {
+	if o.audit != nil {
+		o.audit.RecordStop(o.now(), decision, stop, by)
+	}
+	_ = o.view.Refresh(ctx) // otherwise the next poll reads it, as in every other process
+}
+
+// stopOf returns the stop that a request names.
+func (o *Operator) stopOf(r StopRequest) (pat.Stop, error) {
+	kinds := make([]string, 0, len(pat.StopKinds))
+	for _, k := range pat.StopKinds {
+		kinds = append(kinds, string(k))
+	}
+	switch {
+	case !slices.Contains(pat.StopKinds, r.Kind):
+		return pat.Stop{}, wrongMember("kind", "must be "+strings.Join(kinds, ", "))
+	case r.Kind.HasSubject() && r.Subject == "":
+		return pat.Stop{}, wrongMember("subject", "must name the "+string(r.Kind))
+	case !r.Kind.HasSubject() && r.Subject != "":
+		return pat.Stop{}, wrongMember("subject", "must be empty for the kind "+string(r.Kind))
+	case len(r.Subject) > maxText || !printableText(r.Subject):
+		return pat.Stop{}, wrongMember("subject", fmt.Sprintf("must be one line of at most %d bytes", maxText))
+	case r.Kind == pat.StopService && r.Service == "":
+		return pat.Stop{}, wrongMember("service", "must name the service")
+	case len(r.Reason) > maxText || !printableText(r.Reason):
+		return pat.Stop{}, wrongMember("reason", fmt.Sprintf("must be one line of at most %d bytes", maxText))
+	}
+	if why := nameFault(r.By); why != "" {
+		return pat.Stop{}, wrongMember("by", why)
+	}
+	if r.Service != "" {
+		if _, err := o.service(r.Service); err != nil {
+			return pat.Stop{}, err
+		}
+	}
+	return pat.Stop{Service: r.Service, Kind: r.Kind, Subject: r.Subject, Reason: r.Reason, By: cmp.Or(r.By, "operator")}, nil
+}
+
+// known returns a refusal if no service has the agent, intent or door of a stop, because a misspelt name would stop nothing.
+func (o *Operator) known(ctx context.Context, stop pat.Stop) error {
+	var names []string
+	for _, s := range o.directory.Current().Services() {
+		if stop.Service != "" && s.ID != stop.Service {
+			continue
+		}
+		switch stop.Kind {
+		case pat.StopAgent:
+			if agent, err := o.store.Agent(ctx, s.ID, pat.AgentID(stop.Subject)); err == nil {
+				names = append(names, string(agent.ID))
+			}
+		case pat.StopIntent:
+			for _, intent := range s.Catalog.Intents() {
+				names = append(names, intent.UID.String())
+			}
+		case pat.StopDoor:
+			names = append(names, pat.DoorHTTP)
+			for _, d := range o.doors {
+				names = append(names, d.Name())
+			}
+		default:
+			return nil
+		}
+	}
+	if slices.Contains(names, stop.Subject) {
+		return nil
+	}
+	f := reason.NoSuchRecord.Refusal("This gateway has no such " + string(stop.Kind) + ".")
+	if near := suggest.Name(stop.Subject, names); near != "" {
+		f.With("suggestion", "Did you mean "+near+"?")
+	}
+	return f
+}

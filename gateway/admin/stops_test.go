@@ -1,0 +1,104 @@
+package admin_test
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/record"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An auditFile keeps what was written to the audit stream.
+type auditFile struct{ bytes.Buffer }
+
+func (*auditFile) Sync() error  { return nil }
+func (*auditFile) Close() error { return nil }
+
+func TestStopAndResume(t *testing.T) {
+	g := newAdminGate(t, "")
+	a := g.Agreed("agent-1")
+	file := &auditFile{}
+	g.settings.Audit = record.NewAudit(record.AuditOptions{
+		Open: func() (record.File, error) { return file, nil }, Log: g.Log, Metrics: g.Metrics,
+	})
+	g.operator = admin.New(g.settings)
+	g.listener.Config.Handler = g.handler(g.operator, adminToken)
+
+	body := map[string]any{"kind": "agent", "subject": "agent-1", "reason": "it calls in a loop", "by": "ann"}
+	made := ask[admin.Stop](g, "POST", "/stops", body)
+	if made.Kind != pat.StopAgent || made.Subject != "agent-1" || made.By != "ann" || made.At.IsZero() || !made.EndedAt.IsZero() {
+		t.Errorf("got %+v", made)
+	}
+	g.Refuses(g.Execute(a, gatetest.Ordering), http.StatusServiceUnavailable, "STOPPED")
+	if got := g.Execute(a, gatetest.Ordering); got.Header.Get("Retry-After") != "60" || strings.Contains(string(got.Body), "loop") {
+		t.Errorf("%v %s", got.Header, got.Body)
+	}
+	ask[admin.Stop](g, "POST", "/stops", map[string]any{"kind": "charging", "by": "bob"})
+	if got := items[admin.Stop](g, "/stops"); len(got) != 2 {
+		t.Errorf("in force: %+v", got)
+	}
+	if got := ask[admin.Status](g, "GET", "/status", nil).Stops; len(got) != 2 {
+		t.Errorf("status: %+v", got)
+	}
+	ended := ask[admin.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "agent", "subject": "agent-1", "by": "bob"})
+	if ended.By != "ann" || ended.EndedBy != "bob" || ended.EndedAt.IsZero() {
+		t.Errorf("got %+v", ended)
+	}
+	g.Refuses(g.do("POST", "/stops/resume", map[string]any{"kind": "agent", "subject": "agent-1"}), http.StatusNotFound, "NO_SUCH_RECORD")
+	ask[admin.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "charging"})
+	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Errorf("after both were resumed: %d %s", got.Status, got.Body)
+	}
+	var lines []string
+	for _, line := range strings.Split(file.String(), "\n") {
+		if strings.Contains(line, `"stop":`) {
+			lines = append(lines, line[strings.Index(line, `"decision"`):])
+		}
+	}
+	want := []string{
+		`"decision":"stop","stop":{"by":"ann","kind":"agent","subject":"agent-1","why":"it calls in a loop"}}`,
+		`"decision":"stop","stop":{"by":"bob","kind":"charging"}}`,
+		`"decision":"resume","stop":{"by":"bob","kind":"agent","subject":"agent-1","why":"it calls in a loop"}}`,
+		`"decision":"resume","stop":{"by":"operator","kind":"charging"}}`,
+	}
+	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("the audit stream has\n%s", got)
+	}
+}
+
+func TestUnclearStopsAreRefused(t *testing.T) {
+	g := newAdminGate(t, "")
+	g.Agreed("agent-1")
+	for name, body := range map[string]map[string]any{
+		"no kind":                   {},
+		"an unknown kind":           {"kind": "everything"},
+		"no agent":                  {"kind": "agent"},
+		"a subject of charging":     {"kind": "charging", "subject": "agent-1"},
+		"no service":                {"kind": "service"},
+		"a reason of two lines":     {"kind": "charging", "reason": "a\nb"},
+		"an actor with a control":   {"kind": "charging", "by": "a\u202eb"},
+		"an unknown member":         {"kind": "charging", "until": "tomorrow"},
+		"a subject that is no text": {"kind": "agent", "subject": 7},
+	} {
+		if got := g.do("POST", "/stops", body); got.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
+		}
+	}
+	for name, body := range map[string]map[string]any{
+		"a misspelt agent":   {"kind": "agent", "subject": "agent-2"},
+		"a misspelt intent":  {"kind": "intent", "subject": "shop.example:odrer:v1"},
+		"a misspelt door":    {"kind": "door", "subject": "mpc"},
+		"an unknown service": {"kind": "charging", "service": "nowhere"},
+	} {
+		if got := g.do("POST", "/stops", body); got.Status != http.StatusNotFound {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
+		}
+	}
+	if got := items[admin.Stop](g, "/stops"); len(got) != 0 {
+		t.Errorf("stopped: %+v", got)
+	}
+}

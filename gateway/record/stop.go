@@ -1,0 +1,48 @@
+package record
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// The Decisions of the lines about stops.
+const (
+	StopBegan = "stop"
+	StopEnded = "resume"
+)
+
+// A StopLine is the member stop of an audit record: what an operator has stopped or resumed.
+type StopLine struct {
+	By      string `json:"by"`
+	Kind    string `json:"kind"`
+	Subject string `json:"subject,omitempty"`
+	Why     string `json:"why,omitempty"` // the reason of the stop
+}
+
+// object returns the line as an object of JSON.
+func (s *StopLine) object() map[string]any {
+	object := map[string]any{"kind": s.Kind, "by": s.By}
+	if s.Subject != "" {
+		object["subject"] = s.Subject
+	}
+	if s.Why != "" {
+		object["why"] = s.Why
+	}
+	return object
+}
+
+// RecordStop records that an operator has stopped something or has resumed it: decision is StopBegan or StopEnded. The record is in the file
+// when RecordStop returns, unless the file cannot be written.
+func (a *Audit) RecordStop(at time.Time, decision string, s pat.Stop, by string) {
+	line := Line{
+		At: at.UTC(), Service: s.Service, Decision: decision,
+		Stop: &StopLine{Kind: string(s.Kind), Subject: s.Subject, By: by, Why: s.Reason},
+	}
+	text, err := line.AppendJSON(nil)
+	n, err := a.append(append(text, '\n'), err)
+	if err != nil {
+		return // append has counted the lost record
+	}
+	_ = a.flush(n) // flush has logged the error, and Run writes the record later
+}

@@ -1,0 +1,131 @@
+package pat
+
+import "time"
+
+// A StopKind is the kind of thing that the operator can stop.
+type StopKind string
+
+// The kinds of stops.
+const (
+	StopCharging StopKind = "charging" // calls that would be charged
+	StopConsent  StopKind = "consent"  // everything under the consents of people
+	StopAgent    StopKind = "agent"    // Subject is the id of the agent's record
+	StopIntent   StopKind = "intent"   // Subject is the uid
+	StopDoor     StopKind = "door"     // Subject is the name of the door, or DoorHTTP
+	StopService  StopKind = "service"  // everything at Service
+)
+
+// StopKinds are all kinds.
+var StopKinds = []StopKind{StopCharging, StopConsent, StopAgent, StopIntent, StopDoor, StopService}
+
+// DoorHTTP is the Subject of a StopDoor for UIM over HTTP, which is not the door of a module.
+const DoorHTTP = "http"
+
+// HasSubject reports whether stops of this kind have a Subject.
+func (k StopKind) HasSubject() bool { return k == StopAgent || k == StopIntent || k == StopDoor }
+
+// A Stop is an order of the operator to refuse calls until the order is ended. It ends no agreement and no PAT: when it is ended, agents
+// continue where they were.
+type Stop struct {
+	Service string // id; empty: every service
+	Kind    StopKind
+	Subject string
+	Reason  string // for operators; agents do not receive it
+	By      string // who gave the order
+	At      time.Time
+	EndedAt time.Time // zero: in force
+	EndedBy string
+}
+
+// A StoppedError means that a Stop is in force.
+type StoppedError struct{ Kind StopKind }
+
+func (e *StoppedError) Error() string { return "the operator has stopped this: " + string(e.Kind) }
+
+// A stopKey identifies a Stop.
+type stopKey struct {
+	service string
+	kind    StopKind
+	subject string
+}
+
+// stop applies a change of a Stop. The caller must hold mu.
+func (v *View) stop(s Stop) {
+	next := make(map[stopKey]Stop, len(v.inForce())+1)
+	for k, was := range v.inForce() {
+		next[k] = was
+	}
+	if key := (stopKey{s.Service, s.Kind, s.Subject}); s.EndedAt.IsZero() {
+		next[key] = s
+	} else {
+		delete(next, key)
+	}
+	v.stops.Store(&next)
+}
+
+// inForce returns the Stops in force. The map must not be changed.
+func (v *View) inForce() map[stopKey]Stop {
+	if m := v.stops.Load(); m != nil {
+		return *m
+	}
+	return nil
+}
+
+// Stops returns the Stops in force, in no particular order.
+func (v *View) Stops() []Stop {
+	list := make([]Stop, 0, len(v.inForce()))
+	for _, s := range v.inForce() {
+		list = append(list, s)
+	}
+	return list
+}
+
+// stopped reports whether a Stop of a service, or of every service, is in force.
+func (v *View) stopped(service string, kind StopKind, subject string) bool {
+	stops := v.inForce()
+	if len(stops) == 0 {
+		return false
+	}
+	_, here := stops[stopKey{service, kind, subject}]
+	_, everywhere := stops[stopKey{"", kind, subject}]
+	return here || everywhere
+}
+
+// Stopped returns a *StoppedError if the operator has stopped a kind of thing at this service, and nil otherwise. subject is empty unless
+// the kind has subjects. It reads only memory, which is as old as the View.
+func (v *Verifier) Stopped(kind StopKind, subject string) error {
+	if v.c.View.stopped(v.c.Service, kind, subject) {
+		return &StoppedError{kind}
+	}
+	return nil
+}
+
+// StoppedCall returns a *StoppedError if the operator has stopped calls like this one: those of a PAT, through a door, to an intent. It is
+// like Stopped. charged means that the call is charged.
+func (v *Verifier) StoppedCall(c *Claims, door, intent string, charged bool) error {
+	if len(v.c.View.inForce()) == 0 {
+		return nil
+	}
+	checks := []struct {
+		kind    StopKind
+		subject string
+		applies bool
+	}{
+		{StopService, "", true},
+		{StopDoor, door, true},
+		{StopConsent, "", c.Assurance == Consent},
+		{StopAgent, string(c.Subject), true},
+		{StopAgent, string(c.Principal().Record()), true},
+		{StopIntent, intent, true},
+		{StopCharging, "", charged},
+	}
+	for _, check := range checks {
+		if !check.applies {
+			continue
+		}
+		if err := v.Stopped(check.kind, check.subject); err != nil {
+			return err
+		}
+	}
+	return nil
+}

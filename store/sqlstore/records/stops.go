@@ -1,0 +1,122 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// Stop records a stop, which every process reads with Changes. A stop that is in force keeps its time, reason and actor. It returns the
+// record, and store.ErrFull if store.MostStops others are in force.
+func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err error) {
+	if !slices.Contains(pat.StopKinds, stop.Kind) || (stop.Subject != "") != stop.Kind.HasSubject() {
+		return pat.Stop{}, fmt.Errorf("stopping: %q with the subject %q is not a stop", stop.Kind, stop.Subject)
+	}
+	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		made = stop
+		made.At, made.EndedAt, made.EndedBy = t.Now(), time.Time{}, ""
+		seq, err := t.NextChange(ctx) // also the lock between concurrent stops
+		if err != nil {
+			return err
+		}
+		was, found, err := s.stopInForce(ctx, t, stop)
+		if err != nil {
+			return err
+		}
+		if found {
+			made = was
+			return nil
+		}
+		var inForce int64
+		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM stops WHERE ended_at = 0", nil, &inForce); err != nil {
+			return err
+		}
+		if inForce >= store.MostStops {
+			return store.ErrFull
+		}
+		_, err = t.Exec(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
+			VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason,
+			actor = excluded.actor, at = excluded.at, ended_at = 0, ended_by = '', seq = excluded.seq`,
+			made.Service, string(made.Kind), made.Subject, made.Reason, made.By, engine.Nanos(made.At), seq)
+		return err
+	})
+	return made, err
+}
+
+// Resume ends the stop with the service, kind and subject of stop, and records stop.EndedBy. It returns the record, or store.ErrNotFound if
+// no such stop is in force. Even then, every process that holds such a stop, for example since before the database was restored, drops it.
+func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, err error) {
+	found := false
+	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		seq, err := t.NextChange(ctx)
+		if err != nil {
+			return err
+		}
+		if ended, found, err = s.stopInForce(ctx, t, stop); err != nil {
+			return err
+		}
+		if !found {
+			ended = stop
+		}
+		ended.EndedAt, ended.EndedBy = t.Now(), stop.EndedBy
+		_, err = t.Exec(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, kind, subject) DO UPDATE SET
+			ended_at = CASE WHEN stops.ended_at = 0 THEN excluded.ended_at ELSE stops.ended_at END,
+			ended_by = CASE WHEN stops.ended_at = 0 THEN excluded.ended_by ELSE stops.ended_by END, seq = excluded.seq`,
+			ended.Service, string(ended.Kind), ended.Subject, ended.Reason, ended.By, engine.Nanos(ended.At), engine.Nanos(ended.EndedAt),
+			ended.EndedBy, seq)
+		return err
+	})
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return ended, err
+}
+
+const stopColumns = "service, kind, subject, reason, actor, at, ended_at, ended_by"
+
+func scanStop(scan engine.Scan, more ...any) (stop pat.Stop, err error) {
+	var at, endedAt int64
+	err = scan(append([]any{
+		&stop.Service, &stop.Kind, &stop.Subject, &stop.Reason, &stop.By, &at, &endedAt, &stop.EndedBy,
+	}, more...)...)
+	stop.At, stop.EndedAt = engine.FromNanos(at), engine.FromNanos(endedAt)
+	return stop, err
+}
+
+// stopInForce reads a stop inside a transaction.
+func (s *Records) stopInForce(ctx context.Context, t *engine.Tx, stop pat.Stop) (was pat.Stop, found bool, err error) {
+	err = t.Rows(ctx, "SELECT "+stopColumns+" FROM stops WHERE service = ? AND kind = ? AND subject = ? AND ended_at = 0",
+		[]any{stop.Service, string(stop.Kind), stop.Subject}, func(scan engine.Scan) error {
+			found = true
+			was, err = scanStop(scan)
+			return err
+		})
+	return was, found, err
+}
+
+// Stops returns the stops in force, the newest first.
+func (s *Records) Stops(ctx context.Context) ([]pat.Stop, error) {
+	return engine.All(ctx, s.db, "SELECT "+stopColumns+" FROM stops WHERE ended_at = 0 ORDER BY at DESC, service DESC, kind DESC, subject DESC LIMIT ?",
+		[]any{store.MostStops}, func(scan engine.Scan) (pat.Stop, error) { return scanStop(scan) })
+}
+
+// changedStops returns the stops that have changed after seq or, at first, those in force.
+func (s *Records) changedStops(ctx context.Context, seq int64, initial bool) (list []pat.Change, err error) {
+	query, args := "SELECT "+stopColumns+", seq FROM stops WHERE seq > ?", []any{seq}
+	if initial {
+		query, args = "SELECT "+stopColumns+", seq FROM stops WHERE ended_at = 0", nil
+	}
+	err = s.db.List(ctx, query, args, func(scan engine.Scan) error {
+		var at int64
+		stop, err := scanStop(scan, &at)
+		list = append(list, pat.Change{Seq: at, Stop: &stop})
+		return err
+	})
+	return list, err
+}
