@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/money"
@@ -93,6 +94,9 @@ func (o *Operator) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
 	}
 	if len(t.Reference) > maxReference || !printableText(t.Reference) {
 		return TopUpResult{}, wrongMember("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
+	}
+	if strings.HasPrefix(t.Reference, store.RefundPrefix) {
+		return TopUpResult{}, wrongMember("reference", "must not begin with "+store.RefundPrefix+", because refunds have such references")
 	}
 	amount, err := money.Parse(t.Amount)
 	if err != nil {

@@ -22,6 +22,9 @@ func refusalFor(err error) *reason.Refusal {
 		kept := forgotten.Kept.UTC().Format(time.RFC3339Nano)
 		return reason.PeriodForgotten.Refusal("The ledger is complete only from "+kept+" on.").With("kept", kept).Because(err)
 	}
+	if f := refundRefusal(err); f != nil {
+		return f
+	}
 	switch {
 	case errors.Is(err, pat.ErrNotFound), errors.Is(err, keys.ErrNoKey), errors.Is(err, store.ErrNotFound):
 		return reason.NoSuchRecord.Refusal("").Because(err)

@@ -56,6 +56,8 @@ type Usage interface {
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	receipt.Ledger
+	Refunds(ctx context.Context, f store.RefundFilter) ([]store.Refund, error)
+	Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error)
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
 	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
@@ -65,6 +67,7 @@ type Usage interface {
 type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
+	Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error)
 }
 
 // Stops stores what the operator has stopped.

@@ -101,6 +101,8 @@ var elsewhere = map[string]string{
 	"pat.ErrEnded":                "the store's word; the issuer tries again a moment later",
 	"store.ErrSettled":            "settle keeps what was settled; gateway/admin",
 	"store.ErrReferenceUsed":      "the operator's: gateway/admin",
+	"store.ErrNotCaptured":        "the operator's: gateway/admin",
+	"store.RefundError":           "the operator's: gateway/admin",
 	"store.ErrNotFound":           "the operator's: gateway/admin",
 	"store.ErrForgotten":          "what a ForgottenError is",
 	"store.ErrPeriod":             "the operator's: gateway/admin",

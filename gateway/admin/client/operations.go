@@ -158,6 +158,21 @@ func (c *Client) Executions(ctx context.Context, q admin.UsageQuery) (admin.Page
 	return get[admin.Page[admin.Execution]](ctx, c, "/usage/executions", &q)
 }
 
+// Refund is admin.Operator.Refund.
+func (c *Client) Refund(ctx context.Context, r admin.RefundRequest) (admin.Refund, error) {
+	return post[admin.Refund](ctx, c, path("usage", "executions", r.ID, "refund"), &r)
+}
+
+// Refunds is admin.Operator.Refunds.
+func (c *Client) Refunds(ctx context.Context, q admin.RefundQuery) (admin.Page[admin.Refund], error) {
+	return get[admin.Page[admin.Refund]](ctx, c, "/usage/refunds", &q)
+}
+
+// Revenue is admin.Operator.Revenue.
+func (c *Client) Revenue(ctx context.Context, q admin.RevenueQuery) (admin.Page[admin.Revenue], error) {
+	return get[admin.Page[admin.Revenue]](ctx, c, "/usage/revenue", &q)
+}
+
 // Execution is admin.Operator.Execution.
 func (c *Client) Execution(ctx context.Context, r admin.Record) (admin.Execution, error) {
 	return get[admin.Execution](ctx, c, path("usage", "executions", r.ID), &r)

@@ -59,6 +59,9 @@ type leases interface {
 
 type ledgers interface {
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
+	Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error)
+	Refunds(ctx context.Context, f store.RefundFilter) ([]store.Refund, error)
+	Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error)
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
@@ -147,6 +150,7 @@ func Run(t *testing.T, open Opener) {
 		"executions":  testExecutions,
 		"chains":      testChains,
 		"billing":     testBilling,
+		"refunds":     testRefunds,
 		"agreements":  testAgreements,
 		"tokens":      testTokens,
 		"changes":     testChanges,

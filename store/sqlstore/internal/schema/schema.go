@@ -29,6 +29,8 @@
 //	intent_uses  (service, intent)                     when agents last called each intent
 //	stops        (service, kind, subject)              what the operator has stopped, and who ended it
 //	services     (id)                                  the services that have state, with their issuers
+//	refunds      (service, number)                     refunds of charges, each with the number of its credit note
+//	document_numbers (service, kind)                   the last number of documents that have no gaps
 //	evidence     (execution_id)                        what the digests in executions cover: the proof of key, and what was decided
 //	epochs       (service, epoch)                      the logs of each service, with their issuers
 //	log_entries  (seq)                                 entries of a log that belong to no account

@@ -1,0 +1,151 @@
+package operatorcmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var refundColumns = []cli.Column[admin.Refund]{
+	cli.TextColumn("number", func(r admin.Refund) string { return r.Number }),
+	cli.TimeColumn("at", func(r admin.Refund) time.Time { return r.At }),
+	cli.TextColumn("agent_id", func(r admin.Refund) pat.AgentID { return r.AgentID }),
+	cli.TextColumn("execution_id", func(r admin.Refund) string { return r.ExecutionID }),
+	cli.TextColumn("intent", func(r admin.Refund) string { return r.Intent }).OnlyCSV(),
+	cli.TextColumn("amount", func(r admin.Refund) string { return r.Amount }).
+		ForPeople(func(r admin.Refund) string { return cli.HumanAmount(r.Amount, r.Currency) }),
+	cli.TextColumn("charge", func(r admin.Refund) string { return r.Charge }).OnlyCSV(),
+	cli.TextColumn("currency", func(r admin.Refund) string { return r.Currency }).OnlyCSV(),
+	cli.TimeColumn("charged_at", func(r admin.Refund) time.Time { return r.ChargedAt }).OnlyCSV(),
+	cli.TextColumn("reason", func(r admin.Refund) string { return r.Reason }),
+	cli.TextColumn("name", func(r admin.Refund) string { return r.Name }).OnlyCSV(),
+	cli.TextColumn("reference", func(r admin.Refund) string { return r.Reference }).OnlyCSV(),
+}
+
+func (o *operator) usageRefund() *cobra.Command {
+	var r admin.RefundRequest
+	c := &cobra.Command{
+		Use: "refund EXECUTION", Short: "Return a captured charge, or a part of it, to the credit of its agent", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Refund returns the captured charge of a call to the credit of its agent: all that is left of it or, with --amount, a
+part; never more than was charged. The refund is a top-up in the ledger, which the agent sees in its receipts, and has a
+credit note with the next number. To pay the money back outside the gateway, take it from the credit afterwards with
+uimgate usage top-up --reverse.
+
+A refund is made only once under its --name: repeat the command if the gateway did not respond. Without --amount and
+--name, the refund of all that is left has the empty name, so a repeated command refunds nothing more.`,
+		Example: `  uimgate usage refund 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "wrong result"
+  uimgate usage refund 01934f6e-7f6c-7d2a-9b1e-0123456789ab --amount "0.10 EUR" --name ticket-7 --reason "late"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Record = o.record(args[0])
+			if r.Amount != "" {
+				if _, err := money.Parse(r.Amount); err != nil {
+					return cli.Usage(err)
+				}
+				if r.Name == "" {
+					r.Name = "uimgate-" + rand.Text()
+				}
+			}
+			made, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Refund, error) { return api.Refund(ctx, r) })
+			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused && r.Name != "" {
+				return fmt.Errorf("%w\nYou can repeat the command with --name %s: the refund is made only once", err, cli.ShellQuote(r.Name))
+			}
+			if err != nil {
+				return err
+			}
+			if made.Repeated {
+				fmt.Fprintln(c.ErrOrStderr(), "This refund had already been made; nothing was changed now.")
+			}
+			return cli.PrintOne(c, o.format, made, refundColumns)
+		},
+	}
+	c.Flags().StringVar(&r.Amount, "amount", "", "the part to refund, such as \"0.10 EUR\" (default: all that is left)")
+	c.Flags().StringVar(&r.Name, "name", "", "your name for this refund, up to 128 bytes: a refund of the call with the same name is made only once")
+	c.Flags().StringVar(&r.Reason, "reason", "", "why, for the credit note; required")
+	_ = c.MarkFlagRequired("reason")
+	return c
+}
+
+func (o *operator) usageRefunds() *cobra.Command {
+	var q admin.RefundQuery
+	c := &cobra.Command{
+		Use: "refunds", Short: "List refunds, newest first", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate usage refunds --agent agent-1 -o csv",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, refundColumns, func(
+				ctx context.Context, api *client.Client, p admin.PageRequest,
+			) (admin.Page[admin.Refund], error) {
+				q.Service, q.PageRequest = o.service, p
+				return api.Refunds(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	c.Flags().StringVar(&q.ExecutionID, "execution", "", "only refunds of this call")
+	return o.paging(c)
+}
+
+var revenueColumns = []cli.Column[admin.Revenue]{
+	cli.TextColumn("name", func(r admin.Revenue) string { return r.Name }),
+	cli.TextColumn("currency", func(r admin.Revenue) string { return r.Currency }),
+	cli.CountColumn("calls", func(r admin.Revenue) int64 { return r.Calls }),
+	cli.TextColumn("captured", func(r admin.Revenue) string { return r.Captured }),
+	cli.TextColumn("refunded", func(r admin.Revenue) string { return r.Refunded }),
+	cli.TextColumn("net", func(r admin.Revenue) string { return r.Net }),
+}
+
+func (o *operator) usageRevenue() *cobra.Command {
+	var q admin.RevenueQuery
+	var from, to string
+	c := &cobra.Command{
+		Use: "revenue", Short: "Sum up what was charged and refunded, by intent, agent or month", Args: cli.Args(cobra.NoArgs),
+		Long: `Revenue sums up the captured charges and the refunds of a period, by intent, agent or calendar month (UTC), and by
+currency. A charge counts when it is captured, and a refund when it is made. Months reach as far back as the ledger is
+kept.`,
+		Example: "  uimgate usage revenue --by intent --from 2026-11 --to 2026-12\n  uimgate usage revenue --by agent --all -o csv",
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, bound := range []struct {
+				flag, text string
+				at         *time.Time
+			}{{"--from", from, &q.From}, {"--to", to, &q.To}} {
+				if bound.text == "" {
+					continue
+				}
+				at, err := parseMoment(bound.text)
+				if err != nil {
+					return cli.Usage(fmt.Errorf("%s must be a month such as 2026-11, a day such as 2026-11-22, or a time such as 2026-11-22T10:05:00Z", bound.flag))
+				}
+				*bound.at = at
+			}
+			return printListing(c, o, revenueColumns, func(
+				ctx context.Context, api *client.Client, p admin.PageRequest,
+			) (admin.Page[admin.Revenue], error) {
+				q.Service, q.PageRequest = o.service, p
+				return api.Revenue(ctx, q)
+			})
+		},
+	}
+	c.Flags().StringVar(&q.By, "by", "month", "intent, agent or month")
+	c.Flags().StringVar(&from, "from", "", "beginning of the period (UTC); default: as far back as the ledger is kept")
+	c.Flags().StringVar(&to, "to", "", "end of the period (UTC), which is not part of it; default: now")
+	return o.paging(c)
+}
+
+// parseMoment parses a month, a day or a time.
+func parseMoment(text string) (time.Time, error) {
+	for _, layout := range []string{"2006-01", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Parse(time.RFC3339Nano, text)
+}

@@ -1,0 +1,227 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// maxRefundName bounds RefundRequest.Name, in bytes: with the prefix and the execution id, it is a reference in the ledger.
+const maxRefundName = 128
+
+// A RefundRequest refunds a captured charge.
+type RefundRequest struct {
+	Record `json:"-"` // of the execution
+	Amount string     `json:"amount,omitempty"` // such as 0.25 EUR; empty: all that is left of the charge
+	Name   string     `json:"name,omitempty"`   // the operator's name for the refund: with the same name, it is made only once
+	Reason string     `json:"reason"`           // one line of at most 512 bytes; the credit note shows it
+}
+
+func (r *RefundRequest) members(m *wire.Members) error {
+	r.Amount, r.Name, r.Reason = m.Text("amount", false), m.Text("name", false), m.Text("reason", true)
+	return m.Done()
+}
+
+// A Refund is a captured charge, or a part of it, that was returned to the credit of its agent.
+type Refund struct {
+	Number      string      `json:"number"` // of the credit note
+	At          time.Time   `json:"at"`
+	AgentID     pat.AgentID `json:"agent_id"`
+	ExecutionID string      `json:"execution_id"`
+	Intent      string      `json:"intent"`
+	Rule        string      `json:"rule,omitempty"`
+	Amount      string      `json:"amount"`
+	Charge      string      `json:"charge"` // of the call
+	Currency    string      `json:"currency"`
+	ChargedAt   time.Time   `json:"charged_at"`
+	Reason      string      `json:"reason"`
+	Name        string      `json:"name,omitempty"`
+	Reference   string      `json:"reference"`          // of the entry of kind top-up in the ledger
+	Receipt     string      `json:"receipt,omitempty"`  // the entry, signed; only in the answer to the refund
+	Repeated    bool        `json:"repeated,omitempty"` // the refund had been made before, so nothing was changed
+}
+
+// creditNoteNumber returns the number of a credit note as documents show it.
+func creditNoteNumber(n int64) string { return fmt.Sprintf("CN-%06d", n) }
+
+func showRefund(r store.Refund) Refund {
+	return Refund{
+		Number: creditNoteNumber(r.Number), At: r.At.UTC(), AgentID: r.AgentID, ExecutionID: r.ExecutionID, Intent: r.Intent, Rule: r.Rule,
+		Amount: r.Amount.Decimal(), Charge: r.Charge.Decimal(), Currency: r.Amount.Currency, ChargedAt: r.ChargedAt.UTC(), Reason: r.Reason,
+		Name: r.Name, Reference: r.Reference(),
+	}
+}
+
+// Refund returns a captured charge, or a part of it, to the credit of the agent: never more than was charged. It is a top-up in the ledger
+// and in the chain of the account, and has a credit note. Errors: store.ErrNotFound, store.ErrNotCaptured, *store.RefundError,
+// store.ErrReferenceUsed, money.ErrAmount.
+func (o *Operator) Refund(ctx context.Context, r RefundRequest) (Refund, error) {
+	service, err := o.service(r.Service)
+	if err != nil {
+		return Refund{}, err
+	}
+	asked := store.Refund{Service: service.ID, ExecutionID: r.ID, Name: r.Name, Reason: r.Reason}
+	switch {
+	case len(r.Name) > maxRefundName || !printableText(r.Name):
+		return Refund{}, wrongMember("name", fmt.Sprintf("must be one line of at most %d bytes", maxRefundName))
+	case strings.TrimSpace(r.Reason) == "" || len(r.Reason) > maxText || !printableText(r.Reason):
+		return Refund{}, wrongMember("reason", fmt.Sprintf("must be one line of 1 to %d bytes", maxText))
+	case r.Amount != "":
+		if asked.Amount, err = money.Parse(r.Amount); err != nil {
+			return Refund{}, err
+		}
+	}
+	made, repeated, err := o.store.Refund(ctx, asked)
+	if err != nil {
+		return Refund{}, err
+	}
+	out := showRefund(made)
+	out.Repeated = repeated
+	out.Receipt, err = o.refundReceipt(ctx, made)
+	return out, err
+}
+
+// refundReceipt returns the signed entry of a refund, or an empty string if there are no receipts or the entry was deleted.
+func (o *Operator) refundReceipt(ctx context.Context, r store.Refund) (string, error) {
+	if o.receipts == nil {
+		return "", nil
+	}
+	list, err := o.store.Entries(ctx, store.EntryFilter{
+		Service: r.Service, AgentID: r.AgentID, Currency: r.Amount.Currency, After: r.K - 1, Limit: 1,
+	})
+	if _, expired := errors.AsType[*store.ExpiredError](err); expired {
+		return "", nil
+	}
+	if err != nil || len(list) == 0 || list[0].K != r.K {
+		return "", err
+	}
+	return o.receipts.Sign(ctx, list[0].Bytes)
+}
+
+// A RefundQuery selects refunds.
+type RefundQuery struct {
+	Service string
+	PageRequest
+	AgentID     pat.AgentID // empty: all
+	ExecutionID string      // empty: all
+}
+
+func (q *RefundQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.PageRequest)
+	p.text("agent_id", (*string)(&q.AgentID))
+	p.text("execution_id", &q.ExecutionID)
+}
+
+// Refunds lists refunds, newest first.
+func (o *Operator) Refunds(ctx context.Context, q RefundQuery) (Page[Refund], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[Refund]{}, err
+	}
+	f := store.RefundFilter{Service: service.ID, AgentID: q.AgentID, ExecutionID: q.ExecutionID, Limit: q.limit()}
+	if q.After != "" {
+		if f.Before, err = strconv.ParseInt(strings.TrimPrefix(q.After, "CN-"), 10, 64); err != nil || f.Before < 1 {
+			return Page[Refund]{}, wrongParameter("after", "must be the number of a credit note")
+		}
+	}
+	list, err := o.store.Refunds(ctx, f)
+	if err != nil {
+		return Page[Refund]{}, err
+	}
+	return pageOf(list, f.Limit, showRefund, func(r store.Refund) string { return creditNoteNumber(r.Number) }), nil
+}
+
+// A RevenueQuery selects a period and what its revenue is summed up by.
+type RevenueQuery struct {
+	Service string
+	PageRequest
+	By       string    // intent, agent or month; empty: month
+	From, To time.Time // zero: all that is kept, and until now
+}
+
+func (q *RevenueQuery) parameters(p parameters) {
+	p.service(&q.Service)
+	p.page(&q.PageRequest)
+	p.oneOf("by", &q.By, string(store.ByIntent), string(store.ByAgent), string(store.ByMonth))
+	p.moment("from", &q.From)
+	p.moment("to", &q.To)
+}
+
+// Revenue sums up captured charges and refunds. Amounts are exact decimals.
+type Revenue struct {
+	Name     string `json:"name"` // the intent, the agent, or the month (UTC)
+	Currency string `json:"currency"`
+	Calls    int64  `json:"calls"`
+	Captured string `json:"captured"`
+	Refunded string `json:"refunded"`
+	Net      string `json:"net"` // captured minus refunded; below zero if more was refunded than captured in the period
+}
+
+func showRevenue(r store.Revenue) Revenue {
+	captured, refunded := sumOf(r.Captured), sumOf(r.Refunded)
+	return Revenue{
+		Name: r.Name, Currency: r.Currency, Calls: r.Calls, Captured: decimal(captured), Refunded: decimal(refunded),
+		Net: decimal(new(big.Int).Sub(captured, refunded)),
+	}
+}
+
+// sumOf returns a sum in units of 10⁻⁹.
+func sumOf(s store.Sum) *big.Int {
+	sum := new(big.Int).Mul(big.NewInt(s.Units), unit)
+	return sum.Add(sum, big.NewInt(s.Nano))
+}
+
+// Revenue sums up the captured charges of a period by intent, agent or month, less what was refunded in the period.
+func (o *Operator) Revenue(ctx context.Context, q RevenueQuery) (Page[Revenue], error) {
+	service, err := o.service(q.Service)
+	if err != nil {
+		return Page[Revenue]{}, err
+	}
+	f := store.RevenueFilter{
+		Service: service.ID, By: store.RevenueGroup(q.By), From: q.From, To: q.To, After: q.After, Limit: q.limit(),
+	}
+	if f.By == "" {
+		f.By = store.ByMonth
+	}
+	if f.After != "" && !strings.Contains(f.After, " ") {
+		return Page[Revenue]{}, wrongParameter("after", "must be a name, a space and a currency")
+	}
+	list, err := o.store.Revenue(ctx, f)
+	if err != nil {
+		return Page[Revenue]{}, err
+	}
+	limit := f.Limit
+	if f.By == store.ByMonth {
+		limit = len(list) + 1 // all of them
+	}
+	return pageOf(list, limit, showRevenue, func(r store.Revenue) string { return r.Name + " " + r.Currency }), nil
+}
+
+// refundRefusal returns the refusal of a refund, or nil for other errors.
+func refundRefusal(err error) *reason.Refusal {
+	if over, ok := errors.AsType[*store.RefundError](err); ok {
+		message := "Of the charge, " + over.Left.String() + " is left to refund."
+		if over.Left.IsZero() {
+			message = "The whole charge was refunded before."
+		}
+		return reason.AlreadySettled.Refusal(message).With("left", over.Left.Decimal()).
+			With("suggestion", "uimgate usage refunds --execution lists the refunds of the call.").Because(err)
+	}
+	if errors.Is(err, store.ErrNotCaptured) {
+		return reason.AlreadySettled.Refusal("The call has no captured charge.").
+			With("suggestion", "Only captured charges can be refunded. A held charge settles itself, and uimgate usage resolve settles an unresolved one.").
+			Because(err)
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// day is a day in nanoseconds.
+const day = int64(24 * time.Hour)
+
+// groups are the expressions for the name of each group, on rows of the ledger and of the refunds.
+var groups = map[store.RevenueGroup]string{
+	store.ByIntent: "intent",
+	store.ByAgent:  "agent_id",
+	store.ByMonth:  "CAST(at / " + strconv.FormatInt(day, 10) + " AS TEXT)", // the day: months are added up afterwards
+}
+
+// Revenue returns the captured charges and the refunds of a period, ordered by name and currency. Errors are those of Statements.
+func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error) {
+	group := groups[f.By]
+	period := store.StatementFilter{Service: f.Service, From: f.From, To: f.To}
+	from, to, err := l.period(ctx, &period)
+	if err != nil {
+		return nil, err
+	}
+	// Amounts are split into units and billionths, so that no sum overflows.
+	const split = "amount / 1000000000, amount % 1000000000"
+	q := engine.Conditions{Args: []any{f.Service, from, to, f.Service, from, to}}
+	tables := "SELECT name, currency, CAST(SUM(calls) AS BIGINT), CAST(SUM(u) AS BIGINT), CAST(SUM(n) AS BIGINT), CAST(SUM(ru) AS BIGINT), " +
+		"CAST(SUM(rn) AS BIGINT) FROM (" +
+		"SELECT " + group + " AS name, currency, 1 AS calls, amount / 1000000000 AS u, amount % 1000000000 AS n, 0 AS ru, 0 AS rn FROM ledger " +
+		"WHERE service = ? AND at >= ? AND at < ? AND to_state = 'captured' " +
+		"UNION ALL SELECT " + group + ", currency, 0, 0, 0, " + split + " FROM refunds WHERE service = ? AND at >= ? AND at < ?) AS every"
+	end := "GROUP BY name, currency ORDER BY name, currency"
+	var query string
+	if f.By == store.ByMonth {
+		query = tables + " " + end
+	} else {
+		if n := strings.LastIndexByte(f.After, ' '); n >= 0 {
+			q.Add("(name, currency) > (?, ?)", f.After[:n], f.After[n+1:])
+		}
+		query = q.Query(tables, end, f.Limit)
+	}
+	rows, err := engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (r store.Revenue, err error) {
+		err = scan(&r.Name, &r.Currency, &r.Calls, &r.Captured.Units, &r.Captured.Nano, &r.Refunded.Units, &r.Refunded.Nano)
+		return r, err
+	})
+	if err != nil || f.By != store.ByMonth {
+		return rows, err
+	}
+	return months(rows)
+}
+
+// months adds up the revenue of days, whose names are the days since 1970.
+func months(days []store.Revenue) ([]store.Revenue, error) {
+	sums := map[[2]string]store.Revenue{}
+	for _, d := range days {
+		n, err := strconv.ParseInt(d.Name, 10, 64)
+		if err != nil {
+			return nil, engine.Unavailable(err)
+		}
+		month := time.Unix(0, 0).UTC().AddDate(0, 0, int(n)).Format("2006-01")
+		m := sums[[2]string{month, d.Currency}]
+		m.Name, m.Currency, m.Calls = month, d.Currency, m.Calls+d.Calls
+		m.Captured, m.Refunded = m.Captured.Plus(d.Captured), m.Refunded.Plus(d.Refunded)
+		sums[[2]string{month, d.Currency}] = m
+	}
+	out := make([]store.Revenue, 0, len(sums))
+	for _, m := range sums {
+		out = append(out, m)
+	}
+	slices.SortFunc(out, func(a, b store.Revenue) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Currency, b.Currency))
+	})
+	return out, nil
+}
