@@ -2,10 +2,8 @@ package intents
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // An index serves searches without reading intents. It maps each word to the intents that contain the word, with a weight for the place
@@ -22,6 +20,7 @@ type entry struct {
 	uid, base, namespace, name, category, description string
 	tags                                              []string
 	retired                                           bool
+	brevity                                           float64 // from 0 to 1; larger if name and summary have fewer words
 }
 
 type posting struct{ intent, weight int32 }
@@ -31,6 +30,7 @@ const (
 	inName        = 8
 	inTags        = 5
 	inCategory    = 4
+	inSummary     = 8 // the first sentence of the description, if it is short
 	inDescription = 2
 	inParameters  = 1
 )
@@ -41,6 +41,7 @@ func newIndex(all []*Intent, service string) *index {
 		e := entry{
 			uid: strings.ToLower(i.UID.String()), namespace: strings.ToLower(i.UID.Namespace), name: strings.ToLower(i.Name),
 			category: strings.ToLower(i.Category), description: strings.ToLower(i.Description), retired: i.Retired,
+			brevity: brevityOf(i),
 		}
 		e.base = e.namespace + ":" + strings.ToLower(i.UID.Name)
 		for _, t := range i.Tags {
@@ -77,40 +78,12 @@ func weigh(i *Intent) map[string]int32 {
 		note(t, inTags)
 	}
 	note(i.Category, inCategory)
+	note(summaryOf(i.Description), inSummary)
 	note(i.Description, inDescription)
 	for _, p := range i.Inputs {
 		note(p.Name, inParameters)
 	}
 	return weights
-}
-
-// wordsOf splits text into lowercase words, and returns the parts of a CamelCase word in addition to the word itself. It removes a plural s
-// from each word and part.
-func wordsOf(text string) []string {
-	var out []string
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
-		out = append(out, stem(strings.ToLower(word)))
-		start := 0
-		var last rune
-		for at, r := range word {
-			if at > start && unicode.IsUpper(r) && unicode.IsLower(last) {
-				out = append(out, stem(strings.ToLower(word[start:at])))
-				start = at
-			}
-			last = r
-		}
-		if start > 0 {
-			out = append(out, stem(strings.ToLower(word[start:])))
-		}
-	}
-	return out
-}
-
-func stem(word string) string {
-	if len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") {
-		return word[:len(word)-1]
-	}
-	return word
 }
 
 // find returns the positions of the intents that match q, the best match first. If q.Text is empty, the positions are in document order.
@@ -135,50 +108,8 @@ func (x *index) find(q Query) []int {
 			out = append(out, n)
 		}
 	}
-	slices.SortFunc(out, func(a, b int) int { return cmp.Or(cmp.Compare(ranks[b], ranks[a]), cmp.Compare(a, b)) })
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
 	return out
-}
-
-// minPrefix is the minimum length of a word that matches longer words as their prefix.
-const minPrefix = 3
-
-// rank scores intents by the first maxWords words of text: first by how many of these words an intent contains, and then by how rare the
-// words are and where they occur. The result has one score for each intent; 0 means that the intent contains none of the words.
-func (x *index) rank(text string) []int64 {
-	const perWord = 1 << 32
-	ranks, best := make([]int64, len(x.entries)), make([]int64, len(x.entries))
-	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for i, w := range words {
-		words[i] = stem(w)
-	}
-	slices.Sort(words)
-	words = slices.Compact(words)
-	for _, w := range words[:min(len(words), maxWords)] {
-		clear(best)
-		take := func(word string, share int64) {
-			posts := x.posts[word]
-			rarity := int64(bits.Len(uint(len(x.entries) / max(len(posts), 1))))
-			for _, p := range posts {
-				best[p.intent] = max(best[p.intent], int64(p.weight)*rarity*share)
-			}
-		}
-		take(w, 2)
-		if len(w) >= minPrefix {
-			from, _ := slices.BinarySearch(x.words, w)
-			for _, word := range x.words[from:] {
-				if !strings.HasPrefix(word, w) {
-					break
-				}
-				take(word, 1)
-			}
-		}
-		for n, score := range best {
-			if score > 0 {
-				ranks[n] += perWord + score
-			}
-		}
-	}
-	return ranks
 }
 
 type filter struct {

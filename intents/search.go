@@ -31,7 +31,7 @@ const (
 
 // A Query is a search for intents. An intent must match all filters; an empty filter matches every intent. Case is ignored. UIM core 5.4.
 type Query struct {
-	Text        string   // words; intents that contain more of them, or in more important places, come first
+	Text        string   // words; intents that contain more and rarer of them, or in more important places, come first
 	ServiceName string   // a part of the service's name
 	IntentName  string   // a part of intent_name
 	UID         string   // the UID, or its namespace:name

@@ -65,6 +65,9 @@ func TestSearch(t *testing.T) {
 			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1",
 		},
 		"ranked and filtered": {intents.Query{Text: "order", Namespace: "a.example"}, "a.example:place-order:v1"},
+		"endings of words":    {intents.Query{Text: "booking flights"}, "b.example:book-flight:v1"},
+		"words used alike":    {intents.Query{Text: "reserve"}, "b.example:book-flight:v1"},
+		"unimportant words":   {intents.Query{Text: "the flight for me"}, "b.example:book-flight:v1"},
 		"unknown word":        {intents.Query{Text: "zebra"}, ""},
 		"punctuation only":    {intents.Query{Text: "?!"}, ""},
 	} {
