@@ -68,7 +68,7 @@ var unimportant = func() map[string]bool {
 	return out
 }()
 
-// alike lists words that often stand for each other in the names of operations and in requests for them.
+// alike lists synonyms in the names of operations, and in requests for operations.
 var alike = func() map[string][]string {
 	out := map[string][]string{}
 	for _, line := range []string{

@@ -24,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/agent/bridge/outbox"
 	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/money"
 )
 
@@ -50,6 +51,9 @@ type Options struct {
 	Agent agent.Options
 	// Services are the targets of the services, in the forms that agent.Client.Discover accepts: at least one.
 	Services []string
+	// Tools are the tools in the list. By default, the list has one tool for each intent, or three tools that search, describe and call
+	// intents if there are more than 40.
+	Tools toolset.Choice
 	// Agreements is the directory of agreements, shared with uimgate agent.
 	Agreements string
 	// Accept lists the digests of the policies that the owner accepts. The bridge signs no other policy.

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
@@ -26,14 +26,38 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if !ok || call.Params == nil {
 				break
 			}
-			name, known := b.toolName(call.Params.Name)
-			if !known {
-				return nil, b.unknownTool(call.Params.Name)
-			}
-			call.Params.Name = name
+			return b.callTool(ctx, call)
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// callTool responds to a call of a tool, whether it is in the list or not.
+func (b *Bridge) callTool(ctx context.Context, call *mcp.CallToolRequest) (mcp.Result, error) {
+	switch call.Params.Name {
+	case toolset.Search, toolset.Describe:
+		return b.browse(call.Params), nil
+	case toolset.Call:
+		if err := b.through(call.Params); err != nil {
+			return invalidArguments(err), nil
+		}
+	}
+	name, known := b.toolName(call.Params.Name)
+	if !known {
+		return nil, b.unknownTool(call.Params.Name)
+	}
+	call.Params.Name = name
+	b.mu.Lock()
+	now, there := b.tools[name]
+	b.mu.Unlock()
+	if !there {
+		return nil, b.unknownTool(name)
+	}
+	result, err := b.call(ctx, now, call)
+	if err != nil { // a nil result must not become a non-nil interface
+		return nil, err
+	}
+	return result, nil
 }
 
 // unknownTool returns the error for an unknown tool name, with the closest known name.
@@ -109,12 +133,9 @@ func (b *Bridge) stop() {
 // execute makes the call: it checks the agreement, then reserves the price, and then calls the service.
 func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParamsRaw) (agent.Result, error) {
 	t, o := m.t, callOptions(p.Meta)
-	arguments := strictjson.Object{}
-	if len(p.Arguments) > 0 && string(p.Arguments) != "null" {
-		var err error
-		if arguments, err = strictjson.DecodeObject(p.Arguments); err != nil {
-			return agent.Result{}, fmt.Errorf("%w: %w", agent.ErrParameters, err)
-		}
+	arguments, err := argumentsOf(p)
+	if err != nil {
+		return agent.Result{}, err
 	}
 	service, terms, err := t.of.agreed(ctx, t.intent.UID.String())
 	if err != nil {

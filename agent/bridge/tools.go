@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
+	"github.com/uimgate/uimgate/intents/toolset"
 )
 
 // A tool is one intent of one service.
@@ -27,8 +28,8 @@ const maxTags = 20
 // idempotent are the methods that may be repeated although they change state. RFC 9110 9.2.2.
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
-// offer registers a tool for each intent that is not retired, and removes all other tools. If there are several services, each name
-// begins with the host of its service. The server notifies MCP hosts when the list changes.
+// offer makes a tool of each intent that is not retired, and lists them or, if there are too many, the tools that search and call them. If
+// there are several services, each name begins with the host of its service. The server notifies MCP hosts when the list changes.
 func (b *Bridge) offer() {
 	if b.server == nil { // Open has not finished
 		return
@@ -53,13 +54,17 @@ func (b *Bridge) offer() {
 	b.mu.Lock()
 	b.tools = tools
 	b.mu.Unlock()
+	list, browses := b.choose(tools)
 	for name := range b.shown {
-		if _, stays := tools[name]; !stays {
+		if _, stays := list[name]; !stays && !(browses && toolset.IsTool(name)) {
 			b.withdraw(name)
 		}
 	}
-	for name, t := range tools {
+	for name, t := range list {
 		b.show(name, t)
+	}
+	if browses {
+		b.showBrowsing(len(tools))
 	}
 }
 
@@ -79,15 +84,12 @@ func (b *Bridge) show(name string, t tool) {
 		return
 	}
 	b.shown[name] = string(text)
-	b.server.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		b.mu.Lock()
-		now, there := b.tools[name]
-		b.mu.Unlock()
-		if !there {
-			return nil, b.unknownTool(name)
-		}
-		return b.call(ctx, now, req)
-	})
+	b.server.AddTool(described, b.handled)
+}
+
+// handled is the handler of the listed tools. The server does not reach it, because receive responds to all calls.
+func (b *Bridge) handled(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return nil, b.unknownTool(req.Params.Name)
 }
 
 // withdraw removes a tool from the list.

@@ -86,7 +86,7 @@ func TestDoorFaults(t *testing.T) {
 				}
 				next.ServeHTTP(w, r)
 			})
-		}, []string{"mcp-discover"}},
+		}, []string{"mcp-call", "mcp-refused", "mcp-unknown-tool", "mcp-revoked"}},
 		"no revisions": {
 			results(mcpPath, "server/discover", func(m map[string]any) { m["supportedVersions"] = []any{} }),
 			[]string{"mcp-discover"},

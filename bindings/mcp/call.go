@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/suggest"
@@ -43,11 +43,18 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.toolFailed(refusal.For(err))
 		return
 	}
+	if name == toolset.Search || name == toolset.Describe {
+		d.browse(r.Context(), a, name, arguments)
+		return
+	}
 	a.trace(&call, name)
 	t := d.tools.Of(r.Context(), a.Service.Definition)
-	call.Read = func() (execute.Request, error) {
-		return execute.Request{IntentUID: t.UID(name), Parameters: arguments, At: "/arguments"}, nil
+	to, err := targetOf(t, name, arguments)
+	if err != nil {
+		a.toolFailed(refusal.For(err))
+		return
 	}
+	call.Read = func() (execute.Request, error) { return to.Request, nil }
 	result, err := a.Execute(r.Context(), call)
 	if err == nil {
 		a.done(&result)
@@ -56,7 +63,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	f := refusal.For(err)
 	a.Refusal = f
 	switch {
-	case f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict:
+	case !to.known && (f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict):
 		unknown := unknownTool(t, name, f)
 		unknown.Data = wire.Envelope(f, a.About(f))
 		a.failed(http.StatusOK, unknown)
@@ -146,10 +153,7 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		w := strictjson.NewWriter(out)
-		w.Text("type", "text")
-		w.Text("text", text)
-		out = ended(w)
+		out = appendText(out, text)
 	}
 	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
 }
@@ -159,12 +163,9 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
 	const looked = 500 // the maximum number of names to compare
 	text := "Unknown tool: " + bounded(name) + "."
-	near, _ := f.Details["nearest"].(string)
+	near := nearest(f)
 	if near == "" {
 		near = suggest.Name(bounded(name), t.Names[:min(len(t.Names), looked)])
-	}
-	if versions, ok := f.Details["versions"].([]intents.UID); ok && len(versions) > 0 {
-		near = versions[len(versions)-1].String()
 	}
 	if near != "" {
 		text += " Perhaps " + near + " is meant."

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -13,12 +14,13 @@ import (
 const listedFor = 300_000
 
 // discovered returns the result of server/discover. MCP 2026-07-28, server/discover.
-func (d *Door) discovered(q *request) []byte {
+func (d *Door) discovered(ctx context.Context, a *answer) []byte {
+	q := a.request
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
 	w.Texts("supportedVersions", revisions)
 	w.JSON("capabilities", []byte(`{"tools":{}}`))
-	w.Optional("instructions", instructions(q))
+	w.Optional("instructions", instructions(q)+a.introduction(d.tools.Of(ctx, q.Service.Definition)))
 	w.JSON("ttlMs", strconv.AppendInt(nil, listedFor, 10))
 	w.Text("cacheScope", "public")
 	w.Append("_meta", func(out []byte) ([]byte, error) {
@@ -34,7 +36,8 @@ func (d *Door) discovered(q *request) []byte {
 
 // initialized returns the result of initialize. It contains the revision that the client requests if that revision is supported and has a
 // handshake, and otherwise the newest revision with a handshake. MCP 2025-11-25, basic/lifecycle, Initialization.
-func (d *Door) initialized(q *request) []byte {
+func (d *Door) initialized(ctx context.Context, a *answer) []byte {
+	q := a.request
 	version, _ := q.Params["protocolVersion"].(string)
 	if version == revision2026 || !slices.Contains(revisions, version) {
 		version = revision2025
@@ -43,7 +46,7 @@ func (d *Door) initialized(q *request) []byte {
 	w.Text("protocolVersion", version)
 	w.JSON("capabilities", []byte(`{"tools":{}}`))
 	w.Append("serverInfo", d.serverInfo(q))
-	w.Optional("instructions", instructions(q))
+	w.Optional("instructions", instructions(q)+a.introduction(d.tools.Of(ctx, q.Service.Definition)))
 	if next := successor(q); next != nil {
 		w.JSON("_meta", append(append([]byte(`{"`+successorMember+`":`), next...), '}'))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
@@ -68,6 +69,7 @@ type request struct {
 	jsonrpc.Message
 	revision revision
 	token    string
+	choice   toolset.Choice // of the tools in the list
 	header   http.Header
 }
 
@@ -101,12 +103,16 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	}
 	var held *reason.Refusal
 	if err != nil {
-		if held = refusal.For(err); !a.ofAKnownAgent(held) {
+		if held = refusal.For(err); !a.ofAKnownAgent(held) && !q.withoutPAT(held) {
 			a.refused(held)
 			return
 		}
 	}
-	data, err := wire.ReadJSON(r, v.Service.MaxBody)
+	limit := v.Service.MaxBody
+	if q.token == "" {
+		limit = min(limit, maxPublicBody)
+	}
+	data, err := wire.ReadJSON(r, limit)
 	if err != nil {
 		a.refused(err)
 		return
@@ -121,7 +127,16 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		a.failed(http.StatusBadRequest, wrong)
 		return
 	}
-	if held != nil && q.Method == "tools/call" {
+	if q.choice, wrong = choiceOf(r.URL); wrong != nil {
+		a.failed(http.StatusBadRequest, wrong)
+		return
+	}
+	switch {
+	case held == nil, a.public():
+	case q.withoutPAT(held):
+		a.refused(held)
+		return
+	case q.Method == "tools/call":
 		a.toolFailed(held)
 		return
 	}
@@ -132,6 +147,20 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 // result of a call, because clients that get 403 without a challenge consider the whole server unusable.
 func (a *answer) ofAKnownAgent(f *reason.Refusal) bool {
 	return f.Status() == http.StatusForbidden && !door.Challenged(f)
+}
+
+// maxPublicBody is the maximum size of a request without a PAT, in bytes.
+const maxPublicBody = 64 << 10
+
+// withoutPAT reports whether a request is refused because it has no PAT, although the service permits requests without one.
+func (q *request) withoutPAT(f *reason.Refusal) bool {
+	return q.token == "" && f.Reason == reason.MissingToken && SettingsOf(q.Service.Definition).PublicList
+}
+
+// public reports whether a request needs no PAT, because it reads only what agents.json contains.
+func (a *answer) public() bool {
+	name, _ := a.Params["name"].(string)
+	return a.Method != "tools/call" || name == toolset.Search || name == toolset.Describe
 }
 
 // dispatch responds to a well-formed message.
@@ -148,9 +177,9 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 	case q.Method == "tools/list":
 		d.list(r.Context(), a)
 	case q.Method == "server/discover":
-		a.result(d.discovered(q))
+		a.result(d.discovered(r.Context(), a))
 	case q.Method == "initialize" && withHandshake:
-		a.result(d.initialized(q))
+		a.result(d.initialized(r.Context(), a))
 	case q.Method == "ping" && withHandshake:
 		a.result([]byte("{}"))
 	default:

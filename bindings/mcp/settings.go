@@ -13,11 +13,14 @@ import (
 
 // Settings is the configuration block doors.mcp of a service.
 type Settings struct {
-	Enabled  bool     `yaml:"enabled" default:"true" doc:"Whether the door is open."`
-	Path     string   `yaml:"path" default:"/mcp" doc:"The path of the endpoint below public_url."`
-	PageSize int      `yaml:"page_size" default:"200" min:"1" max:"1000" doc:"Tools in one response. Many clients never request the next page."`
-	Origins  []string `yaml:"origins" max:"100" doc:"Origins of web pages that may use the endpoint, such as https://inspector.example.com, in addition to the origin of public_url."`
-	Consent  bool     `yaml:"consent" default:"true" doc:"Whether people may agree to the policy on a page of the gateway, for OAuth clients that have no key. Such an agreement permits no more than a static one: its calls are never charged. Requires pat.freshness: optional."`
+	Enabled  bool   `yaml:"enabled" default:"true" doc:"Whether the door is open."`
+	Path     string `yaml:"path" default:"/mcp" doc:"The path of the endpoint below public_url."`
+	PageSize int    `yaml:"page_size" default:"200" min:"1" max:"1000" doc:"Tools in one response. Many clients never request the next page."`
+	ListUpTo int    `yaml:"list_up_to" default:"40" min:"0" max:"100000" doc:"The number of intents up to which the list has one tool for each of them. If there are more, the list has three tools that search, describe and call intents, because a longer list fills the context of a model. A client chooses with ?tools=all, ?tools=search or ?tools=tag:orders on the URL."`
+	// PublicList is for clients that ask a person to authorize them when they call a tool, and not only when they connect.
+	PublicList bool     `yaml:"public_list" default:"true" doc:"Whether clients can list tools and search the catalogue without a PAT, as they can read agents.json. Set it to false for clients that ask for authorization only when they connect."`
+	Origins    []string `yaml:"origins" max:"100" doc:"Origins of web pages that may use the endpoint, such as https://inspector.example.com, in addition to the origin of public_url."`
+	Consent    bool     `yaml:"consent" default:"true" doc:"Whether people may agree to the policy on a page of the gateway, for OAuth clients that have no key. Such an agreement permits no more than a static one: its calls are never charged. Requires pat.freshness: optional."`
 	// ConsentFor limits how long tokens can be refreshed, not how long a token is valid.
 	ConsentFor time.Duration `yaml:"consent_for" default:"30d" min:"1h" max:"366d" doc:"How long after a person's consent the client can refresh its tokens."`
 

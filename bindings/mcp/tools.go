@@ -8,33 +8,33 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
 // list responds to tools/list. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
 func (d *Door) list(ctx context.Context, a *answer) {
 	t := d.tools.Of(ctx, a.Service.Definition)
-	from, ok := after(t, a.Params["cursor"])
+	names, tools := a.listed(t)
+	from, ok := after(names, a.Params["cursor"])
 	if !ok {
 		a.failed(http.StatusOK, invalidParams("The cursor is not valid for this list."))
 		return
 	}
-	to := min(from+SettingsOf(a.Service.Definition).PageSize, len(t.Names))
+	to := min(from+SettingsOf(a.Service.Definition).PageSize, len(names))
 	size := 200
-	for _, described := range t.Described[from:to] {
+	for _, described := range tools[from:to] {
 		size += len(described) + 1
 	}
 	out := append(append(make([]byte, 0, size), '{'), a.complete()...)
 	out = append(out, `"tools":[`...)
-	for i, described := range t.Described[from:to] {
+	for i, described := range tools[from:to] {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		out = append(out, described...)
 	}
-	if out = append(out, ']'); to < len(t.Names) {
-		out = append(append(append(out, `,"nextCursor":"`...), cursorAfter(t.Names[to-1])...), '"')
+	if out = append(out, ']'); to < len(names) {
+		out = append(append(append(out, `,"nextCursor":"`...), cursorAfter(names[to-1])...), '"')
 	}
 	if next := successor(a.request); next != nil {
 		out = append(append(append(out, `,"_meta":{"`+successorMember+`":`...), next...), '}')
@@ -46,9 +46,9 @@ func (d *Door) list(ctx context.Context, a *answer) {
 }
 
 // after returns the position in the list at which a cursor continues. ok is false if the cursor is invalid. A cursor contains the name of
-// the last tool before it, so it stays valid after a reload and is valid at every replica. A forged cursor is harmless, because the list is
+// the last tool before it, so that it stays valid after a reload and is valid at every replica. A forged cursor is harmless, because the list is
 // public.
-func after(t *tool.Tools, cursor any) (at int, ok bool) {
+func after(names []string, cursor any) (at int, ok bool) {
 	if cursor == nil {
 		return 0, true
 	}
@@ -62,7 +62,7 @@ func after(t *tool.Tools, cursor any) (at int, ok bool) {
 	if err != nil || !named || last == "" {
 		return 0, false
 	}
-	at, found := slices.BinarySearch(t.Names, last)
+	at, found := slices.BinarySearch(names, last)
 	if found {
 		at++
 	}

@@ -20,7 +20,7 @@ func TestClientWithoutKey(t *testing.T) {
 		Resource string
 		Servers  []string `json:"authorization_servers"`
 	}
-	challenge := g.Call("/mcp", "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "ping"}).Header.Get("Www-Authenticate")
+	challenge := g.Call("/mcp", "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "search_v1"}}).Header.Get("Www-Authenticate")
 	_, rest, _ := strings.Cut(challenge, `resource_metadata="`+origin)
 	path, _, _ := strings.Cut(rest, `"`)
 	g.Must(json.Unmarshal(g.Get(path).Body, &metadata))

@@ -69,10 +69,10 @@ func (d *Doors) request(ctx context.Context, h http.Header, method string, param
 
 var clientInfo = map[string]any{"name": "uimgate-verify", "version": "1"}
 
-// mcpEndpoint sends a first message, without a token.
+// mcpEndpoint sends a first message, without a token: a call, because the list of tools may be public.
 func (d *Doors) mcpEndpoint(ctx context.Context) point.Finding {
 	d.mcp.alone = true
-	r, err := d.request(ctx, http.Header{}, "tools/list", nil)
+	r, err := d.request(ctx, http.Header{}, "tools/call", map[string]any{"name": "uimgate-verify"})
 	d.mcp.alone = false
 	if err != nil {
 		return point.Failed(err)

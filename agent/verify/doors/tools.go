@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
+	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -49,6 +50,9 @@ func (d *Doors) mcpTools(ctx context.Context) point.Finding {
 		}
 		cursor, more := r.result["nextCursor"].(string)
 		switch {
+		case r.result["nextCursor"] == nil && listed[toolset.Call] && !strings.Contains(d.mcp.url, "?"): // a large catalogue
+			d.mcp.url, d.mcp.tools = d.mcp.url+"?tools=all", nil
+			return d.mcpTools(ctx)
 		case r.result["nextCursor"] == nil:
 			return point.Holds.Because("%d", len(d.mcp.tools))
 		case !more:

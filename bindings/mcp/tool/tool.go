@@ -29,6 +29,7 @@ type Tools struct {
 	Names     []string // sorted
 	Described [][]byte // JSON, in the order of Names
 	uids      map[string]string
+	terms     map[string]string
 }
 
 // Made describes the tools of each service when they are first requested, and caches them. The zero value is ready to use. It is safe for
@@ -42,7 +43,7 @@ func (m *Made) Of(ctx context.Context, s *service.Definition) *Tools {
 }
 
 func newTools(ctx context.Context, s *service.Definition) *Tools {
-	t := &Tools{uids: map[string]string{}}
+	t := &Tools{uids: map[string]string{}, terms: map[string]string{}}
 	offered := s.Offered()
 	uids, byUID := make([]intents.UID, 0, len(offered)), make(map[intents.UID]*service.Intent, len(offered))
 	for _, in := range offered {
@@ -50,7 +51,8 @@ func newTools(ctx context.Context, s *service.Definition) *Tools {
 	}
 	described := map[string][]byte{}
 	for name, uid := range toolname.Names(uids) {
-		text, err := describe(ctx, s, name, byUID[uid])
+		t.terms[uid.String()] = page.ShortTerms(ctx, s, byUID[uid])
+		text, err := describe(ctx, s, name, byUID[uid], t.terms[uid.String()])
 		if err != nil { // omit the tool, but offer the others
 			continue
 		}
@@ -70,6 +72,9 @@ func (t *Tools) UID(name string) string {
 	}
 	return name
 }
+
+// Terms returns the terms of an intent in a few words, or "" if there is no such intent.
+func (t *Tools) Terms(uid string) string { return t.terms[uid] }
 
 // A tool describes one intent. MCP 2026-07-28, server/tools, Tool.
 type tool struct {
@@ -91,7 +96,7 @@ type annotations struct {
 	OpenWorld   bool   `json:"openWorldHint"`
 }
 
-func describe(ctx context.Context, s *service.Definition, name string, in *service.Intent) ([]byte, error) {
+func describe(ctx context.Context, s *service.Definition, name string, in *service.Intent, terms string) ([]byte, error) {
 	t := tool{
 		Name: name, Title: Plain(in.Name, toolTitle), InputSchema: in.InputSchema(),
 		Annotations: annotations{ReadOnly: in.Safe, OpenWorld: true},
@@ -105,7 +110,6 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	if in.Endpoint != nil {
 		t.Annotations.Idempotent = in.Safe || in.Endpoint.Method == http.MethodPut || in.Endpoint.Method == http.MethodDelete
 	}
-	terms := page.ShortTerms(ctx, s, in)
 	lines := []string{}
 	if about := Plain(in.Description, toolDescription); about != "" {
 		lines = append(lines, about)

@@ -41,7 +41,7 @@ const provider = {
   },
 }
 
-// connect connects, and asks the person where that is what the client wants.
+// connect connects and makes a call, and asks the person where that is what the client wants.
 async function connect() {
   const make = () => [
     new sdk.Client(about, era === '2025' ? {} : { versionNegotiation: { mode: 'auto' } }),
@@ -50,6 +50,7 @@ async function connect() {
   const [client, transport] = make()
   try {
     await client.connect(transport)
+    await search(client) // the list of tools is public, but a call needs a token
     return client
   } catch (e) {
     if (!(e instanceof sdk.UnauthorizedError)) throw e

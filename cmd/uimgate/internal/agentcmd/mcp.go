@@ -22,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/policycmd"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/internal/quote"
@@ -34,6 +35,7 @@ type bridgeSettings struct {
 	agentSettings
 	accept, budgets []string
 	host, listen    string
+	tools           string
 }
 
 // Bridge returns the command uimgate mcp.
@@ -75,6 +77,8 @@ machine, and prints the URL. Every program on this machine can then use the tool
 	f.StringArrayVar(&s.accept, "agree", nil, "digest of a policy that you have read and accept (repeat for several services)")
 	f.StringArrayVar(&s.budgets, "budget", nil, `maximum spending per hour, day or month, such as "5 EUR/day" (repeat for several)`)
 	f.StringVar(&s.host, "print-config", "", "print the settings for this assistant and exit: "+strings.Join(hostconfig.Names(), ", "))
+	f.StringVar(&s.tools, "tools", "",
+		"tools in the list: all, search, or tag:orders,tag:invoices (default: all, or search if there are more than 40 intents)")
 	f.StringVar(&s.listen, "listen", "", "serve over HTTP on this loopback address, such as 127.0.0.1:8765, instead of stdin and stdout")
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id ($UIMGATE_AGENT_ID; default derived from the key)")
 	f.StringVar(&s.dns, "dns", "", "DNS server for finding the service of a domain (default those of /etc/resolv.conf)")
@@ -102,6 +106,9 @@ func (s *bridgeSettings) check() error {
 		if !agent.IsDigest(digest) {
 			return fmt.Errorf("--agree %.60q: want the digest of a policy, such as sha-256:…; uimgate agent policy prints it", digest)
 		}
+	}
+	if _, err := toolset.ParseChoice(s.tools); err != nil {
+		return fmt.Errorf("--tools %.60q: %w", s.tools, err)
 	}
 	if s.listen != "" {
 		if _, err := bridge.ListenAddress(s.listen); err != nil {
@@ -139,8 +146,12 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	if err != nil {
 		return err
 	}
+	tools, err := toolset.ParseChoice(s.tools)
+	if err != nil {
+		return cli.Usage(err)
+	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
-		Agent: o, Services: services, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now), Outbox: calls,
+		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now), Outbox: calls,
 		ReadTerms: termsFor(c, o), Compare: comparerFor(c), AgreeCommand: s.agreeCommand, NextCommand: s.nextCommand,
 		Version: cli.ReadVersion().Version, Log: logged.line,
 	})
@@ -230,6 +241,9 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	}
 	for _, text := range s.budgets {
 		args = append(args, "--budget", text)
+	}
+	if s.tools != "" {
+		args = append(args, "--tools", s.tools)
 	}
 	args = append(args, s.shared()...)
 	if c.Flags().Changed("timeout") {

@@ -1,0 +1,265 @@
+package toolset
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	maxChoices = 12 // members of a union
+	maxMembers = 24 // of an object
+	maxRefs    = 8  // references that lead to one another
+)
+
+// A typer writes a JSON Schema as a type of TypeScript. It omits what TypeScript cannot express.
+type typer struct {
+	root  map[string]any // in which references point
+	depth int            // of nested objects; deeper ones are object
+	refs  int
+}
+
+// of returns the type of a schema that is nested this deep.
+func (s *typer) of(v any, nested int) string {
+	schema, ok := v.(map[string]any)
+	if !ok || len(schema) == 0 {
+		return "unknown"
+	}
+	if ref, ok := schema["$ref"].(string); ok {
+		return s.refer(ref, nested)
+	}
+	if v, ok := schema["const"]; ok {
+		return literal(v)
+	}
+	if list, ok := schema["enum"].([]any); ok {
+		return union(list, literal)
+	}
+	for _, keyword := range []string{"oneOf", "anyOf"} {
+		if list, ok := schema[keyword].([]any); ok && len(list) > 0 && schema["type"] == nil {
+			return union(list, func(v any) string { return s.of(v, nested) })
+		}
+	}
+	if list, ok := schema["allOf"].([]any); ok && schema["properties"] == nil {
+		return s.intersection(list, nested)
+	}
+	switch t := schema["type"].(type) {
+	case string:
+		return s.named(t, schema, nested)
+	case []any:
+		return union(t, func(v any) string {
+			name, _ := v.(string)
+			return s.named(name, schema, nested)
+		})
+	}
+	if schema["properties"] != nil {
+		return s.object(schema, nested)
+	}
+	return "unknown"
+}
+
+// named returns the type of a schema with this value of the keyword type.
+func (s *typer) named(name string, schema map[string]any, nested int) string {
+	switch name {
+	case "integer", "number":
+		return "number"
+	case "string", "boolean", "null":
+		return name
+	case "array":
+		items := s.of(schema["items"], nested)
+		if strings.ContainsAny(items, "|&") {
+			items = "(" + items + ")"
+		}
+		return items + "[]"
+	case "object":
+		return s.object(schema, nested)
+	default:
+		return "unknown"
+	}
+}
+
+func (s *typer) object(schema map[string]any, nested int) string {
+	properties, _ := schema["properties"].(map[string]any)
+	if len(properties) == 0 {
+		if values, ok := schema["additionalProperties"].(map[string]any); ok && nested < s.depth {
+			return "Record<string, " + s.of(values, nested+1) + ">"
+		}
+		return "object"
+	}
+	if nested >= s.depth {
+		return "object"
+	}
+	required, _ := schema["required"].([]any)
+	var members []string
+	names := slices.Sorted(maps.Keys(properties))
+	// The required members come first, because the others may be cut off.
+	slices.SortStableFunc(names, func(a, b string) int {
+		return boolCompare(slices.Contains(required, any(b)), slices.Contains(required, any(a)))
+	})
+	for _, n := range names {
+		if len(members) == maxMembers && !slices.Contains(required, any(n)) {
+			members = append(members, "…")
+			break
+		}
+		mark := "?"
+		if slices.Contains(required, any(n)) {
+			mark = ""
+		}
+		members = append(members, name(n)+mark+": "+s.of(properties[n], nested+1))
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
+}
+
+func (s *typer) intersection(list []any, nested int) string {
+	var parts []string
+	for _, item := range list {
+		if t := s.of(item, nested); t != "unknown" && !slices.Contains(parts, t) {
+			parts = append(parts, t)
+		}
+	}
+	if len(parts) == 0 {
+		return "unknown"
+	}
+	return strings.Join(parts, " & ")
+}
+
+// refer returns the type of the schema to which a reference in the root points.
+func (s *typer) refer(ref string, nested int) string {
+	pointer, local := strings.CutPrefix(ref, "#")
+	if !local || s.refs >= maxRefs || nested >= s.depth {
+		return "object"
+	}
+	var v any = s.root
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if pointer == "" {
+			break
+		}
+		m, ok := v.(map[string]any)
+		if !ok {
+			if o, isObject := strictjson.AsObject(v); isObject {
+				m = o
+			}
+		}
+		if v = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]; v == nil {
+			return "unknown"
+		}
+	}
+	s.refs++
+	defer func() { s.refs-- }()
+	return s.of(v, nested)
+}
+
+// union returns the types of a list without duplicates.
+func union(list []any, one func(any) string) string {
+	var parts []string
+	for _, item := range list {
+		t := one(item)
+		if slices.Contains(parts, t) {
+			continue
+		}
+		if len(parts) == maxChoices {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, t)
+	}
+	return strings.Join(parts, " | ")
+}
+
+// remark describes a parameter: its constraints, its default and, in at most this many characters, its description.
+func (s *typer) remark(p *intents.Parameter, characters int) string {
+	var parts []string
+	schema := p.Schema
+	if len(schema.List("enum")) > maxChoices {
+		parts = append(parts, fmt.Sprintf("one of %d values", len(schema.List("enum"))))
+	}
+	between := func(low, high, unit string) {
+		least, most := schema[low], schema[high]
+		switch {
+		case least != nil && most != nil:
+			parts = append(parts, fmt.Sprintf("%s to %s%s", literal(least), literal(most), unit))
+		case least != nil:
+			parts = append(parts, fmt.Sprintf("at least %s%s", literal(least), unit))
+		case most != nil:
+			parts = append(parts, fmt.Sprintf("at most %s%s", literal(most), unit))
+		}
+	}
+	if schema["type"] == "integer" {
+		parts = append(parts, "whole number")
+	}
+	between("minimum", "maximum", "")
+	between("minLength", "maxLength", " characters")
+	between("minItems", "maxItems", " items")
+	for _, keyword := range []string{"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format", "pattern"} {
+		if v := schema[keyword]; v != nil {
+			text := literal(v)
+			if name, isText := v.(string); isText {
+				text = oneLine(name)
+			}
+			parts = append(parts, keyword+" "+short(text, maxAbout))
+		}
+	}
+	if p.HasDefault {
+		parts = append(parts, "default "+short(literal(p.Default), maxAbout))
+	}
+	if about := short(p.Description, characters); about != "" {
+		parts = append(parts, about)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// summary returns the start of the description of an intent, or its name.
+func summary(in *intents.Intent) string {
+	text := strings.TrimSpace(in.Description)
+	if at := strings.IndexByte(text, '\n'); at > 0 {
+		text = text[:at]
+	}
+	if text == "" {
+		return in.Name
+	}
+	return text
+}
+
+// short returns the first characters of a text in one line, and appends an ellipsis if the text is longer.
+func short(text string, characters int) string {
+	if characters <= 0 {
+		return ""
+	}
+	if most := 8 * characters; len(text) > most { // bounds the work
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	text = oneLine(text)
+	if runes := []rune(text); len(runes) > characters {
+		return strings.TrimRightFunc(string(runes[:characters]), unicode.IsSpace) + "…"
+	}
+	return text
+}
+
+// oneLine replaces white space by single spaces, and removes control and format characters.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.C, r):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
