@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -22,7 +23,7 @@ func (s *Server) agentsFile(c echo.Context) error {
 }
 
 // policy handles GET /api/policy. It responds with the exact bytes of the policy in force or, with the query parameter digest, of that
-// policy if it is offered. UIM core 4.2.
+// policy if it is offered. If the client prefers plain text, it responds with the sentences of the policy. UIM core 4.2.
 func (s *Server) policy(c echo.Context) error {
 	of := exchangeOf(c).service
 	if digest := c.QueryParam("digest"); digest != "" {
@@ -32,7 +33,16 @@ func (s *Server) policy(c echo.Context) error {
 		}
 	}
 	door.WriteSunset(c.Response().Header(), of.Sunset(""))
-	return serve(c, s.publication(of).policy)
+	c.Response().Header().Add("Vary", "Accept")
+	p := s.publication(of)
+	if !wantsText(c.Request().Header.Values("Accept")) {
+		return serve(c, p.policy)
+	}
+	d, err := p.words.get(p.service, mediaText, func(of *service.Definition) ([]byte, error) { return page.PolicyText(of), nil })
+	if err != nil {
+		return reason.Internal.Refusal("The sentences of the policy could not be written.").Because(err)
+	}
+	return serve(c, d)
 }
 
 // keySet handles GET /.well-known/jwks.json. RFC 7517.

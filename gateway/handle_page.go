@@ -145,11 +145,28 @@ func wantsHTML(fields []string) bool {
 	return html > 0 && html >= json
 }
 
-// wanted returns the weights, 0 to 1, that the Accept fields of a request give to HTML and JSON by name (RFC 9110 12.5.1). It ignores
-// wildcards.
+// wantsText reports whether a client requests plain text by name, and neither JSON nor HTML as much.
+func wantsText(fields []string) bool {
+	of := weights(fields)
+	text := of["text/plain"]
+	for kind, weight := range of {
+		if kind != "text/plain" && kind != "*/*" && kind != "text/*" && weight >= text {
+			return false
+		}
+	}
+	return text > 0
+}
+
+// wanted returns the weights, 0 to 1, that the Accept fields of a request give to HTML and JSON by name. It ignores wildcards.
 func wanted(fields []string) (html, json float64) {
+	of := weights(fields)
+	return max(of["text/html"], of["application/xhtml+xml"]), max(of["application/json"], of[wire.MediaType])
+}
+
+// weights returns the weights, 0 to 1, that the Accept fields of a request give to media types. RFC 9110 12.5.1.
+func weights(fields []string) map[string]float64 {
 	const most = 32 // media ranges; browsers send fewer
-	n := 0
+	n, out := 0, map[string]float64{}
 	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		if n++; n > most {
 			break
@@ -164,12 +181,7 @@ func wanted(fields []string) (html, json float64) {
 				continue
 			}
 		}
-		switch kind {
-		case "text/html", "application/xhtml+xml":
-			html = max(html, weight)
-		case "application/json", wire.MediaType:
-			json = max(json, weight)
-		}
+		out[kind] = max(out[kind], weight)
 	}
-	return html, json
+	return out
 }

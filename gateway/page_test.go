@@ -227,6 +227,32 @@ func TestAcceptHTML(t *testing.T) {
 	}
 }
 
+// TestPolicyAsText checks which Accept fields get the sentences of the policy, and that they are those of the policy that is asked for.
+func TestPolicyAsText(t *testing.T) {
+	g := gatetest.New(t, "")
+	digest := strings.Trim(g.Get("/api/policy").Header.Get("ETag"), `"`)
+	for accept, wanted := range map[string]bool{
+		"text/plain": true, "text/plain, */*;q=0.1": true, "text/plain;q=0.9, text/html;q=0.8": true,
+		"": false, "*/*": false, "text/*": false, "application/json, text/plain, */*": false, "text/plain;q=0.5, application/ld+json": false,
+		"text/plain;q=0": false, browser: false,
+	} {
+		a := g.Get("/api/policy?digest="+digest, "Accept", accept)
+		text := string(a.Body)
+		if got := strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain"); a.Status != http.StatusOK || got != wanted {
+			t.Errorf("%q: %d %s, want text: %v", accept, a.Status, a.Header.Get("Content-Type"), wanted)
+		} else if got && (!strings.Contains(text, digest) || !strings.Contains(text, "What is permitted\n\n- ") || !strings.Contains(text, "0.25 EUR")) {
+			t.Errorf("%q: got %s", accept, text)
+		}
+		if !strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept") {
+			t.Errorf("%q: Vary %q", accept, a.Header.Values("Vary"))
+		}
+	}
+	if a := g.Get("/api/policy", "Accept", "text/plain"); a.Header.Get("ETag") == `"`+digest+`"` {
+		t.Error("the sentences have the ETag of the policy")
+	}
+	g.Refuses(g.Get("/api/policy?digest=sha-256:none", "Accept", "text/plain"), http.StatusNotFound, "NO_SUCH_PATH")
+}
+
 // The entry points in the JSON document of / exist, and it has the policy to agree to.
 func TestEntryPoints(t *testing.T) {
 	g := gatetest.New(t, "")

@@ -15,7 +15,7 @@ func endpoints() tree {
 	return tree{
 		"/agents.json": get("agentsFile", "The intents and endpoints of the service", tagDocuments, tree{"type": "object"}),
 		"/api/policy": tree{"get": tree{
-			"operationId": "policy", "summary": "The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form",
+			"operationId": "policy", "summary": "The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form. With Accept: text/plain, its sentences",
 			"tags": []any{tagDocuments}, "responses": answered(tree{"type": "object"}, sunsetHeaders()), "parameters": []any{tree{
 				"name": "digest", "in": "query", "schema": tree{"type": "string"},
 				"description": "Selects an offered policy, such as one that takes effect later. Default: the policy in force.",

@@ -88,14 +88,14 @@ export class Agreements {
     return Policy.read(answer.text, answer.url.href, (policy) => this.explain(policy));
   }
 
-  /** Fetches the sentences of the service about a policy. */
+  /** Fetches the sentences of the service about a policy, which is named by its digest. */
   private async explain(policy: Policy): Promise<string> {
-    const answer = await this.document(policy.url, "text/plain", undefined);
+    const url = new URL(policy.url);
+    url.searchParams.set("digest", policy.digest);
+    const answer = await this.document(url.href, "text/plain", undefined);
     if (!/^text\/plain\b/i.test(answer.headers.get("content-type") ?? "")) {
       throw new ResponseError("the service does not explain its policy in plain text: read the document", false);
     }
-    const etag = answer.headers.get("uim-policy-digest");
-    if (etag !== null && etag !== policy.digest) throw new PolicyChangedError(policy.digest, isDigest(etag) ? etag : "");
     return answer.text;
   }
 

@@ -19,6 +19,15 @@ test("discovers a service, and computes the digest that its ETag states", async 
   assert.equal(client.agreement, undefined);
 });
 
+test("explains the policy in the sentences of the service", async () => {
+  const client = await UimClient.discover(url, { key: await generateKey() });
+  const policy = await client.policy();
+  const text = await policy.explain();
+  assert.ok(text.includes(policy.digest) && text.includes(policy.uid));
+  assert.match(text, /What is permitted\n\n- .*Order/);
+  assert.match(text, /0\.25 EUR/);
+});
+
 test("signs the accepted policy, and no other", async () => {
   const seen = recorder();
   const client = await UimClient.discover(url, { key: await generateKey(), fetch: seen.fetch });
