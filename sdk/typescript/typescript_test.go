@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -125,13 +126,13 @@ type station struct {
 }
 
 // newStation starts a gateway whose clock is right. Calls that are charged need a proof of key.
-func newStation(t *testing.T) *station {
+func newStation(t *testing.T, prepare ...func(*gatetest.Gate)) *station {
 	t.Helper()
 	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
 	t.Cleanup(public.Close)
 	url := "http://" + public.Listener.Addr().String()
 	s := &station{url: url, Gate: gatetest.New(t,
-		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n")}
+		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n", prepare...)}
 	public.Config.Handler = &httputil.ReverseProxy{
 		FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(s.Parse("")) },
 		ModifyResponse: func(r *http.Response) error {
@@ -141,7 +142,9 @@ func newStation(t *testing.T) *station {
 	}
 	public.Start()
 	s.Later(-time.Until(s.Now()))
-	s.Upstream = s.respond
+	if len(prepare) == 0 {
+		s.Upstream = s.respond
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
 		var text bytes.Buffer
@@ -203,12 +206,37 @@ func (s *station) env() []string {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	sdk(t)
-	for _, file := range []string{"client.test.mjs", "trouble.test.mjs", "budget.test.mjs"} {
+	for _, file := range []string{"client.test.mjs", "trouble.test.mjs", "budget.test.mjs", "fetch.test.mjs", "frameworks.test.mjs"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			run(t, file, newStation(t).env()...)
 		})
 	}
+}
+
+// TestSamples runs the samples of the documentation, which call the example shop.
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	sdk(t)
+	const root = "../.."
+	for _, page := range []string{"docs/for-agents/typescript.md", "docs/for-agents/frameworks.md"} {
+		if _, err := os.ReadFile(filepath.Join(root, page)); err != nil { // a change of a page invalidates a cached result
+			t.Fatal(err)
+		}
+	}
+	shop, err := shopapi.New(shopapi.Config{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newStation(t, func(g *gatetest.Gate) {
+		for _, name := range []string{"agents.json", "policy.json"} {
+			text, err := os.ReadFile(filepath.Join(root, "examples/shop", name))
+			g.Must(err)
+			g.Write(name, string(text))
+		}
+		g.Upstream = shop.ServeHTTP
+	})
+	run(t, "docs.test.mjs", s.env()...)
 }
 
 // TestUnits runs the tests that need no gateway.

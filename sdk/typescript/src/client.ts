@@ -5,8 +5,9 @@ import { type Catalog, type Endpoints, type Intent, readCatalog } from "./catalo
 import { ServiceClock } from "./clock.js";
 import { AddressError, DiscoveryError, LostError, NotAgreedError, OptionsError, ParametersError, RefusalError, ResponseError } from "./errors.js";
 import { Exchanger } from "./exchange.js";
+import { keepInternals } from "./internals.js";
 import { isObject, type JsonError, type JsonObject, plainJson } from "./json.js";
-import { type Approve, type ClientOptions, type Settings, settingsOf } from "./options.js";
+import { type Approve, type ClientOptions, settingsOf } from "./options.js";
 import { Policy } from "./policy.js";
 import type { Price } from "./price.js";
 import { checkReceipt, type CheckedReceipt, ReceiptKeys } from "./receipt.js";
@@ -52,6 +53,7 @@ export class UimClient {
     this.#c = c;
     this.#agreements = new Agreements(c);
     this.#keys = new ReceiptKeys(c);
+    keepInternals(this, { c, agreements: this.#agreements, spending: this.#spending, stated: (intent) => this.#stated(intent) });
   }
 
   /**
@@ -251,5 +253,3 @@ function checkNames(catalog: Catalog, domain: string): void {
     }
   }
 }
-
-export type { Settings };

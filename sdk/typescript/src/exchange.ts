@@ -117,11 +117,16 @@ export class Exchanger {
 }
 
 function failure(url: URL, error: unknown, request: ExchangeRequest, answered = false): Error {
+  return networkFailure(url, error, request.signal, answered, request.timeoutMs);
+}
+
+/** Returns the error for an exchange that failed: a NetworkError, or the reason of an aborted signal. */
+export function networkFailure(url: URL, error: unknown, signal: AbortSignal | undefined, answered = false, timeoutMs = 0): Error {
   if (error instanceof AddressError) return error;
-  if (request.signal?.aborted) return abortError(request.signal);
+  if (signal?.aborted) return abortError(signal);
   const cause = (error as { cause?: { code?: unknown } }).cause;
   const name = (error as Error).name;
-  const what = name === "TimeoutError" ? `no response within ${request.timeoutMs / 1000} seconds` : "the connection failed";
+  const what = name === "TimeoutError" ? `no response within ${timeoutMs / 1000} seconds` : "the connection failed";
   const code = typeof cause?.code === "string" ? ` (${cause.code})` : "";
   return new NetworkError(`${url.origin}: ${what}${code}`, answered || !UNSENT.has(String(cause?.code)), { cause: error });
 }
