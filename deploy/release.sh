@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds a release into dist: archives for Linux and macOS, packages for Debian, RPM and Alpine, a list of the components of each binary
-# (SPDX), checksums, and a formula for Homebrew. The time of the commit is the time of all files, so two runs on one commit write the same
+# Builds a release into dist: archives for Linux and macOS, packages for Debian, RPM and Alpine, wheels for Python, a list of the components of
+# each binary (SPDX), checksums, and a formula for Homebrew. The time of the commit is the time of all files, so two runs on one commit write the same
 # bytes.
 #
 #   deploy/release.sh v0.1.0
 #
 # DIST is the directory to write to. PLATFORMS lists the platforms to build for, such as "linux/amd64"; only a build for all of them has the
-# formula. SBOM=no omits the lists of components: syft, which writes them, takes minutes to compile.
+# formula. SBOM=no omits the lists of components: syft, which writes them, takes minutes to compile. WHEELS=no omits the wheels of the Python
+# SDK, which need a Python with pip, setuptools and wheel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?the version, such as v0.1.0}
@@ -49,6 +50,7 @@ components() { # the binary, the file
     s|\"documentNamespace\":\"[^\"]*\"|\"documentNamespace\":\"https://github.com/uimgate/uimgate/releases/download/$version/${2##*/}\"|" "$2"
 }
 
+programs=()
 for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
   export GOOS=${platform%/*} GOARCH=${platform#*/}
   echo "$platform" >&2
@@ -56,6 +58,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64};
   mkdir -p "$STAGE"
   "$go" build -trimpath -buildvcs=true \
     -ldflags "-s -w -X github.com/uimgate/uimgate/cmd/uimgate/internal/cli.Release=$version" -o "$STAGE/uimgate" ./cmd/uimgate
+  programs+=("$STAGE/uimgate" "$platform")
   cp -r "$work/man" "$work/completions" LICENSE README.md CHANGELOG.md deploy/systemd/uimgate.{service,socket} "$STAGE"
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$STAGE" -cf - . |
     gzip -9n > "$dist/uimgate-$version-$GOOS-$GOARCH.tar.gz"
@@ -67,6 +70,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64};
     done
   fi
 done
+[ "${WHEELS:-yes}" = no ] || deploy/package/wheels.sh "$version" "$dist" "${programs[@]}" >&2
 (cd "$dist" && sha256sum uimgate[-_]* > SHA256SUMS)
 [ -n "${PLATFORMS:-}" ] || deploy/package/formula.sh "$version" "$dist/SHA256SUMS" > "$dist/uimgate.rb"
 ls -l "$dist" >&2

@@ -1,0 +1,300 @@
+// Package python_test runs the tests of the Python SDK against whole gateways.
+package python_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// interpreter returns a Python that has what the SDK needs. If there is none, it skips the test, or fails it if UIMGATE_REQUIRE_LANGUAGES
+// is 1.
+var interpreter = sync.OnceValue(func() string {
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(name, "-c", "import sys, httpx, cryptography; sys.exit(sys.version_info < (3, 10))").Run() == nil {
+			return name
+		}
+	}
+	return ""
+})
+
+func python(t *testing.T) string {
+	t.Helper()
+	name := interpreter()
+	if name == "" && os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+		t.Fatal("no Python 3.10 with httpx and cryptography: install python3-httpx and python3-cryptography")
+	}
+	if name == "" {
+		t.Skip("NOT TESTED: no Python 3.10 with httpx and cryptography")
+	}
+	return name
+}
+
+// sources reads the files of the SDK, so that a change of one invalidates a cached result.
+func sources(t *testing.T) {
+	t.Helper()
+	for _, root := range []string{"src", "tests"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".py") {
+				_, err = os.ReadFile(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run runs one module of tests. Variables of the environment have the form NAME=value.
+func run(t *testing.T, module string, env ...string) {
+	t.Helper()
+	sources(t)
+	c := exec.CommandContext(t.Context(), python(t), "-B", "-W", "error::ResourceWarning", "-m", "unittest", "-v", "tests."+module)
+	c.Env = append(os.Environ(), append([]string{"PYTHONPATH=src", "UIMGATE_DIR=" + t.TempDir()}, env...)...)
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", module, err, out.String())
+	}
+	if !strings.Contains(out.String(), "\nOK") || strings.Contains(out.String(), "Ran 0 tests") {
+		t.Fatalf("%s has no tests that pass:\n%s", module, out.String())
+	}
+}
+
+// A station is a gateway behind a proxy, with an upstream. A test in Python controls all three over HTTP.
+type station struct {
+	*gatetest.Gate
+	url     string
+	control *httptest.Server
+
+	mu       sync.Mutex
+	requests map[string]int // by path
+	upstream int            // calls that reached the upstream
+	reject   bool           // the upstream refuses
+	lose     int            // responses that the proxy still loses
+	redirect string         // where the proxy redirects every POST; empty: nowhere
+}
+
+// newStation starts a gateway whose clock is right. Calls that are charged need a proof of key.
+func newStation(t *testing.T) *station {
+	t.Helper()
+	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
+	t.Cleanup(public.Close)
+	s := &station{url: "http://" + public.Listener.Addr().String(), requests: map[string]int{}}
+	s.Gate = gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+s.url+"}\n")
+	s.Later(-time.Until(s.Now()))
+	s.Upstream = s.respond
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(s.Parse(""))
+		r.Out.Host = r.In.Host
+	}, ModifyResponse: func(r *http.Response) error {
+		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // the clock of the gateway is not that of net/http
+		return nil
+	}}
+	public.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.pass(proxy, w, r) })
+	public.Start()
+	s.control = httptest.NewServer(s.controls())
+	t.Cleanup(s.control.Close)
+	return s
+}
+
+// pass passes a request to the gateway, unless the test wants another response.
+func (s *station) pass(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.requests[r.URL.Path]++
+	lost, redirect := s.lose > 0 && r.Method == http.MethodPost, s.redirect
+	if lost {
+		s.lose--
+	}
+	s.mu.Unlock()
+	switch {
+	case redirect != "" && r.Method == http.MethodPost:
+		http.Redirect(w, r, redirect, http.StatusTemporaryRedirect)
+	case lost:
+		proxy.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	default:
+		proxy.ServeHTTP(w, r)
+	}
+}
+
+func (s *station) controls() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
+		var text bytes.Buffer
+		_, _ = text.ReadFrom(r.Body)
+		s.Write("policy.json", text.String())
+		s.Reload()
+	})
+	mux.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
+		d, err := time.ParseDuration(r.FormValue("d"))
+		s.Must(err)
+		s.Later(d)
+	})
+	mux.HandleFunc("POST /set", func(_ http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lose, _ = strconv.Atoi(r.FormValue("lose"))
+		s.redirect, s.reject = r.FormValue("redirect"), r.FormValue("reject") != ""
+	})
+	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(map[string]any{"upstream": s.upstream, "requests": s.requests})
+	})
+	return mux
+}
+
+// respond is the upstream: it returns the parameters of the call.
+func (s *station) respond(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.upstream++
+	reject := s.reject
+	s.mu.Unlock()
+	if reject {
+		http.Error(w, `{"message": "sold out"}`, http.StatusConflict)
+		return
+	}
+	out := map[string]any{}
+	for name := range r.URL.Query() {
+		out[name] = r.URL.Query().Get(name)
+	}
+	if r.Method != http.MethodGet {
+		if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
+			http.Error(w, "not JSON", http.StatusBadRequest)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+// TestWithGateway runs each module beside a gateway of its own.
+func TestWithGateway(t *testing.T) {
+	python(t)
+	for _, module := range []string{"test_client", "test_async", "test_trouble", "test_auth", "test_docs"} {
+		t.Run(module, func(t *testing.T) {
+			t.Parallel()
+			s := newStation(t)
+			run(t, module, "UIMGATE_URL="+s.url, "UIMGATE_CONTROL="+s.control.URL)
+		})
+	}
+}
+
+// TestAlone runs the modules that need no gateway.
+func TestAlone(t *testing.T) {
+	python(t)
+	for _, module := range []string{"test_vectors", "test_units", "test_hostile"} {
+		t.Run(module, func(t *testing.T) {
+			t.Parallel()
+			run(t, module)
+		})
+	}
+}
+
+// packager returns a Python with which the wheel can be built: Debian's, with python3-pip, python3-setuptools, python3-wheel and
+// python3-venv.
+func packager(t *testing.T) string {
+	t.Helper()
+	const name = "/usr/bin/python3"
+	if exec.CommandContext(t.Context(), name, "-c", "import setuptools, pip, wheel, venv, ensurepip, httpx, cryptography").Run() == nil {
+		return name
+	}
+	if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+		t.Fatal("install python3-pip, python3-setuptools, python3-wheel and python3-venv")
+	}
+	t.Skip("NOT TESTED: " + name + " has no pip, setuptools, wheel or venv")
+	return ""
+}
+
+// command runs a command, which must succeed, and returns what it prints.
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Env = append(os.Environ(), "SOURCE_DATE_EPOCH=1795262400")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestWheel builds the wheels, and installs that of this platform into an empty project. The program in it is a script that prints its
+// arguments.
+func TestWheel(t *testing.T) {
+	t.Parallel()
+	sources(t)
+	interpreter, dir := packager(t), t.TempDir()
+	program := filepath.Join(dir, "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var sums []string
+	for range 2 {
+		out := filepath.Join(dir, strconv.Itoa(len(sums)))
+		if err := os.Mkdir(out, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		command(t, "../../deploy/package/wheels.sh", "v0.2.0-rc.1", out, program, "linux/amd64")
+		sum := sha256.New()
+		for _, name := range []string{"uimgate-0.2.0rc1-py3-none-any.whl", platformWheel} {
+			data, err := os.ReadFile(filepath.Join(out, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum.Write(data)
+		}
+		sums = append(sums, hex.EncodeToString(sum.Sum(nil)))
+	}
+	if sums[0] != sums[1] {
+		t.Error("two builds write different bytes")
+	}
+	venv := filepath.Join(dir, "venv")
+	command(t, interpreter, "-m", "venv", "--system-site-packages", "--without-pip", venv)
+	wheel := filepath.Join(dir, "0", platformWheel)
+	command(t, interpreter, "-m", "pip", "--python", venv+"/bin/python", "install", "--quiet", "--no-index", "--no-deps", wheel)
+	if out := command(t, venv+"/bin/uimgate", "mcp", "shop.example"); out != "ran mcp shop.example\n" {
+		t.Errorf("the program printed %q", out)
+	}
+	const use = "import uimgate, uimgate.auth, pathlib; p = pathlib.Path(uimgate.__file__).parent; " +
+		"assert (p / 'py.typed').exists() and 'venv' in str(p); print(uimgate.__version__, uimgate.Key.generate().algorithm)"
+	if out := command(t, venv+"/bin/python", "-c", use); out != "0.2.0rc1 EdDSA\n" {
+		t.Errorf("the package printed %q", out)
+	}
+}
+
+const platformWheel = "uimgate-0.2.0rc1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
+
+// TestTypes checks the types of the package where UIMGATE_REQUIRE_LANGUAGES is 1, because mypy takes half a minute.
+func TestTypes(t *testing.T) {
+	if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") != "1" {
+		t.Skip("NOT TESTED: UIMGATE_REQUIRE_LANGUAGES is not 1")
+	}
+	t.Parallel()
+	sources(t)
+	name, err := exec.LookPath("mypy")
+	if err != nil {
+		t.Fatal("install mypy")
+	}
+	// The packages that the adapters extend are not installed.
+	command(t, name, "--strict", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--exclude", adapters, "src")
+}
+
+const adapters = `/(langchain|llamaindex|openai_agents|pydantic_ai)\.py$`

@@ -1,0 +1,364 @@
+"""Flows that agree to a policy, and keep the token current. A client drives them with requests that block, or that do not."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from ._answers import Answer, is_digest, is_json, media_type, read_refusal
+from ._discovery import Catalog, Target, issuer_host, speaks_for
+from ._errors import (
+    ApprovalError,
+    IssuerError,
+    JsonError,
+    NetworkError,
+    NotAgreedError,
+    OptionsError,
+    PendingError,
+    PolicyChangedError,
+    RefusalError,
+    RenewalError,
+    ResponseError,
+    UimError,
+    refusal_error,
+)
+from ._errors import Refusal
+from ._keys import Key, digest_of
+from ._network import Exchange, is_loopback
+from ._policy import Policy
+from ._receipts import KeySet
+from ._session import Agreement, Session, SessionFile, read_token
+from ._settings import Accept, Alone, Ask, Flow, Settings, Work
+
+_MAX_POLICY = 1 << 20
+_MAX_TOKEN_ANSWER = 256 << 10
+_MAX_KEYS = 1 << 20
+_KEYS_PAUSE = 60.0  # seconds between two requests for the keys of receipts
+_WAIT = 30.0
+
+
+class Agreements:
+    """The agreement of an agent with one service."""
+
+    def __init__(self, settings: Settings, catalog: Catalog, target: Target) -> None:
+        self.settings, self.catalog, self.target = settings, catalog, target
+        self.keys = KeySet()
+        self._session: Session | None = None
+        self._next: Session | None = None
+        self._pending: tuple[tuple[Any, ...], bytes] | None = None
+        self._keys_at: float | None = None
+        key = settings.key
+        self._file = SessionFile(settings.directory, catalog.url, settings.agent_id, key.thumbprint) if settings.directory and key else None
+
+    @property
+    def session(self) -> Session | None:
+        """The present session. One that was agreed in advance replaces it on its date."""
+        after = self._next
+        if after and (after.agreement.not_before or 0) <= self.settings.clock.now():
+            self._session, self._next = after, None
+        return self._session
+
+    def must(self) -> Session:
+        """Returns the session, or raises a NotAgreedError."""
+        session = self.session
+        if session is None:
+            raise NotAgreedError
+        return session
+
+    def key(self) -> Key:
+        """Returns the key of the agent."""
+        if self.settings.key is None:
+            raise OptionsError("the client has no key, so that it can only read: pass key to discover()")
+        return self.settings.key
+
+    def load(self) -> Flow:
+        """Reads the session that was kept."""
+        if self._file:
+            kept = yield Work(self._file.load)
+            if kept:
+                self._session, self.keys = kept
+
+    def keep(self) -> Flow:
+        """Writes the session, if there is a file for it."""
+        if self._file and self._session:
+            yield Work(partial(self._file.save, self._session, self.keys))
+
+    def exchange(self, exchange: Exchange) -> Flow:
+        """Sends a request, and takes the time of the response."""
+        exchange.named_by = exchange.named_by or self.catalog.url
+        if self.settings.timeout:
+            exchange.timeout = self.settings.timeout
+        answer: Answer = yield exchange
+        self.settings.clock.observe(answer)
+        return answer
+
+    def document(self, url: str, most: int, accept: str = "application/json, application/ld+json;q=0.9") -> Flow:
+        """Fetches a document whose status is 200."""
+        answer: Answer = yield from self.exchange(Exchange("GET", url, {"Accept": accept}, most=most, follow=True))
+        if answer.status != 200:
+            raise refusal_error(read_refusal(answer))
+        return answer
+
+    def policy(self, digest: str | None = None, *, explain: bool = False) -> Flow:
+        """Fetches the policy in force, or the one with a digest."""
+        url = self.catalog.endpoints["uim-policy-file"]
+        answer: Answer = yield from self.document(_with_digest(url, digest) if digest else url, _MAX_POLICY)
+        policy = _read_policy(answer)
+        if not explain:
+            return policy
+        try:
+            words: Answer = yield from self.document(_with_digest(url, policy.digest), _MAX_POLICY, "text/plain")
+            stated = words.headers.get("UIM-Policy-Digest", policy.digest)
+            if media_type(words.headers) == "text/plain" and stated == policy.digest:
+                return Policy.read(answer.body, answer.url, words.body.decode("utf-8", "replace"))
+        except (RefusalError, NetworkError):
+            pass  # a service need not explain its policy
+        return policy
+
+    def agree(
+        self, accept: str | Accept, scope: list[str] | None, declared: dict[str, list[str]] | None, issuer: str | None, on_date: bool
+    ) -> Flow:
+        """Signs a policy that the caller accepts, and keeps the token."""
+        self.key()
+        self._check_issuer(issuer)
+        if callable(accept):
+            policy: Policy = yield from self.policy(explain=True)
+            if (yield Ask(accept, (policy,))) is not True:
+                raise ApprovalError(f"the policy {policy.digest} was not accepted: nothing was signed")
+        else:
+            policy = yield from self._accepted(accept)
+        terms = (policy.digest, tuple(scope or ()), json.dumps(declared, sort_keys=True), on_date)
+        pending = self._pending
+        if pending and pending[0] == terms:
+            try:
+                return (yield from self._issue(pending[1], terms, policy, scope, declared))
+            except RefusalError as error:
+                if error.reason not in ("AGREEMENT_STALE", "AGREEMENT_REPLAYED"):
+                    raise
+        return (yield from self._sign(terms, policy, scope, declared, on_date))
+
+    def _accepted(self, digest: str) -> Flow:
+        if not is_digest(digest):
+            raise OptionsError("accept must be the digest of the policy that you have read, such as sha-256:…, or a function")
+        policy: Policy = yield from self.policy()
+        if policy.digest == digest:
+            return policy
+        try:
+            announced: Policy = yield from self.policy(digest)  # one that takes effect later
+            if announced.digest == digest:
+                return announced
+        except RefusalError:
+            pass
+        raise PolicyChangedError(digest, policy.digest)
+
+    def _sign(
+        self, terms: tuple[Any, ...], policy: Policy, scope: list[str] | None, declared: dict[str, list[str]] | None, on_date: bool
+    ) -> Flow:
+        for last in (False, True):
+            body = self._agreement(policy, scope, declared, on_date)
+            try:
+                return (yield from self._issue(body, terms, policy, scope, declared))
+            except RefusalError as error:
+                # The Date of that response has set the clock, if the clock was the cause.
+                if last or error.reason not in ("AGREEMENT_STALE", "AGREEMENT_REPLAYED"):
+                    raise
+        raise AssertionError
+
+    def _agreement(self, policy: Policy, scope: list[str] | None, declared: dict[str, list[str]] | None, on_date: bool) -> bytes:
+        key, s = self.key(), self.settings
+        claims: dict[str, Any] = {
+            "iss": s.agent_id,
+            "aud": self.catalog.issuer,
+            "htu": self.catalog.endpoints["uim-pat-issue"],
+            "iat": int(s.clock.now()),
+            "jti": secrets.token_urlsafe(24),
+            "policy": {"uid": policy.uid, "digest": policy.digest},
+        }
+        body: dict[str, Any] = {"agent_id": s.agent_id, "agent_public_key": key.pem}
+        if scope:
+            claims["scope"] = body["scope"] = scope
+        if declared:
+            claims["declared"] = declared
+        if on_date:
+            body["effective"] = "on_date"
+        body["signed_policy"] = key.sign_jws({"typ": "uim-agreement+jwt"}, claims)
+        return json.dumps(body).encode("ascii")
+
+    def _issue(
+        self, body: bytes, terms: tuple[Any, ...], policy: Policy, scope: list[str] | None, declared: dict[str, list[str]] | None
+    ) -> Flow:
+        answer: Answer = yield from self.post("uim-pat-issue", {"Content-Type": "application/json"}, body)
+        try:
+            session = self._read(answer, policy)
+        except PendingError:
+            self._pending = (terms, body)
+            raise
+        session.requested, session.declared = scope, declared
+        self._pending = None
+        if self._session and (session.agreement.not_before or 0) > self.settings.clock.now():
+            self._next = session
+            return session.agreement
+        self._session, self._next = session, None
+        yield from self._pin()
+        yield from self.keep()
+        return session.agreement
+
+    def _read(self, answer: Answer, policy: Policy) -> Session:
+        if answer.status // 100 != 2:
+            raise self.refused(answer, policy.digest)
+        now = self.settings.clock.now()
+        return read_token(answer, uid=policy.uid, digest=policy.digest, key=self.key(), now=now, policy=policy.text)
+
+    def refused(self, answer: Answer, agreed: str) -> UimError:
+        """Returns the error of a response; a PolicyChangedError if the service offers another policy than the agreed one."""
+        refusal = read_refusal(answer)
+        if 300 <= answer.status < 400:
+            refusal.message = "the service redirects the request, but the client sends no token and no signature through a redirect"
+        if refusal.reason in ("POLICY_MISMATCH", "POLICY_REQUIRES_AGREEMENT") and refusal.offered != agreed:
+            return PolicyChangedError(agreed, refusal.offered, refusal.changes)
+        return refusal_error(refusal)
+
+    def post(self, name: str, headers: dict[str, str], body: bytes = b"", most: int = _MAX_TOKEN_ANSWER, timeout: float = _WAIT) -> Flow:
+        """Posts to an endpoint, without redirects."""
+        url = self.catalog.endpoints[name]
+        headers = {"Accept": "application/json", **headers}
+        return (yield from self.exchange(Exchange("POST", url, headers, body, most, timeout)))
+
+    def proof(self, session: Session, digest: str) -> str:
+        """Makes a proof of key for one request. It is good once, within five minutes."""
+        key = self.key()
+        return key.sign_jws(
+            {"typ": "uim-proof+jwt", "kid": key.thumbprint},
+            {
+                "iat": int(self.settings.clock.now()),
+                "jti": secrets.token_urlsafe(24),
+                "aud": self.catalog.issuer,
+                "pat": session.token_id,
+                "digest": digest,
+            },
+        )
+
+    def current(self) -> Flow:
+        """Returns the session, after a renewal if that is due. While the token is valid, a renewal that fails is tried again later."""
+        session = self.must()
+        now = self.settings.clock.now()
+        if session.due(now):
+            try:
+                yield from self.renew(session)
+            except PolicyChangedError:
+                raise
+            except UimError as error:
+                if session.expired(now):
+                    raise RenewalError(f"the token could not be renewed: {error}") from error
+        return self.must()
+
+    def renew(self, before: Session) -> Flow:
+        """Replaces a token. Flows that renew the same token share one request."""
+        yield Alone("renew", self._renew(before))
+        return self.must().agreement
+
+    def _renew(self, before: Session) -> Flow:
+        session = self.must()
+        if session.token != before.token:
+            return  # another flow has replaced it
+        headers = {"Authorization": f"Bearer {session.token}"}
+        if session.token_id:
+            headers["UIM-Proof"] = self.proof(session, digest_of({"renew": session.token_id}))
+        answer: Answer = yield from self.post("uim-pat-renew", headers)
+        policy = Policy(session.agreement.policy_uid, session.agreement.policy_digest, session.policy, {})
+        if answer.status // 100 == 2:
+            new = self._read(answer, policy)
+            self._session = _carried(new, session)
+            yield from self.keep()
+            return
+        error = self.refused(answer, policy.digest)
+        refused = isinstance(error, RefusalError) and error.reason == "EXPIRED_TOKEN"
+        if not refused and not (answer.status in (404, 405, 501)):
+            raise error
+        # The agreement is made again, to the same policy.
+        same: Policy = yield from self._accepted(policy.digest)
+        terms = (same.digest,)
+        yield from self._sign(terms, same, session.requested, session.declared, False)
+
+    def revoke(self) -> Flow:
+        """Ends the token and all its renewals."""
+        session = self.must()
+        headers = {"Content-Type": "application/x-www-form-urlencoded", "Authorization": f"Bearer {session.token}"}
+        answer: Answer = yield from self.post("uim-pat-revoke", headers, urlencode({"token": session.token}).encode("ascii"))
+        if answer.status // 100 != 2:
+            raise self.refused(answer, session.agreement.policy_digest)
+        self._session = self._next = None
+        if self._file:
+            yield Work(partial(self._file.path.unlink, missing_ok=True))
+
+    def _check_issuer(self, accepted: str | None) -> None:
+        """Checks that the address of the service vouches for its name: otherwise it could use the agreement at the owner of the name."""
+        issuer = self.catalog.issuer
+        hosts = [urlsplit(url).hostname or "" for url in (self.catalog.url, self.target.urls[0])]
+        if self.settings.allow_insecure or accepted == issuer or any(is_loopback(host) for host in hosts):
+            return
+        if not any(speaks_for(host, issuer_host(issuer)) for host in [*hosts, self.target.domain]):
+            raise IssuerError(issuer, hosts[0])
+
+    def _pin(self) -> Flow:
+        """Trusts the keys that the service uses for receipts now."""
+        answer = yield from self._fetch_keys()
+        found = KeySet.parse(answer.body) if answer else KeySet()
+        if found.keys:
+            self.keys = found
+
+    def trusted(self) -> Flow:
+        """Returns the keys for receipts that were pinned, or pins those that the service uses now."""
+        if not self.keys.keys:
+            yield from self._pin()
+        return self.keys
+
+    def introduce(self) -> Flow:
+        """Trusts the new keys that trusted keys introduce, and reports whether there are any."""
+        answer = yield from self._fetch_keys()
+        if answer is None or not self.keys.introduce_all(answer.body):
+            return False
+        yield from self.keep()
+        return True
+
+    def _fetch_keys(self) -> Flow:
+        now = self.settings.clock.now()
+        if "uim-receipts" not in self.catalog.endpoints or (self._keys_at is not None and now < self._keys_at + _KEYS_PAUSE):
+            return None
+        self._keys_at = now
+        try:
+            return (yield from self.document(self.catalog.endpoints["uim-jwks"], _MAX_KEYS))
+        except UimError:
+            return None
+
+
+def _carried(new: Session, old: Session) -> Session:
+    """Returns a renewed session with what the response did not repeat."""
+    a, b = new.agreement, old.agreement
+    new.agreement = Agreement(
+        a.id or b.id,
+        a.policy_uid,
+        a.policy_digest,
+        a.scope if a.scope is not None else b.scope,
+        a.scope_omitted or b.scope_omitted,
+        a.expires_at,
+        a.not_before,
+    )
+    new.requested, new.declared = old.requested, old.declared
+    return new
+
+
+def _with_digest(url: str, digest: str) -> str:
+    return url + ("&" if urlsplit(url).query else "?") + urlencode({"digest": digest})
+
+
+def _read_policy(answer: Answer) -> Policy:
+    if not is_json(media_type(answer.headers)):
+        raise ResponseError(Refusal(answer.status, message="the policy is not JSON", outcome="not_sent"))
+    try:
+        return Policy.read(answer.body, answer.url)
+    except JsonError as error:
+        raise ResponseError(Refusal(answer.status, message=f"the policy cannot be read: {error}", outcome="not_sent")) from None
