@@ -25,14 +25,13 @@ var groups = map[store.RevenueGroup]string{
 // Revenue returns the captured charges and the refunds of a period, ordered by name and currency. Errors are those of Statements.
 func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error) {
 	group := groups[f.By]
-	period := store.StatementFilter{Service: f.Service, From: f.From, To: f.To}
-	from, to, err := l.period(ctx, &period)
+	p, err := l.period(ctx, &store.StatementFilter{Service: f.Service, From: f.From, To: f.To})
 	if err != nil {
 		return nil, err
 	}
 	// Amounts are split into units and billionths, so that no sum overflows.
 	const split = "amount / 1000000000, amount % 1000000000"
-	q := engine.Conditions{Args: []any{f.Service, from, to, f.Service, from, to}}
+	q := engine.Conditions{Args: []any{f.Service, p.from, p.to, f.Service, p.from, p.to}}
 	tables := "SELECT name, currency, CAST(SUM(calls) AS BIGINT), CAST(SUM(u) AS BIGINT), CAST(SUM(n) AS BIGINT), CAST(SUM(ru) AS BIGINT), " +
 		"CAST(SUM(rn) AS BIGINT) FROM (" +
 		"SELECT " + group + " AS name, currency, 1 AS calls, amount / 1000000000 AS u, amount % 1000000000 AS n, 0 AS ru, 0 AS rn FROM ledger " +
