@@ -91,7 +91,7 @@ func (o *Operator) Refund(ctx context.Context, r RefundRequest) (Refund, error) 
 	return out, err
 }
 
-// refundReceipt returns the signed entry of a refund, or an empty string if there are no receipts or the entry was deleted.
+// refundReceipt returns the signed entry of a refund, or an empty string if there is no key for receipts or the entry was deleted.
 func (o *Operator) refundReceipt(ctx context.Context, r store.Refund) (string, error) {
 	if o.receipts == nil {
 		return "", nil
@@ -105,7 +105,7 @@ func (o *Operator) refundReceipt(ctx context.Context, r store.Refund) (string, e
 	if err != nil || len(list) == 0 || list[0].K != r.K {
 		return "", err
 	}
-	return o.receipts.Sign(ctx, list[0].Bytes)
+	return o.receipts.Receipt(ctx, list[0].Bytes)
 }
 
 // A RefundQuery selects refunds.

@@ -38,7 +38,8 @@ func TestRefund(t *testing.T) {
 	if rest := ask[admin.Refund](g, "POST", path, map[string]any{"reason": "wrong"}); rest.Amount != "0.15" || rest.Number != "CN-000002" {
 		t.Errorf("got %+v", rest)
 	}
-	if got := g.do("POST", path, map[string]any{"reason": "more", "name": "more"}); !strings.Contains(string(got.Body), "The whole charge was refunded") {
+	got := g.do("POST", path, map[string]any{"reason": "more", "name": "more"})
+	if !strings.Contains(string(got.Body), "The whole charge was refunded") {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	if got := items[admin.Account](g, "/usage/accounts"); got[0].ToppedUp != "0.25" || got[0].Captured != "0.50" || got[0].Balance != "-0.25" {
@@ -52,7 +53,8 @@ func TestRefund(t *testing.T) {
 	}
 	for _, by := range []string{"agent", "intent", "month"} {
 		got := items[admin.Revenue](g, "/usage/revenue?by="+by)
-		if len(got) != 1 || got[0].Calls != 2 || got[0].Captured != "0.50" || got[0].Refunded != "0.25" || got[0].Net != "0.25" || got[0].Currency != "EUR" {
+		if len(got) != 1 || got[0].Calls != 2 || got[0].Captured != "0.50" || got[0].Refunded != "0.25" || got[0].Net != "0.25" ||
+			got[0].Currency != "EUR" {
 			t.Errorf("by %s: %+v", by, got)
 		}
 	}

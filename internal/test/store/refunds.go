@@ -215,10 +215,15 @@ func revenueGroups(b *suite) {
 		filter store.RevenueFilter
 		want   []store.Revenue
 	}{
-		"agents":         {store.RevenueFilter{By: store.ByAgent}, []store.Revenue{revenue(agent, 2, 15, 4), revenue("agent-2", 1, 7, 0)}},
-		"intents":        {store.RevenueFilter{By: store.ByIntent}, []store.Revenue{revenue(intent, 3, 22, 4)}},
-		"months":         {store.RevenueFilter{By: store.ByMonth}, []store.Revenue{revenue(start.UTC().Format("2006-01"), 2, 15, 0), revenue(later.UTC().Format("2006-01"), 1, 7, 4)}},
-		"a later period": {store.RevenueFilter{By: store.ByAgent, From: later.Add(-time.Hour)}, []store.Revenue{revenue(agent, 0, 0, 4), revenue("agent-2", 1, 7, 0)}},
+		"agents":  {store.RevenueFilter{By: store.ByAgent}, []store.Revenue{revenue(agent, 2, 15, 4), revenue("agent-2", 1, 7, 0)}},
+		"intents": {store.RevenueFilter{By: store.ByIntent}, []store.Revenue{revenue(intent, 3, 22, 4)}},
+		"months": {store.RevenueFilter{By: store.ByMonth}, []store.Revenue{
+			revenue(start.UTC().Format("2006-01"), 2, 15, 0), revenue(later.UTC().Format("2006-01"), 1, 7, 4),
+		}},
+		"a later period": {
+			store.RevenueFilter{By: store.ByAgent, From: later.Add(-time.Hour)},
+			[]store.Revenue{revenue(agent, 0, 0, 4), revenue("agent-2", 1, 7, 0)},
+		},
 		"the first page": {store.RevenueFilter{By: store.ByAgent, Limit: 1}, []store.Revenue{revenue(agent, 2, 15, 4)}},
 		"the next page":  {store.RevenueFilter{By: store.ByAgent, Limit: 1, After: agent + " USD"}, []store.Revenue{revenue("agent-2", 1, 7, 0)}},
 	} {

@@ -25,13 +25,14 @@ var groups = map[store.RevenueGroup]string{
 // Revenue returns the captured charges and the refunds of a period, ordered by name and currency. Errors are those of Statements.
 func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error) {
 	group := groups[f.By]
-	p, err := l.period(ctx, &store.StatementFilter{Service: f.Service, From: f.From, To: f.To})
+	dates := store.StatementFilter{Service: f.Service, From: f.From, To: f.To}
+	bounds, err := l.period(ctx, &dates)
 	if err != nil {
 		return nil, err
 	}
 	// Amounts are split into units and billionths, so that no sum overflows.
 	const split = "amount / 1000000000, amount % 1000000000"
-	q := engine.Conditions{Args: []any{f.Service, p.from, p.to, f.Service, p.from, p.to}}
+	q := engine.Conditions{Args: []any{f.Service, bounds.from, bounds.to, f.Service, bounds.from, bounds.to}}
 	tables := "SELECT name, currency, CAST(SUM(calls) AS BIGINT), CAST(SUM(u) AS BIGINT), CAST(SUM(n) AS BIGINT), CAST(SUM(ru) AS BIGINT), " +
 		"CAST(SUM(rn) AS BIGINT) FROM (" +
 		"SELECT " + group + " AS name, currency, 1 AS calls, amount / 1000000000 AS u, amount % 1000000000 AS n, 0 AS ru, 0 AS rn FROM ledger " +
@@ -51,10 +52,15 @@ func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Re
 		err = scan(&r.Name, &r.Currency, &r.Calls, &r.Captured.Units, &r.Captured.Nano, &r.Refunded.Units, &r.Refunded.Nano)
 		return r, err
 	})
-	if err != nil || f.By != store.ByMonth {
-		return rows, err
+	if err != nil {
+		return nil, err
 	}
-	return months(rows)
+	if f.By == store.ByMonth {
+		if rows, err = months(rows); err != nil {
+			return nil, err
+		}
+	}
+	return rows, l.stillKept(ctx, f.Service, bounds)
 }
 
 // months adds up the revenue of days, whose names are the days since 1970.

@@ -47,6 +47,9 @@ A refund is made only once under its --name: repeat the command if the gateway d
   uimgate usage refund 01934f6e-7f6c-7d2a-9b1e-0123456789ab --amount "0.10 EUR" --name ticket-7 --reason "late"`,
 		RunE: func(c *cobra.Command, args []string) error {
 			r.Record = o.record(args[0])
+			if r.Reason == "" {
+				return cli.Usage(errors.New("--reason is required: the credit note shows it"))
+			}
 			if r.Amount != "" {
 				if _, err := money.Parse(r.Amount); err != nil {
 					return cli.Usage(err)
@@ -71,7 +74,6 @@ A refund is made only once under its --name: repeat the command if the gateway d
 	c.Flags().StringVar(&r.Amount, "amount", "", "the part to refund, such as \"0.10 EUR\" (default: all that is left)")
 	c.Flags().StringVar(&r.Name, "name", "", "your name for this refund, up to 128 bytes: a refund of the call with the same name is made only once")
 	c.Flags().StringVar(&r.Reason, "reason", "", "why, for the credit note; required")
-	_ = c.MarkFlagRequired("reason")
 	return c
 }
 
