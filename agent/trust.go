@@ -80,7 +80,7 @@ func (s *Service) trusted(ctx context.Context) evidence.KeySet {
 func (s *Service) mayFetchKeys() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keysFetched.IsZero() || !s.client.o.Now().Before(s.keysFetched.Add(trustPause))
+	return s.keysFetched.IsZero() || s.client.o.Now().Sub(s.keysFetched).Abs() >= trustPause
 }
 
 func (s *Service) noteFetch() {

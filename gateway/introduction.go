@@ -30,7 +30,7 @@ func (s *Server) entries(ctx context.Context, service string) map[string]string 
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	cached, now := i.of[service], s.now()
-	if s.logs == nil || !cached.at.IsZero() && now.Before(cached.at.Add(introducedFor)) {
+	if s.logs == nil || !cached.at.IsZero() && now.Sub(cached.at).Abs() < introducedFor {
 		return cached.entries
 	}
 	list, err := s.logs.LogEntries(ctx, service)

@@ -158,7 +158,7 @@ func (s *Sequencer) forget() {
 // lead reports whether this process appends now.
 func (s *Sequencer) lead(ctx context.Context) (bool, error) {
 	now := s.o.Now()
-	if s.o.Sole || now.Before(s.until.Add(renewAfter-lease)) {
+	if left := s.until.Sub(now); s.o.Sole || left > lease-renewAfter && left <= lease { // more: the clock was set back
 		return true, nil
 	}
 	took, err := s.o.Store.TakeLease(ctx, s.o.Process, lease)

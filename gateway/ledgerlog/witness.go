@@ -53,7 +53,14 @@ func (w *witness) asks(h *store.LogHead, now time.Time) (lacks, may bool) {
 	if w.cosigned[at] != h.Size && w.HasCosigned(h.Checkpoint) { // before this process started
 		w.cosigned[at] = h.Size
 	}
-	return w.cosigned[at] != h.Size, !now.Before(w.until)
+	return w.cosigned[at] != h.Size, w.mayAsk(now)
+}
+
+// mayAsk reports whether the pause after a failure is over. A pause that is longer than the longest is of a clock that was set back. mu must
+// be held.
+func (w *witness) mayAsk(now time.Time) bool {
+	left := w.until.Sub(now)
+	return left <= 0 || left > longestPause
 }
 
 func (w *witnesses) close() {
@@ -86,7 +93,7 @@ func (w *witnesses) due(settings config.Evidence) bool {
 	return slices.ContainsFunc(w.list, func(one *witness) bool {
 		one.mu.Lock()
 		defer one.mu.Unlock()
-		return one.open && !w.now().Before(one.until)
+		return one.open && one.mayAsk(w.now())
 	})
 }
 

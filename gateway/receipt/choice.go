@@ -21,11 +21,11 @@ const recheckAfter = 200 * time.Millisecond
 type choice struct {
 	newest keys.ID
 	key    *keys.PrivateKey
-	until  time.Time // zero: as long as newest is the newest key
+	at     time.Time // when it was made; zero: it holds as long as newest is the newest key
 }
 
 func (c *choice) holds(newest keys.ID, now time.Time) bool {
-	return c != nil && c.newest == newest && (c.until.IsZero() || now.Before(c.until))
+	return c != nil && c.newest == newest && (c.at.IsZero() || now.Sub(c.at).Abs() < recheckAfter)
 }
 
 // Await makes the Signer sign only with keys that the logs introduce, so that agents that trust an earlier key can verify each receipt at
@@ -48,13 +48,13 @@ func (s *Signer) key(ctx context.Context) (*keys.PrivateKey, error) {
 	if before.holds(newest.ID, s.now()) {
 		return before.key, nil
 	}
-	c := &choice{newest: newest.ID, key: newest, until: s.now().Add(recheckAfter)}
+	c := &choice{newest: newest.ID, key: newest, at: s.now()}
 	switch list, err := s.introductions.LoggedKeys(ctx); {
 	case err != nil && before != nil && s.live(before.key.ID): // the store is not available
 		c.key = before.key
 	case err != nil:
 	case introduced(list, newest.ID):
-		c.until = time.Time{}
+		c.at = time.Time{}
 	default:
 		earlier, err := s.keys.Earlier()
 		if err != nil {
