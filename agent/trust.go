@@ -89,8 +89,8 @@ func (s *Service) noteFetch() {
 	s.keysFetched = s.client.o.Now()
 }
 
-// findKey looks for a key for receipts that the agent does not trust yet, until a trusted key introduces it. Calls that look for keys at the
-// same time do so one after another. It reports whether the key is trusted now.
+// findKey looks for a key for receipts that the agent does not trust yet, until a trusted key introduces it. Calls that look for keys at
+// the same time do so one after another. It reports whether the key is trusted now.
 func (s *Service) findKey(ctx context.Context, id keys.ID) bool {
 	s.trusting.Lock()
 	defer s.trusting.Unlock()

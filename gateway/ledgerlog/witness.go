@@ -56,8 +56,8 @@ func (w *witness) asks(h *store.LogHead, now time.Time) (lacks, may bool) {
 	return w.cosigned[at] != h.Size, w.mayAsk(now)
 }
 
-// mayAsk reports whether the pause after a failure is over. A pause that is longer than the longest is of a clock that was set back. mu must
-// be held.
+// mayAsk reports whether the pause after a failure is over. If a pause is longer than the longest one, the clock was set back. mu must be
+// held.
 func (w *witness) mayAsk(now time.Time) bool {
 	left := w.until.Sub(now)
 	return left <= 0 || left > longestPause

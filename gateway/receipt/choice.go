@@ -29,8 +29,8 @@ func (c *choice) holds(newest keys.ID, now time.Time) bool {
 }
 
 // Await makes the Signer sign only with keys that the logs introduce, so that agents that trust an earlier key can verify each receipt at
-// once. Until a new key is introduced, the newest earlier key of this process signs that is. If there is none, the new key signs. Await must
-// be called before the Signer is used.
+// once: the newest key of this process that is introduced signs. If none is, the newest key signs. Await must be called before the Signer
+// is used.
 func (s *Signer) Await(i Introductions, now func() time.Time) { s.introductions, s.now = i, now }
 
 // key returns the key that signs now.

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	honestCharges = 300 // captured on each engine
+	honestCharges = 5000 // captured on each engine
 	buyers        = 5
 )
 
@@ -64,7 +64,8 @@ func (w *world) configOfEvidence(place string) string {
 	if place != "" {
 		place = fmt.Sprintf("store: %q\n", place)
 	}
-	return place + fmt.Sprintf(`server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute, drain_timeout: 10s}
+	return place + fmt.Sprintf(`server: {listen: 127.0.0.1:0, per_address: 1000000/second, issue_per_address: 100000/minute, `+
+		`drain_timeout: 10s}
 admin: {listen: 127.0.0.1:0, token: %s}
 billing: {credit: 1000000 EUR}
 pat: {limit: 1000000/hour}
@@ -237,7 +238,8 @@ func (w *world) rotateKeys() {
 			continue
 		}
 		body := mustJSON(map[string]string{"purpose": []string{"receipt", "log"}[rotated%2]})
-		status, _, _, err := w.do(http.MethodPost, g.admin()+"/admin/v1/keys/rotate", body, map[string]string{"Authorization": "Bearer " + adminToken})
+		status, _, _, err := w.do(http.MethodPost, g.admin()+"/admin/v1/keys/rotate", body,
+			map[string]string{"Authorization": "Bearer " + adminToken})
 		if err == nil && status == http.StatusOK {
 			rotated++
 		}

@@ -22,7 +22,8 @@ func TestAlteredLedgerIsFound(t *testing.T) {
 	t.Parallel()
 	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
 		t.Helper()
-		if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "agent-7", Amount: money.Amount{Nano: 1000, Currency: "USD"}}); err != nil {
+		_, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "agent-7", Amount: money.Amount{Nano: 1000, Currency: "USD"}})
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"1", "2", "3"} {
@@ -77,7 +78,8 @@ func TestAlteredTextsAreFound(t *testing.T) {
 	}, map[string]string{
 		"the bytes of a policy": `UPDATE policies SET body = (SELECT body FROM policies WHERE digest =
 			(SELECT policy_digest FROM agreements WHERE id = '1')) WHERE digest = (SELECT policy_digest FROM agreements WHERE id = '2')`,
-		"an agreement": `UPDATE agreements SET id = '3' WHERE id = '1'; UPDATE agreements SET id = '1' WHERE id = '2'; UPDATE agreements SET id = '2' WHERE id = '3'`,
+		"an agreement": `UPDATE agreements SET id = '3' WHERE id = '1'; UPDATE agreements SET id = '1' WHERE id = '2';
+			UPDATE agreements SET id = '2' WHERE id = '3'`,
 		"the policy of an agreement": `UPDATE agreements SET policy_digest =
 			(SELECT policy_digest FROM agreements WHERE id = '1') WHERE id = '2'`,
 		"the agent of an agreement": "UPDATE agreements SET agent_id = 'agent-1' WHERE id = '2'",

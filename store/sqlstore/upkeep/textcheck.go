@@ -18,7 +18,8 @@ const (
 	selectPolicies = `SELECT service, digest, body FROM policies WHERE (service, digest) IN
 		(SELECT service, policy_digest FROM executions WHERE amount > 0 AND key_id <> '')`
 	// selectAgreed reads each agreement that a charge names, once for each agent, key and policy of such charges.
-	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.policy_digest, a.public_key, e.agent_id, e.key_id, e.policy_digest FROM agreements a
+	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.policy_digest, a.public_key, e.agent_id, e.key_id, e.policy_digest
+		FROM agreements a
 		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id, policy_digest FROM executions WHERE amount > 0 AND key_id <> '') e
 			ON e.service = a.service AND e.agreement_id = a.id`
 	selectTexts = `SELECT v.service, v.execution_id, v.proof, v.asked, e.proof, e.decision FROM evidence v
@@ -28,8 +29,8 @@ const (
 )
 
 // checkTexts checks what the entries of the ledger and the logs do not contain but name: the documents of policies, the agreements, the
-// questions and proofs of charges, the entries of the logs that belong to no account, and the texts of checkpoints. Signatures of agents are
-// not verified again; uimgate agreements verify does that.
+// questions and proofs of charges, the entries of the logs that belong to no account, and the texts of checkpoints. Signatures of agents
+// are not verified again; uimgate agreements verify does that.
 func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx) error {
 	for _, check := range []struct {
 		query string
@@ -73,14 +74,15 @@ func checkAgreement(scan engine.Scan) error {
 	var service, id string
 	var agreed, charged party
 	var public []byte
-	if err := scan(&service, &id, &agreed.agent, &agreed.key, &agreed.policy, &public, &charged.agent, &charged.key, &charged.policy); err != nil {
+	if err := scan(&service, &id, &agreed.agent, &agreed.key, &agreed.policy, &public, &charged.agent, &charged.key,
+		&charged.policy); err != nil {
 		return engine.Unavailable(err)
 	}
 	if key, err := keys.ParseSPKI(public); err != nil || string(key.Thumbprint()) != agreed.key {
 		return alteredText(service, "the public key of the agreement %s is not the one that it names", id)
 	}
 	if agreed != charged {
-		return alteredText(service, "the agreement %s is of agent %q, and of another agent, key or policy than a charge under it", id, agreed.agent)
+		return alteredText(service, "the agreement %s of agent %q is of another agent, key or policy than a charge under it", id, agreed.agent)
 	}
 	return nil
 }
