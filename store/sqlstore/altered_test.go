@@ -80,8 +80,6 @@ func TestAlteredTextsAreFound(t *testing.T) {
 			(SELECT policy_digest FROM agreements WHERE id = '1')) WHERE digest = (SELECT policy_digest FROM agreements WHERE id = '2')`,
 		"an agreement": `UPDATE agreements SET id = '3' WHERE id = '1'; UPDATE agreements SET id = '1' WHERE id = '2';
 			UPDATE agreements SET id = '2' WHERE id = '3'`,
-		"the policy of an agreement": `UPDATE agreements SET policy_digest =
-			(SELECT policy_digest FROM agreements WHERE id = '1') WHERE id = '2'`,
 		"the agent of an agreement": "UPDATE agreements SET agent_id = 'agent-1' WHERE id = '2'",
 		"the key of an agreement":   "UPDATE agreements SET public_key = (SELECT public_key FROM agreements WHERE id = '1') WHERE id = '2'",
 		"a question":                "UPDATE evidence SET asked = (SELECT asked FROM evidence WHERE execution_id = '1') WHERE execution_id = '2'",

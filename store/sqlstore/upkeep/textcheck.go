@@ -17,10 +17,10 @@ import (
 const (
 	selectPolicies = `SELECT service, digest, body FROM policies WHERE (service, digest) IN
 		(SELECT service, policy_digest FROM executions WHERE amount > 0 AND key_id <> '')`
-	// selectAgreed reads each agreement that a charge names, once for each agent, key and policy of such charges.
-	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.policy_digest, a.public_key, e.agent_id, e.key_id, e.policy_digest
-		FROM agreements a
-		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id, policy_digest FROM executions WHERE amount > 0 AND key_id <> '') e
+	// selectAgreed reads each agreement that a charge names, once for each agent and key of such charges. The policy of a charge may be a
+	// later one with the same terms.
+	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.public_key, e.agent_id, e.key_id FROM agreements a
+		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id FROM executions WHERE amount > 0 AND key_id <> '') e
 			ON e.service = a.service AND e.agreement_id = a.id`
 	selectTexts = `SELECT v.service, v.execution_id, v.proof, v.asked, e.proof, e.decision FROM evidence v
 		JOIN executions e ON e.id = v.execution_id`
@@ -70,19 +70,18 @@ func checkPolicy(scan engine.Scan) error {
 }
 
 func checkAgreement(scan engine.Scan) error {
-	type party struct{ agent, key, policy string }
+	type party struct{ agent, key string }
 	var service, id string
 	var agreed, charged party
 	var public []byte
-	if err := scan(&service, &id, &agreed.agent, &agreed.key, &agreed.policy, &public, &charged.agent, &charged.key,
-		&charged.policy); err != nil {
+	if err := scan(&service, &id, &agreed.agent, &agreed.key, &public, &charged.agent, &charged.key); err != nil {
 		return engine.Unavailable(err)
 	}
 	if key, err := keys.ParseSPKI(public); err != nil || string(key.Thumbprint()) != agreed.key {
 		return alteredText(service, "the public key of the agreement %s is not the one that it names", id)
 	}
 	if agreed != charged {
-		return alteredText(service, "the agreement %s of agent %q is of another agent, key or policy than a charge under it", id, agreed.agent)
+		return alteredText(service, "the agreement %s of agent %q is of another agent or key than a charge under it", id, agreed.agent)
 	}
 	return nil
 }
