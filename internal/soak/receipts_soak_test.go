@@ -40,7 +40,7 @@ func TestEvidenceOfSQLite(t *testing.T) {
 	w.judgeEvidence(g.statePath(), func() { sqlitetest.Alter(t, g.statePath(), alteration) })
 }
 
-// The same for two gateways that share a database of PostgreSQL, one of which appends to the log.
+// The same for two gateways that share a database of PostgreSQL. One of them appends to the log.
 func TestEvidenceOfReplicas(t *testing.T) {
 	server := pgtest.Start(t)
 	place := server.Database(t)
