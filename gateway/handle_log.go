@@ -29,8 +29,9 @@ type Logs interface {
 	HeadOf(ctx context.Context, service string, epoch int64) (store.LogHead, error)
 	Tile(ctx context.Context, service string, epoch int64, level int, n int64) ([]byte, error)
 	Find(ctx context.Context, service, execution string, state store.State) (store.LoggedLine, error)
-	// LogEntries returns the signed entries of a service that belong to no account, such as those that introduce keys.
-	LogEntries(ctx context.Context, service string) ([]string, error)
+	FindEntry(ctx context.Context, service string, agent pat.AgentID, currency string, k int64) (store.LoggedLine, error)
+	// LogEntries returns the entries of a service that belong to no account, such as those that introduce keys.
+	LogEntries(ctx context.Context, service string) ([]store.LogEntry, error)
 }
 
 const (
@@ -140,15 +141,37 @@ func (s *Server) checkpoint(c echo.Context) error {
 	return c.Blob(http.StatusOK, mediaText, q.head.Checkpoint)
 }
 
-// logProof handles GET /api/log/proof. It responds with the proof that the newest entry about a call or, with the query parameter line, the
-// entry with that state is in the log. With the query parameter size, the proof is for the log of that size, and ends before the
-// checkpoint, which the client has. C2SP tlog-proof.
+// find returns the place of the entry that the query parameters name: id and line for an entry about a call, or currency and k for the entry
+// with a number in the account of the agent.
+func (q *logRequest) find(c echo.Context) (store.LoggedLine, error) {
+	line, err := lineOf(c)
+	if err != nil {
+		return store.LoggedLine{}, err
+	}
+	k, numbered, err := q.number("k")
+	id := q.query.Get("id")
+	switch {
+	case err != nil:
+		return store.LoggedLine{}, err
+	case !numbered:
+		if len(id) > maxExecutionID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			return store.LoggedLine{}, store.ErrNotFound
+		}
+		return q.logs.Find(q.ctx, q.service, id, line)
+	case id != "" || line != "":
+		return store.LoggedLine{}, reason.InvalidParameter.Refusal("The query parameter k cannot be combined with id and line.")
+	case q.query.Get("currency") == "":
+		return store.LoggedLine{}, reason.InvalidParameter.Refusal("The query parameter k needs the query parameter currency.")
+	case q.agent == "":
+		return store.LoggedLine{}, reason.MissingToken.Refusal("The query parameter k names an entry of your account, so the request needs a PAT.")
+	}
+	return q.logs.FindEntry(q.ctx, q.service, q.agent, q.query.Get("currency"), k)
+}
+
+// logProof handles GET /api/log/proof. It responds with the proof that an entry is in the log: see find. With the query parameter size, the
+// proof is for the log of that size, and ends before the checkpoint, which the client has. C2SP tlog-proof.
 func (s *Server) logProof(c echo.Context) error {
 	q, err := s.openLog(c)
-	if err != nil {
-		return err
-	}
-	line, err := lineOf(c)
 	if err != nil {
 		return err
 	}
@@ -156,12 +179,13 @@ func (s *Server) logProof(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	id := q.query.Get("id")
-	if len(id) > maxExecutionID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return reason.ReceiptNotFound.Refusal("")
-	}
-	found, err := s.logs.Find(q.ctx, q.service, id, line)
+	found, err := q.find(c)
+	_, refused := errors.AsType[*reason.Refusal](err)
 	switch {
+	case refused:
+		return err
+	case errors.Is(err, store.ErrNotFound) && q.query.Get("k") != "":
+		return s.noEntry(q)
 	case errors.Is(err, store.ErrNotFound), q.agent != "" && found.AgentID != q.agent && (err == nil || errors.Is(err, store.ErrNotLogged)):
 		return reason.ReceiptNotFound.Refusal("")
 	case errors.Is(err, store.ErrNotLogged):
@@ -191,6 +215,21 @@ func (s *Server) logProof(c echo.Context) error {
 		proof.Checkpoint = q.head.Checkpoint
 	}
 	return c.Blob(http.StatusOK, mediaText, proof.Text())
+}
+
+// noEntry returns the refusal for an entry of the agent's account that does not exist, or was deleted.
+func (s *Server) noEntry(q *logRequest) error {
+	k, _, err := q.number("k")
+	if err != nil {
+		return err
+	}
+	_, err = s.ledger.Entries(q.ctx, store.EntryFilter{
+		Service: q.service, AgentID: q.agent, Currency: q.query.Get("currency"), After: max(k-1, 0), Limit: 1,
+	})
+	if err != nil {
+		return ledgerRefusal(err)
+	}
+	return reason.ReceiptNotFound.Refusal("")
 }
 
 // logConsistency handles GET /api/log/consistency. It responds with the proof that the log of the size new, by default its present size,

@@ -170,11 +170,26 @@ func (s *Server) usageStatement(c echo.Context) error {
 	if err != nil {
 		return ledgerRefusal(err)
 	}
+	if sum.Checkpoint, err = s.newestCheckpoint(ctx, of.ID); err != nil {
+		return refusal.For(err)
+	}
 	text, err := s.receipts.Document(ctx, evidence.TypeStatement, sum)
 	if err != nil {
 		return unsigned(err)
 	}
 	return c.Blob(http.StatusOK, "application/"+evidence.TypeStatement, []byte(text))
+}
+
+// newestCheckpoint returns the newest checkpoint of the log of a service, or an empty string if there is none.
+func (s *Server) newestCheckpoint(ctx context.Context, service string) (string, error) {
+	if s.logs == nil {
+		return "", nil
+	}
+	head, err := s.logs.Head(ctx, service)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil
+	}
+	return string(head.Checkpoint), err
 }
 
 // account returns the end of the agent's chain in a currency or, if currency is empty, in its only currency. K is -1 if there is no such

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -38,9 +37,9 @@ func (s *Server) entries(ctx context.Context, service string) map[string]string 
 		return cached.entries
 	}
 	found := map[string]string{}
-	for _, text := range list {
-		if r, err := evidence.ParseReceipt(text); err == nil && r.Entry.Key != nil {
-			found[r.Entry.Key.ID] = text
+	for _, e := range list {
+		if e.KeyID != "" {
+			found[string(e.KeyID)] = e.Receipt
 		}
 	}
 	if i.of == nil {

@@ -22,8 +22,11 @@ type AccountEvidence struct {
 	Proofs   bool      `json:"proofs"`
 	// Policies are those that decided the charges on this page.
 	Policies []EvidencePolicy `json:"policies,omitempty"`
-	Entries  []EvidenceLine   `json:"entries"`
-	Next     string           `json:"next,omitempty"` // the cursor of the next page
+	// Log are the entries of the log that belong to no account: they introduce the keys of receipts and checkpoints, and begin epochs. Only
+	// the first page has them.
+	Log     []EvidenceLine `json:"log,omitempty"`
+	Entries []EvidenceLine `json:"entries"`
+	Next    string         `json:"next,omitempty"` // the cursor of the next page
 	// Since are proofs that the logs only grew since the page before; see EvidenceQuery.Epoch.
 	Since     []Consistency `json:"since,omitempty"`
 	Statement string        `json:"statement,omitempty"` // compact JWS; only on the first page
@@ -86,12 +89,14 @@ func (o *Operator) Evidence(ctx context.Context, q EvidenceQuery) (AccountEviden
 		Entries: []EvidenceLine{},
 	}
 	f := store.StatementFilter{Service: service.ID, AgentID: pat.AgentID(q.ID), From: out.From, To: out.To, Limit: maxLimit}
+	prover := prover{ctx: ctx, logs: o.logs, service: f.Service, heads: map[int64]store.LogHead{}}
 	if q.After != "" { // the entries of the first page's statement, even if there are more since
 		after, last, ok := parseEvidenceCursor(q.After)
 		if !ok {
 			return AccountEvidence{}, wrongParameter("after", "must be the member next of the page before")
 		}
-		return out, o.evidence(ctx, f, q, after, last, &out)
+		err := o.evidence(ctx, f, q, after, last, &prover, &out)
+		return out, err
 	}
 	list, err := o.store.Statements(ctx, f)
 	if err != nil {
@@ -101,10 +106,16 @@ func (o *Operator) Evidence(ctx context.Context, q EvidenceQuery) (AccountEviden
 	if err != nil {
 		return AccountEvidence{}, err
 	}
+	if o.logs != nil {
+		if out.Log, sum.Checkpoint, err = prover.entries(); err != nil {
+			return AccountEvidence{}, err
+		}
+	}
 	if err := o.sign(ctx, q, list, sum, &out); err != nil || sum.Range.From == nil {
 		return out, err
 	}
-	return out, o.evidence(ctx, f, q, *sum.Range.From-1, *sum.Range.To, &out)
+	err = o.evidence(ctx, f, q, *sum.Range.From-1, *sum.Range.To, &prover, &out)
+	return out, err
 }
 
 // evidenceCursor returns the cursor of a page: the number of the last entry on the page before, and that of the last entry of the month.
@@ -133,7 +144,7 @@ func (o *Operator) sign(
 	if err != nil {
 		return err
 	}
-	out.Invoice, err = o.receipts.Document(ctx, evidence.TypeInvoice, SignedInvoice{invoice, q.Currency, sum.Range})
+	out.Invoice, err = o.receipts.Document(ctx, evidence.TypeInvoice, SignedInvoice{invoice, q.Currency, sum.Range, sum.Checkpoint})
 	return err
 }
 
@@ -142,17 +153,19 @@ type SignedInvoice struct {
 	Invoice
 	Currency string `json:"currency"` // of the chain
 	evidence.Range
+	Checkpoint string `json:"checkpoint,omitempty"` // newest checkpoint of the log when the invoice was made
 }
 
 // evidence adds the entries after an entry, up to and including last.
-func (o *Operator) evidence(ctx context.Context, f store.StatementFilter, q EvidenceQuery, after, last int64, out *AccountEvidence) error {
+func (o *Operator) evidence(
+	ctx context.Context, f store.StatementFilter, q EvidenceQuery, after, last int64, prover *prover, out *AccountEvidence,
+) error {
 	list, err := o.store.Entries(ctx, store.EntryFilter{
 		Service: f.Service, AgentID: f.AgentID, Currency: q.Currency, After: after, Limit: q.limit(), Evidence: true,
 	})
 	if err != nil {
 		return err
 	}
-	prover := prover{ctx: ctx, logs: o.logs, service: f.Service, heads: map[int64]store.LogHead{}}
 	policies := map[string]bool{}
 	for _, e := range list {
 		if e.K > last {

@@ -15,6 +15,8 @@ type Logs interface {
 	Tile(ctx context.Context, service string, epoch int64, level int, n int64) ([]byte, error)
 	// Index returns the number of the leaf of a ledger entry in its log. The error is store.ErrNotLogged if it is not in the log yet.
 	Index(ctx context.Context, service string, epoch, seq int64, leaf evidence.Hash) (int64, error)
+	// LogEntries returns the entries of a service that belong to no account, in the order of their numbers.
+	LogEntries(ctx context.Context, service string) ([]store.LogEntry, error)
 }
 
 // A Consistency shows that the log of size New begins with that of size Old. RFC 6962 section 2.1.2.
@@ -62,6 +64,26 @@ func (p *prover) prove(e store.LedgerEntry) (string, error) {
 		return "", err
 	}
 	return string(log.Proof{Index: index, Hashes: hashes, Checkpoint: head.Checkpoint}.Text()), nil
+}
+
+// entries returns the entries that belong to no account, which introduce keys and begin epochs, and the newest checkpoint. The checkpoint is
+// empty if there is none.
+func (p *prover) entries() (out []EvidenceLine, checkpoint string, err error) {
+	list, err := p.logs.LogEntries(p.ctx, p.service)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, e := range list {
+		line := EvidenceLine{Receipt: e.Receipt}
+		if line.Logged, err = p.prove(store.LedgerEntry{Seq: e.Seq, Epoch: e.Epoch, Leaf: e.Leaf}); err != nil {
+			return nil, "", err
+		}
+		if line.Logged != "" {
+			checkpoint = string(p.heads[e.Epoch].Checkpoint)
+		}
+		out = append(out, line)
+	}
+	return out, checkpoint, nil
 }
 
 // since returns a proof for each epoch whose log has grown since the page before, whose checkpoints had the given sizes.

@@ -19,11 +19,18 @@ import (
 
 const saltSize = 16
 
-// restored returns the entry that begins an epoch.
-func (r *round) restored(h *store.LogHead) (store.LogEntry, error) {
+// restored returns the entry that begins an epoch. It names the log before with the lines that are appended to it in the same transaction.
+func (r *round) restored(h *store.LogHead, grown map[place]*growth) (store.LogEntry, error) {
 	e := evidence.Entry{Kind: evidence.KindRestored, By: "operator"}
 	for epoch := h.Epoch - 1; epoch >= 0 && e.Last == nil; epoch-- {
-		if was := r.heads[place{h.Service, epoch}]; was != nil && was.Size > 0 {
+		at := place{h.Service, epoch}
+		if g := grown[at]; g != nil {
+			root, err := g.tree.Root()
+			if err != nil {
+				return store.LogEntry{}, err
+			}
+			e.Last = &evidence.Last{Epoch: epoch, Size: g.tree.Size(), Root: root}
+		} else if was := r.heads[at]; was != nil && was.Size > 0 {
 			e.Last = &evidence.Last{Epoch: epoch, Size: was.Size, Root: was.Root}
 		}
 	}

@@ -38,13 +38,6 @@ func (r *round) append(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	grown := map[place]*growth{}
-	for at, h := range r.heads {
-		if h.Epoch > 0 && h.Size == 0 { // the epoch has begun, so its log begins, even without lines
-			if grown[at], err = r.open(ctx, at); err != nil {
-				return false, err
-			}
-		}
-	}
 	to := p.Logged
 	for _, line := range lines {
 		to = line.Seq
@@ -53,7 +46,7 @@ func (r *round) append(ctx context.Context) (more bool, err error) {
 			continue // the first leaf, which open has appended
 		}
 		if grown[at] == nil {
-			if grown[at], err = r.open(ctx, at); err != nil {
+			if grown[at], err = r.open(ctx, at, grown); err != nil {
 				return false, err
 			}
 		}
@@ -61,6 +54,13 @@ func (r *round) append(ctx context.Context) (more bool, err error) {
 	}
 	if more = len(lines) == batch; !more {
 		to = max(to, p.Last)
+		for at, h := range r.heads {
+			if h.Epoch > 0 && h.Size == 0 && grown[at] == nil { // the epoch has begun, so its log begins, even without lines
+				if grown[at], err = r.open(ctx, at, grown); err != nil {
+					return false, err
+				}
+			}
+		}
 	}
 	if len(grown) == 0 && to == p.Logged {
 		return false, nil
@@ -86,8 +86,9 @@ func (r *round) append(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// open returns a log to append to.
-func (r *round) open(ctx context.Context, at place) (*growth, error) {
+// open returns a log to append to. grown are the other logs with their new lines: those of earlier epochs of the service are complete, because
+// they have lower ledger numbers.
+func (r *round) open(ctx context.Context, at place, grown map[place]*growth) (*growth, error) {
 	h := r.heads[at]
 	if h == nil { // the service is not recorded: see ledger.Epochs
 		h = &store.LogHead{Service: at.service, Epoch: at.epoch, Issuer: at.service}
@@ -105,7 +106,7 @@ func (r *round) open(ctx context.Context, at place) (*growth, error) {
 	}
 	g := &growth{tree: tree, change: store.LogChange{Before: h.Size, Head: *h}, firsts: map[int64]int64{}}
 	if h.Epoch > 0 && h.Size == 0 {
-		e, err := r.restored(h)
+		e, err := r.restored(h, grown)
 		if err != nil {
 			return nil, err
 		}

@@ -117,14 +117,14 @@ func TestKeysAreIntroduced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		receipts, err := p.store.Logs().LogEntries(t.Context(), service)
+		entries, err := p.store.Logs().LogEntries(t.Context(), service)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := map[string][]string{} // by purpose
 		set := evidence.KeySet{}
-		for _, text := range receipts {
-			r, err := evidence.ParseReceipt(text)
+		for _, e := range entries {
+			r, err := evidence.ParseReceipt(e.Receipt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,18 +179,15 @@ func TestRestoredStateBeginsAnotherLog(t *testing.T) {
 		if v.Epoch != 1 || v.Checkpoint.Size < 4 {
 			t.Errorf("got %+v", v.Checkpoint)
 		}
-		receipts, err := p.store.Logs().LogEntries(t.Context(), service)
+		entries, err := p.store.Logs().LogEntries(t.Context(), service)
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(receipts, func(text string) bool {
-			r, err := evidence.ParseReceipt(text)
-			return err == nil && r.Leaf == v.leaves[0]
-		})
+		i := slices.IndexFunc(entries, func(e store.LogEntry) bool { return e.Leaf == v.leaves[0] })
 		if i < 0 {
 			t.Fatal("the first leaf is not an entry of the log")
 		}
-		first, err := evidence.ParseReceipt(receipts[i])
+		first, err := evidence.ParseReceipt(entries[i].Receipt)
 		if err != nil || first.Entry.Kind != evidence.KindRestored || first.Entry.Last == nil ||
 			*first.Entry.Last != (evidence.Last{Epoch: 0, Size: before.Checkpoint.Size, Root: before.Checkpoint.Root}) {
 			t.Errorf("got %+v, %v", first.Entry, err)
@@ -201,6 +198,39 @@ func TestRestoredStateBeginsAnotherLog(t *testing.T) {
 		p.round(t) // without lines
 		if v := look(t, p, v); v.Epoch != 2 || v.Checkpoint.Size != 1 {
 			t.Errorf("got %+v", v.Checkpoint)
+		}
+	})
+}
+
+// The entry that begins an epoch names the log before with the lines that were appended after the restore.
+func TestRestoreWithWaitingLines(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, place string) {
+		t.Helper()
+		p := start(t, openStore(t, place), "one")
+		topUp(t, p.store, 5)
+		p.round(t)
+		before := look(t, p)
+		topUp(t, p.store, 2) // no round
+		if err := p.store.MarkRestored(t.Context(), store.DefaultRestoredLimits()); err != nil {
+			t.Fatal(err)
+		}
+		topUp(t, p.store, 1)
+		p.round(t)
+		look(t, p)
+		was, err := p.store.Logs().HeadOf(t.Context(), service, 0)
+		if err != nil || was.Size != before.Checkpoint.Size+2 {
+			t.Fatalf("the log before has the size %d, %v; want %d", was.Size, err, before.Checkpoint.Size+2)
+		}
+		entries, err := p.store.Logs().LogEntries(t.Context(), service)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			r, err := evidence.ParseReceipt(e.Receipt)
+			if err != nil || r.Entry.Kind == evidence.KindRestored && *r.Entry.Last != (evidence.Last{Epoch: 0, Size: was.Size, Root: was.Root}) {
+				t.Errorf("got %+v, %v; want the size %d", r.Entry.Last, err, was.Size)
+			}
 		}
 	})
 }

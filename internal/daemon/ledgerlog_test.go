@@ -101,6 +101,11 @@ func TestLogProvesCharges(t *testing.T) {
 		t.Error(err)
 	}
 
+	account := "currency=" + receipt.Entry.Account.Currency + "&k="
+	if numbered, _ := verify(account + strconv.FormatInt(receipt.Entry.K, 10)); numbered.Index != captured.Index {
+		t.Errorf("by its number: entry %d of the log, want %d", numbered.Index, captured.Index)
+	}
+
 	second := a.chargedCall()
 	_, later := verify("id=" + second)
 	proof := a.log("consistency?old=" + strconv.FormatInt(c.Size, 10) + "&new=" + strconv.FormatInt(later.Size, 10))
@@ -145,6 +150,12 @@ func TestLogRefuses(t *testing.T) {
 		"proof?id=" + id + "&size=999999": "INVALID_PARAMETER",
 		"proof?id=" + id + "&size=1":      "INVALID_PARAMETER",
 		"proof?id=" + id + "&epoch=7":     "INVALID_PARAMETER",
+		"proof?k=0":                       "INVALID_PARAMETER",
+		"proof?currency=EUR&k=x":          "INVALID_PARAMETER",
+		"proof?currency=EUR&k=-1":         "INVALID_PARAMETER",
+		"proof?currency=EUR&k=0&id=" + id: "INVALID_PARAMETER",
+		"proof?currency=EUR&k=999":        "RECEIPT_NOT_FOUND",
+		"proof?currency=XXX&k=0":          "RECEIPT_NOT_FOUND",
 		"consistency":                     "INVALID_PARAMETER",
 		"consistency?old=-1":              "INVALID_PARAMETER",
 		"consistency?old=2&new=1":         "INVALID_PARAMETER",
@@ -183,6 +194,9 @@ func TestLogIsPublishedAsConfigured(t *testing.T) {
 		if got := g.do("GET", "/api/log/"+path, nil, nil); got.status != http.StatusOK {
 			t.Errorf("public: %s: %d %s", path, got.status, got.body)
 		}
+	}
+	if got := g.do("GET", "/api/log/proof?currency=EUR&k=0", nil, nil); got.status != http.StatusUnauthorized {
+		t.Errorf("public: an entry of no account: %d %s", got.status, got.body)
 	}
 	g.write("uimgate.yaml", strings.ReplaceAll(logged(", publish: off"), "UPSTREAM", g.upstream.server.URL))
 	if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/evidence/log"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -120,6 +121,17 @@ func linesAreLogged(b *suite) {
 	}
 	_, err = b.Logs().Find(ctx, service, held[7].Execution.ID, store.Released)
 	b.want(err, store.ErrNotFound)
+	numbered, err := b.Logs().FindEntry(ctx, service, agent, "EUR", 300)
+	if b.must(err); numbered != found {
+		b.Fatalf("by its number: found %+v, want %+v", numbered, found)
+	}
+	for _, missing := range []struct {
+		service, agent, currency string
+		k                        int64
+	}{{service, agent, "EUR", 301}, {service, agent, "USD", 300}, {service, "other", "EUR", 300}, {"other", agent, "EUR", 300}} {
+		_, err = b.Logs().FindEntry(ctx, missing.service, pat.AgentID(missing.agent), missing.currency, missing.k)
+		b.want(err, store.ErrNotFound)
+	}
 	_, err = b.Logs().Tile(ctx, service, 0, 5, 0)
 	b.want(err, store.ErrNotFound)
 	b.reopen()
@@ -185,9 +197,13 @@ func keysAreLoggedOnce(b *suite) {
 	b.must(b.Logs().AddLogEntry(ctx, e))
 	e.Purpose, e.Receipt = "receipt", "three"
 	b.must(b.Logs().AddLogEntry(ctx, e))
-	receipts, err := b.Logs().LogEntries(ctx, service)
-	if b.must(err); !slices.Equal(receipts, []string{"one", "three"}) {
-		b.Fatalf("got %q", receipts)
+	entries, err := b.Logs().LogEntries(ctx, service)
+	want := []store.LogEntry{
+		{Seq: 1, Service: service, Purpose: "log", KeyID: "kid", Receipt: "one", Leaf: e.Leaf},
+		{Seq: 2, Service: service, Purpose: "receipt", KeyID: "kid", Receipt: "three", Leaf: e.Leaf},
+	}
+	if b.must(err); !slices.Equal(entries, want) {
+		b.Fatalf("got %+v, want %+v", entries, want)
 	}
 	known, err := b.Logs().LoggedKeys(ctx)
 	if b.must(err); !slices.Equal(known, []store.LogKey{{Service: service, Purpose: "log", KeyID: "kid"}, {Service: service, Purpose: "receipt", KeyID: "kid"}}) {

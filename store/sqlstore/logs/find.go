@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -13,8 +14,8 @@ const (
 	selectExecution = "SELECT agent_id, begun_at FROM executions WHERE id = ? AND service = ?"
 	selectLine      = `SELECT seq, epoch, leaf, to_state FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND execution_id = ? AND k >= 0
 		ORDER BY at, seq LIMIT ?`
-	mostLines = 16 // of one execution
-
+	selectPlace = "SELECT seq, epoch, leaf FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
+	mostLines   = 16 // of one execution
 )
 
 // Find returns the place of the line of an execution that has the given state, or of its newest line if state is empty. The error is
@@ -31,6 +32,27 @@ func (l *Logs) Find(ctx context.Context, service, execution string, state store.
 	case found.seq == 0:
 		return found.LoggedLine, store.ErrNotFound
 	}
+	found.Index, err = l.Index(ctx, service, found.Epoch, found.seq, found.Leaf)
+	return found.LoggedLine, err
+}
+
+// FindEntry returns the place of the entry with a number in the chain of an account. The error is store.ErrNotFound if there is no such
+// entry, and store.ErrNotLogged if it is not in the log yet.
+func (l *Logs) FindEntry(ctx context.Context, service string, agent pat.AgentID, currency string, k int64) (store.LoggedLine, error) {
+	found := line{LoggedLine: store.LoggedLine{AgentID: agent}}
+	var leaf []byte
+	args, scan := []any{service, string(agent), currency, k}, func(scan engine.Scan) error { return scan(&found.seq, &found.Epoch, &leaf) }
+	err := l.read(ctx, selectPlace, args, scan)
+	if err == nil && found.seq == 0 { // it may be in the journal
+		err = l.db.List(ctx, selectPlace, args, scan)
+	}
+	switch {
+	case err != nil:
+		return found.LoggedLine, err
+	case found.seq == 0:
+		return found.LoggedLine, store.ErrNotFound
+	}
+	found.Leaf = evidence.HashOf(leaf)
 	found.Index, err = l.Index(ctx, service, found.Epoch, found.seq, found.Leaf)
 	return found.LoggedLine, err
 }

@@ -30,7 +30,7 @@ const (
 		UNION ALL SELECT seq, service, epoch, leaf, 1 AS own FROM log_entries WHERE seq > ? ORDER BY seq LIMIT ?`
 	selectOldest  = "SELECT at FROM ledger WHERE seq > ? AND k >= 0 ORDER BY seq LIMIT 1"
 	selectKeys    = "SELECT service, purpose, kid FROM log_entries WHERE kid <> '' ORDER BY service, purpose, kid"
-	selectEntries = "SELECT receipt FROM log_entries WHERE service = ? ORDER BY seq"
+	selectEntries = "SELECT seq, epoch, purpose, kid, receipt, leaf FROM log_entries WHERE service = ? ORDER BY seq"
 	headColumns   = `e.service, e.epoch, e.issuer, e.first_seq, COALESCE(h.size, 0), COALESCE(h.seq, 0), h.root, COALESCE(h.checkpoint, ''),
 		COALESCE(h.kid, ''), COALESCE(h.at, 0), COALESCE(h.cosigned_at, 0)`
 	fromHeads   = " FROM epochs e LEFT JOIN log_heads h ON h.service = e.service AND h.epoch = e.epoch"
@@ -137,10 +137,13 @@ func (l *Logs) LoggedKeys(ctx context.Context) ([]store.LogKey, error) {
 	})
 }
 
-// LogEntries returns the entries of the logs of a service that belong to no account, signed, in the order of their numbers.
-func (l *Logs) LogEntries(ctx context.Context, service string) ([]string, error) {
-	return engine.All(ctx, l.db, selectEntries, []any{service}, func(scan engine.Scan) (receipt string, err error) {
-		err = scan(&receipt)
-		return receipt, err
+// LogEntries returns the entries of the logs of a service that belong to no account, in the order of their numbers.
+func (l *Logs) LogEntries(ctx context.Context, service string) ([]store.LogEntry, error) {
+	return engine.All(ctx, l.db, selectEntries, []any{service}, func(scan engine.Scan) (store.LogEntry, error) {
+		e := store.LogEntry{Service: service}
+		var leaf []byte
+		err := scan(&e.Seq, &e.Epoch, &e.Purpose, &e.KeyID, &e.Receipt, &leaf)
+		e.Leaf = evidence.HashOf(leaf)
+		return e, err
 	})
 }

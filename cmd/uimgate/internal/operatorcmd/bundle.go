@@ -91,6 +91,9 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 		return err
 	}
 	agreements := newAgreements(api, q.Service)
+	if err := agreements.log(b, page.Log); err != nil {
+		return err
+	}
 	first := page
 	for {
 		for _, p := range page.Since {
@@ -188,6 +191,29 @@ func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line a
 	if line.Proof != "" {
 		b.Proof(e.ID, line.Proof)
 	}
+	return a.proof(b, &r, line)
+}
+
+// log writes the entries that belong to no account, and then the proofs that they are in the log: an entry may introduce the key of the
+// checkpoint.
+func (a *agreements) log(b *evidence.BundleWriter, list []admin.EvidenceLine) error {
+	for _, line := range list {
+		b.Entry(line.Receipt)
+	}
+	for _, line := range list {
+		r, err := evidence.ParseReceipt(line.Receipt)
+		if err != nil {
+			return err
+		}
+		if err := a.proof(b, &r, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proof writes the proof that an entry is in the log, and its checkpoint unless it was written before.
+func (a *agreements) proof(b *evidence.BundleWriter, r *evidence.Receipt, line admin.EvidenceLine) error {
 	if line.Logged == "" {
 		return nil
 	}
@@ -202,7 +228,7 @@ func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line a
 		if err != nil {
 			return err
 		}
-		a.epoch, a.size = e.Epoch, c.Size
+		a.epoch, a.size = r.Entry.Epoch, c.Size
 		b.Checkpoint(text)
 	}
 	return nil
