@@ -202,6 +202,7 @@ func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agr
 	if err != nil {
 		return Agreement{}, err
 	}
+	s.keepAgreement(next, body)
 	next.pending, next.pendingDigest, next.pendingDocument, next.next = secret{}, "", nil, nil
 	if present := s.Session(); present.Agreed() && next.NotBefore.After(s.client.o.Now()) {
 		present.next = &next

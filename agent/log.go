@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/uimgate/uimgate/agent/receipts"
 	"github.com/uimgate/uimgate/evidence"
@@ -59,18 +58,32 @@ func (s *Service) refreshKeys(ctx context.Context) bool {
 type logReader struct{ s *Service }
 
 // Checkpoint implements receipts.LogSource.
-func (r logReader) Checkpoint(ctx context.Context) ([]byte, error) {
-	return r.get(ctx, "checkpoint", nil)
+func (r logReader) Checkpoint(ctx context.Context, epoch int64) ([]byte, error) {
+	if epoch < 0 {
+		return r.get(ctx, "checkpoint", nil)
+	}
+	return r.get(ctx, "checkpoint", numbers("epoch", epoch))
 }
 
 // Consistency implements receipts.LogSource.
-func (r logReader) Consistency(ctx context.Context, before, after int64) ([]byte, error) {
-	return r.get(ctx, "consistency", url.Values{"old": {strconv.FormatInt(before, 10)}, "new": {strconv.FormatInt(after, 10)}})
+func (r logReader) Consistency(ctx context.Context, epoch, before, after int64) ([]byte, error) {
+	return r.get(ctx, "consistency", numbers("epoch", epoch, "old", before, "new", after))
 }
 
 // Inclusion implements receipts.LogSource.
-func (r logReader) Inclusion(ctx context.Context, execution, state string, size int64) ([]byte, error) {
-	return r.get(ctx, "proof", url.Values{"id": {execution}, "line": {state}, "size": {strconv.FormatInt(size, 10)}})
+func (r logReader) Inclusion(ctx context.Context, e evidence.Entry, size int64) ([]byte, error) {
+	query := numbers("epoch", e.Epoch, "k", e.K, "size", size)
+	query.Set("currency", e.Account.Currency)
+	return r.get(ctx, "proof", query)
+}
+
+// numbers returns a query of names and numbers.
+func numbers(pairs ...any) url.Values {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		query.Set(fmt.Sprint(pairs[i]), fmt.Sprint(pairs[i+1]))
+	}
+	return query
 }
 
 func (r logReader) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
@@ -85,8 +98,13 @@ func (r logReader) get(ctx context.Context, path string, query url.Values) ([]by
 	u = u.JoinPath(path)
 	u.RawQuery = query.Encode()
 	answer, err := r.s.get(ctx, session, u.String(), "text/plain", maxLogAnswer)
-	if e, refused := errors.AsType[*Error](err); refused && (e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest) {
-		return nil, fmt.Errorf("%w: %w", receipts.ErrRefused, err)
+	if e, refused := errors.AsType[*Error](err); refused {
+		switch e.Status {
+		case http.StatusNotFound, http.StatusBadRequest:
+			return nil, fmt.Errorf("%w: %w", receipts.ErrRefused, err)
+		case http.StatusGone:
+			return nil, fmt.Errorf("%w: %w", receipts.ErrExpired, err)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the log: %w", err)

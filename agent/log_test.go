@@ -59,7 +59,7 @@ func TestReconcileWithALog(t *testing.T) {
 		"shorter":             {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:3] }}, "FORK"},
 		"as before":           {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:4] }}, "RECEIPT_NOT_LOGGED"},
 		"by another key":      {agenttest.Alteration{LogKey: stranger}, "LOG"},
-		"of another epoch":    {agenttest.Alteration{Epoch: 1}, "EPOCH"},
+		"of another epoch":    {agenttest.Alteration{Epoch: 1}, "EPOCH LOG"},
 		"with others between": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return slices.Insert(leaves, 4, evidence.LeafHash(nil)) }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -85,6 +85,29 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 	return out, nil
 }
 
+// ExportPresentation returns an agreement that an agent sent, and the policy that it signed, in the form of Export. id is the id that the
+// service chose, and at the time of a static agreement; a fresh agreement states its own time. An agent needs it to prove its agreements
+// without the service. Errors are those of VerifyAgreement without ErrAgreementStale, and of NewOffer.
+func ExportPresentation(p Presentation, issuer string, policy PolicyDocument, id AgreementID, at time.Time) ([]byte, error) {
+	offer, err := NewOffer(policy.Bytes, policy.UID)
+	if err != nil {
+		return nil, err
+	}
+	accepted, err := verifyPresented(p, Recipient{Issuer: issuer}, offer, nil)
+	if err != nil {
+		return nil, err
+	}
+	if !accepted.IssuedAt.IsZero() {
+		at = accepted.IssuedAt
+	}
+	policy.Service, policy.Digest, policy.FirstOffered = issuer, offer.Digest, cmp.Or(policy.FirstOffered, at)
+	return Export(Agreement{
+		ID: id, Service: issuer, Issuer: issuer, AgentID: p.AgentID, PublicKey: p.Key.SPKI(), KeyID: p.Key.Thumbprint(),
+		PolicyUID: accepted.UID, PolicyDigest: accepted.Digest, Assurance: accepted.Assurance, Form: accepted.Form, Signed: accepted.Signed,
+		Signature: accepted.Signature, Nonce: accepted.Nonce, Scope: accepted.Scope, State: AgreementActive, CreatedAt: at,
+	}, policy, nil)
+}
+
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent the key is the gateway's: the
 // signature proves the gateway's observations, and nothing about other parties. The id, the state and the times are not proved, with two

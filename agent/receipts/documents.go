@@ -86,6 +86,41 @@ func (b *Book) Policies() (list []Policy, err error) {
 	return list, nil
 }
 
+// An Agreement is an agreement of the agent with the service.
+type Agreement struct {
+	ID     string // chosen by the service
+	Policy string // digest
+	Export []byte // see pat.Export
+}
+
+// KeepAgreement stores an agreement beside the book: the result of pat.Export. The error wraps ErrBook.
+func (b *Book) KeepAgreement(id string, export []byte) error {
+	if _, err := pat.VerifyExport(export, nil); err != nil {
+		return fmt.Errorf("%w: %w", ErrBook, err)
+	}
+	return b.keep("agreement", id, export)
+}
+
+// Agreements returns the agreements that KeepAgreement has stored, the oldest first. The error wraps ErrBook.
+func (b *Book) Agreements() (list []Agreement, err error) {
+	paths, err := b.kept("agreement")
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		text, err := privatefile.Read(path, maxDocument)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrBook, err)
+		}
+		e, err := pat.VerifyExport(text, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s is damaged: %w", ErrBook, path, err)
+		}
+		list = append(list, Agreement{string(e.Agreement.ID), e.Agreement.PolicyDigest, text})
+	}
+	return list, nil
+}
+
 // keep writes a document, and removes the oldest ones of its kind if there are too many.
 func (b *Book) keep(kind, id string, text []byte) error {
 	if err := privatefile.Write(b.document(kind, id), text); err != nil {

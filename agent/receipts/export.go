@@ -19,8 +19,9 @@ type Bundle struct {
 	Policies []Policy // that the agent agreed to; Export adds those that are beside the book
 }
 
-// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies, the entries of each
-// account in the order of their numbers, and the newest checkpoint. It exports only what verifies. Errors are those of Records and of w.
+// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies and agreements that the
+// entries name, the entries of each account in the order of their numbers with the proofs that they are in the log, and the checkpoints
+// with the proofs that the log only grew. It exports only what verifies. Errors are those of Records and of w.
 func (b *Book) Export(w io.Writer, o Bundle) error {
 	a, err := b.audit(true, o.Period)
 	if err != nil {
@@ -30,7 +31,7 @@ func (b *Book) Export(w io.Writer, o Bundle) error {
 	if err != nil {
 		return err
 	}
-	policies, err := b.Policies()
+	documents, err := b.named(list, o.Policies)
 	if err != nil {
 		return err
 	}
@@ -38,20 +39,58 @@ func (b *Book) Export(w io.Writer, o Bundle) error {
 		Issuer: o.Issuer, Agent: string(o.Agent), From: cmp.Or(o.Period.From, a.began), To: cmp.Or(o.Period.To, o.Now),
 	})
 	out.Keys(a.keys.JWKS())
-	written := map[string]bool{}
-	for _, p := range slices.Concat(o.Policies, policies) {
-		if !written[p.Digest] {
-			written[p.Digest] = true
-			out.Policy(p.UID, p.Digest, p.Document)
-		}
+	for _, p := range documents.policies {
+		out.Policy(p.UID, p.Digest, p.Document)
+	}
+	for _, agreement := range documents.agreements {
+		out.Agreement(agreement.Export)
 	}
 	for _, r := range list {
 		out.Entry(r.Text)
+		if proof := a.proofOf(&r); proof != "" {
+			out.LogProof(r.Leaf, proof)
+		}
 	}
-	if a.newest != "" {
-		out.Checkpoint(a.newest)
+	for _, c := range a.log {
+		out.Checkpoint(c.text)
+		if c.old > 0 {
+			out.Consistency(c.old, c.Size, c.hashes)
+		}
 	}
 	return out.Close()
+}
+
+// documents are what the entries of a bundle name.
+type documents struct {
+	policies   []Policy
+	agreements []Agreement
+}
+
+// named returns the policies and agreements that entries name, and further policies.
+func (b *Book) named(list []evidence.Receipt, further []Policy) (out documents, err error) {
+	policies, agreements := map[string]bool{}, map[string]bool{}
+	for _, r := range list {
+		policies[r.Entry.Policy], agreements[r.Entry.Agreement] = true, true
+	}
+	kept, err := b.Policies()
+	if err != nil {
+		return out, err
+	}
+	kept = slices.DeleteFunc(kept, func(p Policy) bool { return !policies[p.Digest] })
+	written := map[string]bool{}
+	for _, p := range slices.Concat(further, kept) {
+		if !written[p.Digest] {
+			written[p.Digest] = true
+			out.policies = append(out.policies, p)
+		}
+	}
+	all, err := b.Agreements()
+	for _, one := range all {
+		if agreements[one.ID] || policies[one.Policy] {
+			out.agreements = append(out.agreements, one)
+		}
+	}
+	return out, err
 }
 
 // signed returns the entries of the period with a valid signature, ordered by account and number.

@@ -2,15 +2,10 @@ package receipts
 
 import (
 	"context"
-	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"golang.org/x/mod/sumdb/note"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/evidence/log"
@@ -19,57 +14,72 @@ import (
 const (
 	// mergeDelay is the time after which an entry must be in the log, and skew how much the clocks of service and agent may differ.
 	mergeDelay, skew = 10 * time.Second, 50 * time.Second
-	// maxProofs is how many proofs one Reconcile fetches. Further receipts are left for the next one.
+	// maxProofs is how many proofs one Reconcile fetches. Further entries are left for the next one.
 	maxProofs = 1000
 )
 
-// A LogSource fetches from the log of a service. Errors for what the service refuses wrap ErrRefused.
+// A LogSource fetches from the logs of a service, one for each epoch. Errors for what the service refuses wrap ErrRefused.
 type LogSource interface {
-	// Checkpoint returns the newest checkpoint, a signed note.
-	Checkpoint(ctx context.Context) ([]byte, error)
+	// Checkpoint returns the newest checkpoint of an epoch, a signed note. A negative epoch is the newest one.
+	Checkpoint(ctx context.Context, epoch int64) ([]byte, error)
 	// Consistency returns the proof that the log of one size contains that of a smaller one.
-	Consistency(ctx context.Context, before, after int64) ([]byte, error)
-	// Inclusion returns the proof, without a checkpoint, that the entry of an execution with a state is in the log of the given size.
-	Inclusion(ctx context.Context, execution, state string, size int64) ([]byte, error)
+	Consistency(ctx context.Context, epoch, before, after int64) ([]byte, error)
+	// Inclusion returns the proof, without a checkpoint, that an entry of the agent's account is in the log of the given size. The error
+	// wraps ErrExpired if the service has deleted the entry.
+	Inclusion(ctx context.Context, e evidence.Entry, size int64) ([]byte, error)
 }
 
-// ErrRefused means that a service did not send what a LogSource requested.
-var ErrRefused = errors.New("the service refused")
+// Errors of a LogSource.
+var (
+	// ErrRefused means that a service did not send what a LogSource requested.
+	ErrRefused = errors.New("the service refused")
+	// ErrExpired means that a service has deleted an entry, because it keeps its ledger only for some time.
+	ErrExpired = errors.New("the service has deleted the entry")
+)
 
-// A logCheck compares a book with the log of the service.
+// A logCheck compares a book with the logs of the service.
 type logCheck struct {
 	a       *audit
 	from    LogSource
 	issuer  string
 	now     time.Time
-	records []Record // to be added to the book
+	records []Record                   // to be added to the book
+	epochs  map[int64]*knownCheckpoint // the newest checkpoint of each epoch; nil: there is none that verifies
 }
 
 func (l *logCheck) report(name evidence.ProblemName, where, format string, args ...any) {
 	l.a.found(evidence.Problem{Name: name, Where: where, Detail: fmt.Sprintf(format, args...)})
 }
 
-// run fetches the newest checkpoint and compares it with the last one, and looks for the receipts of the period in the log. It returns how
-// many receipts it did not look for, because there are too many or the log may still lack them.
+// run fetches the newest checkpoint and compares it with the last one, and looks for the entries of the period in the logs. It returns how
+// many entries it did not look for, because there are too many.
 func (l *logCheck) run(ctx context.Context, b *Book) (left int, err error) {
 	list, err := b.signed(l.a)
 	if err != nil {
 		return 0, err
 	}
-	newest, err := l.checkpoint(ctx, slices.ContainsFunc(list, func(r evidence.Receipt) bool { return l.due(&r, time.Time{}) }))
+	newest, err := l.newest(ctx, slices.ContainsFunc(list, func(r evidence.Receipt) bool { return l.due(&r, time.Time{}) }))
 	if err != nil || newest == nil {
 		return 0, err
 	}
+	l.epochs = map[int64]*knownCheckpoint{newest.epoch: newest}
 	slices.Reverse(list) // the newest first
 	wanted := slices.DeleteFunc(list, func(r evidence.Receipt) bool {
-		return r.Entry.Kind != evidence.KindCharge || r.Entry.Epoch != newest.epoch || l.a.logged[r.Leaf.String()]
+		return r.Entry.Account == (evidence.Account{}) || r.Entry.Epoch > newest.epoch || l.a.proofOf(&r) != ""
 	})
 	for i, r := range wanted {
 		if i == maxProofs {
 			left = len(wanted) - i
 			break
 		}
-		if err := l.find(ctx, &r, newest.Checkpoint); err != nil {
+		in, err := l.epoch(ctx, r.Entry.Epoch)
+		if err != nil {
+			return 0, err
+		}
+		if in == nil {
+			continue
+		}
+		if err := l.find(ctx, &r, in.Checkpoint); err != nil {
 			return 0, err
 		}
 	}
@@ -79,51 +89,28 @@ func (l *logCheck) run(ctx context.Context, b *Book) (left int, err error) {
 	return left, b.put(ctx, l.records...)
 }
 
-// due reports whether an entry of a call must be in the log whose newest checkpoint has the given time, which is zero if there is none.
+// due reports whether an entry of an account must be in the log whose newest checkpoint has the given time, which is zero if there is none.
 func (l *logCheck) due(r *evidence.Receipt, newest time.Time) bool {
 	at := r.Entry.At
-	return r.Entry.Kind == evidence.KindCharge && (!at.After(newest.Add(-mergeDelay)) || !at.After(l.now.Add(-mergeDelay-skew)))
+	return !at.After(newest.Add(-mergeDelay)) || !at.After(l.now.Add(-mergeDelay-skew))
 }
 
-// A knownCheckpoint is a checkpoint with a verified signature.
-type knownCheckpoint struct {
-	log.Checkpoint
-
-	epoch int64
-}
-
-// open verifies a checkpoint with the keys that the agent trusts.
+// open verifies a checkpoint of the service.
 func (l *logCheck) open(text []byte) (*knownCheckpoint, error) {
-	c, err := log.ReadCheckpoint(text)
-	if err != nil {
-		return nil, err
-	}
-	number, ours := strings.CutPrefix(c.Origin, strings.TrimSuffix(log.Origin(l.issuer, 0), "0"))
-	epoch, err := strconv.ParseInt(number, 10, 64)
-	if !ours || err != nil || log.Origin(l.issuer, epoch) != c.Origin {
+	c, err := openCheckpoint(l.a.keys, string(text))
+	if err == nil && c.Origin != log.Origin(l.issuer, c.epoch) {
 		return nil, fmt.Errorf("%w: it is of another log", log.ErrCheckpoint)
 	}
-	var verifiers []note.Verifier
-	for _, key := range l.a.keys.All(evidence.PurposeLog) {
-		if public, ok := key.Public().(ed25519.PublicKey); ok {
-			if v, err := log.NewVerifier(c.Origin, public); err == nil {
-				verifiers = append(verifiers, v)
-			}
-		}
-	}
-	opened, err := log.OpenCheckpoint(text, verifiers...)
-	if err != nil {
-		return nil, err
-	}
-	return &knownCheckpoint{opened.Checkpoint, epoch}, nil
+	return c, err
 }
 
-// checkpoint fetches the newest checkpoint. It returns nil if there is none, or if that does not verify or contradicts the last one. due
-// means that the log must have entries by now.
-func (l *logCheck) checkpoint(ctx context.Context, due bool) (*knownCheckpoint, error) {
-	text, err := l.from.Checkpoint(ctx)
+// newest fetches the newest checkpoint. It returns nil if there is none, or if that does not verify or contradicts the last one. due means
+// that the log must have entries by now.
+func (l *logCheck) newest(ctx context.Context, due bool) (*knownCheckpoint, error) {
+	last := l.a.last(-1)
+	text, err := l.from.Checkpoint(ctx, -1)
 	if errors.Is(err, ErrRefused) {
-		if due || l.a.newest != "" {
+		if due || last != nil {
 			l.report(evidence.ProblemLog, "", "the service did not send a checkpoint of its log")
 		}
 		return nil, nil //nolint:nilnil // the problem is reported
@@ -131,52 +118,75 @@ func (l *logCheck) checkpoint(ctx context.Context, due bool) (*knownCheckpoint, 
 	if err != nil {
 		return nil, err
 	}
-	newest, err := l.open(text)
+	c, err := l.open(text)
 	if err != nil {
 		l.report(evidence.ProblemLog, "", "the checkpoint of the log does not verify: %v", err)
 		return nil, nil //nolint:nilnil // as above
 	}
-	if last, err := l.open([]byte(l.a.newest)); err == nil {
-		consistent, err := l.consistent(ctx, last, newest)
-		if err != nil || !consistent {
-			return nil, err
-		}
-		if last.Size == newest.Size && last.epoch == newest.epoch {
-			return newest, nil
-		}
-	}
-	l.records = append(l.records, Record{Type: typeCheckpoint, At: l.now, Checkpoint: string(text)})
-	return newest, nil
+	return l.follow(ctx, last, c)
 }
 
-// consistent reports whether the log at newest contains that at last.
-func (l *logCheck) consistent(ctx context.Context, last, newest *knownCheckpoint) (bool, error) {
-	where := fmt.Sprintf("%s %d", newest.Origin, newest.Size)
-	switch {
-	case newest.epoch > last.epoch:
-		l.report(evidence.ProblemEpoch, where, "the service has restored an earlier state or changed its issuer, and began another log")
-		return true, nil
-	case newest.epoch < last.epoch || newest.Size < last.Size:
-		l.report(evidence.ProblemFork, where, "the log is older than the one with %d entries that the agent knows", last.Size)
-		return false, nil
+// epoch returns the newest checkpoint of an epoch. It returns nil if there is none that verifies, which it reports.
+func (l *logCheck) epoch(ctx context.Context, epoch int64) (*knownCheckpoint, error) {
+	if c, known := l.epochs[epoch]; known {
+		return c, nil
 	}
-	hashes, err := l.consistency(ctx, last.Size, newest.Size)
+	text, err := l.from.Checkpoint(ctx, epoch)
+	if err != nil && !errors.Is(err, ErrRefused) {
+		return nil, err
+	}
+	var c *knownCheckpoint
+	if err == nil {
+		c, err = l.open(text)
+	}
+	if err == nil && c.epoch != epoch {
+		err = fmt.Errorf("%w: it is of epoch %d", log.ErrCheckpoint, c.epoch)
+	}
 	if err != nil {
-		return false, err
+		c = nil
+		l.report(evidence.ProblemLog, log.Origin(l.issuer, epoch), "the service did not send a checkpoint of the earlier log: %v", err)
+	} else if c, err = l.follow(ctx, l.a.last(epoch), c); err != nil {
+		return nil, err
 	}
-	if log.CheckConsistency(last.Checkpoint, newest.Checkpoint, hashes) != nil {
-		l.report(evidence.ProblemFork, where, "the log does not contain the one with %d entries that the agent knows", last.Size)
-		return false, nil //nolint:nilerr // the problem is reported
+	l.epochs[epoch] = c
+	return c, nil
+}
+
+// follow compares a checkpoint with the last one that the book has, and records it. It returns nil if the log does not contain the last one.
+func (l *logCheck) follow(ctx context.Context, last, c *knownCheckpoint) (*knownCheckpoint, error) {
+	where := fmt.Sprintf("%s %d", c.Origin, c.Size)
+	record := Record{Type: typeCheckpoint, At: l.now, Checkpoint: c.text}
+	switch {
+	case last == nil:
+	case c.epoch > last.epoch:
+		l.report(evidence.ProblemEpoch, where, "the service has restored an earlier state or changed its issuer, and began another log")
+	case c.epoch < last.epoch || c.Size < last.Size:
+		l.report(evidence.ProblemFork, where, "the log is older than the one with %d entries that the agent knows", last.Size)
+		return nil, nil //nolint:nilnil // the problem is reported
+	default:
+		hashes, err := l.consistency(ctx, c.epoch, last.Size, c.Size)
+		if err != nil {
+			return nil, err
+		}
+		if log.CheckConsistency(last.Checkpoint, c.Checkpoint, hashes) != nil {
+			l.report(evidence.ProblemFork, where, "the log does not contain the one with %d entries that the agent knows", last.Size)
+			return nil, nil //nolint:nilnil // as above
+		}
+		if last.Size == c.Size {
+			return last, nil
+		}
+		record.Old, record.Hashes = last.Size, hashes
 	}
-	return true, nil
+	l.records = append(l.records, record)
+	return c, nil
 }
 
 // consistency fetches a proof of consistency. It returns an empty one if none is needed, or if the service does not send one.
-func (l *logCheck) consistency(ctx context.Context, before, after int64) ([]evidence.Hash, error) {
+func (l *logCheck) consistency(ctx context.Context, epoch, before, after int64) ([]evidence.Hash, error) {
 	if before == 0 || before == after {
 		return nil, nil
 	}
-	text, err := l.from.Consistency(ctx, before, after)
+	text, err := l.from.Consistency(ctx, epoch, before, after)
 	if errors.Is(err, ErrRefused) {
 		return nil, nil
 	}
@@ -193,12 +203,15 @@ func (l *logCheck) consistency(ctx context.Context, before, after int64) ([]evid
 // find looks for an entry in the log.
 func (l *logCheck) find(ctx context.Context, r *evidence.Receipt, newest log.Checkpoint) error {
 	e := &r.Entry
-	text, err := l.from.Inclusion(ctx, e.ID, e.To, newest.Size)
-	if err != nil && !errors.Is(err, ErrRefused) {
+	text, err := l.from.Inclusion(ctx, *e, newest.Size)
+	switch {
+	case errors.Is(err, ErrExpired):
+		return nil
+	case err != nil && !errors.Is(err, ErrRefused):
 		return err
 	}
+	var p log.Proof
 	if err == nil {
-		var p log.Proof
 		if p, err = log.ParseProof(text); err == nil {
 			err = p.Verify(newest, r.Leaf)
 		}
@@ -211,6 +224,7 @@ func (l *logCheck) find(ctx context.Context, r *evidence.Receipt, newest log.Che
 			e.At.Format(time.RFC3339), err)
 		return nil
 	}
-	l.records = append(l.records, Record{Type: typeLogged, At: l.now, Leaf: r.Leaf.String()})
+	p.Checkpoint = nil
+	l.records = append(l.records, Record{Type: typeLogged, At: l.now, Leaf: r.Leaf.String(), Proof: string(p.Text()), Size: newest.Size})
 	return nil
 }

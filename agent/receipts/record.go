@@ -56,5 +56,9 @@ type Record struct {
 	Problems   []evidence.Problem `json:"problems,omitempty"`
 	Keys       json.RawMessage    `json:"jwks,omitempty"`
 	Checkpoint string             `json:"checkpoint,omitempty"` // signed note
+	Old        int64              `json:"old,omitempty"`        // size of the checkpoint before of the same log; 0 if there is none
+	Hashes     []evidence.Hash    `json:"hashes,omitempty"`     // proof that the log contains that of size Old
 	Leaf       string             `json:"leaf,omitempty"`       // of typeLogged: the leaf hash of the entry
+	Proof      string             `json:"proof,omitempty"`      // of typeLogged: the proof of inclusion, without its checkpoint
+	Size       int64              `json:"size,omitempty"`       // of typeLogged: the size of the checkpoint that belongs to Proof
 }

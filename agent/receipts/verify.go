@@ -78,9 +78,10 @@ type audit struct {
 	strange  map[string][]string // executions in the period that are not in calls, by request
 	chains   map[string]*account // by currency
 	leaves   map[evidence.Hash]bool
-	logged   map[string]bool // by leaf hash
-	carries  []string        // receipts
-	newest   string          // checkpoint
+	logged   map[string]loggedProof // by leaf hash
+	carries  []string               // receipts
+	stored   []Record               // of typeCheckpoint, in the order of the book
+	log      []*knownCheckpoint     // of stored, those that verify
 	problems []evidence.Problem
 	seen     map[evidence.Problem]bool
 	more     int
@@ -108,7 +109,7 @@ func (b *Book) auditUntil(sparse bool, p Period, until map[string]int64) (*audit
 	a := &audit{
 		period: p, sparse: sparse, until: until, calls: map[string]callSeen{}, sent: map[string]int{}, answered: map[string]int{},
 		strange: map[string][]string{},
-		chains:  map[string]*account{}, leaves: map[evidence.Hash]bool{}, logged: map[string]bool{}, seen: map[evidence.Problem]bool{},
+		chains:  map[string]*account{}, leaves: map[evidence.Hash]bool{}, logged: map[string]loggedProof{}, seen: map[evidence.Problem]bool{},
 	}
 	if err := b.Records(a.first, func(file string, line int) {
 		a.found(evidence.Problem{
@@ -117,6 +118,7 @@ func (b *Book) auditUntil(sparse bool, p Period, until map[string]int64) (*audit
 	}); err != nil {
 		return nil, err
 	}
+	a.openLog(a.stored)
 	for _, text := range a.carries {
 		if r, err := evidence.ParseReceipt(text); err == nil && r.Verify(a.keys) == nil {
 			a.account(r.Entry.Account).Expect(r.Entry)
@@ -168,9 +170,11 @@ func (a *audit) first(r Record) {
 			a.carries = append(a.carries, r.Receipt)
 		}
 	case typeLogged:
-		a.logged[r.Leaf] = true
+		if r.Proof != "" {
+			a.logged[r.Leaf] = loggedProof{r.Proof, r.Size}
+		}
 	case typeCheckpoint:
-		a.newest = r.Checkpoint
+		a.stored = append(a.stored, r)
 	}
 }
 
@@ -230,6 +234,7 @@ func (a *audit) add(r *evidence.Receipt) {
 		return
 	}
 	a.leaves[r.Leaf] = true
+	a.proofOf(r)
 	of := a.account(e.Account)
 	of.held[e.K] = r.Leaf
 	of.Add(*e, r.Leaf)

@@ -51,13 +51,19 @@ type testGateway struct {
 
 func startGatewayWithOperator(t *testing.T) *testGateway {
 	t.Helper()
-	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return startGatewayOf(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		c, _, err := http.NewResponseController(w).Hijack() // reads every order and sends no response
 		if err == nil {
 			_ = c.Close()
 		}
-	}))
+	})
+}
+
+// startGatewayOf starts a gateway for a service.
+func startGatewayOf(t *testing.T, service http.HandlerFunc) *testGateway {
+	t.Helper()
+	upstream := httptest.NewServer(service)
 	t.Cleanup(upstream.Close)
 	g := &testGateway{T: t, dir: t.TempDir()}
 	g.write("agents.json", operatorAgents)

@@ -86,7 +86,7 @@ func (s *Service) log(w http.ResponseWriter, r *http.Request) {
 		body = log.HashLines(hashes)
 	case "proof":
 		at := slices.IndexFunc(s.books.accounts[t.agentID], func(one bookEntry) bool {
-			return one.entry.ID == r.FormValue("id") && one.entry.To == r.FormValue("line")
+			return one.entry.Account.Currency == r.FormValue("currency") && one.entry.K == number(r, "k")
 		})
 		index := -1
 		if at >= 0 {
