@@ -34,7 +34,7 @@ func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 		}
 	}
 	question := e.reproduced().Hiding(e.fromParameters)
-	asked, err := question.AppendJSON(nil)
+	asked, err := question.AppendJSON(make([]byte, 0, questionSize))
 	if err != nil {
 		return reason.Internal.Refusal("The decision of the policy could not be recorded.").Because(err)
 	}
@@ -48,6 +48,9 @@ func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 	r.Execution.Evidence = &v
 	return nil
 }
+
+// questionSize is large enough for most questions.
+const questionSize = 512
 
 // requestDigest returns the digest of the call, which the proof of key covers as well.
 func (x *Executor) requestDigest(e *execution) (string, error) {
