@@ -57,8 +57,10 @@ export function windowOf(accounts: Accounts, currency: string, period: Period, n
 
 /** Writes accounts in the form of spent.json, which `uimgate mcp` writes too. It leaves out currencies whose periods have all ended. */
 export function formatAccounts(accounts: Accounts, now: number): string {
-  const spent = [...accounts].filter(([, of]) => [...of].some(([period, w]) => now < endOf(period, w.from))).map(([currency, of]) => {
-    const windows = [...of].map(([period, w]) =>
+  const byName = <T>(a: [string, T], b: [string, T]): number => (a[0] < b[0] ? -1 : 1);
+  const live = [...accounts].filter(([, of]) => [...of].some(([period, w]) => now < endOf(period, w.from))).sort(byName);
+  const spent = live.map(([currency, of]) => {
+    const windows = [...of].sort(byName).map(([period, w]) =>
       `      ${JSON.stringify(period)}: {\n        "from": "${new Date(w.from).toISOString().replace(".000Z", "Z")}",\n        "nano": ${w.nano}\n      }`);
     return `    ${JSON.stringify(currency)}: {\n${windows.join(",\n")}\n    }`;
   });

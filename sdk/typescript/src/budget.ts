@@ -85,8 +85,9 @@ export class Budget {
   private replace(accounts: Accounts, amount: Amount | undefined, from: Map<Period, number> | undefined, charged: Amount | undefined): void {
     const now = this.now();
     for (const [period, begin] of from ?? []) {
-      if (!amount || (charged && charged.currency !== amount.currency)) break; // both count: a service could otherwise evade the limits
+      if (!amount) break;
       const window = windowOf(accounts, amount.currency, period, now);
+      if (charged && charged.currency !== amount.currency) continue; // both count: a service could otherwise evade the limits
       const rest = window.nano - (nanoOf(amount.amount) ?? 0n);
       if (window.from === begin) window.nano = rest < 0n ? 0n : rest;
     }

@@ -1,37 +1,19 @@
 import { type Agreements, changed, type Connection } from "./agreement.js";
-import { type Charge, parseCharge } from "./charge.js";
-import { LostError, NetworkError, RefusalError, ResponseError } from "./errors.js";
-import type { Answer } from "./exchange.js";
-import { type Json, type JsonObject, parseJson } from "./json.js";
-import { parseRateLimit, type RateLimit } from "./ratelimit.js";
+import { LostError, NetworkError, RefusalError } from "./errors.js";
+import type { JsonObject } from "./json.js";
 import { readRefusal } from "./refusal.js";
+import { type CallAnswer, readResult } from "./result.js";
 import type { Session } from "./session.js";
 import { executeDigest, randomId, signProof } from "./sign.js";
-import { identifier } from "./text.js";
 
 /** The response to a call. */
-export interface Result {
-  /** What the intent returns. */
-  readonly output: Json;
-  /** The same as the service sent it. Numbers that JavaScript does not keep are exact here. */
-  readonly text: string;
-  readonly status: number;
-  /** What the call cost; undefined if the service states no charge. */
-  readonly charge: Charge | undefined;
-  /** The limits that the call counted under. */
-  readonly rateLimit: RateLimit | undefined;
-  /** The signed receipt of the charge. UimClient.checkReceipt verifies it. */
-  readonly receipt: string | undefined;
-  /** Finds the call in the log of the service. */
-  readonly requestId: string;
+export interface Result extends CallAnswer {
   /** Key under which the call can be repeated; empty if it has none. */
   readonly idempotencyKey: string;
-  /** Whether this is the stored response of an earlier call under the same key: nothing was done now. */
-  readonly replayed: boolean;
-  /** When the intent or its terms end; undefined if the service announces no end. */
-  readonly sunset: Date | undefined;
   /** How often the call was sent. */
   readonly attempts: number;
+  /** jti of the token that the call was made with. */
+  readonly tokenId: string;
 }
 
 /** What all attempts of a call share. */
@@ -119,26 +101,7 @@ export class Call {
       throw error;
     });
     if (answer.status >= 300) throw readRefusal(answer);
-    return this.result(answer);
-  }
-
-  private result(answer: Answer): Result {
-    const { headers } = answer;
-    const charge = parseCharge(headers.get("uim-charge"));
-    let output: Json;
-    try {
-      output = answer.text.trim() === "" ? {} : parseJson(answer.text, { number: Number });
-    } catch (error) {
-      throw new ResponseError("the call was made, but its response cannot be read: " +
-        (/json/i.test(headers.get("content-type") ?? "") ? (error as Error).message : "it is not JSON"), true, charge);
-    }
-    const sunset = Date.parse(headers.get("sunset") ?? "");
-    return {
-      output, text: answer.text, status: answer.status, charge, rateLimit: parseRateLimit(headers), receipt: headers.get("uim-receipt") ?? undefined,
-      requestId: identifier(headers.get("uim-request-id")), idempotencyKey: this.plan.idempotencyKey,
-      replayed: headers.get("idempotency-replayed") === "true", sunset: Number.isNaN(sunset) ? undefined : new Date(sunset),
-      attempts: this.#attempts,
-    };
+    return { ...readResult(answer), idempotencyKey: plan.idempotencyKey, attempts: this.#attempts, tokenId: session.tokenId };
   }
 
   /** next returns the milliseconds to wait before the next attempt; undefined if there is none. */

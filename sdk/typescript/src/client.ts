@@ -10,8 +10,8 @@ import { isObject, type JsonError, type JsonObject, plainJson } from "./json.js"
 import { type Approve, type ClientOptions, settingsOf } from "./options.js";
 import { Policy } from "./policy.js";
 import type { Price } from "./price.js";
-import { checkReceipt, type CheckedReceipt, ReceiptKeys } from "./receipt.js";
-import { randomId } from "./sign.js";
+import { type CheckedReceipt, outputDigests, ReceiptKeys } from "./receipt.js";
+import { executeDigest, randomId } from "./sign.js";
 import { Spending } from "./spending.js";
 import { parseTarget } from "./target.js";
 
@@ -203,9 +203,19 @@ export class UimClient {
     });
   }
 
-  /** Verifies the receipt of a result: its signature, and that it is about this call and states this charge. */
-  checkReceipt(result: Result, intent: string, parameters: object = {}): Promise<CheckedReceipt> {
-    return checkReceipt(this.#keys, this.#agreements.session, result, intent, parametersOf(parameters));
+  /** Verifies the receipt of a result: its signature, and that it is about this call, its output and its charge. */
+  async checkReceipt(result: Result, intent: string, parameters: object = {}): Promise<CheckedReceipt> {
+    const { charge, receipt } = result;
+    if (!charge || !receipt) {
+      const detail = charge?.state === "pending" ? "the charge is pending: there is no receipt yet" : "there is no receipt";
+      return { ok: false, problems: [{ name: "UNRECEIPTED", detail }], entry: undefined };
+    }
+    const session = this.#agreements.session;
+    return this.#keys.check(receipt, {
+      iss: this.issuer, agent: this.agentId, id: charge.id, amount: charge.amount, currency: charge.currency, state: charge.state,
+      req: `sha-256:${await executeDigest(intent, parametersOf(parameters))}`, ...(await outputDigests(result)), pat: result.tokenId,
+      pol: session?.policyDigest, agr: session?.agreementId, jkt: this.#c.settings.key.thumbprint, replayed: result.replayed,
+    });
   }
 
   /** #stated returns the price by the policy agreed to. */

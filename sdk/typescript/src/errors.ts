@@ -1,5 +1,5 @@
 import type { Charge } from "./charge.js";
-import type { JsonObject } from "./json.js";
+import type { Json, JsonObject } from "./json.js";
 import type { RateLimit } from "./ratelimit.js";
 import type { Reason } from "./reasons.js";
 
@@ -137,6 +137,8 @@ export interface Violation {
   reason: string;
   message: string;
   keyword?: string;
+  /** The limit that the value does not keep, such as the number of maximum. */
+  limit?: Json;
   known?: string[];
   nearest?: string;
 }
@@ -163,6 +165,8 @@ export interface Refusal {
   charge?: Charge;
   rateLimit?: RateLimit;
   receipt?: string;
+  uimCode: string;
+  upstream: string;
 }
 
 /** A service refused a request, or failed. Decide by reason. Texts come from the service: bounded, without control characters. */
@@ -193,6 +197,10 @@ export class RefusalError extends UimError {
   readonly offered: string;
   /** The signed receipt of the charge, unchecked. */
   readonly receipt: string | undefined;
+  /** The number of the reason in the specification of UIM, such as UIM-VAL-001; empty if the service gives none. */
+  readonly uimCode: string;
+  /** What the API behind the service responded; empty if the service does not state it. */
+  readonly upstream: string;
 
   constructor(r: Refusal) {
     super(`${r.reason || r.code || `the service responded with ${r.status}`}${r.message ? `: ${r.message}` : ""}`);
@@ -212,6 +220,8 @@ export class RefusalError extends UimError {
     this.changes = r.changes;
     this.offered = r.offered;
     this.receipt = r.receipt;
+    this.uimCode = r.uimCode;
+    this.upstream = r.upstream;
   }
 
   /** Reports whether the reason is one of these; where the service gives none, whether its code is. */

@@ -152,6 +152,7 @@ class Reader {
     }
     this.at++;
     if (!wellFormed(out)) throw this.error("a string contains half of a surrogate pair");
+    if (out.includes("\0")) throw this.error("a string contains U+0000");
     return out;
   }
 
@@ -211,7 +212,7 @@ export function plainJson(value: unknown, depth = 0): Json {
     case "boolean":
       return value;
     case "string":
-      if (!wellFormed(value)) throw new JsonError("a string contains half of a surrogate pair");
+      if (!wellFormed(value) || value.includes("\0")) throw new JsonError("a string contains half of a surrogate pair, or U+0000");
       return value;
     case "number":
       if (!Number.isFinite(value)) throw new JsonError("a number is not finite");
@@ -227,7 +228,7 @@ export function plainJson(value: unknown, depth = 0): Json {
   const out: JsonObject = Object.create(null) as JsonObject;
   for (const [name, member] of Object.entries(value as object)) {
     if (member === undefined || typeof member === "function") continue;
-    if (!wellFormed(name)) throw new JsonError("a name contains half of a surrogate pair");
+    if (!wellFormed(name) || name.includes("\0")) throw new JsonError("a name contains half of a surrogate pair, or U+0000");
     out[name] = plainJson(member, depth + 1);
   }
   return out;

@@ -1,37 +1,108 @@
 import type { Connection } from "./agreement.js";
 import type { Result } from "./call.js";
-import { fromBase64, utf8 } from "./encoding.js";
-import { isObject, type JsonObject, parseObject } from "./json.js";
+import { canonicalDigest, fromBase64, sha256, utf8 } from "./encoding.js";
+import { isObject, type Json, type JsonObject, parseObject } from "./json.js";
 import { nanoOf } from "./money.js";
-import type { Session } from "./session.js";
-import { executeDigest, jwsPart } from "./sign.js";
+import { jwsPart } from "./sign.js";
 import { clean } from "./text.js";
+
+/** What contradicts a call, by the names of the evidence: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, AMOUNT, STATE, REQUEST, ANSWER, POLICY. */
+export interface ReceiptProblem {
+  readonly name: string;
+  readonly detail: string;
+}
 
 /** A receipt after its verification. Neither a missing receipt nor a wrong one makes a call fail. */
 export interface CheckedReceipt {
   /** Whether there is a receipt with a valid signature that fits the call and its charge. */
   readonly ok: boolean;
-  /** What contradicts the call, its charge or the signature; empty if ok. */
-  readonly problems: string[];
-  /** The entry of the ledger that the receipt signs; undefined without a valid signature. */
+  readonly problems: ReceiptProblem[];
+  /** The entry of the ledger that the receipt signs, if it is about this call; otherwise undefined. */
   readonly entry: JsonObject | undefined;
+}
+
+/** What an agent knows of a call. Members that are undefined are not compared. */
+export interface KnownCall {
+  iss: string;
+  agent: string;
+  id: string;
+  amount: string;
+  currency: string;
+  state: string;
+  req?: string | undefined;
+  ans?: string | undefined;
+  ans_jcs?: string | undefined;
+  pol?: string | undefined;
+  agr?: string | undefined;
+  pat?: string | undefined;
+  jkt?: string | undefined;
+  replayed?: boolean | undefined;
 }
 
 const MAX_KEYS = 100;
 const MAX_KEY_SET = 1 << 20;
+const MAX_RECEIPT = 16 << 10;
 const PAUSE_MS = 60_000;
 
-/** The keys of a service for receipts. The first ones that the client gets are trusted from then on. */
-export class ReceiptKeys {
+/** The keys with which a service signs, by purpose. */
+export class KeySet {
   #keys = new Map<string, CryptoKey>();
+
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  /** Adds an Ed25519 key; others sign no receipts. */
+  async add(purpose: string, kid: string, jwk: JsonObject): Promise<void> {
+    const { kty, crv, x } = jwk;
+    if (kty !== "OKP" || crv !== "Ed25519" || typeof x !== "string") return;
+    this.#keys.set(`${purpose} ${kid}`, await crypto.subtle.importKey("jwk", { kty, crv, x }, { name: "Ed25519" }, true, ["verify"]));
+  }
+
+  /** Returns the payload of a receipt that a key of a purpose has signed; otherwise the name of the problem. */
+  async verify(purpose: string, receipt: string): Promise<JsonObject | "SIGNATURE" | "KEY"> {
+    const header = receipt.length > MAX_RECEIPT ? undefined : jwsPart(receipt, 0);
+    const [head = "", payload = "", signature = ""] = receipt.split(".");
+    const bytes = fromBase64(signature);
+    const extended = ["crit", "b64", "zip", "enc"].some((name) => header?.[name] !== undefined);
+    if (!header || !bytes || extended || header.typ !== "uim-receipt+jwt" || header.alg !== "EdDSA") return "SIGNATURE";
+    const key = typeof header.kid === "string" ? this.#keys.get(`${purpose} ${header.kid}`) : undefined;
+    if (!key) return "KEY";
+    const valid = await crypto.subtle.verify({ name: "Ed25519" }, key, bytes, utf8(`${head}.${payload}`));
+    return (valid && jwsPart(receipt, 1)) || "SIGNATURE";
+  }
+
+  /** Adds the key of an entry of kind key, if a key of this set for the same purpose has signed the entry. It reports whether it did. */
+  async introduce(text: string): Promise<boolean> {
+    const purpose = jwsPart(text, 1)?.purpose;
+    const entry = typeof purpose === "string" ? await this.verify(purpose, text) : "SIGNATURE";
+    if (typeof entry === "string" || entry.kind !== "key" || !isObject(entry.jwk) || typeof entry.kid !== "string") return false;
+    const { kty, crv, x } = entry.jwk;
+    if ((await canonicalDigest({ crv: crv ?? null, kty: kty ?? null, x: x ?? null })) !== entry.kid) return false;
+    const before = this.size;
+    await this.add(entry.purpose as string, entry.kid, entry.jwk);
+    return this.size > before;
+  }
+}
+
+/** The keys of a service that a client trusts: the first ones that it gets, and those that trusted ones introduce. */
+export class ReceiptKeys {
+  readonly #set = new KeySet();
   #fetched = 0;
 
   constructor(readonly c: Connection) {}
 
   /** Fetches the keys, unless the client trusts some already. A service without them has no receipts. */
   async pin(): Promise<void> {
+    if (this.#set.size > 0) return;
+    for (const { uim_purpose: purpose, kid, ...jwk } of await this.fetch()) {
+      if ((purpose === "receipt" || purpose === "log") && typeof kid === "string") await this.#set.add(purpose, kid, jwk);
+    }
+  }
+
+  private async fetch(): Promise<JsonObject[]> {
     const now = this.c.settings.now();
-    if (this.#keys.size > 0 || (this.#fetched > 0 && now < this.#fetched + PAUSE_MS)) return;
+    if (this.#fetched > 0 && now < this.#fetched + PAUSE_MS) return [];
     this.#fetched = now;
     try {
       const answer = await this.c.exchanger.document({
@@ -39,53 +110,69 @@ export class ReceiptKeys {
         timeoutMs: this.c.settings.timeoutMs ?? 10_000,
       });
       const set = answer.status === 200 ? parseObject(answer.text).keys : [];
-      const keys = (Array.isArray(set) ? set : []).slice(0, MAX_KEYS).filter(isObject);
-      for (const { uim_purpose: purpose, kid, kty, crv, x } of keys) {
-        if (purpose !== "receipt" || typeof kid !== "string" || kty !== "OKP" || crv !== "Ed25519" || typeof x !== "string") continue;
-        this.#keys.set(kid, await crypto.subtle.importKey("jwk", { kty, crv, x }, { name: "Ed25519" }, true, ["verify"]));
-      }
+      return (Array.isArray(set) ? set : []).slice(0, MAX_KEYS).filter(isObject);
     } catch {
-      // The receipts then have an unknown key, which their check reports.
+      return []; // the check of a receipt then reports an unknown key
     }
   }
 
-  /** Returns the entry of a receipt whose signature is valid. */
-  async entry(receipt: string): Promise<JsonObject | undefined> {
+  /** Checks a receipt. If its key is not known, the keys of the service may introduce it. */
+  async check(receipt: string, call: KnownCall): Promise<CheckedReceipt> {
     await this.pin();
-    const header = jwsPart(receipt, 0);
-    const key = typeof header?.kid === "string" ? this.#keys.get(header.kid) : undefined;
-    const [head = "", payload = "", signature = ""] = receipt.split(".");
-    const bytes = fromBase64(signature);
-    if (!key || !bytes || header?.typ !== "uim-receipt+jwt" || header.alg !== "EdDSA" || header.crit !== undefined || header.b64 !== undefined) return undefined;
-    const valid = await crypto.subtle.verify({ name: "Ed25519" }, key, bytes, utf8(`${head}.${payload}`));
-    return valid ? jwsPart(receipt, 1) : undefined;
+    const checked = await checkReceipt(this.#set, receipt, call);
+    if (checked.problems[0]?.name !== "KEY") return checked;
+    let waiting = (await this.fetch()).map((key) => key.uim_entry).filter((entry) => typeof entry === "string");
+    for (let found = true; found && waiting.length > 0; ) { // a new key may introduce a further one
+      found = false;
+      for (const entry of waiting) {
+        if (!(await this.#set.introduce(entry))) continue;
+        found = true;
+        waiting = waiting.filter((other) => other !== entry);
+      }
+    }
+    return checkReceipt(this.#set, receipt, call);
   }
 }
 
-/** Verifies the receipt of a result against the call. */
-export async function checkReceipt(keys: ReceiptKeys, session: Session | undefined, result: Result, intent: string, parameters: JsonObject): Promise<CheckedReceipt> {
-  const { charge, receipt } = result;
-  if (!receipt) return { ok: false, problems: [charge?.state === "pending" ? "the charge is pending: there is no receipt yet" : "there is no receipt"], entry: undefined };
-  const entry = receipt.length > 16 << 10 ? undefined : await keys.entry(receipt);
-  if (!entry) return { ok: false, problems: ["the signature of the receipt is not valid, or its key is not known"], entry: undefined };
+/** Checks a receipt with a set of keys against what an agent knows of the call. */
+export async function checkReceipt(keys: KeySet, receipt: string, call: KnownCall): Promise<CheckedReceipt> {
+  const wrong = (name: string, detail: string): CheckedReceipt => ({ ok: false, problems: [{ name, detail }], entry: undefined });
+  const entry = await keys.verify("receipt", receipt);
+  if (entry === "KEY") return wrong("KEY", "the key of the receipt is not a key that this agent trusts");
+  if (entry === "SIGNATURE") return wrong("SIGNATURE", "the signature of the receipt is not valid");
   const account = isObject(entry.account) ? entry.account : {};
-  const problems: string[] = [];
-  const check = (what: string, got: unknown, want: unknown): void => {
-    if (got !== want) problems.push(`the receipt states ${what} ${clean(String(got))}, not ${clean(String(want))}`);
-  };
-  check("the version", entry.v, "uim-entry-1");
-  check("the kind", entry.kind, "charge");
-  check("the issuer", entry.iss, keys.c.catalog.issuer);
-  check("the agent", account.agent, keys.c.settings.agentId);
-  check("the intent", entry.intent, intent);
-  check("the request", entry.req, `sha-256:${await executeDigest(intent, parameters)}`);
-  check("the key", entry.jkt, keys.c.settings.key.thumbprint);
-  if (session && !result.replayed) check("the policy", entry.pol, session.policyDigest);
-  if (charge) {
-    check("the execution", entry.id, charge.id);
-    check("the currency", account.currency, charge.currency);
-    check("the amount", typeof entry.amount === "string" ? nanoOf(entry.amount) : undefined, nanoOf(charge.amount));
-    check("the state", entry.to, charge.state);
+  if (entry.v !== "uim-entry-1" || entry.kind !== "charge" || entry.iss !== call.iss || account.agent !== call.agent) {
+    return wrong("AGREEMENT", "the receipt is for another service or another agent");
   }
+  if (entry.id !== call.id) return wrong("UNKNOWN_EXECUTION", `the receipt is for the execution ${clean(entry.id)}`);
+  const problems = compare(entry, account, call);
   return { ok: problems.length === 0, problems, entry };
+}
+
+function compare(entry: JsonObject, account: JsonObject, call: KnownCall): ReceiptProblem[] {
+  const problems: ReceiptProblem[] = [];
+  const report = (name: string, detail: string): number => problems.push({ name, detail });
+  const differs = (value: Json | undefined, known: string | undefined): boolean => known !== undefined && known !== "" && value !== known;
+  if (account.currency !== call.currency || nanoOf(String(entry.amount)) !== nanoOf(call.amount)) {
+    report("AMOUNT", `the receipt is for ${clean(entry.amount)} ${clean(account.currency)}, and UIM-Charge for ${call.amount} ${call.currency}`);
+  }
+  if (call.state !== "pending" && entry.to !== call.state) {
+    report("STATE", `the receipt is for a charge that is ${clean(entry.to)}, and UIM-Charge states ${call.state}`);
+  }
+  if (differs(entry.req, call.req)) report("REQUEST", "the receipt is for a call with another intent or other parameters");
+  if (entry.to === "captured" && differs(entry.ans, entry.ans_form === "jcs" ? call.ans_jcs : call.ans)) {
+    report("ANSWER", "the receipt is for another output than the agent received");
+  }
+  if (call.replayed) return problems; // the call was made under the agreement of that time
+  if (differs(entry.pol, call.pol)) report("POLICY", "the receipt is for another policy than the agent agreed to");
+  if (differs(entry.agr, call.agr) || differs(entry.pat, call.pat) || (entry.jkt !== undefined && differs(entry.jkt, call.jkt))) {
+    report("AGREEMENT", "the receipt is for another agreement, token or key of the agent");
+  }
+  return problems;
+}
+
+/** Returns the digests of an output: as sent, and of its canonical form. */
+export async function outputDigests(result: Pick<Result, "text" | "output">): Promise<{ ans: string; ans_jcs: string | undefined }> {
+  const ans_jcs = await canonicalDigest(result.output).then((digest) => `sha-256:${digest}`, () => undefined);
+  return { ans: `sha-256:${await sha256(utf8(result.text))}`, ans_jcs };
 }

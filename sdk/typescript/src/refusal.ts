@@ -15,14 +15,35 @@ export function readRefusal(answer: Pick<Answer, "status" | "headers" | "text">)
 }
 
 function errorOf(answer: Pick<Answer, "headers" | "text">): JsonObject {
-  if (!/json/i.test(answer.headers.get("content-type") ?? "")) return {};
+  const kind = answer.headers.get("content-type") ?? "";
+  if (kind !== "" && !/json|text\/plain|octet-stream/i.test(kind)) return {};
   try {
     const body = parseObject(answer.text, { number: Number });
     if (isObject(body.error)) return body.error;
-    return { message: typeof body.error === "string" ? body.error : body.detail ?? body.message ?? "" };
+    return typeof body.error === "string" ? { message: body.error } : foreign(body);
   } catch {
     return {};
   }
+}
+
+/** foreign returns the error in a document of another protocol or framework, such as RFC 9457. */
+function foreign(body: JsonObject): JsonObject {
+  const { code = null, message, detail, title } = body;
+  for (const text of [message, detail, title]) {
+    if (isObject(text)) return text;
+    if (typeof text === "string" && clean(text) !== "") return { code, message: text };
+    if (!Array.isArray(text)) continue; // FastAPI: [{"loc": […], "msg": "…"}]
+    const violations = text.filter(isObject).map(({ loc, msg }) => ({ pointer: pointerOf(loc), message: msg ?? "" }));
+    return { code, message: "the request does not match the schema of the service", details: { violations } };
+  }
+  return { code };
+}
+
+/** pointerOf converts ["body", "parameters", "city"] into a JSON pointer. */
+function pointerOf(loc: Json | undefined): string {
+  const parts = (Array.isArray(loc) ? loc : []).slice(0, 16).filter((part) => typeof part === "string" || typeof part === "number").map(String);
+  if (parts[0] === "body") parts.shift();
+  return parts.map((part) => `/${clean(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 /** Returns the error of an envelope {code, message, details}. */
@@ -37,7 +58,8 @@ export function refusalOf(status: number, headers: Headers, error: JsonObject): 
     status, details, code: codeName(error.code), reason: codeName(details.reason), message: clean(error.message),
     suggestion: clean(details.suggestion), violations: violationsOf(details.violations), helpUrl: helpOf(details.help_url),
     requestId: identifier(headers.get("uim-request-id")) || identifier(details.request_id),
-    replayed: headers.get("idempotency-replayed") === "true", changes: changesOf(details.changes),
+    uimCode: codeName(details.uim_code), upstream: isObject(details.upstream) ? clean(details.upstream.message) : "",
+    replayed: headers.get("idempotency-replayed")?.toLowerCase() === "true", changes: changesOf(details.changes),
     offered: isDigest(policy.digest) ? policy.digest : "",
     ...(wait === undefined ? {} : { retryAfter: wait }),
     ...(OUTCOMES.includes(String(details.outcome)) ? { outcome: details.outcome as Outcome } : {}),
@@ -49,7 +71,7 @@ function violationsOf(value: Json | undefined): Violation[] {
   const list = Array.isArray(value) ? value.slice(0, MAX_VIOLATIONS).filter(isObject) : [];
   return list.map((v) => ({
     pointer: clean(v.pointer), reason: codeName(v.reason), message: clean(v.message),
-    ...(codeName(v.keyword) ? { keyword: codeName(v.keyword) } : {}), ...(v.nearest ? { nearest: clean(v.nearest) } : {}),
+    ...(v.limit === undefined ? {} : { limit: v.limit }), ...(codeName(v.keyword) ? { keyword: codeName(v.keyword) } : {}), ...(v.nearest ? { nearest: clean(v.nearest) } : {}),
     ...(Array.isArray(v.known) ? { known: v.known.slice(0, MAX_VIOLATIONS).map(clean) } : {}),
   }));
 }

@@ -66,9 +66,9 @@ export function readToken(terms: AgreedTerms, status: number, text: string, now:
   const seconds = (claim: Json | undefined): number => (typeof claim === "number" && claim > 0 && claim < 253402300800 ? claim * 1000 : 0);
   const stated = typeof body.expires_at === "string" ? Date.parse(body.expires_at) : 0;
   return {
-    ...terms, token, tokenId: typeof claims.jti === "string" ? claims.jti : "", agreementId: identifier(body.agreement_id),
-    scope: scopeOf(body.scope), scopeOmitted: omittedOf(body.scope_omitted), issuedAt: now,
-    expiresAt: seconds(claims.exp) || stated || 0, notBefore: seconds(claims.nbf),
+    ...terms, token, tokenId: typeof claims.jti === "string" ? claims.jti : "", agreementId: identifier(body.agreement_id ?? claims.agr),
+    scope: scopeOf(body.scope ?? claims.scope), scopeOmitted: omittedOf(body.scope_omitted), issuedAt: now,
+    expiresAt: seconds(claims.exp) || stated || 0, notBefore: seconds(claims.nbf) > seconds(claims.iat) ? seconds(claims.nbf) : 0,
   };
 }
 

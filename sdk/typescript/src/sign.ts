@@ -1,5 +1,5 @@
 import { base64url, canonicalDigest, fromBase64, utf8 } from "./encoding.js";
-import { isObject, type Json, type JsonObject, parseObject } from "./json.js";
+import { canonical, isObject, type Json, type JsonObject, parseObject } from "./json.js";
 import type { AgentKey } from "./keys.js";
 
 /** Returns a random id for an agreement or a proof: 128 bits in hexadecimal, with hyphens (RFC 9562). */
@@ -7,9 +7,9 @@ export function randomId(): string {
   return crypto.randomUUID();
 }
 
-/** Signs a payload as compact JWS (RFC 7515). The members of header and payload keep their order. */
+/** Signs a payload as compact JWS (RFC 7515). Header and payload have their canonical form. */
 export async function signJws(key: AgentKey, header: JsonObject, payload: JsonObject): Promise<string> {
-  const input = `${base64url(utf8(JSON.stringify(header)))}.${base64url(utf8(JSON.stringify(payload)))}`;
+  const input = `${base64url(utf8(canonical(header)))}.${base64url(utf8(canonical(payload)))}`;
   return `${input}.${base64url(await key.sign(utf8(input)))}`;
 }
 

@@ -20,8 +20,9 @@ export function parseTarget(text: string): Target {
   const bare = !trimmed.includes("://");
   let url: URL;
   try {
-    url = new URL(bare ? `https://${trimmed}` : trimmed);
-    if (bare && isLoopback(url.hostname)) url = new URL(`http://${trimmed}`);
+    const host = /^[0-9a-f:]*:[0-9a-f:]*:[0-9a-f.:]*$/i.test(trimmed) ? `[${trimmed}]` : trimmed;
+    url = new URL(bare ? `https://${host}` : trimmed);
+    if (bare && isLoopback(url.hostname)) url = new URL(`http://${host}`);
   } catch {
     throw wrong;
   }

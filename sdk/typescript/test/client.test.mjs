@@ -82,7 +82,7 @@ test("pays with a proof, once for each key, and gets a receipt that verifies", a
   assert.deepEqual(checked.problems, []);
   assert.ok(checked.ok && checked.entry.amount === "0.25");
   const wrong = await client.checkReceipt(result, ORDER, { product: "desk" });
-  assert.match(wrong.problems.join(), /the request/);
+  assert.deepEqual(wrong.problems.map((p) => p.name), ["REQUEST"]);
   const forged = { ...result, receipt: result.receipt.replace(/.{6}$/, "AAAAAA") };
   assert.equal((await client.checkReceipt(forged, ORDER, { product: "lamp" })).entry, undefined);
 });

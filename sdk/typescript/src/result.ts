@@ -1,0 +1,71 @@
+import { type Charge, chargeOf, parseCharge } from "./charge.js";
+import { ResponseError } from "./errors.js";
+import type { Answer } from "./exchange.js";
+import { isObject, type Json, type JsonObject, parseJson } from "./json.js";
+import { parseRateLimit, type RateLimit } from "./ratelimit.js";
+import { identifier } from "./text.js";
+
+/** When an intent or its terms end (RFC 8594, section 3). */
+export interface Sunset {
+  readonly at: Date;
+  /** Whether only the terms end, and the intent goes on under others. */
+  readonly terms: boolean;
+}
+
+/** What a response to a call contains. */
+export interface CallAnswer {
+  /** What the intent returns. */
+  readonly output: Json;
+  /** The same as the service sent it. Numbers that JavaScript does not keep are exact here. */
+  readonly text: string;
+  readonly status: number;
+  /** What the call cost; undefined if the service states no charge. */
+  readonly charge: Charge | undefined;
+  /** The limits that the call counted under. */
+  readonly rateLimit: RateLimit | undefined;
+  /** The signed receipt of the charge. UimClient.checkReceipt verifies it. */
+  readonly receipt: string | undefined;
+  /** Finds the call in the log of the service. */
+  readonly requestId: string;
+  /** Whether this is the stored response of an earlier call under the same key: nothing was done now. */
+  readonly replayed: boolean;
+  /** Undefined if the service announces no end. */
+  readonly sunset: Sunset | undefined;
+}
+
+/** Reads a response of status 2xx. It throws a ResponseError if the call was made and its response cannot be used. */
+export function readResult(answer: Pick<Answer, "status" | "headers" | "text">): CallAnswer {
+  const { status, headers } = answer;
+  const charge = parseCharge(headers.get("uim-charge"));
+  const kind = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+  const found: CallAnswer = {
+    output: {}, text: "{}", status, charge, rateLimit: parseRateLimit(headers), receipt: headers.get("uim-receipt") ?? undefined,
+    requestId: identifier(headers.get("uim-request-id")), replayed: headers.get("idempotency-replayed")?.toLowerCase() === "true",
+    sunset: sunsetOf(headers),
+  };
+  if (answer.text.trim() === "") return found;
+  let output: Json;
+  try {
+    output = parseJson(answer.text, { number: Number });
+  } catch (error) {
+    const why = kind === "" || /json|text\/plain|octet-stream/.test(kind) ? (error as Error).message : `it is ${kind}, not JSON`;
+    throw new ResponseError(`the call was made, but its response cannot be read: ${why}`, true, charge);
+  }
+  if (!isObject(output) || !enveloped(kind, output)) return { ...found, output, text: answer.text };
+  const meta = isObject(output.meta) ? output.meta : {};
+  return {
+    ...found, output: output.data as Json, text: JSON.stringify(output.data), charge: charge ?? chargeOf(meta.charge),
+    receipt: found.receipt ?? (typeof meta.receipt === "string" ? meta.receipt : undefined),
+  };
+}
+
+/** enveloped reports whether a body is {status, data, meta} around the output. */
+function enveloped(kind: string, body: JsonObject): boolean {
+  if (body.status !== "success" || body.data === undefined) return false;
+  return kind === "application/uim+json" || Object.keys(body).every((name) => name === "status" || name === "data" || name === "meta");
+}
+
+function sunsetOf(headers: Headers): Sunset | undefined {
+  const at = Date.parse(headers.get("sunset") ?? "");
+  return Number.isNaN(at) ? undefined : { at: new Date(at), terms: headers.has("deprecation") };
+}
