@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Builds a release into dist: archives for Linux and macOS, packages for Debian, RPM and Alpine, wheels for Python, a list of the components of
-# each binary (SPDX), checksums, and a formula for Homebrew. The time of the commit is the time of all files, so two runs on one commit write the same
+# Builds a release into dist: archives for Linux and macOS, packages for Debian, RPM, Alpine and npm, wheels for Python, a list of the components
+# of each binary (SPDX), checksums, and a formula for Homebrew. The time of the commit is the time of all files, so two runs on one commit write the same
 # bytes.
 #
 #   deploy/release.sh v0.1.0
 #
 # DIST is the directory to write to. PLATFORMS lists the platforms to build for, such as "linux/amd64"; only a build for all of them has the
 # formula. SBOM=no omits the lists of components: syft, which writes them, takes minutes to compile. WHEELS=no omits the wheels of the Python
-# SDK, which need a Python with pip, setuptools and wheel.
+# SDK, and NPM=no the packages of npm. Without a Python that has pip, setuptools and wheel, or without Node.js, they are omitted as well;
+# WHEELS=yes and NPM=yes make that an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?the version, such as v0.1.0}
@@ -70,7 +71,20 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64};
     done
   fi
 done
-[ "${WHEELS:-yes}" = no ] || deploy/package/wheels.sh "$version" "$dist" "${programs[@]}" >&2
+if [ "${WHEELS:-}" = yes ] || { [ -z "${WHEELS:-}" ] && "${PYTHON:-/usr/bin/python3}" -c 'import pip, setuptools, wheel' 2> /dev/null; }; then
+  echo "wheels" >&2
+  deploy/package/wheels.sh "$version" "$dist" "${programs[@]}" >&2
+else
+  echo "no wheels: they need a Python with pip, setuptools and wheel" >&2
+fi
+if [ "${NPM:-}" = yes ] || { [ -z "${NPM:-}" ] && command -v node npm > /dev/null; }; then
+  echo "npm" >&2
+  pairs=()
+  for ((i = 0; i < ${#programs[@]}; i += 2)); do pairs+=("${programs[i + 1]}=${programs[i]}"); done
+  deploy/package/npm.sh "$version" "$dist" "${pairs[@]}" >&2
+else
+  echo "no packages of npm: they need Node.js" >&2
+fi
 (cd "$dist" && sha256sum uimgate[-_]* > SHA256SUMS)
 [ -n "${PLATFORMS:-}" ] || deploy/package/formula.sh "$version" "$dist/SHA256SUMS" > "$dist/uimgate.rb"
 ls -l "$dist" >&2

@@ -1,4 +1,5 @@
 import { canonical, type Json } from "./json.js";
+import { isNode, nodeCrypto } from "./platform.js";
 
 const encoder = new TextEncoder();
 
@@ -14,6 +15,7 @@ export function base64url(data: Uint8Array): string {
 
 /** Returns base64 with padding (RFC 4648, section 4). */
 export function base64(data: Uint8Array): string {
+  if (isNode) return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
   let binary = "";
   for (let at = 0; at < data.length; at += 0x2000) binary += String.fromCharCode(...data.subarray(at, at + 0x2000));
   return btoa(binary);
@@ -32,6 +34,7 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
 
 /** Returns SHA-256 of some bytes, in base64url. */
 export async function sha256(data: Uint8Array<ArrayBuffer>): Promise<string> {
+  if (nodeCrypto) return nodeCrypto.createHash("sha256").update(data).digest("base64url");
   return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", data)));
 }
 

@@ -43,6 +43,10 @@ export class Exchanger {
 
   /** Fetches a document that needs no token, through at most five redirects. */
   async document(request: ExchangeRequest): Promise<Answer> {
+    return this.within(request, (bounded) => this.follow(bounded));
+  }
+
+  private async follow(request: BoundedRequest): Promise<Answer> {
     let url = checkUrl(request.url, request.from, this.allowInsecure);
     const asked = url;
     for (let n = 0; ; n++) {
@@ -56,7 +60,7 @@ export class Exchanger {
     }
   }
 
-  private async followed(url: URL, request: ExchangeRequest): Promise<Answer> {
+  private async followed(url: URL, request: BoundedRequest): Promise<Answer> {
     const response = await this.send(url, request, "follow");
     const end = checkUrl(response.url, url, this.allowInsecure);
     return this.read(response, end, request);
@@ -64,6 +68,10 @@ export class Exchanger {
 
   /** Sends a request that may carry a token or a signature. */
   async authenticated(request: ExchangeRequest): Promise<Answer> {
+    return this.within(request, (bounded) => this.once(bounded));
+  }
+
+  private async once(request: BoundedRequest): Promise<Answer> {
     const url = checkUrl(request.url, request.from, this.allowInsecure);
     const response = await this.send(url, request, "manual");
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
@@ -73,13 +81,27 @@ export class Exchanger {
     return this.read(response, url, request);
   }
 
-  private async send(url: URL, request: ExchangeRequest, redirect: RequestRedirect): Promise<Response> {
-    const { method, headers, body, timeoutMs, signal } = request;
-    const timeout = AbortSignal.timeout(timeoutMs);
+  /** Runs an exchange with a signal that aborts after its time, or when the caller aborts it. */
+  private async within(request: ExchangeRequest, run: (bounded: BoundedRequest) => Promise<Answer>): Promise<Answer> {
+    const { signal, timeoutMs } = request;
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const stop = (): void => controller.abort(signal?.reason);
+    const timer = setTimeout(() => controller.abort(new DOMException("the time is over", "TimeoutError")), timeoutMs);
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      return await run({ ...request, abort: controller.signal });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  private async send(url: URL, request: BoundedRequest, redirect: RequestRedirect): Promise<Response> {
+    const { method, headers, body, abort } = request;
     try {
       const response = await this.fetch(url.href, {
-        method, headers, redirect, credentials: "omit", cache: "no-store", signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-        ...(body === undefined ? {} : { body }),
+        method, headers, redirect, credentials: "omit", cache: "no-store", signal: abort, ...(body === undefined ? {} : { body }),
       });
       this.onResponse(url, response.headers);
       return response;
@@ -89,31 +111,47 @@ export class Exchanger {
   }
 
   /** Reads a body of at most maxBytes. */
-  private async read(response: Response, url: URL, request: ExchangeRequest): Promise<Answer> {
-    const reader = response.body?.getReader();
-    const decoder = new TextDecoder("utf-8", { fatal: true });
-    let text = "";
-    let size = 0;
+  private async read(response: Response, url: URL, request: BoundedRequest): Promise<Answer> {
+    let body: Uint8Array | undefined;
     try {
-      for (let part = await reader?.read(); reader && part && !part.done; part = await reader.read()) {
-        size += part.value.length;
-        if (size > request.maxBytes) break;
-        text += decoder.decode(part.value, { stream: true });
-      }
-      if (size <= request.maxBytes) text += decoder.decode();
+      body = await bytesOf(response, request.maxBytes);
     } catch (error) {
-      if (error instanceof TypeError && !("cause" in error && error.cause)) {
-        await reader?.cancel().catch(() => {});
-        throw new ResponseError(`the response of ${url.origin} is not UTF-8`, true);
-      }
       throw failure(url, error, request, true);
     }
-    if (size > request.maxBytes) {
-      await reader?.cancel().catch(() => {});
-      throw new ResponseError(`the response of ${url.origin} has more than ${request.maxBytes} bytes`, true);
+    if (!body) throw new ResponseError(`the response of ${url.origin} has more than ${request.maxBytes} bytes`, true);
+    try {
+      return { status: response.status, headers: response.headers, text: new TextDecoder("utf-8", { fatal: true }).decode(body), url };
+    } catch {
+      throw new ResponseError(`the response of ${url.origin} is not UTF-8`, true);
     }
-    return { status: response.status, headers: response.headers, text, url };
   }
+}
+
+/** A request with the signal that ends it. */
+type BoundedRequest = ExchangeRequest & { abort: AbortSignal };
+
+/** bytesOf reads a body; undefined if it has more than most bytes. */
+async function bytesOf(response: Response, most: number): Promise<Uint8Array | undefined> {
+  const stated = response.headers.get("content-length");
+  if (stated !== null && Number(stated) <= most && !response.headers.has("content-encoding")) return new Uint8Array(await response.arrayBuffer());
+  const reader = response.body?.getReader();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for (let part = await reader?.read(); reader && part && !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > most) {
+      await reader.cancel().catch(() => {});
+      return undefined;
+    }
+    parts.push(part.value);
+  }
+  const out = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
 }
 
 function failure(url: URL, error: unknown, request: ExchangeRequest, answered = false): Error {

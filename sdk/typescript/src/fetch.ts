@@ -3,6 +3,7 @@ import { type Fetch, networkFailure } from "./exchange.js";
 import { type Internals, internalsOf } from "./internals.js";
 import type { UimClient } from "./client.js";
 import { proofOf } from "./call.js";
+import { parseCharge } from "./charge.js";
 import type { Reservation } from "./budget.js";
 import type { Session } from "./session.js";
 import { randomId } from "./sign.js";
@@ -47,6 +48,11 @@ class Outgoing {
   ) {}
 
   static async of(fetch: Fetch, input: string | URL | Request, init: RequestInit | undefined, url: URL): Promise<Outgoing> {
+    const sent = init?.body ?? undefined;
+    if (!(input instanceof Request) && (sent === undefined || typeof sent === "string")) {
+      const headers = new Headers(init?.headers);
+      return new Outgoing(fetch, url, { ...init, headers, redirect: "manual" }, sent);
+    }
     const request = new Request(input, init?.body instanceof ReadableStream ? { ...init, duplex: "half" } as RequestInit : init);
     const { method, headers, signal } = request;
     let body: string | undefined;
@@ -166,7 +172,8 @@ async function account(internals: Internals, response: Response, call: WireCall,
     const lost = error && attempts.maybeDone && !error.replayed ? new LostError(error, attempts.key) : error;
     await spending.settle(reservation, call.intent, stated, charge, lost);
   };
-  if (!response.body || (stated.kind === "free" && !response.headers.has("uim-charge"))) return settle("");
+  if (parseCharge(response.headers.get("uim-charge"))) return settle("");
+  if (!response.body || stated.kind === "free") return settle("");
   const read = bounded(response.clone());
   if (!/^text\/event-stream/i.test(response.headers.get("content-type") ?? "")) return settle((await read) ?? "");
   void read.then((text) => text === undefined ? undefined : settle(text)).catch((error: unknown) => {

@@ -1,6 +1,7 @@
 import { base64, base64url, canonicalDigest, fromBase64 } from "./encoding.js";
 import { KeyError } from "./errors.js";
 import { isObject, type Json, JsonError, parseObject } from "./json.js";
+import { nodeCrypto } from "./platform.js";
 import { type Algorithm, algorithmOfPkcs8, MAX_KEY_TEXT, pkcs8OfPem } from "./pkcs8.js";
 
 export type { Algorithm } from "./pkcs8.js";
@@ -46,6 +47,12 @@ export async function webCryptoKey(pair: CryptoKeyPair): Promise<AgentKey> {
 }
 
 function privateKey(jwk: JsonWebKey, key: CryptoKey): Promise<AgentKey> {
+  if (nodeCrypto) {
+    const object = nodeCrypto.KeyObject.from(key);
+    const hash = key.algorithm.name === "Ed25519" ? null : "sha256";
+    const { sign } = nodeCrypto;
+    return signerKey(jwk, async (data) => new Uint8Array(sign(hash, data, { key: object, dsaEncoding: "ieee-p1363" })));
+  }
   const parameters = key.algorithm.name === "ECDSA" ? { name: "ECDSA", hash: "SHA-256" } : { name: key.algorithm.name };
   return signerKey(jwk, async (data) => new Uint8Array(await crypto.subtle.sign(parameters, key, data)));
 }
