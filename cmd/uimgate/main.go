@@ -115,7 +115,7 @@ validates, limits, meters and accounts for each of them.`,
 		policycmd.Command(),
 
 		// Agents: cmd/uimgate/internal/agentcmd
-		agentcmd.Command(), agentcmd.Bridge(),
+		agentcmd.Command(), agentcmd.Bridge(), agentcmd.Types(),
 
 		// The Machine Relay Protocol: cmd/uimgate/internal/{mrpcmd,relaycmd}
 		mrp, relay,

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/agent/stubs"
+	"github.com/uimgate/uimgate/intents"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -186,14 +188,33 @@ func (s *station) respond(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
+// writeStubs writes the typed code for the intents of the gateway, and returns its directory.
+func writeStubs(t *testing.T) string {
+	t.Helper()
+	catalog, problems := intents.Parse([]byte(gatetest.AgentsFile), intents.Options{Now: time.Now()})
+	if catalog == nil {
+		t.Fatal(problems)
+	}
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "shop_stubs.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := stubs.Write(f, stubs.Python, "shop.example", catalog); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // TestWithGateway runs each module beside a gateway of its own.
 func TestWithGateway(t *testing.T) {
 	python(t)
-	for _, module := range []string{"test_client", "test_async", "test_trouble", "test_auth", "test_docs"} {
+	for _, module := range []string{"test_client", "test_async", "test_trouble", "test_auth", "test_docs", "test_stubs"} {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
 			s := newStation(t)
-			run(t, module, "UIMGATE_URL="+s.url, "UIMGATE_CONTROL="+s.control.URL)
+			run(t, module, "UIMGATE_URL="+s.url, "UIMGATE_CONTROL="+s.control.URL, "UIMGATE_STUBS="+writeStubs(t))
 		})
 	}
 }
@@ -294,7 +315,7 @@ func TestTypes(t *testing.T) {
 		t.Fatal("install mypy")
 	}
 	// The packages that the adapters extend are not installed.
-	command(t, name, "--strict", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--exclude", adapters, "src")
+	command(t, name, "--strict", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--exclude", adapters, "src", filepath.Join(writeStubs(t), "shop_stubs.py"))
 }
 
 const adapters = `/(langchain|llamaindex|openai_agents|pydantic_ai)\.py$`

@@ -6,7 +6,7 @@ import random
 import re
 import uuid
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 from urllib.parse import quote
 
 from ._agreements import Agreements
@@ -39,14 +39,15 @@ _FIRST_BACKOFF, _MAX_BACKOFF = 0.25, 8.0
 _IN_PROGRESS = 1.0
 _MARGIN = 20.0  # how much longer than its intent states a call may take
 _MAX_RECEIPT = 16 << 10
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Generic[_T]):
     """The result of a call. charge, rate_limit and receipt are None if the service does not state them. discrepancies are what contradicts
     the receipt."""
 
-    output: Any
+    output: _T
     status: int
     charge: Charge | None
     rate_limit: RateLimit | None

@@ -84,7 +84,7 @@ def _description(intent: Intent) -> str:
     return f"{intent.description or intent.name}{cost}{'' if intent.safe else ' Changes something.'}"
 
 
-def _output(result: Result) -> str:
+def _output(result: Result[Any]) -> str:
     return json.dumps(result.output, ensure_ascii=False)
 
 

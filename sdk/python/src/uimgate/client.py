@@ -197,13 +197,13 @@ class UimClient(_Base):
         self._executor.spending.reset()
         return agreement
 
-    def execute(self, intent: str, parameters: dict[str, Any] | None = None, **options: Any) -> Result:
+    def execute(self, intent: str, parameters: dict[str, Any] | None = None, **options: Any) -> Result[Any]:
         """Calls an intent. It renews the token if that is due, and retries what cannot be done or charged twice.
 
         Options: idempotency_key (chosen before the first attempt, and kept with the task), budget (a Budget, or the most that this call may
         cost, such as "0.10 EUR"), approve, prove, request_id, traceparent, and timeout in seconds of one attempt.
         """
-        result: Result = self._driver.run(self._executor.execute(intent, parameters, Options(**options)))
+        result: Result[Any] = self._driver.run(self._executor.execute(intent, parameters, Options(**options)))
         return result
 
     def renew(self) -> Agreement:
@@ -271,9 +271,9 @@ class AsyncUimClient(_Base):
         self._executor.spending.reset()
         return agreement
 
-    async def execute(self, intent: str, parameters: dict[str, Any] | None = None, **options: Any) -> Result:
+    async def execute(self, intent: str, parameters: dict[str, Any] | None = None, **options: Any) -> Result[Any]:
         """Calls an intent. See UimClient.execute."""
-        result: Result = await self._driver.run(self._executor.execute(intent, parameters, Options(**options)))
+        result: Result[Any] = await self._driver.run(self._executor.execute(intent, parameters, Options(**options)))
         return result
 
     async def renew(self) -> Agreement:
