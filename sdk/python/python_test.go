@@ -258,7 +258,7 @@ func command(t *testing.T, name string, args ...string) string {
 }
 
 // TestWheel builds the wheels, and installs that of this platform into an empty project. The program in it is a script that prints its
-// arguments.
+// arguments. Where UIMGATE_REQUIRE_LANGUAGES is 1, it builds them twice, and compares the bytes.
 func TestWheel(t *testing.T) {
 	t.Parallel()
 	sources(t)
@@ -268,7 +268,11 @@ func TestWheel(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sums []string
-	for range 2 {
+	builds := 1
+	if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+		builds = 2
+	}
+	for range builds {
 		out := filepath.Join(dir, strconv.Itoa(len(sums)))
 		if err := os.Mkdir(out, 0o700); err != nil {
 			t.Fatal(err)
@@ -284,7 +288,7 @@ func TestWheel(t *testing.T) {
 		}
 		sums = append(sums, hex.EncodeToString(sum.Sum(nil)))
 	}
-	if sums[0] != sums[1] {
+	if sums[0] != sums[builds-1] {
 		t.Error("two builds write different bytes")
 	}
 	venv := filepath.Join(dir, "venv")

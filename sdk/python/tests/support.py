@@ -28,21 +28,25 @@ POLICY = {
 }
 
 
+_control = httpx.Client(verify=False, trust_env=False)  # noqa: S501
+unittest.addModuleCleanup(_control.close)
+
+
 def control(path, **values):
     """Sets something of the gateway."""
-    httpx.post(CONTROL + path, data=values, trust_env=False).raise_for_status()
+    _control.post(CONTROL + path, data=values).raise_for_status()
 
 
 def offer(amount="0.25"):
     """Makes the gateway offer a policy with another price."""
     policy = json.loads(json.dumps(POLICY))
     policy["permission"][1]["duty"][0]["amount"] = amount
-    httpx.post(CONTROL + "/policy", content=json.dumps(policy), trust_env=False).raise_for_status()
+    _control.post(CONTROL + "/policy", content=json.dumps(policy)).raise_for_status()
 
 
 def counts():
     """Returns how many calls reached the upstream, and how many requests each path had."""
-    return httpx.get(CONTROL + "/counts", trust_env=False).json()
+    return _control.get(CONTROL + "/counts").json()
 
 
 def requests(path):

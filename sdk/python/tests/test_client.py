@@ -28,7 +28,8 @@ class ClientTest(GatewayTest):
         with self.assertRaises(NotAgreedError):
             client.execute(SEARCH, {"query": "lamp"})
         policy = client.policy()
-        self.assertTrue(policy.explain())
+        self.assertIn(policy.digest, policy.explain().splitlines()[1])
+        self.assertIn("0.25 EUR", policy.explain())
         self.assertEqual(str(policy.price_of(ORDER)), "at most 0.25 EUR")
         agreement = client.agree(policy.digest)
         self.assertEqual((agreement.policy_digest, agreement.scope_omitted), (policy.digest, ()))

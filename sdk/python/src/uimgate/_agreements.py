@@ -111,9 +111,9 @@ class Agreements:
             return policy
         try:
             words: Answer = yield from self.document(_with_digest(url, policy.digest), _MAX_POLICY, "text/plain")
-            stated = words.headers.get("UIM-Policy-Digest", policy.digest)
-            if media_type(words.headers) == "text/plain" and stated == policy.digest:
-                return Policy.read(answer.body, answer.url, words.body.decode("utf-8", "replace"))
+            text = words.body.decode("utf-8", "replace")
+            if media_type(words.headers) == "text/plain" and policy.digest in text:  # and not those of a policy that has replaced it
+                return Policy.read(answer.body, answer.url, text)
         except (RefusalError, NetworkError):
             pass  # a service need not explain its policy
         return policy

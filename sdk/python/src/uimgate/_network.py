@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -168,11 +170,21 @@ def _guard(transport: Any, backend: type[_Backend], insecure: bool) -> None:
     pool._network_backend = backend(pool._network_backend, insecure)
 
 
+@functools.lru_cache(maxsize=None)
+def _tls() -> ssl.SSLContext:
+    """Returns the settings of TLS that all transports share: reading the trusted certificates takes longer than a request."""
+    return httpx.create_ssl_context(trust_env=False)
+
+
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    return {"verify": _tls(), "trust_env": False, **given}
+
+
 class GuardedTransport(httpx.HTTPTransport):
     """A transport of httpx that reaches only the public internet, and the loopback address if the URL names it."""
 
     def __init__(self, *, allow_insecure: bool = False, **options: Any) -> None:
-        super().__init__(trust_env=False, **options)
+        super().__init__(**_options(options))
         _guard(self, _Backend, allow_insecure)
 
 
@@ -180,7 +192,7 @@ class AsyncGuardedTransport(httpx.AsyncHTTPTransport):
     """The same for httpx.AsyncClient, on asyncio."""
 
     def __init__(self, *, allow_insecure: bool = False, **options: Any) -> None:
-        super().__init__(trust_env=False, **options)
+        super().__init__(**_options(options))
         _guard(self, _AsyncBackend, allow_insecure)
 
 
