@@ -225,6 +225,8 @@ const (
 	ErrRestoredLimits          = reasonError(reason.RestoredLimits)
 	ErrPolicyRequiresPayment   = reasonError(reason.PolicyRequiresPayment)
 	ErrNewcomersExhausted      = reasonError(reason.NewcomersExhausted)
+	ErrPaymentUsed             = reasonError(reason.PaymentUsed)
+	ErrPaymentUnknown          = reasonError(reason.PaymentUnknown)
 	ErrPolicyConflict          = reasonError(reason.PolicyConflict)
 	ErrAgentIDTaken            = reasonError(reason.AgentIDTaken)
 	ErrKeyTaken                = reasonError(reason.KeyTaken)

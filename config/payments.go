@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
 )
@@ -12,8 +13,15 @@ import (
 type Payments struct {
 	Minimum money.Amount `yaml:"minimum" doc:"Least amount to ask for in one payment, such as 1 USD. What a call does not need remains credit. Default: what the call needs."`
 	// TopUpURL may have the placeholders {agent_id}, {service}, {amount} and {currency}.
-	TopUpURL string `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
-	Contact  string `yaml:"contact" doc:"Whom agents and people may ask about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
+	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
+	Contact  string         `yaml:"contact" doc:"Whom agents and people may ask about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
+	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each tops up the credit of an agent."`
+}
+
+// A PaymentWebhook accepts events if it has a Secret.
+type PaymentWebhook struct {
+	Secret    Secret        `yaml:"secret" doc:"Key of the signatures in the header UIM-Signature or Stripe-Signature: at least 16 random characters. Empty: no events are accepted."`
+	Tolerance time.Duration `yaml:"tolerance" default:"5m" min:"1s" max:"1h" doc:"How far the time of a signature may be from the time of the gateway."`
 }
 
 const maxContact = 200
@@ -22,6 +30,7 @@ const maxContact = 200
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
 
 func (l *loader) checkPayments(p *Payments) {
+	l.checkHook("payments.webhook", nil, p.Webhook.Secret, false)
 	if len(p.Contact) > maxContact {
 		l.Errorf("payments.contact", "must have at most %d bytes", maxContact)
 	}

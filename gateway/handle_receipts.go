@@ -26,6 +26,7 @@ import (
 type Ledger interface {
 	execute.Entries
 	receipt.Ledger
+	Payments
 	// Entries returns entries of one account, in the order of its chain.
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
 	// Accounts returns the accounts of an agent, sorted by currency.

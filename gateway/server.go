@@ -103,6 +103,7 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.renew, "/api/pat/renew", "/pat/renew")
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
+	post(s.creditWebhook, "/api/credit/webhook")
 	post(s.execute, "/api/intents/execute", "/uim/execute", "/api/intents/execute/:uid")
 	// Without these routes, GET /api/intents/execute would return the intent with the uid "execute".
 	for _, path := range []string{"/api/intents/execute", "/api/intents/execute/:uid"} {

@@ -56,6 +56,8 @@ func operations(o *Operator) []operation {
 		{get, "/stops", with(o.Stops)},
 		{post, "/stops", with(o.Stop)},
 		{post, "/stops/resume", with(o.Resume)},
+		{get, "/usage/payments", with(o.Payments)},
+		{post, "/usage/payments/resolve", with(o.ResolvePayment)},
 		{get, "/requests/{id}", with(o.Why)},
 		{get, "/keys", bare(o.Keys)},
 		{post, "/keys/rotate", with(o.RotateKey)},

@@ -68,6 +68,9 @@ type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 	Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error)
+	Payments(ctx context.Context, f store.PaymentFilter) ([]store.Payment, error)
+	Payment(ctx context.Context, service, reference string) (store.Payment, error)
+	MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (store.Payment, error)
 }
 
 // Stops stores what the operator has stopped.

@@ -27,6 +27,7 @@ type Metrics struct {
 	engines      *prometheus.CounterVec
 	rejected     *prometheus.CounterVec
 	exhausted    *prometheus.CounterVec
+	payments     *prometheus.CounterVec
 	outcomes     *prometheus.CounterVec
 	upstream     *prometheus.HistogramVec
 	store        *prometheus.HistogramVec
@@ -88,6 +89,7 @@ func NewMetrics() *Metrics {
 		engines:   counter("policy_evaluations_total", "Decisions by the engine that evaluated the policy: plan or opa.", "engine"),
 		rejected:  counter("limit_rejections_total", "Calls refused because a limit was exhausted, by period.", "service", "period"),
 		exhausted: counter("newcomers_exhausted_total", "Calls refused because the credit that unapproved agents share was used up.", "service"),
+		payments:  counter("payments_total", "Payments by the way in which they reached the gateway, and by the state that they reached.", "rail", "state"),
 		outcomes:  counter("upstream_outcomes_total", "Calls to the service by outcome.", "service", "outcome"),
 		charges:   counter("charges_total", "Charges by the state that they had when the call ended.", "service", "state"),
 		issued:    counter("pat_issued_total", "Issued PATs by origin: agreement or renewal.", "how"),
@@ -120,7 +122,7 @@ func NewMetrics() *Metrics {
 	}
 	m.zero()
 	m.registry.MustRegister(
-		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.exhausted, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
+		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.exhausted, m.payments, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing,
 		m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
 		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
@@ -285,6 +287,11 @@ func (m *Metrics) Record(v *execute.Event) {
 	if len(v.Missing) > 0 {
 		m.missing.WithLabelValues(v.Service, v.Intent).Add(float64(len(v.Missing)))
 	}
+}
+
+// Payment counts a payment that has reached a state.
+func (m *Metrics) Payment(rail string, state store.PaymentState) {
+	m.payments.WithLabelValues(rail, string(state)).Inc()
 }
 
 // Calls returns the number of all calls since the process started, and the number of those that the service executed.

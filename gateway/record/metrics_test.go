@@ -62,6 +62,7 @@ func allMetrics() *record.Metrics {
 	})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})
+	m.Payment(store.RailCard, store.PaymentCredited)
 	m.Notice(config.AgentWaiting, true)
 	m.Exported(1, true)
 	m.WatchExport(func() time.Duration { return 0 })

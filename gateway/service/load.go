@@ -128,10 +128,8 @@ func (l *loadState) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		Payments: payments.Offer{
-			Minimum: l.config.Payments.Minimum, TopUpURL: l.config.Payments.TopUpURL, Contact: l.config.Payments.Contact,
-		},
-		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
+		Payments: offerOf(&l.config.Payments),
+		Doors:    c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
@@ -308,4 +306,13 @@ func configHash(c *config.Config) string {
 		h.Write([]byte(f.SHA256))
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// offerOf returns how agents pay in.
+func offerOf(c *config.Payments) payments.Offer {
+	o := payments.Offer{Minimum: c.Minimum, TopUpURL: c.TopUpURL, Contact: c.Contact}
+	if hook := c.Webhook; !hook.Secret.IsEmpty() {
+		o.Webhook = payments.NewWebhook(hook.Secret.Reveal(), hook.Tolerance)
+	}
+	return o
 }

@@ -50,6 +50,8 @@ var wire = map[string]struct {
 	"RESTORED_LIMITS":     {"TOO_MANY_REQUESTS", 429, ""},
 
 	"POLICY_REQUIRES_PAYMENT": {"PAYMENT_REQUIRED", 402, "UIM-POL-008"},
+	"PAYMENT_USED":            {"CONFLICT", 409, ""},
+	"PAYMENT_UNKNOWN":         {"CONFLICT", 409, ""},
 	"NEWCOMERS_EXHAUSTED":     {"PAYMENT_REQUIRED", 402, ""},
 
 	"POLICY_CONFLICT":         {"CONFLICT", 409, "UIM-POL-006"},

@@ -48,6 +48,8 @@ const (
 	IdempotencyKeyReused  Reason = "IDEMPOTENCY_KEY_REUSED"
 	IdempotencyInProgress Reason = "IDEMPOTENCY_IN_PROGRESS"
 	OutcomeUnknown        Reason = "OUTCOME_UNKNOWN"
+	PaymentUsed           Reason = "PAYMENT_USED"
+	PaymentUnknown        Reason = "PAYMENT_UNKNOWN"
 	UpstreamRejected      Reason = "UPSTREAM_REJECTED"
 
 	// Parameters, 400. UIM core 3.1.1.

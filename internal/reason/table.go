@@ -167,6 +167,16 @@ var table = map[Reason]row{
 		message:    "The policy does not permit this call.",
 		suggestion: "The policy both permits and prohibits this call. Report the conflict to the operator.",
 	},
+	PaymentUsed: {
+		code: CodeConflict, status: http.StatusConflict,
+		message:    "Another payment has the same reference.",
+		suggestion: "Give each payment a reference of its own.",
+	},
+	PaymentUnknown: {
+		code: CodeConflict, status: http.StatusConflict,
+		message:    "It is not known yet whether a payment of the agent was settled.",
+		suggestion: "Do not pay again. Repeat the same request after the time in Retry-After.",
+	},
 	AgentIDTaken: {
 		code: CodeConflict, status: http.StatusConflict,
 		message:    "The agent_id belongs to another key.",

@@ -193,6 +193,16 @@ func (c *Client) TopUp(ctx context.Context, t admin.TopUp) (admin.TopUpResult, e
 	return post[admin.TopUpResult](ctx, c, "/usage/top-up", &t)
 }
 
+// Payments is admin.Operator.Payments.
+func (c *Client) Payments(ctx context.Context, q admin.PaymentQuery) (admin.Page[admin.Payment], error) {
+	return get[admin.Page[admin.Payment]](ctx, c, "/usage/payments", &q)
+}
+
+// ResolvePayment is admin.Operator.ResolvePayment.
+func (c *Client) ResolvePayment(ctx context.Context, r admin.PaymentResolution) (admin.Payment, error) {
+	return post[admin.Payment](ctx, c, "/usage/payments/resolve", &r)
+}
+
 // Keys is admin.Operator.Keys.
 func (c *Client) Keys(ctx context.Context) (admin.Page[admin.Key], error) {
 	return get[admin.Page[admin.Key]](ctx, c, "/keys", nil)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -121,4 +122,15 @@ func (a Answer) Reason() reason.Reason {
 		return ""
 	}
 	return body.Error.Details.Reason
+}
+
+// Post posts a body to the public listener as it is. header has pairs of names and values.
+func (g *Gate) Post(path, body string, header ...string) Answer {
+	g.Helper()
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.URL+path, strings.NewReader(body))
+	g.Must(err)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return g.Send(r)
 }

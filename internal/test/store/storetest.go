@@ -68,6 +68,12 @@ type ledgers interface {
 	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	CheckBalance(ctx context.Context) error
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
+	Pay(ctx context.Context, p store.Payment) (store.Payment, bool, error)
+	MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (store.Payment, error)
+	Payment(ctx context.Context, service, reference string) (store.Payment, error)
+	Payments(ctx context.Context, f store.PaymentFilter) ([]store.Payment, error)
+	OpenPayment(ctx context.Context, service, agent string) (store.Payment, bool, error)
+	DuePayments(ctx context.Context, by time.Time, limit int) ([]store.Payment, error)
 }
 
 type listings interface {
@@ -151,6 +157,7 @@ func Run(t *testing.T, open Opener) {
 		"chains":      testChains,
 		"billing":     testBilling,
 		"refunds":     testRefunds,
+		"payments":    testPayments,
 		"agreements":  testAgreements,
 		"tokens":      testTokens,
 		"changes":     testChanges,

@@ -77,41 +77,43 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
 	}
-	entered := u.Amount
-	if u.Reverse {
-		entered.Nano = -entered.Nano
-	}
 	salt, err := newSalt(l.Random)
 	if err != nil {
 		return false, engine.Unavailable(err)
 	}
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
-		// lock the account first: concurrent top-ups of an agent with the same reference wait here
-		b := l.book(t)
-		before, err := b.account(ctx, AccountKey{u.Service, string(u.AgentID), u.Amount.Currency})
-		if err != nil {
-			return err
-		}
-		if repeated, err = referenced(ctx, t, u, entered); err != nil || repeated {
-			return err
-		}
-		after := before
-		switch {
-		case u.Reverse && entered.Nano < -before.ToppedUp:
-			return fmt.Errorf("reversing a top-up of %s: the amount is more than was topped up: %w", u.AgentID, money.ErrAmount)
-		case entered.Nano > math.MaxInt64-before.ToppedUp:
-			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
-		}
-		after.ToppedUp += entered.Nano
-		if err := b.set(before, after); err != nil {
-			return err
-		}
-		if err := b.enterTopUp(ctx, u, entered, salt); err != nil {
-			return err
-		}
-		return b.Write(ctx)
+		repeated, err = l.book(t).topUp(ctx, u, salt)
+		return err
 	})
 	return repeated && err == nil, err
+}
+
+// topUp makes a top-up, unless the ledger already contains it. It must be the last operation of the Book.
+func (b *Book) topUp(ctx context.Context, u store.TopUp, salt []byte) (repeated bool, err error) {
+	entered := u.Amount
+	if u.Reverse {
+		entered.Nano = -entered.Nano
+	}
+	// lock the account first: concurrent top-ups of an agent with the same reference wait here
+	before, err := b.account(ctx, AccountKey{u.Service, string(u.AgentID), u.Amount.Currency})
+	if err != nil {
+		return false, err
+	}
+	if repeated, err = referenced(ctx, b.t, u, entered); err != nil || repeated {
+		return repeated, err
+	}
+	after := before
+	switch {
+	case u.Reverse && entered.Nano < -before.ToppedUp:
+		return false, fmt.Errorf("reversing a top-up of %s: the amount is more than was topped up: %w", u.AgentID, money.ErrAmount)
+	case entered.Nano > math.MaxInt64-before.ToppedUp:
+		return false, fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
+	}
+	after.ToppedUp += entered.Nano
+	if err := b.set(before, after); err != nil {
+		return false, err
+	}
+	return false, b.enterTopUp(ctx, u, entered, salt)
 }
 
 // referenced reports whether the ledger already contains this top-up. The error is store.ErrReferenceUsed if it contains a different top-up
@@ -133,12 +135,16 @@ func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.
 	return true, nil
 }
 
-// enterTopUp adds a top-up to the ledger and to the chain of its account.
+// enterTopUp adds a top-up to the ledger and to the chain of its account, and writes the account. It writes the account first, as calls do:
+// if another process has created it in the meantime, the transaction is retried.
 func (b *Book) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount, salt []byte) error {
 	k, now, epoch := AccountKey{u.Service, string(u.AgentID), entered.Currency}, b.t.Now(), b.epochs.Of(u.Service)
 	c := b.next(k, epoch)
 	e := topUpEntry(c, epoch.Issuer, k, entered, now, u.Reference, salt)
 	c.Leaf = b.link(k, e.Append(nil))
+	if err := b.Write(ctx); err != nil {
+		return err
+	}
 	n, err := b.t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
 		`to_state, actor, reference, epoch, k, prev, leaf, salt)
 		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,

@@ -119,10 +119,7 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 		reference, reason, at, k) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.Service, r.Number, r.ExecutionID, string(r.AgentID), r.Intent, r.Rule, r.Charge.Nano, r.Amount.Nano, r.Amount.Currency,
 		engine.Nanos(r.ChargedAt), top.Reference, r.Reason, engine.Nanos(r.At), r.K)
-	if err != nil {
-		return err
-	}
-	return b.Write(ctx)
+	return err
 }
 
 // creditNotes is the kind of the numbers of credit notes.

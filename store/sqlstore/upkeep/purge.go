@@ -65,6 +65,7 @@ var expiries = []struct{ table, key, until string }{
 	{"almanac_protocols", "service, protocol, address", "until"},
 	{"invitations", "service, code", "until"},
 	{"intent_uses", "service, intent", "until"},
+	{"payments", "service, reference", "until"},
 	{"requests", "id, at, process, number", "until"},
 	{"refunds", "service, number", "at"},
 	{"stops", "service, kind, subject", "ended_at"},

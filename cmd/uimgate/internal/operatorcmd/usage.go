@@ -93,10 +93,10 @@ var answerColumns = []cli.Column[admin.Execution]{
 func Usage() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "usage", Short: "Show what agents used and owe: accounts, statements, invoices, ledger, executions",
+		Use: "usage", Short: "Show what agents used and owe: accounts, statements, invoices, ledger, payments, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
 	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageBundle(),
-		o.usageShow(), o.usageResolve(), o.usageTopUp(), o.usageRefund(), o.usageRefunds(), o.usageRevenue())
+		o.usageShow(), o.usageResolve(), o.usageTopUp(), o.usagePayments(), o.usageRefund(), o.usageRefunds(), o.usageRevenue())
 }
 
 func (o *operator) usageAccounts() *cobra.Command {

@@ -28,6 +28,7 @@
 //	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
 //	intent_uses  (service, intent)                     when agents last called each intent
 //	stops        (service, kind, subject)              what the operator has stopped, and who ended it
+//	payments     (service, reference)                  payments by card or x402; credited ones have a top-up in ledger
 //	services     (id)                                  the services that have state, with their issuers
 //	refunds      (service, number)                     refunds of charges, each with the number of its credit note
 //	document_numbers (service, kind)                   the last number of documents that have no gaps

@@ -1,0 +1,76 @@
+package operatorcmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+var paymentColumns = []cli.Column[admin.Payment]{
+	cli.TextColumn("reference", func(p admin.Payment) string { return p.Reference }),
+	cli.TimeColumn("begun_at", func(p admin.Payment) time.Time { return p.BegunAt }),
+	cli.TextColumn("agent_id", func(p admin.Payment) pat.AgentID { return p.AgentID }),
+	cli.TextColumn("rail", func(p admin.Payment) string { return p.Rail }),
+	cli.TextColumn("kind", func(p admin.Payment) store.PaymentKind { return p.Kind }),
+	cli.TextColumn("amount", func(p admin.Payment) string { return p.Amount }).
+		ForPeople(func(p admin.Payment) string { return cli.HumanAmount(p.Amount, p.Currency) }),
+	cli.TextColumn("currency", func(p admin.Payment) string { return p.Currency }).OnlyCSV(),
+	cli.TextColumn("state", func(p admin.Payment) store.PaymentState { return p.State }),
+	cli.TextColumn("reason", func(p admin.Payment) string { return p.Reason }),
+	cli.TextColumn("transaction", func(p admin.Payment) string { return p.Transaction }).OnlyCSV(),
+	cli.TimeColumn("changed_at", func(p admin.Payment) time.Time { return p.ChangedAt }).OnlyCSV(),
+}
+
+func (o *operator) usagePayments() *cobra.Command {
+	var q admin.PaymentQuery
+	c := &cobra.Command{
+		Use: "payments", Short: "List payments by card and x402, newest first", Args: cli.Args(cobra.NoArgs),
+		Long: `Payments lists the payments that reached the gateway by its webhook or by x402, with their states: credited (in the
+ledger), failed, settling, unknown (it is not known yet whether the payment was settled) and unclaimed (the payment
+names no agent of the service, or is a refund of more than was paid in). The last two wait for you:
+uimgate usage payments resolve.`,
+		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, paymentColumns, func(
+				ctx context.Context, api *client.Client, p admin.PageRequest,
+			) (admin.Page[admin.Payment], error) {
+				q.Service, q.PageRequest = o.service, p
+				return api.Payments(ctx, q)
+			})
+		},
+	}
+	c.Flags().StringVar((*string)(&q.State), "state", "", "only payments in this state: credited, failed, settling, unknown or unclaimed")
+	agentFlag(c, &q.AgentID)
+	o.paging(c)
+	c.AddCommand(o.paymentsResolve())
+	return c
+}
+
+func (o *operator) paymentsResolve() *cobra.Command {
+	var r admin.PaymentResolution
+	c := &cobra.Command{
+		Use: "resolve REFERENCE credited|failed", Short: "Decide about a payment that waits", Args: cli.Args(cobra.ExactArgs(2)),
+		Long: `Resolve enters a payment in the ledger (credited), or ends it without an entry (failed). First find out from your
+payment provider or from the facilitator whether the money has arrived. --agent names the agent of an unclaimed payment.`,
+		Example: "  uimgate usage payments resolve pi_3Q credited --agent agent-1",
+		RunE: func(c *cobra.Command, args []string) error {
+			r.Service, r.Reference, r.State = o.service, args[0], store.PaymentState(args[1])
+			if !r.State.Ended() {
+				return cli.Usage(errors.New("the state must be credited or failed"))
+			}
+			return printAnswer(c, o, paymentColumns, func(ctx context.Context, api *client.Client) (admin.Payment, error) {
+				return api.ResolvePayment(ctx, r)
+			})
+		},
+	}
+	c.Flags().StringVar((*string)(&r.AgentID), "agent", "", "the agent of an unclaimed payment")
+	return c
+}

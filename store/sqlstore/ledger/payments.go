@@ -1,0 +1,265 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// paymentKept is how long a payment is kept after it has ended.
+const paymentKept = 400 * 24 * time.Hour
+
+// never is the deletion time of payments that have not ended.
+const never = int64(1) << 62
+
+// Pay records a payment. If its state is PaymentCredited, it also enters the payment in the ledger, in the same transaction. If the payment
+// was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
+//
+// The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, store.ErrPaymentIDUsed if another payment of the
+// agent has the PaymentID, store.ErrPaymentOpen if the payment is to be settled and another one of the agent has not ended, store.ErrRefund
+// if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be out of range.
+func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error) {
+	if p.Amount.Nano <= 0 || p.Amount.Currency == "" {
+		return p, false, fmt.Errorf("payment %s: %w", p.Amount, money.ErrAmount)
+	}
+	salt, err := newSalt(l.Random)
+	if err != nil {
+		return p, false, engine.Unavailable(err)
+	}
+	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+		out, known = p, false
+		b := l.book(t)
+		// lock the account first: concurrent payments of an agent wait here
+		if _, err := b.account(ctx, AccountKey{p.Service, string(p.AgentID), p.Amount.Currency}); err != nil {
+			return err
+		}
+		if p.State == store.PaymentSettling {
+			if err := unopened(ctx, t, p); err != nil {
+				return err
+			}
+		}
+		out.BegunAt = engine.FromNanos(engine.Nanos(t.Now()))
+		out.ChangedAt = out.BegunAt
+		inserted, err := insertPayment(ctx, t, &out)
+		if err != nil {
+			return err
+		}
+		if !inserted {
+			if out, known, err = readPayment(ctx, t, p.Service, p.Reference); err != nil {
+				return err
+			}
+			if !known {
+				return cmp.Or(unopened(ctx, t, p), store.ErrPaymentIDUsed)
+			}
+			if !out.Same(&p) {
+				return store.ErrReferenceUsed
+			}
+			if out.State != store.PaymentUnclaimed || p.State != store.PaymentCredited {
+				t.Confirm()
+				return nil
+			}
+			if err := movePayment(ctx, t, &out, store.PaymentMove{To: store.PaymentCredited}); err != nil {
+				return err
+			}
+		}
+		if out.State != store.PaymentCredited {
+			return nil
+		}
+		return b.credit(ctx, &out, salt)
+	})
+	return out, known, err
+}
+
+// credit enters a payment in the ledger, unless a top-up with its reference and content is there already.
+func (b *Book) credit(ctx context.Context, p *store.Payment, salt []byte) error {
+	u := store.TopUp{
+		Service: p.Service, AgentID: p.AgentID, Amount: p.Amount, Reference: p.Reference, Reverse: p.Kind == store.PaymentRefund,
+	}
+	_, err := b.topUp(ctx, u, salt)
+	if u.Reverse && errors.Is(err, money.ErrAmount) {
+		return fmt.Errorf("%w: %w", store.ErrRefund, err)
+	}
+	return err
+}
+
+// MovePayment changes the state of a payment. If the payment becomes PaymentCredited, it is entered in the ledger in the same transaction.
+// The error wraps store.ErrNotFound if there is no such payment, store.ErrSettled if it has already ended in another state,
+// store.ErrPaymentMoved as PaymentMove describes, and the errors of Pay.
+func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (out store.Payment, err error) {
+	salt, err := newSalt(l.Random)
+	if err != nil {
+		return out, engine.Unavailable(err)
+	}
+	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+		p, found, err := readPayment(ctx, t, service, reference)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return store.ErrNotFound
+		}
+		out = p
+		if to.AgentID != "" && p.State == store.PaymentUnclaimed {
+			out.AgentID = to.AgentID
+		}
+		b := l.book(t)
+		if _, err := b.account(ctx, AccountKey{service, string(out.AgentID), p.Amount.Currency}); err != nil { // lock in the order of Pay
+			return err
+		}
+		if p, _, err = lockPayment(ctx, t, service, reference); err != nil {
+			return err
+		}
+		agent := out.AgentID
+		if out = p; p.State == store.PaymentUnclaimed {
+			out.AgentID = agent
+		}
+		switch {
+		case p.State == to.To && p.State.Ended():
+			t.Confirm()
+			return nil
+		case p.State.Ended():
+			return store.ErrSettled
+		case !to.After.IsZero() && !p.ChangedAt.Equal(to.After):
+			return store.ErrPaymentMoved
+		}
+		if err := movePayment(ctx, t, &out, to); err != nil {
+			return err
+		}
+		if out.State != store.PaymentCredited {
+			return nil
+		}
+		return b.credit(ctx, &out, salt)
+	})
+	return out, err
+}
+
+// unopened returns store.ErrPaymentOpen if another payment of the agent is being settled, or may have been.
+func unopened(ctx context.Context, t *engine.Tx, p store.Payment) error {
+	var other string
+	found, err := t.Row(ctx, "SELECT reference FROM payments WHERE service = ? AND agent_id = ? AND state IN ('settling', 'unknown') "+
+		"AND reference <> ? LIMIT 1", []any{p.Service, string(p.AgentID), p.Reference}, &other)
+	if err == nil && found {
+		return store.ErrPaymentOpen
+	}
+	return err
+}
+
+// insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID.
+func insertPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (bool, error) {
+	now, until := engine.Nanos(p.BegunAt), never
+	if p.State.Ended() {
+		until = engine.Nanos(p.BegunAt.Add(paymentKept))
+	}
+	n, err := t.Exec(ctx, `INSERT INTO payments (service, reference, agent_id, rail, kind, amount, currency, state, payload, digest, payment_id,
+		tx, reason, begun_at, changed_at, next_at, ask_until, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`,
+		p.Service, p.Reference, string(p.AgentID), p.Rail, string(p.Kind), p.Amount.Nano, p.Amount.Currency, string(p.State),
+		engine.Blob(p.Payload), p.Digest, p.PaymentID, p.Tx, p.Reason, now, now, optionalTime(p.NextAt), optionalTime(p.AskUntil), until)
+	return n == 1, err
+}
+
+// movePayment writes the new state of a payment, and sets it in p.
+func movePayment(ctx context.Context, t *engine.Tx, p *store.Payment, to store.PaymentMove) error {
+	until := never
+	p.State, p.Reason, p.NextAt = to.To, to.Reason, to.NextAt
+	p.ChangedAt = engine.FromNanos(engine.Nanos(t.Now()))
+	if to.Tx != "" {
+		p.Tx = to.Tx
+	}
+	if p.State.Ended() { // the payload is no longer needed
+		until, p.Payload, p.NextAt = engine.Nanos(p.ChangedAt.Add(paymentKept)), nil, time.Time{}
+	}
+	_, err := t.Exec(ctx, `UPDATE payments SET agent_id = ?, state = ?, payload = ?, tx = ?, reason = ?, changed_at = ?, next_at = ?, until = ?
+		WHERE service = ? AND reference = ?`, string(p.AgentID), string(p.State), engine.Blob(p.Payload), p.Tx, p.Reason,
+		engine.Nanos(p.ChangedAt), optionalTime(p.NextAt), until, p.Service, p.Reference)
+	return err
+}
+
+// optionalTime returns a time as the database stores it; 0 means the zero time.
+func optionalTime(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return engine.Nanos(at)
+}
+
+const (
+	paymentColumns = "service, reference, agent_id, rail, kind, amount, currency, state, payload, digest, payment_id, tx, reason, begun_at, " +
+		"changed_at, next_at, ask_until"
+	selectPayment = "SELECT " + paymentColumns + " FROM payments WHERE service = ? AND reference = ?"
+)
+
+// scanPayment reads a row of paymentColumns.
+func scanPayment(scan engine.Scan) (p store.Payment, err error) {
+	var begun, changed, next, ask int64
+	err = scan(&p.Service, &p.Reference, &p.AgentID, &p.Rail, &p.Kind, &p.Amount.Nano, &p.Amount.Currency, &p.State, &p.Payload, &p.Digest,
+		&p.PaymentID, &p.Tx, &p.Reason, &begun, &changed, &next, &ask)
+	p.BegunAt, p.ChangedAt = engine.FromNanos(begun), engine.FromNanos(changed)
+	p.NextAt, p.AskUntil = engine.FromNanos(next), engine.FromNanos(ask)
+	return p, err
+}
+
+func readPayment(ctx context.Context, t *engine.Tx, service, reference string) (p store.Payment, found bool, err error) {
+	return onePayment(ctx, t, selectPayment, service, reference)
+}
+
+// lockPayment is like readPayment, and keeps other transactions from changing the row.
+func lockPayment(ctx context.Context, t *engine.Tx, service, reference string) (p store.Payment, found bool, err error) {
+	return onePayment(ctx, t, selectPayment+" FOR UPDATE", service, reference)
+}
+
+func onePayment(ctx context.Context, t *engine.Tx, query, service, reference string) (p store.Payment, found bool, err error) {
+	err = t.Rows(ctx, query, []any{service, reference}, func(scan engine.Scan) error {
+		found = true
+		p, err = scanPayment(scan)
+		return err
+	})
+	return p, found, err
+}
+
+// Payment returns one payment. The error is store.ErrNotFound if there is no such payment.
+func (l *Ledger) Payment(ctx context.Context, service, reference string) (store.Payment, error) {
+	list, err := engine.All(ctx, l.db, selectPayment, []any{service, reference}, scanPayment)
+	if err == nil && len(list) == 0 {
+		return store.Payment{}, store.ErrNotFound
+	}
+	if err != nil {
+		return store.Payment{}, err
+	}
+	return list[0], nil
+}
+
+// Payments returns payments, the newest first.
+func (l *Ledger) Payments(ctx context.Context, f store.PaymentFilter) ([]store.Payment, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("state", string(f.State))
+	if f.After != "" {
+		q.Add("(begun_at, reference) < ((SELECT begun_at FROM payments WHERE service = ? AND reference = ?), ?)", f.Service, f.After, f.After)
+	}
+	query := q.Query("SELECT "+paymentColumns+" FROM payments", "ORDER BY begun_at DESC, reference DESC", f.Limit)
+	return engine.All(ctx, l.db, query, q.Args, scanPayment)
+}
+
+// OpenPayment returns the payment of an agent that is being settled, or may have been. found is false if there is none.
+func (l *Ledger) OpenPayment(ctx context.Context, service, agent string) (p store.Payment, found bool, err error) {
+	list, err := engine.All(ctx, l.db, "SELECT "+paymentColumns+" FROM payments WHERE service = ? AND agent_id = ? AND "+
+		"state IN ('settling', 'unknown') ORDER BY begun_at LIMIT 1", []any{service, agent}, scanPayment)
+	if err != nil || len(list) == 0 {
+		return store.Payment{}, false, err
+	}
+	return list[0], true, nil
+}
+
+// DuePayments returns up to limit payments about which the facilitator is to be asked by the given time, the most overdue first.
+func (l *Ledger) DuePayments(ctx context.Context, by time.Time, limit int) ([]store.Payment, error) {
+	return engine.All(ctx, l.db, "SELECT "+paymentColumns+" FROM payments WHERE next_at > 0 AND next_at <= ? ORDER BY next_at LIMIT ?",
+		[]any{engine.Nanos(by), limit}, scanPayment)
+}
