@@ -25,7 +25,7 @@ func TestPackagesOfNPM(t *testing.T) {
 	}
 	dist, project := t.TempDir(), t.TempDir()
 	program := filepath.Join(dist, "uimgate")                                                              // the command itself is large to compress
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	in := func(dir, name string, args ...string) string {

@@ -57,7 +57,8 @@ VERSION=${version#v} OPTIONAL=$optional node - "$work/uimgate/package.json" <<'J
 const { readFileSync, writeFileSync } = require("node:fs");
 const file = process.argv[2], { devDependencies, scripts, ...kept } = JSON.parse(readFileSync(file, "utf8"));
 const version = process.env.VERSION, names = process.env.OPTIONAL.split(" ").filter(Boolean);
-writeFileSync(file, JSON.stringify({ ...kept, version, optionalDependencies: Object.fromEntries(names.map((name) => [name, version])) }, null, 2) + "\n");
+const optionalDependencies = Object.fromEntries(names.map((name) => [name, version]));
+writeFileSync(file, JSON.stringify({ ...kept, version, optionalDependencies }, null, 2) + "\n");
 JS
 rm "$work/uimgate/node_modules"
 pack "$work/uimgate"

@@ -1,4 +1,4 @@
-// node bench.mjs [CALLS]: measures the processor time of a proved call beside that of a plain fetch of the same body, in this process alone.
+// node bench.mjs [CALLS]: measures the processor time of a proved call beside that of a plain fetch of the same body, in this process.
 // The service is another process that answers at once. Run `npm run build` before.
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -12,22 +12,35 @@ if (process.send) {
     const base = `http://127.0.0.1:${server.address().port}`;
     const answers = {
       "/agents.json": {
-        "uim-issuer": "shop.example", "uim-policy-file": `${base}/policy`, "uim-pat-issue": `${base}/issue`, "uim-api-execute": `${base}/execute`,
-        "uim-jwks": `${base}/keys`, intents: [{ intent_uid: INTENT, intent_name: "Order" }],
+        "uim-issuer": "shop.example",
+        "uim-policy-file": `${base}/policy`,
+        "uim-pat-issue": `${base}/issue`,
+        "uim-api-execute": `${base}/execute`,
+        "uim-jwks": `${base}/keys`,
+        intents: [{ intent_uid: INTENT, intent_name: "Order" }],
       },
       "/policy": { uid: "p", permission: [{ target: INTENT, action: "execute", duty: [{ action: "pay", amount: "0.01", unit: "EUR" }] }] },
-      "/issue": { "uim-pat": `${part({})}.${part({ jti: "t", exp: 4102444800 })}.AAAA` }, "/keys": { keys: [] },
+      "/issue": { "uim-pat": `${part({})}.${part({ jti: "t", exp: 4102444800 })}.AAAA` },
+      "/keys": { keys: [] },
     };
     const answer = answers[request.url] ?? { order_id: "o-1", total: 49.9 };
-    request.resume().on("end", () => response.writeHead(200, { "Content-Type": "application/json", "UIM-Charge": "0.01 EUR; id=e; state=captured" })
-      .end(JSON.stringify(answer)));
+    request
+      .resume()
+      .on("end", () =>
+        response
+          .writeHead(200, { "Content-Type": "application/json", "UIM-Charge": "0.01 EUR; id=e; state=captured" })
+          .end(JSON.stringify(answer)),
+      );
   });
   server.listen(0, "127.0.0.1", () => process.send(server.address().port));
 } else {
   const calls = Number(process.argv[2] ?? 3000);
   const service = fork(new URL(import.meta.url));
   const [port] = await once(service, "message");
-  const client = await UimClient.discover(`http://127.0.0.1:${port}`, { key: await generateKey(), budget: memoryBudget("1000000 EUR/day") });
+  const client = await UimClient.discover(`http://127.0.0.1:${port}`, {
+    key: await generateKey(),
+    budget: memoryBudget("1000000 EUR/day"),
+  });
   await client.agree(() => true);
   const parameters = { product_id: "desk-lamp", quantity: 2, note: "für Zoë" };
   const body = JSON.stringify({ intent_uid: INTENT, parameters });
@@ -52,7 +65,8 @@ if (process.send) {
   const median = (list) => list.sort((a, b) => a - b)[2];
   const plain = median(rounds["plain fetch"]);
   for (const [name, list] of Object.entries(rounds)) {
-    console.log(`${name}: ${median(list).toFixed(3)} ms of CPU${name === "plain fetch" ? "" : `, ${(median(list) - plain).toFixed(3)} more than plain`}`);
+    const more = name === "plain fetch" ? "" : `, ${(median(list) - plain).toFixed(3)} more than plain`;
+    console.log(`${name}: ${median(list).toFixed(3)} ms of CPU${more}`);
   }
   service.kill();
 }

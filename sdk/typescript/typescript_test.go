@@ -206,7 +206,7 @@ func (s *station) env() []string {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	sdk(t)
-	for _, file := range []string{"client.test.mjs", "trouble.test.mjs", "budget.test.mjs", "fetch.test.mjs", "frameworks.test.mjs"} {
+	for _, file := range []string{"client.test.mjs", "trouble.test.mjs", "budget.test.mjs", "fetch.test.mjs", "web.test.mjs", "frameworks.test.mjs"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			run(t, file, newStation(t).env()...)

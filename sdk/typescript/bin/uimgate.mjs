@@ -9,8 +9,10 @@ let program;
 try {
   program = createRequire(import.meta.url).resolve(`${name}/bin/uimgate`);
 } catch {
-  console.error(`uimgate: the package ${name} is not installed. It is an optional dependency: install without --omit=optional. ` +
-    "There are packages for Linux and macOS on x64 and arm64; for others build uimgate with Go.");
+  console.error(
+    `uimgate: the package ${name} is not installed. It is an optional dependency: install without --omit=optional. ` +
+      "There are packages for Linux and macOS on x64 and arm64; for others build uimgate with Go.",
+  );
   process.exit(1);
 }
 const child = spawn(program, process.argv.slice(2), { stdio: "inherit" });

@@ -43,7 +43,9 @@ export function endOf(period: Period, from: number): number {
   }
 }
 
-/** Returns the current period of a kind, and begins it if it is new. If the clock was set back, the later period remains the current one. */
+/**
+ * Returns the current period of a kind, and begins it if it is new. If the clock was set back, the later period remains the current one.
+ */
 export function windowOf(accounts: Accounts, currency: string, period: Period, now: number): Window {
   const of = accounts.get(currency) ?? new Map<Period, Window>();
   accounts.set(currency, of);
@@ -60,8 +62,10 @@ export function formatAccounts(accounts: Accounts, now: number): string {
   const byName = <T>(a: [string, T], b: [string, T]): number => (a[0] < b[0] ? -1 : 1);
   const live = [...accounts].filter(([, of]) => [...of].some(([period, w]) => now < endOf(period, w.from))).sort(byName);
   const spent = live.map(([currency, of]) => {
-    const windows = [...of].sort(byName).map(([period, w]) =>
-      `      ${JSON.stringify(period)}: {\n        "from": "${new Date(w.from).toISOString().replace(".000Z", "Z")}",\n        "nano": ${w.nano}\n      }`);
+    const windows = [...of].sort(byName).map(([period, w]) => {
+      const from = new Date(w.from).toISOString().replace(".000Z", "Z");
+      return `      ${JSON.stringify(period)}: {\n        "from": "${from}",\n        "nano": ${w.nano}\n      }`;
+    });
     return `    ${JSON.stringify(currency)}: {\n${windows.join(",\n")}\n    }`;
   });
   return `{\n  "version": 1,\n  "spent": {${spent.length > 0 ? `\n${spent.join(",\n")}\n  ` : ""}}\n}\n`;
@@ -77,13 +81,21 @@ export function parseAccounts(text: string, path: string): Accounts {
     throw damaged;
   }
   if (!isObject(document) || document.version !== "1" || !isObject(document.spent)) throw damaged;
-  return new Map(Object.entries(document.spent).map(([currency, of]) => {
-    if (!isObject(of)) throw damaged;
-    return [currency, new Map(Object.entries(of).map(([period, window]) => {
-      const from = isObject(window) && typeof window.from === "string" ? Date.parse(window.from) : Number.NaN;
-      const nano = isObject(window) && typeof window.nano === "string" && /^[0-9]{1,19}$/.test(window.nano) ? BigInt(window.nano) : -1n;
-      if (!PERIODS.includes(period as Period) || Number.isNaN(from) || nano < 0n || nano > MAX_NANO) throw damaged;
-      return [period as Period, { from, nano }];
-    }))];
-  }));
+  return new Map(
+    Object.entries(document.spent).map(([currency, of]) => {
+      if (!isObject(of)) throw damaged;
+      return [
+        currency,
+        new Map(
+          Object.entries(of).map(([period, window]) => {
+            const from = isObject(window) && typeof window.from === "string" ? Date.parse(window.from) : Number.NaN;
+            const nano =
+              isObject(window) && typeof window.nano === "string" && /^[0-9]{1,19}$/.test(window.nano) ? BigInt(window.nano) : -1n;
+            if (!PERIODS.includes(period as Period) || Number.isNaN(from) || nano < 0n || nano > MAX_NANO) throw damaged;
+            return [period as Period, { from, nano }];
+          }),
+        ),
+      ];
+    }),
+  );
 }

@@ -9,11 +9,29 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Ranges that are not on the public internet (IANA special-purpose registries, RFC 6890), as address and length of the prefix. */
-const SPECIAL: [number, number][] = ([
-  ["0.0.0.0", 8], ["10.0.0.0", 8], ["100.64.0.0", 10], ["127.0.0.0", 8], ["169.254.0.0", 16], ["172.16.0.0", 12], ["192.0.0.0", 24],
-  ["192.0.2.0", 24], ["192.31.196.0", 24], ["192.52.193.0", 24], ["192.88.99.0", 24], ["192.168.0.0", 16], ["192.175.48.0", 24],
-  ["198.18.0.0", 15], ["198.51.100.0", 24], ["203.0.113.0", 24], ["224.0.0.0", 4], ["240.0.0.0", 4], ["168.63.129.16", 32],
-] as [string, number][]).map(([address, bits]) => [ipv4(address) ?? 0, bits]);
+const SPECIAL: [number, number][] = (
+  [
+    ["0.0.0.0", 8],
+    ["10.0.0.0", 8],
+    ["100.64.0.0", 10],
+    ["127.0.0.0", 8],
+    ["169.254.0.0", 16],
+    ["172.16.0.0", 12],
+    ["192.0.0.0", 24],
+    ["192.0.2.0", 24],
+    ["192.31.196.0", 24],
+    ["192.52.193.0", 24],
+    ["192.88.99.0", 24],
+    ["192.168.0.0", 16],
+    ["192.175.48.0", 24],
+    ["198.18.0.0", 15],
+    ["198.51.100.0", 24],
+    ["203.0.113.0", 24],
+    ["224.0.0.0", 4],
+    ["240.0.0.0", 4],
+    ["168.63.129.16", 32],
+  ] as [string, number][]
+).map(([address, bits]) => [ipv4(address) ?? 0, bits]);
 
 function ipv4(text: string): number | undefined {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1).map(Number);
@@ -22,7 +40,11 @@ function ipv4(text: string): number | undefined {
 
 /** Reports whether the host of a URL is an address outside of the public internet. A name is not. */
 export function isPrivateAddress(host: string): boolean {
-  if (host.startsWith("[")) return !/^\[(2[0-9a-f]{3}|3[0-9a-e][0-9a-f]{2}|3ff[0-9a-e]):/.test(host) || /^\[(2001:(db8|0|1[0-9a-f]{0,2}|[0-9a-f]{1,2}):|2002:)/.test(host);
+  if (host.startsWith("["))
+    return (
+      !/^\[(2[0-9a-f]{3}|3[0-9a-e][0-9a-f]{2}|3ff[0-9a-e]):/.test(host) ||
+      /^\[(2001:(db8|0|1[0-9a-f]{0,2}|[0-9a-f]{1,2}):|2002:)/.test(host)
+    );
   const address = ipv4(host);
   return address !== undefined && SPECIAL.some(([prefix, bits]) => (address ^ prefix) >>> (32 - bits) === 0);
 }

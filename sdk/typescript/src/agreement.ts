@@ -67,7 +67,11 @@ export class Agreements {
     if (!text) return false;
     const kept = parseSession(text);
     const { key, agentId } = this.c.settings;
-    const mine = kept.agents === this.c.agents.href && kept.issuer === this.c.catalog.issuer && kept.keyId === key.thumbprint && kept.agentId === agentId;
+    const mine =
+      kept.agents === this.c.agents.href &&
+      kept.issuer === this.c.catalog.issuer &&
+      kept.keyId === key.thumbprint &&
+      kept.agentId === agentId;
     if (!mine || kept.token === this.#session?.token) return false;
     this.#session = kept;
     return true;
@@ -101,7 +105,13 @@ export class Agreements {
 
   private async document(url: string, accept: string, signal: AbortSignal | undefined): Promise<Answer> {
     const answer = await this.c.exchanger.document({
-      method: "GET", url, from: this.c.agents, headers: { Accept: accept }, maxBytes: MAX_POLICY, timeoutMs: this.timeout, signal,
+      method: "GET",
+      url,
+      from: this.c.agents,
+      headers: { Accept: accept },
+      maxBytes: MAX_POLICY,
+      timeoutMs: this.timeout,
+      signal,
     });
     if (answer.status !== 200) throw readRefusal(answer);
     return answer;
@@ -115,7 +125,8 @@ export class Agreements {
   async agree(accept: string | ((policy: Policy) => boolean | Promise<boolean>), options: AgreeOptions = {}): Promise<Agreement> {
     const { settings, catalog, agents, asked } = this.c;
     const digest = typeof accept === "string" ? accept : undefined;
-    if (digest !== undefined && !isDigest(digest)) throw new OptionsError("the accepted policy must be named by its digest, such as sha-256:…");
+    if (digest !== undefined && !isDigest(digest))
+      throw new OptionsError("the accepted policy must be named by its digest, such as sha-256:…");
     if (!settings.allowInsecure && options.issuer !== catalog.issuer) {
       await checkIssuer(catalog.issuer, agents, asked, settings.locate, options.signal ?? AbortSignal.timeout(EXCHANGE_MS));
     }
@@ -139,7 +150,8 @@ export class Agreements {
     try {
       return await this.post(await this.body(terms), terms, options.signal);
     } catch (error) {
-      const offered = error instanceof RefusalError && error.is("POLICY_MISMATCH") && error.offered === policy.digest ? error.details.policy : undefined;
+      const offered =
+        error instanceof RefusalError && error.is("POLICY_MISMATCH") && error.offered === policy.digest ? error.details.policy : undefined;
       const uid = typeof offered === "object" && offered !== null && !Array.isArray(offered) ? offered.uid : undefined;
       if (typeof uid !== "string" || uid === terms.policyUid) throw changed(error, policy.digest);
       const renamed = { ...terms, policyUid: uid }; // the service offers the same document under another uid
@@ -150,27 +162,49 @@ export class Agreements {
   private terms(policy: Policy, options: AgreeOptions): AgreedTerms {
     const { settings, catalog, agents } = this.c;
     return {
-      version: 1, agents: agents.href, issuer: catalog.issuer, agentId: settings.agentId, keyId: settings.key.thumbprint,
-      policyUid: policy.uid, policyDigest: policy.digest, policy: policy.text,
-      requested: options.scope ? [...options.scope] : null, declared: options.declared ?? null,
+      version: 1,
+      agents: agents.href,
+      issuer: catalog.issuer,
+      agentId: settings.agentId,
+      keyId: settings.key.thumbprint,
+      policyUid: policy.uid,
+      policyDigest: policy.digest,
+      policy: policy.text,
+      requested: options.scope ? [...options.scope] : null,
+      declared: options.declared ?? null,
     };
   }
 
   private async body(terms: AgreedTerms): Promise<string> {
     const { settings, clock, catalog } = this.c;
     const signed = await signAgreement(settings.key, {
-      agentId: terms.agentId, audience: terms.issuer, url: catalog.endpoints.issue, issuedAt: clock.seconds(), id: randomId(),
-      policyUid: terms.policyUid, policyDigest: terms.policyDigest, scope: terms.requested ?? undefined, declared: terms.declared ?? undefined,
+      agentId: terms.agentId,
+      audience: terms.issuer,
+      url: catalog.endpoints.issue,
+      issuedAt: clock.seconds(),
+      id: randomId(),
+      policyUid: terms.policyUid,
+      policyDigest: terms.policyDigest,
+      scope: terms.requested ?? undefined,
+      declared: terms.declared ?? undefined,
     });
     return JSON.stringify({
-      agent_id: terms.agentId, agent_public_key: settings.key.publicKey, signed_policy: signed,
+      agent_id: terms.agentId,
+      agent_public_key: settings.key.publicKey,
+      signed_policy: signed,
       ...(terms.requested ? { scope: terms.requested } : {}),
     });
   }
 
   private async post(body: string, terms: AgreedTerms, signal: AbortSignal | undefined): Promise<Session> {
     const answer = await this.c.exchanger.authenticated({
-      method: "POST", url: this.c.catalog.endpoints.issue, from: this.c.agents, body, maxBytes: MAX_ANSWER, timeoutMs: this.timeout, signal,
+      method: "POST",
+      url: this.c.catalog.endpoints.issue,
+      from: this.c.agents,
+      body,
+      maxBytes: MAX_ANSWER,
+      timeoutMs: this.timeout,
+      signal,
       headers: { Accept: "application/json", "Content-Type": "application/json" },
     });
     if (answer.status >= 300) throw readRefusal(answer);
@@ -214,16 +248,26 @@ export class Agreements {
   private async exchange(session: Session): Promise<Session> {
     const { settings, clock, catalog, agents, exchanger } = this.c;
     const proof = await signProof(settings.key, {
-      audience: session.issuer, tokenId: session.tokenId, digest: await renewDigest(session.tokenId), issuedAt: clock.seconds(), id: randomId(),
+      audience: session.issuer,
+      tokenId: session.tokenId,
+      digest: await renewDigest(session.tokenId),
+      issuedAt: clock.seconds(),
+      id: randomId(),
     });
     const answer = await exchanger.authenticated({
-      method: "POST", url: catalog.endpoints.renew, from: agents, maxBytes: MAX_ANSWER, timeoutMs: this.timeout,
+      method: "POST",
+      url: catalog.endpoints.renew,
+      from: agents,
+      maxBytes: MAX_ANSWER,
+      timeoutMs: this.timeout,
       headers: { Accept: "application/json", Authorization: `Bearer ${session.token}`, "UIM-Proof": proof },
     });
     if (answer.status < 300) {
       const next = readToken(session, answer.status, answer.text, clock.now());
       return this.keep({
-        ...next, agreementId: next.agreementId || session.agreementId, scope: next.scope.length > 0 ? next.scope : session.scope,
+        ...next,
+        agreementId: next.agreementId || session.agreementId,
+        scope: next.scope.length > 0 ? next.scope : session.scope,
         scopeOmitted: next.scopeOmitted.length > 0 ? next.scopeOmitted : session.scopeOmitted,
       });
     }
@@ -232,7 +276,10 @@ export class Agreements {
     if (!refusal.is("EXPIRED_TOKEN")) throw changed(refusal, session.policyDigest);
     const policy = await this.policy(session.policyDigest);
     if (policy.digest !== session.policyDigest) throw new PolicyChangedError(session.policyDigest, policy.digest);
-    return this.sign(policy, { ...(session.requested ? { scope: session.requested } : {}), ...(session.declared ? { declared: session.declared } : {}) });
+    return this.sign(policy, {
+      ...(session.requested ? { scope: session.requested } : {}),
+      ...(session.declared ? { declared: session.declared } : {}),
+    });
   }
 
   /** Revokes the token at the service, and forgets the session. */
@@ -240,8 +287,13 @@ export class Agreements {
     const session = this.#session;
     if (!session) throw new NotAgreedError();
     const answer = await this.c.exchanger.authenticated({
-      method: "POST", url: this.c.catalog.endpoints.revoke, from: this.c.agents, maxBytes: MAX_ANSWER, timeoutMs: this.timeout,
-      headers: { Accept: "application/json", "Content-Type": "application/json" }, body: JSON.stringify({ token: session.token }),
+      method: "POST",
+      url: this.c.catalog.endpoints.revoke,
+      from: this.c.agents,
+      maxBytes: MAX_ANSWER,
+      timeoutMs: this.timeout,
+      headers: { Accept: "application/json", "Content-Type": "application/json" },
+      body: JSON.stringify({ token: session.token }),
     });
     if (answer.status >= 300) throw readRefusal(answer);
     this.#session = undefined;
@@ -251,14 +303,19 @@ export class Agreements {
 
 /** changed returns a PolicyChangedError for a refusal that requires another policy than the agreed one, and other errors as they are. */
 export function changed(error: unknown, agreed: string): unknown {
-  if (!(error instanceof RefusalError) || !error.is("POLICY_MISMATCH", "POLICY_REQUIRES_AGREEMENT") || error.offered === agreed) return error;
+  if (!(error instanceof RefusalError) || !error.is("POLICY_MISMATCH", "POLICY_REQUIRES_AGREEMENT") || error.offered === agreed)
+    return error;
   return new PolicyChangedError(agreed, error.offered, error.changes, { cause: error });
 }
 
 /** agreementOf returns what a session says of its agreement. */
 export function agreementOf(s: Session): Agreement {
   return {
-    id: s.agreementId, policyUid: s.policyUid, policyDigest: s.policyDigest, scope: [...s.scope], scopeOmitted: [...s.scopeOmitted],
+    id: s.agreementId,
+    policyUid: s.policyUid,
+    policyDigest: s.policyDigest,
+    scope: [...s.scope],
+    scopeOmitted: [...s.scopeOmitted],
     expiresAt: s.expiresAt ? new Date(s.expiresAt) : undefined,
   };
 }

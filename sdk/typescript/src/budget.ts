@@ -47,9 +47,11 @@ export class Budget {
   async reserve(price: Amount | undefined): Promise<Reservation> {
     const limits = this.limits.filter((limit) => !price || limit.amount.currency === price.currency);
     if (limits.length === 0) {
-      throw new BudgetError(price ? `the call costs up to ${showAmount(price)}, and there is no budget in ${price.currency}` : "there is no budget");
+      throw new BudgetError(
+        price ? `the call costs up to ${showAmount(price)}, and there is no budget in ${price.currency}` : "there is no budget",
+      );
     }
-    const nano = price ? nanoOf(price.amount) ?? MAX_NANO : 0n;
+    const nano = price ? (nanoOf(price.amount) ?? MAX_NANO) : 0n;
     const from = await this.store.change((accounts) => {
       const now = this.now();
       for (const limit of limits) {
@@ -57,9 +59,11 @@ export class Budget {
         const window = windowOf(accounts, currency, limit.period, now);
         const most = nanoOf(limit.amount.amount) ?? 0n;
         if (window.nano + nano > most || (!price && window.nano >= most)) {
-          throw new BudgetError(`${price ? `the call costs up to ${showAmount(price)}` : "the price of the call is not known"}, and ` +
-            `${showAmount(amountOfNano(window.nano, currency))} of the budget of ${showAmount(limit.amount)}/${limit.period} is spent or ` +
-            `reserved; the period ends at ${new Date(endOf(limit.period, window.from)).toISOString()}`);
+          throw new BudgetError(
+            `${price ? `the call costs up to ${showAmount(price)}` : "the price of the call is not known"}, and ` +
+              `${showAmount(amountOfNano(window.nano, currency))} of the budget of ${showAmount(limit.amount)}/${limit.period} is ` +
+              `spent or reserved; the period ends at ${new Date(endOf(limit.period, window.from)).toISOString()}`,
+          );
         }
       }
       return price ? add(accounts, price, now) : undefined;
@@ -82,7 +86,12 @@ export class Budget {
   }
 
   /** replace counts a charge instead of a reservation, but not in periods that began after the reservation. */
-  private replace(accounts: Accounts, amount: Amount | undefined, from: Map<Period, number> | undefined, charged: Amount | undefined): void {
+  private replace(
+    accounts: Accounts,
+    amount: Amount | undefined,
+    from: Map<Period, number> | undefined,
+    charged: Amount | undefined,
+  ): void {
     const now = this.now();
     for (const [period, begin] of from ?? []) {
       if (!amount) break;
@@ -100,11 +109,13 @@ export class Budget {
 }
 
 function add(accounts: Accounts, amount: Amount, now: number): Map<Period, number> {
-  return new Map(PERIODS.map((period) => {
-    const window = windowOf(accounts, amount.currency, period, now);
-    window.nano = plus(window.nano, nanoOf(amount.amount) ?? MAX_NANO);
-    return [period, window.from];
-  }));
+  return new Map(
+    PERIODS.map((period) => {
+      const window = windowOf(accounts, amount.currency, period, now);
+      window.nano = plus(window.nano, nanoOf(amount.amount) ?? MAX_NANO);
+      return [period, window.from];
+    }),
+  );
 }
 
 function plus(a: bigint, b: bigint): bigint {

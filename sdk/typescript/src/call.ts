@@ -85,7 +85,9 @@ export class Call {
   private async attempt(session: Session): Promise<Result> {
     const { plan, c } = this;
     const headers: Record<string, string> = {
-      Accept: "application/json", "Content-Type": "application/json", Authorization: `Bearer ${session.token}`,
+      Accept: "application/json",
+      "Content-Type": "application/json",
+      Authorization: `Bearer ${session.token}`,
     };
     if (plan.idempotencyKey) headers["Idempotency-Key"] = plan.idempotencyKey;
     if (plan.requestId) headers["UIM-Request-ID"] = plan.requestId;
@@ -93,13 +95,21 @@ export class Call {
     if (plan.prove) headers["UIM-Proof"] = await proofOf(c, session, plan.intent, plan.parameters);
     plan.signal?.throwIfAborted();
     this.#attempts++;
-    const answer = await c.exchanger.authenticated({
-      method: "POST", url: c.catalog.endpoints.execute, from: c.agents, headers, body: this.#body, maxBytes: c.settings.maxAnswer,
-      timeoutMs: plan.timeoutMs, signal: plan.signal,
-    }).catch((error: unknown) => {
-      if (plan.signal?.aborted) this.#maybeDone = true; // it is not known how far the request came
-      throw error;
-    });
+    const answer = await c.exchanger
+      .authenticated({
+        method: "POST",
+        url: c.catalog.endpoints.execute,
+        from: c.agents,
+        headers,
+        body: this.#body,
+        maxBytes: c.settings.maxAnswer,
+        timeoutMs: plan.timeoutMs,
+        signal: plan.signal,
+      })
+      .catch((error: unknown) => {
+        if (plan.signal?.aborted) this.#maybeDone = true; // it is not known how far the request came
+        throw error;
+      });
     if (answer.status >= 300) throw readRefusal(answer);
     return { ...readResult(answer), idempotencyKey: plan.idempotencyKey, attempts: this.#attempts, tokenId: session.tokenId };
   }
@@ -185,6 +195,10 @@ export class Call {
 /** Returns the proof of a call under a session. */
 export async function proofOf(c: Connection, session: Session, intent: string, parameters: JsonObject): Promise<string> {
   return signProof(c.settings.key, {
-    audience: session.issuer, tokenId: session.tokenId, digest: await executeDigest(intent, parameters), issuedAt: c.clock.seconds(), id: randomId(),
+    audience: session.issuer,
+    tokenId: session.tokenId,
+    digest: await executeDigest(intent, parameters),
+    issuedAt: c.clock.seconds(),
+    id: randomId(),
   });
 }

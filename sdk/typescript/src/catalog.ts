@@ -64,7 +64,10 @@ export function readCatalog(text: string, at: URL): Catalog {
     throw new DiscoveryError(`${at.origin} did not send an agents.json: it has no list of at most ${MAX_INTENTS} intents`);
   }
   const endpoints = readEndpoints(tree, at);
-  const intents = tree.intents.filter(isObject).map(readIntent).filter((intent) => UID.test(intent.uid));
+  const intents = tree.intents
+    .filter(isObject)
+    .map(readIntent)
+    .filter((intent) => UID.test(intent.uid));
   const issuer = textOf(tree["uim-issuer"]) || intents[0]?.uid.split(":")[0] || at.hostname;
   return { issuer, intents, endpoints, successor: readSuccessor(tree.policy_successor) };
 }
@@ -73,10 +76,17 @@ function readEndpoints(tree: JsonObject, at: URL): Endpoints {
   const base = at.href.replace(/(\/\.well-known)?\/[^/]*$/, "");
   const named = (name: string, path = ""): string => textOf(tree[name]) || (path && `${base}/${path}`);
   return {
-    agents: at.href, policy: named("uim-policy-file", "api/policy"), execute: named("uim-api-execute", "api/intents/execute"),
-    search: named("uim-api-discovery", "api/intents/search"), issue: named("uim-pat-issue", "api/pat/issue"),
-    renew: named("uim-pat-renew", "api/pat/renew"), revoke: named("uim-pat-revoke", "api/pat/revoke"),
-    jwks: named("uim-jwks", ".well-known/jwks.json"), mcp: named("uim-mcp"), a2a: named("uim-a2a"), receipts: named("uim-receipts"),
+    agents: at.href,
+    policy: named("uim-policy-file", "api/policy"),
+    execute: named("uim-api-execute", "api/intents/execute"),
+    search: named("uim-api-discovery", "api/intents/search"),
+    issue: named("uim-pat-issue", "api/pat/issue"),
+    renew: named("uim-pat-renew", "api/pat/renew"),
+    revoke: named("uim-pat-revoke", "api/pat/revoke"),
+    jwks: named("uim-jwks", ".well-known/jwks.json"),
+    mcp: named("uim-mcp"),
+    a2a: named("uim-a2a"),
+    receipts: named("uim-receipts"),
   };
 }
 
@@ -84,9 +94,15 @@ function readIntent(raw: JsonObject): Intent {
   const endpoint = isObject(raw.endpoint) ? raw.endpoint : {};
   const timeout = typeof raw["x-timeout"] === "number" ? raw["x-timeout"] : 0;
   return {
-    uid: textOf(raw.intent_uid), name: clean(raw.intent_name), description: clean(raw.description), price: clean(raw.price), raw,
+    uid: textOf(raw.intent_uid),
+    name: clean(raw.intent_name),
+    description: clean(raw.description),
+    price: clean(raw.price),
+    raw,
     safe: typeof raw.safe === "boolean" ? raw.safe : endpoint.method === "GET" || endpoint.method === "HEAD",
-    timeout: Math.min(Math.max(timeout, 10), 3600), retired: raw.retired === true, inputSchema: schemaOf(raw.input_parameters),
+    timeout: Math.min(Math.max(timeout, 10), 3600),
+    retired: raw.retired === true,
+    inputSchema: schemaOf(raw.input_parameters),
   };
 }
 

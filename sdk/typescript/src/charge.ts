@@ -15,10 +15,12 @@ export function parseCharge(text: string | null): Charge | undefined {
   if (!text || text.length > 8192) return undefined;
   const [price = "", ...rest] = text.split(";");
   const [number = "", currency = "", ...more] = price.trim().split(/ +/);
-  const parameters = new Map(rest.map((part) => {
-    const [name = "", ...value] = part.trim().split("=");
-    return [name, value.join("=")] as const;
-  }));
+  const parameters = new Map(
+    rest.map((part) => {
+      const [name = "", ...value] = part.trim().split("=");
+      return [name, value.join("=")] as const;
+    }),
+  );
   return more.length > 0 ? undefined : charge(number, currency, parameters.get("id"), parameters.get("state"));
 }
 

@@ -3,7 +3,16 @@ import type { Budget } from "./budget.js";
 import { Call, type Result } from "./call.js";
 import { type Catalog, type Endpoints, type Intent, readCatalog } from "./catalog.js";
 import { ServiceClock } from "./clock.js";
-import { AddressError, DiscoveryError, LostError, NotAgreedError, OptionsError, ParametersError, RefusalError, ResponseError } from "./errors.js";
+import {
+  AddressError,
+  DiscoveryError,
+  LostError,
+  NotAgreedError,
+  OptionsError,
+  ParametersError,
+  RefusalError,
+  ResponseError,
+} from "./errors.js";
 import { Exchanger } from "./exchange.js";
 import { keepInternals } from "./internals.js";
 import { isObject, type JsonError, type JsonObject, plainJson } from "./json.js";
@@ -17,7 +26,7 @@ import { parseTarget } from "./target.js";
 
 /** The options of execute(). */
 export interface ExecuteOptions {
-  /** 1 to 128 visible ASCII characters, chosen before the first attempt and kept with the task: the same key never does or charges twice. */
+  /** 1 to 128 visible ASCII characters, chosen before the first attempt and kept with the task: one key never does or charges twice. */
   idempotencyKey?: string;
   /** The budget of this call instead of that of the client, or the most that it may cost, such as "0.10 EUR". */
   budget?: Budget | string;
@@ -67,10 +76,13 @@ export class UimClient {
     const asked = urls[0] as URL;
     const failures: string[] = [];
     const signal = AbortSignal.timeout(DISCOVERY_MS);
-    const located = domain === undefined ? [] : await settings.locate(domain, signal).catch((error: unknown) => {
-      failures.push(`DNS records of ${domain}: ${(error as Error).message}`);
-      return [];
-    });
+    const located =
+      domain === undefined
+        ? []
+        : await settings.locate(domain, signal).catch((error: unknown) => {
+            failures.push(`DNS records of ${domain}: ${(error as Error).message}`);
+            return [];
+          });
     for (const [n, url] of [...located.slice(0, MAX_LOCATED), ...urls].entries()) {
       const byDns = n < Math.min(located.length, MAX_LOCATED);
       const exchanger = new Exchanger(settings.fetch, settings.allowInsecure, (at, headers) => {
@@ -78,8 +90,13 @@ export class UimClient {
       });
       try {
         const answer = await exchanger.document({
-          method: "GET", url, from: byDns ? asked : undefined, headers: { Accept: "application/json" }, maxBytes: settings.maxDocument,
-          timeoutMs: settings.timeoutMs ?? DISCOVERY_MS, signal,
+          method: "GET",
+          url,
+          from: byDns ? asked : undefined,
+          headers: { Accept: "application/json" },
+          maxBytes: settings.maxDocument,
+          timeoutMs: settings.timeoutMs ?? DISCOVERY_MS,
+          signal,
         });
         if (answer.status !== 200) throw new DiscoveryError(`${answer.url.href} responded with ${answer.status}`);
         const catalog = readCatalog(answer.text, answer.url);
@@ -173,8 +190,14 @@ export class UimClient {
     const { settings } = this.#c;
     const keyed = stated.kind !== "free" || !known?.safe || options.prove === true || this.#proofRequested.has(intent);
     const call = new Call(this.#c, this.#agreements, {
-      intent, parameters: plain, idempotencyKey: options.idempotencyKey ?? (keyed ? randomId() : ""), ownKey: options.idempotencyKey !== undefined,
-      prove: keyed, requestId: options.requestId ?? "", traceparent: options.traceparent ?? "", signal: options.signal,
+      intent,
+      parameters: plain,
+      idempotencyKey: options.idempotencyKey ?? (keyed ? randomId() : ""),
+      ownKey: options.idempotencyKey !== undefined,
+      prove: keyed,
+      requestId: options.requestId ?? "",
+      traceparent: options.traceparent ?? "",
+      signal: options.signal,
       timeoutMs: options.timeoutMs ?? settings.timeoutMs ?? (known?.timeout ?? 10) * 1000 + MARGIN_MS,
     });
     return this.#spend(intent, plain, stated, options, async () => {
@@ -184,10 +207,17 @@ export class UimClient {
     });
   }
 
-  async #spend(intent: string, parameters: JsonObject, stated: Price, options: ExecuteOptions, run: () => Promise<Result>): Promise<Result> {
+  async #spend(
+    intent: string,
+    parameters: JsonObject,
+    stated: Price,
+    options: ExecuteOptions,
+    run: () => Promise<Result>,
+  ): Promise<Result> {
     const { settings } = this.#c;
     const bounds = {
-      budget: typeof options.budget === "object" ? options.budget : settings.budget, approve: options.approve ?? settings.approve,
+      budget: typeof options.budget === "object" ? options.budget : settings.budget,
+      approve: options.approve ?? settings.approve,
       most: typeof options.budget === "string" ? options.budget : undefined,
     };
     return this.#spending.alone(stated, async () => {
@@ -212,9 +242,19 @@ export class UimClient {
     }
     const session = this.#agreements.session;
     return this.#keys.check(receipt, {
-      iss: this.issuer, agent: this.agentId, id: charge.id, amount: charge.amount, currency: charge.currency, state: charge.state,
-      req: `sha-256:${await executeDigest(intent, parametersOf(parameters))}`, ...(await outputDigests(result)), pat: result.tokenId,
-      pol: session?.policyDigest, agr: session?.agreementId, jkt: this.#c.settings.key.thumbprint, replayed: result.replayed,
+      iss: this.issuer,
+      agent: this.agentId,
+      id: charge.id,
+      amount: charge.amount,
+      currency: charge.currency,
+      state: charge.state,
+      req: `sha-256:${await executeDigest(intent, parametersOf(parameters))}`,
+      ...(await outputDigests(result)),
+      pat: result.tokenId,
+      pol: session?.policyDigest,
+      agr: session?.agreementId,
+      jkt: this.#c.settings.key.thumbprint,
+      replayed: result.replayed,
     });
   }
 
@@ -252,14 +292,17 @@ function checkOptions(options: ExecuteOptions): void {
   if (options.requestId !== undefined && !/^[A-Za-z0-9._-]{1,64}$/.test(options.requestId)) {
     throw new OptionsError("requestId must have 1 to 64 characters of A-Z a-z 0-9 . _ -");
   }
-  if (options.traceparent !== undefined && !/^[0-9a-f-]{1,128}$/.test(options.traceparent)) throw new OptionsError("traceparent is invalid");
+  if (options.traceparent !== undefined && !/^[0-9a-f-]{1,128}$/.test(options.traceparent))
+    throw new OptionsError("traceparent is invalid");
 }
 
 /** checkNames checks that an agents.json found by DNS uses only names that its domain vouches for. */
 function checkNames(catalog: Catalog, domain: string): void {
   for (const name of [catalog.issuer, ...catalog.intents.map((intent) => intent.uid.split(":")[0] ?? "")]) {
     if (name !== domain && !name.endsWith(`.${domain}`)) {
-      throw new DiscoveryError(`the DNS records of ${domain} point to an agents.json with a name that the domain does not vouch for: it was not used`);
+      throw new DiscoveryError(
+        `the DNS records of ${domain} point to an agents.json with a name that the domain does not vouch for: it was not used`,
+      );
     }
   }
 }

@@ -32,7 +32,9 @@ export class ServiceClock {
     this.#offset = Math.abs(offset) <= TOLERANCE ? 0 : offset;
     if (this.#offset === 0) return;
     const minutes = Math.round(Math.abs(offset) / 60_000);
-    this.warn(`the clock of this machine is ${minutes} minutes ${offset > 0 ? "behind" : "ahead of"} the clock of the service: ` +
-      "its Date is used for agreements, proofs and renewals. Set the clock");
+    this.warn(
+      `the clock of this machine is ${minutes} minutes ${offset > 0 ? "behind" : "ahead of"} the clock of the service: ` +
+        "its Date is used for agreements, proofs and renewals. Set the clock",
+    );
   }
 }

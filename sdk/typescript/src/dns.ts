@@ -7,7 +7,10 @@ import { isNode, nodeModule } from "./platform.js";
 export type Locate = (domain: string, signal: AbortSignal) => Promise<string[]>;
 
 const MAX_RECORDS = 256;
-const KEYS = new Map([["uim-agents-file", true], ["uim-agents", true]]);
+const KEYS = new Map([
+  ["uim-agents-file", true],
+  ["uim-agents", true],
+]);
 
 /** locate looks up both names of a domain: _uim.<domain>, and the domain itself (UIM core 5.1). */
 async function locate(domain: string, lookUp: (name: string) => Promise<string[]>): Promise<string[]> {
@@ -42,18 +45,27 @@ export const systemDns: Locate = async (domain) => {
  * which services the agent uses.
  */
 export function dnsOverHttps(resolver: string, fetch: Fetch = globalThis.fetch): Locate {
-  return (domain, signal) => locate(domain, async (name) => {
-    const url = new URL(resolver);
-    if (url.protocol !== "https:") throw new DiscoveryError("the resolver of DNS over HTTPS needs an https URL");
-    url.search = new URLSearchParams({ name, type: "TXT" }).toString();
-    const response = await fetch(url.href, { headers: { Accept: "application/dns-json" }, redirect: "error", credentials: "omit", signal });
-    const body = parseObject((await response.text()).slice(0, 1 << 20));
-    if (!response.ok || (body.Status !== 0 && body.Status !== 3)) {
-      throw new DiscoveryError(`${url.origin} did not answer the query for ${name}`);
-    }
-    const answers = Array.isArray(body.Answer) ? body.Answer : [];
-    return answers.filter(isObject).filter((a) => a.type === 16 && typeof a.data === "string").map((a) => joined(a.data as string));
-  });
+  return (domain, signal) =>
+    locate(domain, async (name) => {
+      const url = new URL(resolver);
+      if (url.protocol !== "https:") throw new DiscoveryError("the resolver of DNS over HTTPS needs an https URL");
+      url.search = new URLSearchParams({ name, type: "TXT" }).toString();
+      const response = await fetch(url.href, {
+        headers: { Accept: "application/dns-json" },
+        redirect: "error",
+        credentials: "omit",
+        signal,
+      });
+      const body = parseObject((await response.text()).slice(0, 1 << 20));
+      if (!response.ok || (body.Status !== 0 && body.Status !== 3)) {
+        throw new DiscoveryError(`${url.origin} did not answer the query for ${name}`);
+      }
+      const answers = Array.isArray(body.Answer) ? body.Answer : [];
+      return answers
+        .filter(isObject)
+        .filter((a) => a.type === 16 && typeof a.data === "string")
+        .map((a) => joined(a.data as string));
+    });
 }
 
 /** joined returns the strings of a TXT record, which the JSON form quotes. */

@@ -45,8 +45,10 @@ export class IssuerError extends UimError {
     readonly issuer: string,
     readonly host: string,
   ) {
-    super(`${host} requests an agreement made out to ${issuer}, which is not its own name: nothing was signed. ` +
-      "If you trust it with that name, pass it as issuer to agree()");
+    super(
+      `${host} requests an agreement made out to ${issuer}, which is not its own name: nothing was signed. ` +
+        "If you trust it with that name, pass it as issuer to agree()",
+    );
   }
 }
 
@@ -68,9 +70,12 @@ export class PolicyChangedError extends UimError {
     readonly changes: string[] = [],
     options?: ErrorOptions,
   ) {
-    super(`the policy has changed: ${agreed} was accepted` +
-      (offered ? `, but the service now offers ${offered}` : "") +
-      ", which was not signed. Read the new policy, and call agree() if it is acceptable", options);
+    super(
+      `the policy has changed: ${agreed} was accepted` +
+        (offered ? `, but the service now offers ${offered}` : "") +
+        ", which was not signed. Read the new policy, and call agree() if it is acceptable",
+      options,
+    );
   }
 }
 
@@ -95,7 +100,11 @@ export class ApprovalError extends UimError {
 /** An exchange failed without a response. If sent is true, the request may have taken effect. */
 export class NetworkError extends UimError {
   override name = "NetworkError";
-  constructor(message: string, readonly sent: boolean, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    readonly sent: boolean,
+    options?: ErrorOptions,
+  ) {
     super(message, options);
   }
 }
@@ -103,7 +112,12 @@ export class NetworkError extends UimError {
 /** A response cannot be used: it is too large, not JSON, or lacks what it must have. If sent is true, the request may have taken effect. */
 export class ResponseError extends UimError {
   override name = "ResponseError";
-  constructor(message: string, readonly sent: boolean, readonly charge?: Charge, options?: ErrorOptions) {
+  constructor(
+    message: string,
+    readonly sent: boolean,
+    readonly charge?: Charge,
+    options?: ErrorOptions,
+  ) {
     super(message, options);
   }
 }
@@ -116,9 +130,15 @@ export class RedirectError extends UimError {
 /** An earlier attempt of a call may have taken effect, although the last one failed. The cause is the error of the last one. */
 export class LostError extends UimError {
   override name = "LostError";
-  constructor(cause: Error, readonly idempotencyKey: string) {
-    super(`${cause.message}; an earlier attempt, whose response was lost, may have taken effect. ` +
-      "Repeat the call with the same idempotencyKey to learn its outcome", { cause });
+  constructor(
+    cause: Error,
+    readonly idempotencyKey: string,
+  ) {
+    super(
+      `${cause.message}; an earlier attempt, whose response was lost, may have taken effect. ` +
+        "Repeat the call with the same idempotencyKey to learn its outcome",
+      { cause },
+    );
   }
 }
 

@@ -29,8 +29,17 @@ export interface Answer {
 const MAX_REDIRECTS = 5;
 /** Codes of Node.js for requests that were not sent. */
 const UNSENT = new Set([
-  "ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT", "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
 /** Exchanges requests with bounds in size and time. Nothing that carries a token or a signature follows a redirect. */
@@ -101,7 +110,13 @@ export class Exchanger {
     const { method, headers, body, abort } = request;
     try {
       const response = await this.fetch(url.href, {
-        method, headers, redirect, credentials: "omit", cache: "no-store", signal: abort, ...(body === undefined ? {} : { body }),
+        method,
+        headers,
+        redirect,
+        credentials: "omit",
+        cache: "no-store",
+        signal: abort,
+        ...(body === undefined ? {} : { body }),
       });
       this.onResponse(url, response.headers);
       return response;
@@ -133,7 +148,8 @@ type BoundedRequest = ExchangeRequest & { abort: AbortSignal };
 /** bytesOf reads a body; undefined if it has more than most bytes. */
 async function bytesOf(response: Response, most: number): Promise<Uint8Array | undefined> {
   const stated = response.headers.get("content-length");
-  if (stated !== null && Number(stated) <= most && !response.headers.has("content-encoding")) return new Uint8Array(await response.arrayBuffer());
+  if (stated !== null && Number(stated) <= most && !response.headers.has("content-encoding"))
+    return new Uint8Array(await response.arrayBuffer());
   const reader = response.body?.getReader();
   const parts: Uint8Array[] = [];
   let size = 0;

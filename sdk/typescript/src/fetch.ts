@@ -29,7 +29,10 @@ export function wrapFetch(fetch: Fetch, client: UimClient, options: WrapOptions 
   const origins = new Set([endpoints.execute, endpoints.mcp, endpoints.a2a].filter(Boolean).map((url) => new URL(url).origin));
   let names: Promise<Map<string, string>> | undefined;
   return async (input, init) => {
-    const url = new URL(input instanceof Request ? input.url : String(input), (globalThis as { location?: { href: string } }).location?.href);
+    const url = new URL(
+      input instanceof Request ? input.url : String(input),
+      (globalThis as { location?: { href: string } }).location?.href,
+    );
     if (!origins.has(url.origin)) return fetch(input, init);
     const request = await Outgoing.of(fetch, input, init, url);
     names ??= toolNames(intents.filter((intent) => !intent.retired).map((intent) => intent.uid));
@@ -53,7 +56,7 @@ class Outgoing {
       const headers = new Headers(init?.headers);
       return new Outgoing(fetch, url, { ...init, headers, redirect: "manual" }, sent);
     }
-    const request = new Request(input, init?.body instanceof ReadableStream ? { ...init, duplex: "half" } as RequestInit : init);
+    const request = new Request(input, init?.body instanceof ReadableStream ? ({ ...init, duplex: "half" } as RequestInit) : init);
     const { method, headers, signal } = request;
     let body: string | undefined;
     if (request.body !== null) {
@@ -61,7 +64,12 @@ class Outgoing {
       if (bytes.byteLength > MAX_BODY) throw new OptionsError(`the request has more than ${MAX_BODY} bytes`);
       body = new TextDecoder().decode(bytes);
     }
-    return new Outgoing(fetch, url, { ...init, method, headers, signal, redirect: "manual", ...(body === undefined ? {} : { body }) }, body);
+    return new Outgoing(
+      fetch,
+      url,
+      { ...init, method, headers, signal, redirect: "manual", ...(body === undefined ? {} : { body }) },
+      body,
+    );
   }
 
   field(name: string): string | undefined {
@@ -111,7 +119,11 @@ async function sendCall(internals: Internals, request: Outgoing, call: WireCall,
   const keyed = stated.kind !== "free" || !c.catalog.intents.find((intent) => intent.uid === call.intent)?.safe;
   await internals.agreements.current(); // without an agreement, there is no price
   return spending.alone(stated, async () => {
-    const reservation = await spending.reserve({ intent: call.intent, parameters: call.parameters, service: c.catalog.issuer }, stated, bounds);
+    const reservation = await spending.reserve(
+      { intent: call.intent, parameters: call.parameters, service: c.catalog.issuer },
+      stated,
+      bounds,
+    );
     const attempts = new Attempts(internals, request, call, keyed);
     try {
       const response = await attempts.run();
@@ -133,7 +145,12 @@ class Attempts {
   readonly key: string;
   readonly #fields: Record<string, string> = {};
 
-  constructor(private readonly i: Internals, private readonly request: Outgoing, private readonly call: WireCall, private readonly keyed: boolean) {
+  constructor(
+    private readonly i: Internals,
+    private readonly request: Outgoing,
+    private readonly call: WireCall,
+    private readonly keyed: boolean,
+  ) {
     this.key = request.field("Idempotency-Key") ?? (call.keyed ? "that of the request" : keyed ? randomId() : "");
     if (keyed && !call.keyed) this.#fields["Idempotency-Key"] = this.key;
   }
@@ -164,7 +181,13 @@ class Attempts {
 }
 
 /** account settles the reservation of a call by what its response says: now, or at the end of a stream. */
-async function account(internals: Internals, response: Response, call: WireCall, reservation: Reservation, attempts: Attempts): Promise<void> {
+async function account(
+  internals: Internals,
+  response: Response,
+  call: WireCall,
+  reservation: Reservation,
+  attempts: Attempts,
+): Promise<void> {
   const { spending, c } = internals;
   const stated = await internals.stated(call.intent);
   const settle = async (text: string): Promise<void> => {
@@ -176,9 +199,11 @@ async function account(internals: Internals, response: Response, call: WireCall,
   if (!response.body || stated.kind === "free") return settle("");
   const read = bounded(response.clone());
   if (!/^text\/event-stream/i.test(response.headers.get("content-type") ?? "")) return settle((await read) ?? "");
-  void read.then((text) => text === undefined ? undefined : settle(text)).catch((error: unknown) => {
-    c.settings.onWarning(`the charge of a call of ${call.intent} could not be counted: ${(error as Error).message}`);
-  });
+  void read
+    .then((text) => (text === undefined ? undefined : settle(text)))
+    .catch((error: unknown) => {
+      c.settings.onWarning(`the charge of a call of ${call.intent} could not be counted: ${(error as Error).message}`);
+    });
 }
 
 /** bounded reads a copy of a response; undefined if it is too long or ends early, so that the price stays reserved. */

@@ -100,12 +100,13 @@ export function fileSession(path: string): SessionStore {
  * Linux, the program flock.
  */
 export function fileBudget(path: string, limits: string | string[], now: () => number = Date.now): Budget {
-  const change: AccountStore["change"] = (f) => lockFile(`${path}.lock`, async () => {
-    const text = await readPrivate(path, MAX_ACCOUNTS);
-    const accounts: Accounts = text === undefined ? new Map() : parseAccounts(text, path);
-    const result = f(accounts);
-    await writePrivate(path, formatAccounts(accounts, now()));
-    return result;
-  });
+  const change: AccountStore["change"] = (f) =>
+    lockFile(`${path}.lock`, async () => {
+      const text = await readPrivate(path, MAX_ACCOUNTS);
+      const accounts: Accounts = text === undefined ? new Map() : parseAccounts(text, path);
+      const result = f(accounts);
+      await writePrivate(path, formatAccounts(accounts, now()));
+      return result;
+    });
   return new Budget([limits].flat().map(parseLimit), { change }, now);
 }

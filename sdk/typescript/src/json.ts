@@ -203,7 +203,8 @@ export function canonical(value: Json): string {
 
 /**
  * Returns a value of a program as JSON.stringify would write it: toJSON is called, and members that are undefined or functions are left
- * out. It throws a JsonError for what has no form in JSON, or would change: NaN, infinities, bigint, lone surrogates, and more than 64 levels.
+ * out. It throws a JsonError for what has no form in JSON, or would change: NaN, infinities, bigint, U+0000, lone surrogates, and more than
+ * 64 levels.
  */
 export function plainJson(value: unknown, depth = 0): Json {
   const from = value as { toJSON?: () => unknown } | null | undefined;

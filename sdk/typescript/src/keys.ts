@@ -59,12 +59,14 @@ function privateKey(jwk: JsonWebKey, key: CryptoKey): Promise<AgentKey> {
 
 /** Generates a key that cannot be exported. It lasts as long as the object, or as an IndexedDB in which a browser keeps the pair. */
 export async function generateKey(algorithm: "EdDSA" | "ES256" = "EdDSA"): Promise<AgentKey> {
-  return webCryptoKey(await crypto.subtle.generateKey(PARAMETERS[algorithm] as EcKeyGenParams, false, ["sign", "verify"]) as CryptoKeyPair);
+  return webCryptoKey(
+    (await crypto.subtle.generateKey(PARAMETERS[algorithm] as EcKeyGenParams, false, ["sign", "verify"])) as CryptoKeyPair,
+  );
 }
 
 /** Generates an Ed25519 key, and returns it as PEM (PKCS#8), to be kept where only the agent can read it. */
 export async function generatePem(): Promise<string> {
-  const pair = await crypto.subtle.generateKey(PARAMETERS.EdDSA, true, ["sign", "verify"]) as CryptoKeyPair;
+  const pair = (await crypto.subtle.generateKey(PARAMETERS.EdDSA, true, ["sign", "verify"])) as CryptoKeyPair;
   const body = base64(new Uint8Array(await crypto.subtle.exportKey("pkcs8", pair.privateKey)));
   return `-----BEGIN PRIVATE KEY-----\n${body.replace(/.{64}(?=.)/g, "$&\n")}\n-----END PRIVATE KEY-----\n`;
 }

@@ -36,8 +36,15 @@ async function lockByProgram(path: string): Promise<() => Promise<void>> {
   const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const locked = new Promise<void>((resolve, reject) => {
     child.stdout.once("data", () => resolve());
-    child.once("error", (error: NodeJS.ErrnoException) => reject(new FileError(error.code === "ENOENT"
-      ? "the file of a budget needs the program flock: install util-linux, or use memoryBudget" : `flock cannot be started (${error.code})`)));
+    child.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        new FileError(
+          error.code === "ENOENT"
+            ? "the file of a budget needs the program flock: install util-linux, or use memoryBudget"
+            : `flock cannot be started (${error.code})`,
+        ),
+      ),
+    );
     child.once("close", () => reject(new FileError(`${path} cannot be locked`)));
     setTimeout(() => reject(new FileError(`another process has held the lock on ${path} for ${WAIT_MS / 1000} seconds`)), WAIT_MS).unref();
   });
@@ -57,7 +64,7 @@ async function lockByOpen(path: string): Promise<() => Promise<void>> {
   await makeDirectory(path);
   const { open, constants } = await nodeModule<typeof import("node:fs/promises")>("fs/promises", "a lock");
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NONBLOCK | O_EXLOCK;
-  for (const end = performance.now() + WAIT_MS; performance.now() < end; ) {
+  for (const end = performance.now() + WAIT_MS; performance.now() < end;) {
     const file = await open(path, flags, 0o600).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "EAGAIN" || error.code === "EWOULDBLOCK") return undefined;
       throw new FileError(`${path} cannot be locked (${error.code})`);

@@ -74,10 +74,19 @@ export function settingsOf(options: ClientOptions): Settings {
     if (value !== undefined && !(value > 0)) throw new OptionsError(`${name} must be above zero`);
   }
   return {
-    maxDocument: 16 << 20, maxAnswer: 8 << 20, maxAttempts: 4, maxWaitMs: 30_000, allowInsecure: false, now: Date.now, sleep,
-    locate: defaultLocate, onWarning: (message) => console.warn(`uimgate: ${message}`),
+    maxDocument: 16 << 20,
+    maxAnswer: 8 << 20,
+    maxAttempts: 4,
+    maxWaitMs: 30_000,
+    allowInsecure: false,
+    now: Date.now,
+    sleep,
+    locate: defaultLocate,
+    onWarning: (message) => console.warn(`uimgate: ${message}`),
     fetch: (input, init) => globalThis.fetch(input, init),
-    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)), key, agentId,
+    ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
+    key,
+    agentId,
   };
 }
 

@@ -18,7 +18,9 @@ export function pkcs8OfPem(text: string): Uint8Array<ArrayBuffer> {
       return der;
     }
     case "ENCRYPTED PRIVATE KEY":
-      throw new KeyError("the key is encrypted: decrypt it with `openssl pkcs8 -in KEY -out agent.pem`, and protect the file by its mode (0600)");
+      throw new KeyError(
+        "the key is encrypted: decrypt it with `openssl pkcs8 -in KEY -out agent.pem`, and protect the file by its mode (0600)",
+      );
     case "RSA PRIVATE KEY":
     case "EC PRIVATE KEY":
       throw new KeyError(`the PEM block is "${label}": convert it with \`openssl pkcs8 -topk8 -nocrypt -in KEY -out agent.pem\``);

@@ -7,14 +7,18 @@ type NodeProcess = { getBuiltinModule?: (name: string) => unknown };
 
 /** The cryptography of Node.js from 20.16 and 22.3 on, which costs a third of the processor time of WebCrypto; elsewhere undefined. */
 export const nodeCrypto = isNode
-  ? (globalThis as { process?: NodeProcess }).process?.getBuiltinModule?.("node:crypto") as typeof import("node:crypto") | undefined : undefined;
+  ? ((globalThis as { process?: NodeProcess }).process?.getBuiltinModule?.("node:crypto") as typeof import("node:crypto") | undefined)
+  : undefined;
 
 /**
  * Imports a module of Node.js. The name is not a literal, so that bundlers for browsers leave the import alone. It throws an OptionsError
  * where there is no Node.js.
  */
-export async function nodeModule<T>(name: "fs" | "fs/promises" | "dns/promises" | "path" | "child_process" | "os", purpose: string): Promise<T> {
+export async function nodeModule<T>(
+  name: "fs" | "fs/promises" | "dns/promises" | "path" | "child_process" | "os",
+  purpose: string,
+): Promise<T> {
   if (!isNode) throw new OptionsError(`${purpose} needs Node.js`);
   const specifier = `node:${name}`;
-  return await import(/* webpackIgnore: true */ /* @vite-ignore */ specifier) as T;
+  return (await import(/* webpackIgnore: true */ /* @vite-ignore */ specifier)) as T;
 }

@@ -5,22 +5,46 @@ import { type Amount, amountOf, nanoOf } from "./money.js";
  * What a call costs under a policy. free: nothing. paid: at most that amount. unknown: the policy uses terms that this package does not
  * read as a price. forbidden: no permission has the intent as its target.
  */
-export type Price =
-  | { readonly kind: "free" | "unknown" | "forbidden" }
-  | { readonly kind: "paid"; readonly most: Amount };
+export type Price = { readonly kind: "free" | "unknown" | "forbidden" } | { readonly kind: "paid"; readonly most: Amount };
 
 /** Duties that cost no money. */
 const UNPAID = new Set(["signPayload", "attribute", "logUsage", "inform", "acceptTracking"]);
 /** Members of a permission that can be read, or that do not change its price. */
 const PERMISSION = new Set([
-  "uid", "@id", "@type", "type", "target", "action", "duty", "constraint", "assignee", "assigner", "rdfs:label", "rdfs:comment", "comment",
+  "uid",
+  "@id",
+  "@type",
+  "type",
+  "target",
+  "action",
+  "duty",
+  "constraint",
+  "assignee",
+  "assigner",
+  "rdfs:label",
+  "rdfs:comment",
+  "comment",
 ]);
-const DUTY = new Set(["uid", "@id", "@type", "type", "action", "amount", "unit", "target", "constraint", "assignee", "assigner", "comment"]);
+const DUTY = new Set([
+  "uid",
+  "@id",
+  "@type",
+  "type",
+  "action",
+  "amount",
+  "unit",
+  "target",
+  "constraint",
+  "assignee",
+  "assigner",
+  "comment",
+]);
 
 /** Returns the most that a call of an intent costs. Conditions of permissions are taken as met, so that the price is never too low. */
 export function priceOf(policy: JsonObject, intent: string): Price {
   const permissions = listOf(policy.permission);
-  if (policy["@graph"] !== undefined || policy.inheritFrom !== undefined || listOf(policy.obligation).length > 0) return { kind: "unknown" };
+  if (policy["@graph"] !== undefined || policy.inheritFrom !== undefined || listOf(policy.obligation).length > 0)
+    return { kind: "unknown" };
   let most: Amount | undefined;
   let permitted = false;
   for (const permission of permissions) {
@@ -61,7 +85,7 @@ function means(target: Json, intent: string): boolean {
 
 function nameOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
-  const name = isObject(value) ? value["@id"] ?? value.uid ?? value["@value"] ?? value["rdf:value"] : undefined;
+  const name = isObject(value) ? (value["@id"] ?? value.uid ?? value["@value"] ?? value["rdf:value"]) : undefined;
   if (isObject(name)) return nameOf(name);
   return typeof name === "string" ? name : "";
 }

@@ -30,15 +30,22 @@ const ITEM = /[ \t]*(?:"([^"\\]{0,64})"|([A-Za-z*][A-Za-z0-9_.*:/-]{0,63}))((?:;
 export function parseRateLimit(headers: Headers): RateLimit | undefined {
   const policies = new Map(items(headers.get("ratelimit-policy")));
   const count = (n: number | undefined): number => (n !== undefined && n > 0 ? n : 0);
-  const limits = items(headers.get("ratelimit")).filter(([, of]) => (of.get("r") ?? -1) >= 0).map(([name, of]) => ({
-    name, remaining: count(of.get("r")), reset: Math.min(count(of.get("t")), MAX_WAIT),
-    limit: count(policies.get(name)?.get("q")), window: count(policies.get(name)?.get("w")),
-  }));
+  const limits = items(headers.get("ratelimit"))
+    .filter(([, of]) => (of.get("r") ?? -1) >= 0)
+    .map(([name, of]) => ({
+      name,
+      remaining: count(of.get("r")),
+      reset: Math.min(count(of.get("t")), MAX_WAIT),
+      limit: count(policies.get(name)?.get("q")),
+      window: count(policies.get(name)?.get("w")),
+    }));
   const least = limits.reduce<Limit | undefined>((a, b) => (a && a.remaining <= b.remaining ? a : b), undefined);
-  return least ? { limits, remaining: least.remaining, reset: least.reset } : separate(headers, "ratelimit-") ?? separate(headers, "x-ratelimit-");
+  return least
+    ? { limits, remaining: least.remaining, reset: least.reset }
+    : (separate(headers, "ratelimit-") ?? separate(headers, "x-ratelimit-"));
 }
 
-/** separate parses the three fields of early drafts. A reset of a billion and more is a time, which is compared with the response's own Date. */
+/** separate parses the three fields of early drafts. A reset of a billion and more is a time, compared with the response's own Date. */
 function separate(headers: Headers, prefix: string): RateLimit | undefined {
   const number = (name: string): number => {
     const text = (headers.get(prefix + name) ?? "").split(/[;,]/)[0]?.trim() ?? "";

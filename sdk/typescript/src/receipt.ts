@@ -6,7 +6,7 @@ import { nanoOf } from "./money.js";
 import { jwsPart } from "./sign.js";
 import { clean } from "./text.js";
 
-/** What contradicts a call, by the names of the evidence: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, AMOUNT, STATE, REQUEST, ANSWER, POLICY. */
+/** What contradicts a call: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, UNRECEIPTED, AMOUNT, STATE, REQUEST, ANSWER or POLICY. */
 export interface ReceiptProblem {
   readonly name: string;
   readonly detail: string;
@@ -106,7 +106,11 @@ export class ReceiptKeys {
     this.#fetched = now;
     try {
       const answer = await this.c.exchanger.document({
-        method: "GET", url: this.c.catalog.endpoints.jwks, from: this.c.agents, headers: { Accept: "application/json" }, maxBytes: MAX_KEY_SET,
+        method: "GET",
+        url: this.c.catalog.endpoints.jwks,
+        from: this.c.agents,
+        headers: { Accept: "application/json" },
+        maxBytes: MAX_KEY_SET,
         timeoutMs: this.c.settings.timeoutMs ?? 10_000,
       });
       const set = answer.status === 200 ? parseObject(answer.text).keys : [];
@@ -122,7 +126,8 @@ export class ReceiptKeys {
     const checked = await checkReceipt(this.#set, receipt, call);
     if (checked.problems[0]?.name !== "KEY") return checked;
     let waiting = (await this.fetch()).map((key) => key.uim_entry).filter((entry) => typeof entry === "string");
-    for (let found = true; found && waiting.length > 0; ) { // a new key may introduce a further one
+    for (let found = true; found && waiting.length > 0;) {
+      // a new key may introduce a further one
       found = false;
       for (const entry of waiting) {
         if (!(await this.#set.introduce(entry))) continue;
@@ -154,7 +159,10 @@ function compare(entry: JsonObject, account: JsonObject, call: KnownCall): Recei
   const report = (name: string, detail: string): number => problems.push({ name, detail });
   const differs = (value: Json | undefined, known: string | undefined): boolean => known !== undefined && known !== "" && value !== known;
   if (account.currency !== call.currency || nanoOf(String(entry.amount)) !== nanoOf(call.amount)) {
-    report("AMOUNT", `the receipt is for ${clean(entry.amount)} ${clean(account.currency)}, and UIM-Charge for ${call.amount} ${call.currency}`);
+    report(
+      "AMOUNT",
+      `the receipt is for ${clean(entry.amount)} ${clean(account.currency)}, and UIM-Charge for ${call.amount} ${call.currency}`,
+    );
   }
   if (call.state !== "pending" && entry.to !== call.state) {
     report("STATE", `the receipt is for a charge that is ${clean(entry.to)}, and UIM-Charge states ${call.state}`);
@@ -173,6 +181,9 @@ function compare(entry: JsonObject, account: JsonObject, call: KnownCall): Recei
 
 /** Returns the digests of an output: as sent, and of its canonical form. */
 export async function outputDigests(result: Pick<Result, "text" | "output">): Promise<{ ans: string; ans_jcs: string | undefined }> {
-  const ans_jcs = await canonicalDigest(result.output).then((digest) => `sha-256:${digest}`, () => undefined);
+  const ans_jcs = await canonicalDigest(result.output).then(
+    (digest) => `sha-256:${digest}`,
+    () => undefined,
+  );
   return { ans: `sha-256:${await sha256(utf8(result.text))}`, ans_jcs };
 }

@@ -41,7 +41,10 @@ function foreign(body: JsonObject): JsonObject {
 
 /** pointerOf converts ["body", "parameters", "city"] into a JSON pointer. */
 function pointerOf(loc: Json | undefined): string {
-  const parts = (Array.isArray(loc) ? loc : []).slice(0, 16).filter((part) => typeof part === "string" || typeof part === "number").map(String);
+  const parts = (Array.isArray(loc) ? loc : [])
+    .slice(0, 16)
+    .filter((part) => typeof part === "string" || typeof part === "number")
+    .map(String);
   if (parts[0] === "body") parts.shift();
   return parts.map((part) => `/${clean(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
@@ -50,28 +53,43 @@ function pointerOf(loc: Json | undefined): string {
 export function refusalOf(status: number, headers: Headers, error: JsonObject): RefusalError {
   const details = isObject(error.details) ? error.details : {};
   const policy = isObject(details.policy) ? details.policy : {};
-  const wait = retryAfter(headers) ?? (typeof details.retry_after === "number" ? Math.min(Math.max(details.retry_after, 0), MAX_WAIT) : undefined);
+  const wait =
+    retryAfter(headers) ?? (typeof details.retry_after === "number" ? Math.min(Math.max(details.retry_after, 0), MAX_WAIT) : undefined);
   const charge = parseCharge(headers.get("uim-charge")) ?? chargeOf(details.charge);
   const rateLimit = parseRateLimit(headers);
   const receipt = headers.get("uim-receipt") ?? (typeof details.receipt === "string" ? details.receipt : undefined);
   return new RefusalError({
-    status, details, code: codeName(error.code), reason: codeName(details.reason), message: clean(error.message),
-    suggestion: clean(details.suggestion), violations: violationsOf(details.violations), helpUrl: helpOf(details.help_url),
+    status,
+    details,
+    code: codeName(error.code),
+    reason: codeName(details.reason),
+    message: clean(error.message),
+    suggestion: clean(details.suggestion),
+    violations: violationsOf(details.violations),
+    helpUrl: helpOf(details.help_url),
     requestId: identifier(headers.get("uim-request-id")) || identifier(details.request_id),
-    uimCode: codeName(details.uim_code), upstream: isObject(details.upstream) ? clean(details.upstream.message) : "",
-    replayed: headers.get("idempotency-replayed")?.toLowerCase() === "true", changes: changesOf(details.changes),
+    uimCode: codeName(details.uim_code),
+    upstream: isObject(details.upstream) ? clean(details.upstream.message) : "",
+    replayed: headers.get("idempotency-replayed")?.toLowerCase() === "true",
+    changes: changesOf(details.changes),
     offered: isDigest(policy.digest) ? policy.digest : "",
     ...(wait === undefined ? {} : { retryAfter: wait }),
     ...(OUTCOMES.includes(String(details.outcome)) ? { outcome: details.outcome as Outcome } : {}),
-    ...(charge ? { charge } : {}), ...(rateLimit ? { rateLimit } : {}), ...(receipt ? { receipt } : {}),
+    ...(charge ? { charge } : {}),
+    ...(rateLimit ? { rateLimit } : {}),
+    ...(receipt ? { receipt } : {}),
   });
 }
 
 function violationsOf(value: Json | undefined): Violation[] {
   const list = Array.isArray(value) ? value.slice(0, MAX_VIOLATIONS).filter(isObject) : [];
   return list.map((v) => ({
-    pointer: clean(v.pointer), reason: codeName(v.reason), message: clean(v.message),
-    ...(v.limit === undefined ? {} : { limit: v.limit }), ...(codeName(v.keyword) ? { keyword: codeName(v.keyword) } : {}), ...(v.nearest ? { nearest: clean(v.nearest) } : {}),
+    pointer: clean(v.pointer),
+    reason: codeName(v.reason),
+    message: clean(v.message),
+    ...(v.limit === undefined ? {} : { limit: v.limit }),
+    ...(codeName(v.keyword) ? { keyword: codeName(v.keyword) } : {}),
+    ...(v.nearest ? { nearest: clean(v.nearest) } : {}),
     ...(Array.isArray(v.known) ? { known: v.known.slice(0, MAX_VIOLATIONS).map(clean) } : {}),
   }));
 }

@@ -39,8 +39,14 @@ export function readResult(answer: Pick<Answer, "status" | "headers" | "text">):
   const charge = parseCharge(headers.get("uim-charge"));
   const kind = (headers.get("content-type") ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
   const found: CallAnswer = {
-    output: {}, text: "{}", status, charge, rateLimit: parseRateLimit(headers), receipt: headers.get("uim-receipt") ?? undefined,
-    requestId: identifier(headers.get("uim-request-id")), replayed: headers.get("idempotency-replayed")?.toLowerCase() === "true",
+    output: {},
+    text: "{}",
+    status,
+    charge,
+    rateLimit: parseRateLimit(headers),
+    receipt: headers.get("uim-receipt") ?? undefined,
+    requestId: identifier(headers.get("uim-request-id")),
+    replayed: headers.get("idempotency-replayed")?.toLowerCase() === "true",
     sunset: sunsetOf(headers),
   };
   if (answer.text.trim() === "") return found;
@@ -54,7 +60,10 @@ export function readResult(answer: Pick<Answer, "status" | "headers" | "text">):
   if (!isObject(output) || !enveloped(kind, output)) return { ...found, output, text: answer.text };
   const meta = isObject(output.meta) ? output.meta : {};
   return {
-    ...found, output: output.data as Json, text: JSON.stringify(output.data), charge: charge ?? chargeOf(meta.charge),
+    ...found,
+    output: output.data as Json,
+    text: JSON.stringify(output.data),
+    charge: charge ?? chargeOf(meta.charge),
     receipt: found.receipt ?? (typeof meta.receipt === "string" ? meta.receipt : undefined),
   };
 }

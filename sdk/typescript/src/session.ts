@@ -37,7 +37,10 @@ export interface Session {
 }
 
 /** The members of a session that an agreement determines before there is a token. */
-export type AgreedTerms = Omit<Session, "agreementId" | "scope" | "scopeOmitted" | "expiresAt" | "notBefore" | "issuedAt" | "token" | "tokenId">;
+export type AgreedTerms = Omit<
+  Session,
+  "agreementId" | "scope" | "scopeOmitted" | "expiresAt" | "notBefore" | "issuedAt" | "token" | "tokenId"
+>;
 
 const MAX_TOKEN = 16 << 10;
 const MAX_SCOPE = 1000;
@@ -66,15 +69,26 @@ export function readToken(terms: AgreedTerms, status: number, text: string, now:
   const seconds = (claim: Json | undefined): number => (typeof claim === "number" && claim > 0 && claim < 253402300800 ? claim * 1000 : 0);
   const stated = typeof body.expires_at === "string" ? Date.parse(body.expires_at) : 0;
   return {
-    ...terms, token, tokenId: typeof claims.jti === "string" ? claims.jti : "", agreementId: identifier(body.agreement_id ?? claims.agr),
-    scope: scopeOf(body.scope ?? claims.scope), scopeOmitted: omittedOf(body.scope_omitted), issuedAt: now,
-    expiresAt: seconds(claims.exp) || stated || 0, notBefore: seconds(claims.nbf) > seconds(claims.iat) ? seconds(claims.nbf) : 0,
+    ...terms,
+    token,
+    tokenId: typeof claims.jti === "string" ? claims.jti : "",
+    agreementId: identifier(body.agreement_id ?? claims.agr),
+    scope: scopeOf(body.scope ?? claims.scope),
+    scopeOmitted: omittedOf(body.scope_omitted),
+    issuedAt: now,
+    expiresAt: seconds(claims.exp) || stated || 0,
+    notBefore: seconds(claims.nbf) > seconds(claims.iat) ? seconds(claims.nbf) : 0,
   };
 }
 
 function scopeOf(value: Json | undefined): string[] {
   const list = typeof value === "string" ? value.split(" ") : value;
-  return Array.isArray(list) ? list.slice(0, MAX_SCOPE).filter((entry) => typeof entry === "string").map(clean) : [];
+  return Array.isArray(list)
+    ? list
+        .slice(0, MAX_SCOPE)
+        .filter((entry) => typeof entry === "string")
+        .map(clean)
+    : [];
 }
 
 function omittedOf(value: Json | undefined): OmittedEntry[] {
@@ -92,7 +106,11 @@ export function parseSession(text: string): Session {
   }
   const texts = ["agents", "issuer", "agentId", "keyId", "policyUid", "policyDigest", "policy", "agreementId", "token", "tokenId"];
   const numbers = ["expiresAt", "notBefore", "issuedAt"];
-  if (tree.version !== 1 || texts.some((name) => typeof tree[name] !== "string") || numbers.some((name) => typeof tree[name] !== "number")) {
+  if (
+    tree.version !== 1 ||
+    texts.some((name) => typeof tree[name] !== "string") ||
+    numbers.some((name) => typeof tree[name] !== "number")
+  ) {
     throw new ResponseError("the kept session is not of this version: remove it, and agree again", false);
   }
   return tree as unknown as Session;

@@ -32,7 +32,12 @@ export interface AgreementClaims {
 /** Signs an agreement, a uim-agreement+jwt. */
 export function signAgreement(key: AgentKey, c: AgreementClaims): Promise<string> {
   const payload: JsonObject = {
-    iss: c.agentId, aud: c.audience, htu: c.url, iat: c.issuedAt, jti: c.id, policy: { uid: c.policyUid, digest: c.policyDigest },
+    iss: c.agentId,
+    aud: c.audience,
+    htu: c.url,
+    iat: c.issuedAt,
+    jti: c.id,
+    policy: { uid: c.policyUid, digest: c.policyDigest },
   };
   if (c.scope) payload.scope = c.scope;
   if (c.declared) payload.declared = c.declared;
@@ -52,9 +57,17 @@ export interface ProofClaims {
 
 /** Signs a proof, a uim-proof+jwt. */
 export function signProof(key: AgentKey, c: ProofClaims): Promise<string> {
-  return signJws(key, { typ: "uim-proof+jwt", alg: key.algorithm, kid: key.thumbprint }, {
-    iat: c.issuedAt, jti: c.id, aud: c.audience, pat: c.tokenId, digest: c.digest,
-  });
+  return signJws(
+    key,
+    { typ: "uim-proof+jwt", alg: key.algorithm, kid: key.thumbprint },
+    {
+      iat: c.issuedAt,
+      jti: c.id,
+      aud: c.audience,
+      pat: c.tokenId,
+      digest: c.digest,
+    },
+  );
 }
 
 /** Returns the digest of a call for its proof. */

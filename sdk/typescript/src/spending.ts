@@ -41,15 +41,19 @@ export class Spending {
     const budget = bounds.budget ?? memoryBudget();
     if (price.kind === "free") return budget.nothing();
     const most = price.kind === "paid" ? price.most : undefined;
-    const cost = most ? `costs up to ${showAmount(most)}` : price.kind === "forbidden"
-      ? "has no permission in the policy that states its price" : "has a price that its policy does not state simply";
+    const cost = most
+      ? `costs up to ${showAmount(most)}`
+      : price.kind === "forbidden"
+        ? "has no permission in the policy that states its price"
+        : "has a price that its policy does not state simply";
     if (bounds.most !== undefined && exceeds(most, parseAmount(bounds.most))) {
       throw new BudgetError(`a call of ${call.intent} ${cost}, and this call may cost at most ${bounds.most}`);
     }
     if (!bounds.budget && !bounds.approve && bounds.most === undefined) {
       throw new BudgetError(`a call of ${call.intent} ${cost}, and there is no budget: pass budget or approve to the client`);
     }
-    if (bounds.approve && !(await bounds.approve(call, price))) throw new ApprovalError(`the call of ${call.intent}, which ${cost}, was declined`);
+    if (bounds.approve && !(await bounds.approve(call, price)))
+      throw new ApprovalError(`the call of ${call.intent}, which ${cost}, was declined`);
     return bounds.budget ? bounds.budget.reserve(most) : budget.nothing();
   }
 
@@ -63,7 +67,7 @@ export class Spending {
 
   private note(intent: string, stated: Price, cost: Amount): void {
     const nano = nanoOf(cost.amount) ?? 0n;
-    const expected = stated.kind === "paid" && stated.most.currency === cost.currency ? nanoOf(stated.most.amount) ?? 0n : 0n;
+    const expected = stated.kind === "paid" && stated.most.currency === cost.currency ? (nanoOf(stated.most.amount) ?? 0n) : 0n;
     const before = nanoOf(this.#charged.get(intent)?.amount ?? "0") ?? 0n;
     if (nano > expected && nano > before) this.#charged.set(intent, cost);
   }
@@ -88,5 +92,7 @@ function isFree(error: unknown): boolean {
   if (error instanceof NetworkError || error instanceof ResponseError) return !error.sent;
   if (!(error instanceof RefusalError)) return !(error as { sent?: boolean }).sent;
   if (error.outcome === "not_sent" || error.outcome === "failed") return true;
-  return error.outcome === undefined && error.status < 500 && error.status >= 400 && !error.is("OUTCOME_UNKNOWN", "IDEMPOTENCY_IN_PROGRESS");
+  return (
+    error.outcome === undefined && error.status < 500 && error.status >= 400 && !error.is("OUTCOME_UNKNOWN", "IDEMPOTENCY_IN_PROGRESS")
+  );
 }

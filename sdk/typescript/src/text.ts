@@ -3,7 +3,10 @@ const MAX_TEXT = 500;
 /** Makes a text of a service safe to print: one line of at most 500 characters, without control and formatting characters. */
 export function clean(value: unknown): string {
   if (typeof value !== "string") return "";
-  const line = value.slice(0, 8 * MAX_TEXT).replace(/[\s\p{C}\u2028\u2029]+/gu, " ").trim();
+  const line = value
+    .slice(0, 8 * MAX_TEXT)
+    .replace(/[\s\p{C}\u2028\u2029]+/gu, " ")
+    .trim();
   const characters = [...line];
   return characters.length > MAX_TEXT ? `${characters.slice(0, MAX_TEXT).join("")}…` : line;
 }

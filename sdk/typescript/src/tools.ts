@@ -38,26 +38,39 @@ export async function toolSpecs(client: UimClient, options: ToolOptions = {}): P
   const scope = new Set(client.agreement?.scope.map((entry) => entry.replace(/:execute$/, "")));
   const permitted = (intent: Intent): boolean => scope.size === 0 || scope.has(intent.uid) || scope.has(intent.uid.split(":")[0] ?? "");
   const offered = client.intents.filter((intent) => !intent.retired);
-  const names = new Map([...await toolNames(offered.map((intent) => intent.uid))].map(([name, uid]) => [uid, name]));
+  const names = new Map([...(await toolNames(offered.map((intent) => intent.uid)))].map(([name, uid]) => [uid, name]));
   const chosen = offered.filter((intent) => {
     if (typeof only === "function") return only(intent);
     return only ? only.includes(intent.uid) : permitted(intent);
   });
-  return Promise.all(chosen.map(async (intent) => {
-    const price = await client.price(intent.uid);
-    const costs = price.kind === "paid" ? ` Costs up to ${showAmount(price.most)} a call.` : "";
-    return {
-      name: names.get(intent.uid) ?? intent.uid, intent, description: `${intent.description || intent.name}${costs}`, schema: intent.inputSchema,
-      call: (args: unknown, signal?: AbortSignal) => call(client, intent, args, options, signal),
-    };
-  }));
+  return Promise.all(
+    chosen.map(async (intent) => {
+      const price = await client.price(intent.uid);
+      const costs = price.kind === "paid" ? ` Costs up to ${showAmount(price.most)} a call.` : "";
+      return {
+        name: names.get(intent.uid) ?? intent.uid,
+        intent,
+        description: `${intent.description || intent.name}${costs}`,
+        schema: intent.inputSchema,
+        call: (args: unknown, signal?: AbortSignal) => call(client, intent, args, options, signal),
+      };
+    }),
+  );
 }
 
-async function call(client: UimClient, intent: Intent, args: unknown, { budget, approve }: ToolOptions, signal?: AbortSignal): Promise<Json> {
+async function call(
+  client: UimClient,
+  intent: Intent,
+  args: unknown,
+  { budget, approve }: ToolOptions,
+  signal?: AbortSignal,
+): Promise<Json> {
   try {
     const parameters = isObject(args) ? args : {};
     const result = await client.execute(intent.uid, parameters, {
-      ...(budget ? { budget } : {}), ...(approve ? { approve } : {}), ...(signal ? { signal } : {}),
+      ...(budget ? { budget } : {}),
+      ...(approve ? { approve } : {}),
+      ...(signal ? { signal } : {}),
     });
     return result.output;
   } catch (error) {

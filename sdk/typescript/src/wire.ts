@@ -83,7 +83,11 @@ export interface WireOutcome {
 export function outcomeIn(status: number, headers: Headers, text: string): WireOutcome {
   const charge = parseCharge(headers.get("uim-charge"));
   const messages = /^text\/event-stream/i.test(headers.get("content-type") ?? "")
-    ? text.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5)) : [text];
+    ? text
+        .split(/\r?\n/)
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5))
+    : [text];
   for (const message of messages.reverse()) {
     let tree: JsonObject;
     try {
@@ -134,7 +138,7 @@ function errorIn(tree: JsonObject): JsonObject | undefined {
 }
 
 function chargeInTask(task: JsonObject): Charge | undefined {
-  const holders = [...(Array.isArray(task.artifacts) ? task.artifacts : []), isObject(task.status) ? task.status.message ?? null : null];
+  const holders = [...(Array.isArray(task.artifacts) ? task.artifacts : []), isObject(task.status) ? (task.status.message ?? null) : null];
   for (const holder of holders.filter(isObject)) {
     const about = isObject(holder.metadata) ? holder.metadata[EXTENSION] : undefined;
     const charge = isObject(about) ? chargeOf(about.charge) : undefined;

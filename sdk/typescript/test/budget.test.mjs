@@ -14,20 +14,119 @@ const HOUR = 3_600_000;
 
 // A step is [milliseconds that pass, price ("" if it is not known), charge ("" nothing, "?" not known), whether it is refused].
 for (const [name, limits, steps] of [
-  ["up to the limit", ["1 EUR/day"], [[0, "0.6 EUR", "0.6 EUR"], [0, "0.4 EUR", "0.4 EUR"], [0, "0.01 EUR", "", true]]],
-  ["an unused reservation is released", ["1 EUR/day"], [[0, "1 EUR", ""], [0, "1 EUR", ""]]],
-  ["a smaller charge releases the rest", ["1 EUR/day"], [[0, "1 EUR", "0.3 EUR"], [0, "0.7 EUR", ""]]],
-  ["a larger charge counts", ["1 EUR/day"], [[0, "0.1 EUR", "5 EUR"], [0, "0.1 EUR", "", true]]],
-  ["an unknown charge stays reserved", ["1 EUR/day"], [[0, "0.6 EUR", "?"], [0, "0.6 EUR", "", true]]],
-  ["the next day", ["1 EUR/day"], [[0, "1 EUR", "?"], [11 * HOUR, "1 EUR", "", true], [HOUR, "1 EUR", ""]]],
-  ["the next hour, but not day", ["1 EUR/hour", "2 EUR/day"], [[0, "1 EUR", "?"], [0, "1 EUR", "", true], [HOUR, "1 EUR", "?"], [HOUR, "1 EUR", "", true]]],
-  ["the next month", ["1 EUR/month"], [[0, "1 EUR", "?"], [7 * 24 * HOUR, "1 EUR", "", true], [24 * HOUR, "1 EUR", ""]]],
-  ["the clock is set back", ["1 EUR/day"], [[0, "1 EUR", "?"], [-48 * HOUR, "1 EUR", "", true]]],
+  [
+    "up to the limit",
+    ["1 EUR/day"],
+    [
+      [0, "0.6 EUR", "0.6 EUR"],
+      [0, "0.4 EUR", "0.4 EUR"],
+      [0, "0.01 EUR", "", true],
+    ],
+  ],
+  [
+    "an unused reservation is released",
+    ["1 EUR/day"],
+    [
+      [0, "1 EUR", ""],
+      [0, "1 EUR", ""],
+    ],
+  ],
+  [
+    "a smaller charge releases the rest",
+    ["1 EUR/day"],
+    [
+      [0, "1 EUR", "0.3 EUR"],
+      [0, "0.7 EUR", ""],
+    ],
+  ],
+  [
+    "a larger charge counts",
+    ["1 EUR/day"],
+    [
+      [0, "0.1 EUR", "5 EUR"],
+      [0, "0.1 EUR", "", true],
+    ],
+  ],
+  [
+    "an unknown charge stays reserved",
+    ["1 EUR/day"],
+    [
+      [0, "0.6 EUR", "?"],
+      [0, "0.6 EUR", "", true],
+    ],
+  ],
+  [
+    "the next day",
+    ["1 EUR/day"],
+    [
+      [0, "1 EUR", "?"],
+      [11 * HOUR, "1 EUR", "", true],
+      [HOUR, "1 EUR", ""],
+    ],
+  ],
+  [
+    "the next hour, but not day",
+    ["1 EUR/hour", "2 EUR/day"],
+    [
+      [0, "1 EUR", "?"],
+      [0, "1 EUR", "", true],
+      [HOUR, "1 EUR", "?"],
+      [HOUR, "1 EUR", "", true],
+    ],
+  ],
+  [
+    "the next month",
+    ["1 EUR/month"],
+    [
+      [0, "1 EUR", "?"],
+      [7 * 24 * HOUR, "1 EUR", "", true],
+      [24 * HOUR, "1 EUR", ""],
+    ],
+  ],
+  [
+    "the clock is set back",
+    ["1 EUR/day"],
+    [
+      [0, "1 EUR", "?"],
+      [-48 * HOUR, "1 EUR", "", true],
+    ],
+  ],
   ["another currency", ["1 EUR/day"], [[0, "0.1 USD", "", true]]],
-  ["no budget", [], [[0, "0.1 EUR", "", true], [0, "", "", true]]],
-  ["an unknown price counts when charged", ["1 EUR/day"], [[0, "", "0.7 EUR"], [0, "", "0.7 EUR"], [0, "", "", true]]],
-  ["charged in another currency", ["1 EUR/day", "1 USD/day"], [[0, "1 EUR", "0.5 USD"], [0, "0.1 EUR", "", true], [0, "0.6 USD", "", true], [0, "0.5 USD", ""]]],
-  ["a budget of zero", ["0 EUR/day"], [[0, "0.000000001 EUR", "", true], [0, "", "", true]]],
+  [
+    "no budget",
+    [],
+    [
+      [0, "0.1 EUR", "", true],
+      [0, "", "", true],
+    ],
+  ],
+  [
+    "an unknown price counts when charged",
+    ["1 EUR/day"],
+    [
+      [0, "", "0.7 EUR"],
+      [0, "", "0.7 EUR"],
+      [0, "", "", true],
+    ],
+  ],
+  [
+    "charged in another currency",
+    ["1 EUR/day", "1 USD/day"],
+    [
+      [0, "1 EUR", "0.5 USD"],
+      [0, "0.1 EUR", "", true],
+      [0, "0.6 USD", "", true],
+      [0, "0.5 USD", ""],
+    ],
+  ],
+  [
+    "a budget of zero",
+    ["0 EUR/day"],
+    [
+      [0, "0.000000001 EUR", "", true],
+      [0, "", "", true],
+    ],
+  ],
 ]) {
   test(name, async () => {
     let now = START;
@@ -47,8 +146,14 @@ for (const [name, limits, steps] of [
 test("keeps the form of uimgate mcp, and sums that a number does not hold", async () => {
   const path = file("form.json");
   const written = {
-    version: 1, spent: { EUR: { day: { from: "2026-11-23T00:00:00Z", nano: 250000000 }, hour: { from: "2026-11-23T12:00:00Z", nano: 250000000 },
-      month: { from: "2026-11-01T00:00:00Z", nano: 0 } } },
+    version: 1,
+    spent: {
+      EUR: {
+        day: { from: "2026-11-23T00:00:00Z", nano: 250000000 },
+        hour: { from: "2026-11-23T12:00:00Z", nano: 250000000 },
+        month: { from: "2026-11-01T00:00:00Z", nano: 0 },
+      },
+    },
   };
   await writeFile(path, JSON.stringify(written).replace('"nano":0', '"nano":9007199254740993'), { mode: 0o600 });
   await (await fileBudget(path, "1 EUR/day", () => START).reserve(amount("0.5 EUR"))).settle(amount("0.5 EUR"));
@@ -59,8 +164,16 @@ test("keeps the form of uimgate mcp, and sums that a number does not hold", asyn
   assert.equal((await stat(`${path}.lock`)).mode & 0o777, 0o600);
 });
 
-for (const text of ["", "{", "[]", '{"version": 2, "spent": {}}', '{"version": 1}', '{"version":1,"spent":{"EUR":{"day":{"from":"x","nano":1}}}}',
-  '{"version":1,"spent":{"EUR":{"day":{"from":"2026-11-23T00:00:00Z","nano":-1}}}}', '{"version":1,"spent":{"EUR":{"day":null}}}']) {
+for (const text of [
+  "",
+  "{",
+  "[]",
+  '{"version": 2, "spent": {}}',
+  '{"version": 1}',
+  '{"version":1,"spent":{"EUR":{"day":{"from":"x","nano":1}}}}',
+  '{"version":1,"spent":{"EUR":{"day":{"from":"2026-11-23T00:00:00Z","nano":-1}}}}',
+  '{"version":1,"spent":{"EUR":{"day":null}}}',
+]) {
   test(`a damaged file permits nothing: ${text}`, async () => {
     const path = file(`damaged-${Buffer.from(text).toString("hex").slice(0, 60)}.json`);
     await writeFile(path, text, { mode: 0o600 });
@@ -76,7 +189,8 @@ test("a file that others can read is not used", async () => {
   await assert.rejects(fileBudget(path, "1 EUR/day").reserve(amount("0.1 EUR")), /other users can access/);
 });
 
-const child = (code, ...args) => spawn(process.execPath, ["--input-type=module", "-e", code, ...args], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
+const child = (code, ...args) =>
+  spawn(process.execPath, ["--input-type=module", "-e", code, ...args], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
 
 test("processes that share a file keep its limit", async () => {
   const path = file("shared.json");
@@ -84,14 +198,19 @@ test("processes that share a file keep its limit", async () => {
     const budget = fileBudget(process.argv[1], "1 EUR/day");
     const all = await Promise.allSettled(Array.from({ length: 4 }, () => budget.reserve(parseAmount("0.1 EUR"))));
     console.log(all.filter((r) => r.status === "fulfilled").length);`;
-  const counts = await Promise.all([1, 2, 3].map(async () => {
-    const it = child(code, path);
-    let out = "";
-    it.stdout.on("data", (chunk) => (out += chunk));
-    await once(it, "close");
-    return Number(out);
-  }));
-  assert.equal(counts.reduce((a, b) => a + b), 10);
+  const counts = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const it = child(code, path);
+      let out = "";
+      it.stdout.on("data", (chunk) => (out += chunk));
+      await once(it, "close");
+      return Number(out);
+    }),
+  );
+  assert.equal(
+    counts.reduce((a, b) => a + b),
+    10,
+  );
 });
 
 test("a process that is killed between the reservation and the answer has spent the price", async () => {
@@ -113,7 +232,10 @@ test("a process that is killed between the reservation and the answer has spent 
   await once(it, "close");
   assert.equal(await upstreamCalls(), before + 1);
   const client = await agreed({ budget: fileBudget(path, "0.30 EUR/day") });
-  await assert.rejects(client.execute(ORDER, { product: "lamp" }), (e) => e.name === "BudgetError" && e.message.includes("0.25 EUR of the budget"));
+  await assert.rejects(
+    client.execute(ORDER, { product: "lamp" }),
+    (e) => e.name === "BudgetError" && e.message.includes("0.25 EUR of the budget"),
+  );
 });
 
 test("calls at the same time keep the limit", async () => {

@@ -6,9 +6,18 @@ import { agreed, ORDER, recorder, SEARCH, upstreamCalls, url } from "./support.m
 test("discovers a service, and computes the digest that its ETag states", async () => {
   const client = await UimClient.discover(url, { key: await generateKey() });
   assert.equal(client.issuer, "shop.example");
-  assert.deepEqual(client.intents.map((i) => [i.uid, i.safe]), [[SEARCH, true], [ORDER, false]]);
+  assert.deepEqual(
+    client.intents.map((i) => [i.uid, i.safe]),
+    [
+      [SEARCH, true],
+      [ORDER, false],
+    ],
+  );
   assert.deepEqual(client.intent(ORDER).inputSchema, {
-    type: "object", properties: { product: { type: "string" } }, required: ["product"], additionalProperties: false,
+    type: "object",
+    properties: { product: { type: "string" } },
+    required: ["product"],
+    additionalProperties: false,
   });
   const policy = await client.policy();
   const served = await fetch(client.endpoints.policy);
@@ -35,7 +44,10 @@ test("signs the accepted policy, and no other", async () => {
   const other = `sha-256:${"A".repeat(43)}`;
   await assert.rejects(client.agree(other), (e) => e instanceof PolicyChangedError && e.agreed === other && e.offered === digest);
   await assert.rejects(client.agree("yes"), { name: "OptionsError" });
-  await assert.rejects(client.agree(() => false), { name: "ApprovalError" });
+  await assert.rejects(
+    client.agree(() => false),
+    { name: "ApprovalError" },
+  );
   await assert.rejects(client.execute(SEARCH, { query: "lamp" }), { name: "NotAgreedError" });
   assert.equal(seen.count("/pat/issue"), 0);
   const agreement = await client.agree((policy) => policy.digest === digest, { scope: [SEARCH] });
@@ -82,7 +94,10 @@ test("pays with a proof, once for each key, and gets a receipt that verifies", a
   assert.deepEqual(checked.problems, []);
   assert.ok(checked.ok && checked.entry.amount === "0.25");
   const wrong = await client.checkReceipt(result, ORDER, { product: "desk" });
-  assert.deepEqual(wrong.problems.map((p) => p.name), ["REQUEST"]);
+  assert.deepEqual(
+    wrong.problems.map((p) => p.name),
+    ["REQUEST"],
+  );
   const forged = { ...result, receipt: result.receipt.replace(/.{6}$/, "AAAAAA") };
   assert.equal((await client.checkReceipt(forged, ORDER, { product: "lamp" })).entry, undefined);
 });

@@ -15,7 +15,8 @@ after(() => other.close());
 const elsewhere = `http://127.0.0.1:${other.address().port}`;
 
 const order = (product, id = 1) => ({
-  method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream" },
+  method: "POST",
+  headers: { "Content-Type": "application/json", Accept: "application/json, text/event-stream" },
   body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "order_v1", arguments: { product } } }),
 });
 const setUp = async (budget = "100 EUR/day") => {
@@ -99,11 +100,17 @@ test("asks before calls that cost, and only then", async () => {
   const client = await agreed();
   const asked = [];
   const fetch = wrapFetch(globalThis.fetch, client, { approve: (call) => asked.push(call.intent) < 2 });
-  const free = { ...order(""), body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search_v1", arguments: { query: "lamp" } } }) };
+  const free = {
+    ...order(""),
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "search_v1", arguments: { query: "lamp" } } }),
+  };
   assert.equal((await fetch(client.endpoints.mcp, free)).status, 200);
   assert.equal((await fetch(client.endpoints.mcp, order("lamp"))).status, 200);
   await assert.rejects(fetch(client.endpoints.mcp, order("lamp")), { name: "ApprovalError" });
   assert.deepEqual(asked, [ORDER, ORDER]);
-  await assert.rejects(wrapFetch(globalThis.fetch, await UimClient.discover(url, { key: await generateKey() }))(client.endpoints.mcp, free), { name: "NotAgreedError" });
+  await assert.rejects(
+    wrapFetch(globalThis.fetch, await UimClient.discover(url, { key: await generateKey() }))(client.endpoints.mcp, free),
+    { name: "NotAgreedError" },
+  );
   assert.ok(SEARCH);
 });

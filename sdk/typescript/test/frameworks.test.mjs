@@ -38,7 +38,11 @@ test("@modelcontextprotocol/client", async () => {
   const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   const it = new Client(about, { versionNegotiation: { mode: "auto" } });
   await it.connect(new StreamableHTTPClientTransport(mcp, { fetch }));
-  await walk(async () => (await it.listTools()).tools.map((t) => t.name), (name, args) => it.callTool({ name, arguments: args }), seen);
+  await walk(
+    async () => (await it.listTools()).tools.map((t) => t.name),
+    (name, args) => it.callTool({ name, arguments: args }),
+    seen,
+  );
   await it.close();
 });
 
@@ -52,9 +56,17 @@ test("@modelcontextprotocol/sdk, and @langchain/mcp-adapters on it", async () =>
     if (langchain) {
       const { loadMcpTools } = await import("@langchain/mcp-adapters");
       const tools = await loadMcpTools("shop", it);
-      await walk(async () => tools.map((t) => t.name), (name, args) => tools.find((t) => t.name === name).invoke(args), seen);
+      await walk(
+        async () => tools.map((t) => t.name),
+        (name, args) => tools.find((t) => t.name === name).invoke(args),
+        seen,
+      );
     } else {
-      await walk(async () => (await it.listTools()).tools.map((t) => t.name), (name, args) => it.callTool({ name, arguments: args }), seen);
+      await walk(
+        async () => (await it.listTools()).tools.map((t) => t.name),
+        (name, args) => it.callTool({ name, arguments: args }),
+        seen,
+      );
     }
     await it.close();
   }
@@ -65,7 +77,11 @@ test("@ai-sdk/mcp", async () => {
   const { createMCPClient } = await import("@ai-sdk/mcp");
   const it = await createMCPClient({ transport: { type: "http", url: mcp.href, fetch } });
   const tools = await it.tools();
-  await walk(async () => Object.keys(tools), (name, args) => tools[name].execute(args, { messages: [], toolCallId: "1" }), seen);
+  await walk(
+    async () => Object.keys(tools),
+    (name, args) => tools[name].execute(args, { messages: [], toolCallId: "1" }),
+    seen,
+  );
   await it.close();
 });
 
@@ -74,7 +90,11 @@ test("@openai/agents", async () => {
   const { MCPServerStreamableHttp } = await import("@openai/agents");
   const it = new MCPServerStreamableHttp({ url: mcp.href, name: "shop", fetch });
   await it.connect();
-  await walk(async () => (await it.listTools()).map((t) => t.name), (name, args) => it.callTool(name, args), seen);
+  await walk(
+    async () => (await it.listTools()).map((t) => t.name),
+    (name, args) => it.callTool(name, args),
+    seen,
+  );
   await it.close();
 });
 
@@ -83,7 +103,11 @@ test("@mastra/mcp", async () => {
   const { MCPClient } = await import("@mastra/mcp");
   const it = new MCPClient({ id: randomUUID(), servers: { shop: { url: mcp, fetch: (to, init) => fetch(to, init) } } });
   const tools = await it.listTools();
-  await walk(async () => Object.keys(tools).map((n) => n.replace("shop_", "")), (name, args) => tools[`shop_${name}`].execute(args, {}), seen);
+  await walk(
+    async () => Object.keys(tools).map((n) => n.replace("shop_", "")),
+    (name, args) => tools[`shop_${name}`].execute(args, {}),
+    seen,
+  );
   await it.disconnect();
 });
 
@@ -95,10 +119,25 @@ for (const binding of ["JSONRPC", "HTTP+JSON"]) {
     const factory = new ClientFactory({ transports: [new Transport({ fetchImpl: fetch })], preferredTransports: [binding] });
     const it = await factory.createFromUrl(new URL(client.endpoints.a2a).origin);
     const ask = (intent_uid, parameters) => ({
-      tenant: "", configuration: undefined, metadata: undefined,
+      tenant: "",
+      configuration: undefined,
+      metadata: undefined,
       message: {
-        messageId: randomUUID(), contextId: "talk", taskId: "", role: 1, metadata: undefined, extensions: [], referenceTaskIds: [],
-        parts: [{ content: { $case: "data", value: { intent_uid, parameters } }, metadata: undefined, filename: "", mediaType: "application/json" }],
+        messageId: randomUUID(),
+        contextId: "talk",
+        taskId: "",
+        role: 1,
+        metadata: undefined,
+        extensions: [],
+        referenceTaskIds: [],
+        parts: [
+          {
+            content: { $case: "data", value: { intent_uid, parameters } },
+            metadata: undefined,
+            filename: "",
+            mediaType: "application/json",
+          },
+        ],
       },
     });
     const uids = { order_v1: ORDER, search_v1: SEARCH };
@@ -127,33 +166,55 @@ test("the adapter for LangChain", async () => {
   const { tools } = await import("uimgate/langchain");
   const list = await tools(await adapted());
   assert.match(list.find((t) => t.name === "order_v1").description, /Costs up to 0\.25 EUR a call/);
-  await walk(async () => list.map((t) => t.name), (name, args) => list.find((t) => t.name === name).invoke(args), none);
+  await walk(
+    async () => list.map((t) => t.name),
+    (name, args) => list.find((t) => t.name === name).invoke(args),
+    none,
+  );
 });
 
 test("the adapter for the Vercel AI SDK", async () => {
   const { tools } = await import("uimgate/ai");
   const all = await tools(await adapted());
-  await walk(async () => Object.keys(all), (name, args) => all[name].execute(args, { messages: [], toolCallId: "1" }), none);
+  await walk(
+    async () => Object.keys(all),
+    (name, args) => all[name].execute(args, { messages: [], toolCallId: "1" }),
+    none,
+  );
 });
 
 test("the adapter for the OpenAI Agents SDK", async () => {
   const { tools } = await import("uimgate/openai");
   const { RunContext } = await import("@openai/agents");
   const list = await tools(await adapted());
-  await walk(async () => list.map((t) => t.name), (name, args) => list.find((t) => t.name === name).invoke(new RunContext({}), JSON.stringify(args)), none);
+  await walk(
+    async () => list.map((t) => t.name),
+    (name, args) => list.find((t) => t.name === name).invoke(new RunContext({}), JSON.stringify(args)),
+    none,
+  );
 });
 
 test("the adapter for Mastra", async () => {
   const { tools } = await import("uimgate/mastra");
   const all = await tools(await adapted());
-  await walk(async () => Object.keys(all), (name, args) => all[name].execute(args, {}), none);
+  await walk(
+    async () => Object.keys(all),
+    (name, args) => all[name].execute(args, {}),
+    none,
+  );
 });
 
 test("adapters offer what is chosen, and return what a model can act on", async () => {
   const { tools } = await import("uimgate/langchain");
   const client = await adapted();
-  assert.deepEqual((await tools(client, { only: [SEARCH] })).map((t) => t.name), ["search_v1"]);
-  assert.deepEqual((await tools(client, { only: (intent) => !intent.safe })).map((t) => t.name), ["order_v1"]);
+  assert.deepEqual(
+    (await tools(client, { only: [SEARCH] })).map((t) => t.name),
+    ["search_v1"],
+  );
+  assert.deepEqual(
+    (await tools(client, { only: (intent) => !intent.safe })).map((t) => t.name),
+    ["order_v1"],
+  );
   const asked = [];
   const [order] = await tools(client, { only: [ORDER], approve: (call, price) => (asked.push([call.parameters, price.most]), false) });
   assert.match(await order.invoke({ product: "lamp" }), /was declined/);

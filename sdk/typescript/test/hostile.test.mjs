@@ -28,14 +28,19 @@ async function serve(routes) {
   return { url: `http://127.0.0.1:${server.address().port}`, seen };
 }
 
-const json = (value, status = 200, headers = {}) => (response) =>
-  response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(value));
-const text = (body, headers = {}) => (response) => response.writeHead(200, headers).end(body);
+const json =
+  (value, status = 200, headers = {}) =>
+  (response) =>
+    response.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(value));
+const text =
+  (body, headers = {}) =>
+  (response) =>
+    response.writeHead(200, headers).end(body);
 const flood = (bytes) => (response) => {
   response.writeHead(200, { "Content-Type": "application/json" });
   const chunk = Buffer.alloc(1 << 16, 0x20);
   const send = () => {
-    for (; bytes > 0; ) {
+    for (; bytes > 0;) {
       bytes -= chunk.length;
       if (!response.write(chunk)) return response.once("drain", send);
     }
@@ -47,15 +52,25 @@ const flood = (bytes) => (response) => {
 const SEARCH = "shop.example:search:v1";
 const policy = { uid: "p", permission: [{ target: SEARCH, action: "execute" }] };
 const agents = (base, more = {}) => ({
-  "uim-issuer": "shop.example", "uim-policy-file": `${base}/policy`, "uim-pat-issue": `${base}/issue`, "uim-pat-renew": `${base}/renew`,
-  "uim-api-execute": `${base}/execute`, intents: [{ intent_uid: SEARCH, intent_name: "Search", safe: true }], ...more,
+  "uim-issuer": "shop.example",
+  "uim-policy-file": `${base}/policy`,
+  "uim-pat-issue": `${base}/issue`,
+  "uim-pat-renew": `${base}/renew`,
+  "uim-api-execute": `${base}/execute`,
+  intents: [{ intent_uid: SEARCH, intent_name: "Search", safe: true }],
+  ...more,
 });
 const b64 = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const tokenOf = (claims) => `${b64({ alg: "EdDSA" })}.${b64(claims)}.AAAA`;
 const issue = (claims = {}) => json({ "uim-pat": tokenOf({ jti: "t", exp: 4102444800, ...claims }), agreement_id: "a" });
-const service = (routes = {}, more = {}) => serve((base) => ({
-  "/agents.json": json(agents(base, more)), "/policy": json(policy), "/issue": issue(), "/execute": json({ ok: true }), ...routes,
-}));
+const service = (routes = {}, more = {}) =>
+  serve((base) => ({
+    "/agents.json": json(agents(base, more)),
+    "/policy": json(policy),
+    "/issue": issue(),
+    "/execute": json({ ok: true }),
+    ...routes,
+  }));
 const discover = (target, options = {}) => UimClient.discover(target, { key, onWarning: () => {}, sleep: async () => {}, ...options });
 const agreed = async (routes, options) => {
   const it = await service(routes);
@@ -96,7 +111,9 @@ for (const [what, respond, message] of [
 }
 
 test("an error page of a proxy has its status", async () => {
-  const { client } = await agreed({ "/execute": (response) => response.writeHead(403, { "Content-Type": "text/html" }).end("<h1>no</h1>") });
+  const { client } = await agreed({
+    "/execute": (response) => response.writeHead(403, { "Content-Type": "text/html" }).end("<h1>no</h1>"),
+  });
   await assert.rejects(client.execute(SEARCH), (e) => e.name === "RefusalError" && e.status === 403 && e.reason === "");
 });
 
@@ -107,13 +124,17 @@ test("no token and no signature follow a redirect", async () => {
   await assert.rejects(client.execute(SEARCH), { name: "RedirectError" });
   await assert.rejects(client.renew(), { name: "RedirectError" });
   const signing = await discover((await service({ "/issue": away("/issue") })).url);
-  await assert.rejects(signing.agree(() => true), { name: "RedirectError" });
+  await assert.rejects(
+    signing.agree(() => true),
+    { name: "RedirectError" },
+  );
   assert.deepEqual(other.seen, []);
 });
 
 test("documents follow redirects, but not without end, and not to this machine from elsewhere", async () => {
   const it = await serve((base) => ({
-    "/agents.json": (response) => response.writeHead(302, { Location: "/moved.json" }).end(), "/moved.json": json(agents(base)),
+    "/agents.json": (response) => response.writeHead(302, { Location: "/moved.json" }).end(),
+    "/moved.json": json(agents(base)),
   }));
   assert.equal((await discover(it.url)).issuer, "shop.example");
   const loop = await serve(() => ({ "/agents.json": (response) => response.writeHead(302, { Location: "/agents.json" }).end() }));
@@ -123,9 +144,14 @@ test("documents follow redirects, but not without end, and not to this machine f
 });
 
 for (const [what, url] of [
-  ["http", "http://shop.example/x"], ["a private address", "https://10.1.2.3/x"], ["metadata of a cloud", "https://169.254.169.254/x"],
-  ["a private IPv6 address", "https://[fd00::1]/x"], ["the loopback address", "http://127.0.0.1:1/x"], ["a password", "https://a:b@shop.example/x"],
-  ["a number", "https://2130706433/x"], ["a file", "file:///etc/passwd"],
+  ["http", "http://shop.example/x"],
+  ["a private address", "https://10.1.2.3/x"],
+  ["metadata of a cloud", "https://169.254.169.254/x"],
+  ["a private IPv6 address", "https://[fd00::1]/x"],
+  ["the loopback address", "http://127.0.0.1:1/x"],
+  ["a password", "https://a:b@shop.example/x"],
+  ["a number", "https://2130706433/x"],
+  ["a file", "file:///etc/passwd"],
 ]) {
   test(`a service of the internet cannot send its agents to ${what}`, async () => {
     let asked = 0;
@@ -147,8 +173,14 @@ test("a service cannot have agents sign for another name", async () => {
     return Response.json(String(url).endsWith("agents.json") ? agents("https://evil.example") : policy);
   };
   const client = await discover("https://evil.example", { fetch, locate: async () => [] });
-  await assert.rejects(client.agree(() => true), (e) => e.name === "IssuerError" && e.issuer === "shop.example");
-  assert.equal(sent.some((url) => url.endsWith("/issue")), false);
+  await assert.rejects(
+    client.agree(() => true),
+    (e) => e.name === "IssuerError" && e.issuer === "shop.example",
+  );
+  assert.equal(
+    sent.some((url) => url.endsWith("/issue")),
+    false,
+  );
 });
 
 test("DNS leads to another host only for names that the domain vouches for", async () => {
@@ -157,7 +189,8 @@ test("DNS leads to another host only for names that the domain vouches for", asy
     const data = `"uim-agents=https://host.ex" "ample/${name.endsWith("shop.example") ? "shop" : "evil"}/agents.json"`;
     return Response.json(name.startsWith("_uim.") ? { Status: 0, Answer: [{ type: 16, data }] } : { Status: 3 });
   });
-  const fetch = async (url) => (String(url).startsWith("https://host.example/") ? Response.json(agents("https://host.example")) : new Response("", { status: 404 }));
+  const fetch = async (url) =>
+    String(url).startsWith("https://host.example/") ? Response.json(agents("https://host.example")) : new Response("", { status: 404 });
   assert.equal((await discover("shop.example", { locate, fetch })).endpoints.agents, "https://host.example/shop/agents.json");
   await assert.rejects(discover("evil.example", { locate, fetch }), /does not vouch/);
 });
@@ -172,7 +205,10 @@ for (const [what, answer, name] of [
 ]) {
   test(`an agreement is answered with ${what}`, async () => {
     const client = await discover((await service({ "/issue": answer })).url);
-    await assert.rejects(client.agree(() => true), { name });
+    await assert.rejects(
+      client.agree(() => true),
+      { name },
+    );
     await assert.rejects(client.execute(SEARCH), { name: "NotAgreedError" });
   });
 }
@@ -191,7 +227,11 @@ test("an agreement that waits for approval is sent again as it was", async () =>
 });
 
 test("texts of a service cannot control a terminal, and are bounded", async () => {
-  const error = { code: "X\u001b[2J", message: `a\u001b[31m\nb\u202e${"c".repeat(9000)}`, details: { reason: "R", suggestion: "\u0007s", retry_after: 1e30 } };
+  const error = {
+    code: "X\u001b[2J",
+    message: `a\u001b[31m\nb\u202e${"c".repeat(9000)}`,
+    details: { reason: "R", suggestion: "\u0007s", retry_after: 1e30 },
+  };
   const { client } = await agreed({ "/execute": json({ error }, 400) });
   await assert.rejects(client.execute(SEARCH), (e) => {
     assert.doesNotMatch(e.message + e.suggestion, /[\u0000-\u001f\u202e]/);
@@ -206,7 +246,9 @@ test("a service that charges more than its policy states is met with its charges
   let charge = "0.50 EUR; id=e1; state=captured";
   const { memoryBudget } = await import("uimgate");
   const { client } = await agreed(
-    { "/policy": json(paid), "/execute": (response) => json({}, 200, { "UIM-Charge": charge })(response) }, { budget: memoryBudget("1 EUR/day") });
+    { "/policy": json(paid), "/execute": (response) => json({}, 200, { "UIM-Charge": charge })(response) },
+    { budget: memoryBudget("1 EUR/day") },
+  );
   await client.execute(PAID);
   assert.deepEqual(await client.price(PAID), { kind: "paid", most: { amount: "0.50", currency: "EUR" } });
   charge = "5 USD; id=e2; state=captured";

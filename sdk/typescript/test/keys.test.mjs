@@ -11,7 +11,9 @@ const data = new TextEncoder().encode("to sign");
 
 test("signs with each kind of key, from PEM and from a JWK", async () => {
   for (const [type, options, algorithm] of [
-    ["ed25519", {}, "EdDSA"], ["ec", { namedCurve: "P-256" }, "ES256"], ["rsa", { modulusLength: 2048 }, "RS256"],
+    ["ed25519", {}, "EdDSA"],
+    ["ec", { namedCurve: "P-256" }, "ES256"],
+    ["rsa", { modulusLength: 2048 }, "RS256"],
   ]) {
     const { privateKey, publicKey } = generateKeyPairSync(type, options);
     const jwk = privateKey.export({ format: "jwk" });
@@ -38,7 +40,11 @@ test("takes keys that cannot be exported, and callbacks", async () => {
 });
 
 for (const [what, source, message] of [
-  ["an encrypted key", pem("ed25519", {}, { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }), /encrypted: decrypt it/],
+  [
+    "an encrypted key",
+    pem("ed25519", {}, { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }),
+    /encrypted: decrypt it/,
+  ],
   ["another curve", pem("ec", { namedCurve: "P-384" }), /another curve/],
   ["X25519", pem("x25519", {}), /not supported/],
   ["Ed448", pem("ed448", {}), /not supported/],
@@ -53,7 +59,11 @@ for (const [what, source, message] of [
   ["a long file", `-----BEGIN PRIVATE KEY-----\n${"A".repeat(70_000)}\n-----END PRIVATE KEY-----`, /longer than/],
   ["a JWK without a private part", generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }), /no private part/],
   ["a JWK of another curve", { kty: "OKP", crv: "X25519", x: "AAAA", d: "secret-material" }, /not supported/],
-  ["a JWK whose parts do not fit", { ...generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }), d: "secret-material" }, /not valid/],
+  [
+    "a JWK whose parts do not fit",
+    { ...generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }), d: "secret-material" },
+    /not valid/,
+  ],
   ["broken JSON", '{"kty": "OKP", "d": "secret-material"', /not a JSON object/],
 ]) {
   test(`${what} is rejected, and not quoted`, async () => {

@@ -22,9 +22,14 @@ async function send(path, body) {
 
 /** A policy with prices by intent. */
 export const policyOf = (uid, prices) => ({
-  "@context": "http://www.w3.org/ns/odrl.jsonld", type: "Set", uid, profile: "http://example.com/profile/odrl-uim",
+  "@context": "http://www.w3.org/ns/odrl.jsonld",
+  type: "Set",
+  uid,
+  profile: "http://example.com/profile/odrl-uim",
   permission: Object.entries(prices).map(([target, amount]) => ({
-    target, action: "execute", ...(amount ? { duty: [{ action: "pay", amount, unit: "EUR" }] } : {}),
+    target,
+    action: "execute",
+    ...(amount ? { duty: [{ action: "pay", amount, unit: "EUR" }] } : {}),
   })),
 });
 

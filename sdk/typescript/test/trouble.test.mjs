@@ -101,7 +101,10 @@ test("the upstream breaks the connection: the outcome is unknown, and the price 
   const client = await agreed({ budget: memoryBudget("0.25 EUR/day") });
   await upstream("break");
   try {
-    await assert.rejects(client.execute(ORDER, { product: "lamp" }), (e) => (e.cause ?? e) instanceof RefusalError && (e.cause ?? e).outcome === "unknown");
+    await assert.rejects(
+      client.execute(ORDER, { product: "lamp" }),
+      (e) => (e.cause ?? e) instanceof RefusalError && (e.cause ?? e).outcome === "unknown",
+    );
   } finally {
     await upstream("");
   }
@@ -128,7 +131,10 @@ test("a token that has expired is replaced by an agreement to the same policy, o
   const { policyDigest } = client.agreement;
   await pass("2h");
   const calls = await Promise.all([1, 2, 3, 4].map((n) => client.execute(ORDER, { product: String(n) })));
-  assert.deepEqual(calls.map((c) => c.charge.state), Array(4).fill("captured"));
+  assert.deepEqual(
+    calls.map((c) => c.charge.state),
+    Array(4).fill("captured"),
+  );
   assert.equal(seen.count("/pat/renew"), 1);
   assert.equal(seen.count("/pat/issue"), 2);
   assert.equal(client.agreement.policyDigest, policyDigest);
@@ -160,8 +166,10 @@ test("a policy that changes is not signed by itself", async () => {
   await assert.rejects(waiting.agree(digest), (e) => e instanceof PolicyChangedError && e.agreed === digest && e.offered !== digest);
   // Intents whose terms are the same go on; others are refused with what has changed.
   assert.equal((await client.execute(SEARCH, { query: "lamp" })).output.query, "lamp");
-  await assert.rejects(client.execute(ORDER, { product: "lamp" }), (e) =>
-    e instanceof PolicyChangedError && e.agreed === digest && e.changes.some((c) => /0\.75/.test(c)));
+  await assert.rejects(
+    client.execute(ORDER, { product: "lamp" }),
+    (e) => e instanceof PolicyChangedError && e.agreed === digest && e.changes.some((c) => /0\.75/.test(c)),
+  );
   await client.renew();
   assert.equal(client.agreement.policyDigest, digest);
   assert.equal(seen.count("/pat/issue"), agreements);
@@ -173,7 +181,9 @@ test("a policy that changes is not signed by itself", async () => {
 test("limits are errors with the seconds to wait", async () => {
   await offer({
     ...policyOf("https://shop.example/policy/2", {}),
-    permission: [{ target: SEARCH, action: "execute", constraint: [{ leftOperand: "rateLimit", operator: "lteq", rightOperand: 2, unit: "hour" }] }],
+    permission: [
+      { target: SEARCH, action: "execute", constraint: [{ leftOperand: "rateLimit", operator: "lteq", rightOperand: 2, unit: "hour" }] },
+    ],
   });
   const waits = [];
   const client = await agreed({ sleep: async (ms) => waits.push(ms), maxWaitMs: 5000 });

@@ -4,17 +4,41 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createPublicKey, verify } from "node:crypto";
 import { test } from "node:test";
-import { canonical, executeDigest, fileBudget, importKey, parseAmount, parseJson, policyDigest, renewDigest, signAgreement, signProof } from "uimgate";
+import {
+  canonical,
+  executeDigest,
+  fileBudget,
+  importKey,
+  parseAmount,
+  parseJson,
+  policyDigest,
+  renewDigest,
+  signAgreement,
+  signProof,
+} from "uimgate";
 
 const from = (name) => import(new URL(`../dist/esm/${name}.js`, import.meta.url));
-const [{ parseCharge }, { parseRateLimit }, { readRefusal }, { readResult }, { readToken }, { parseTarget }, { checkReceipt, KeySet }, { Policy }] =
-  await Promise.all(["charge", "ratelimit", "refusal", "result", "session", "target", "receipt", "policy"].map(from));
+const [
+  { parseCharge },
+  { parseRateLimit },
+  { readRefusal },
+  { readResult },
+  { readToken },
+  { parseTarget },
+  { checkReceipt, KeySet },
+  { Policy },
+] = await Promise.all(["charge", "ratelimit", "refusal", "result", "session", "target", "receipt", "policy"].map(from));
 const v = JSON.parse(await readFile(new URL("../../../docs/protocols/vectors.json", import.meta.url), "utf8"));
 const keys = new Map(await Promise.all(v.keys.accepted.map(async (k) => [k.name, await importKey(k.pem)])));
 /** The members of a that b has too, so that what a vector leaves out must be absent or empty in the value. */
 const plain = (value) => JSON.parse(JSON.stringify(value ?? null));
 const empty = (value) => value === undefined || value === "" || value === false || (Array.isArray(value) && value.length === 0);
-const compact = (value) => Object.fromEntries(Object.entries(value).filter(([, member]) => !empty(member)).map(([name, member]) => [name, plain(member)]));
+const compact = (value) =>
+  Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => !empty(member))
+      .map(([name, member]) => [name, plain(member)]),
+  );
 const amount = ({ amount: number, currency, id, state }) => ({ amount: number, currency, id, state });
 const limit = (r) => r && { limit: r.limits.find((l) => l.remaining === r.remaining).limit, remaining: r.remaining, reset: r.reset };
 
@@ -30,7 +54,8 @@ test("keys", async () => {
 
 test("canonical forms", () => {
   for (const { text, canonical: want } of v.canonical.exact) assert.equal(canonical(parseJson(text)), want);
-  for (const text of [...v.canonical.inexact.map((x) => x.text), ...v.canonical.refused]) assert.throws(() => parseJson(text), { name: "JsonError" }, text);
+  for (const text of [...v.canonical.inexact.map((x) => x.text), ...v.canonical.refused])
+    assert.throws(() => parseJson(text), { name: "JsonError" }, text);
 });
 
 test("policies and calls", async () => {
@@ -58,9 +83,20 @@ function check(jws, vector) {
 test("agreements", async () => {
   for (const a of v.agreements) {
     const { iss, aud, htu, iat, jti, policy, scope, declared } = a.claims;
-    check(await signAgreement(keys.get(a.key), {
-      agentId: iss, audience: aud, url: htu, issuedAt: iat, id: jti, policyUid: policy.uid, policyDigest: policy.digest, scope, declared,
-    }), a);
+    check(
+      await signAgreement(keys.get(a.key), {
+        agentId: iss,
+        audience: aud,
+        url: htu,
+        issuedAt: iat,
+        id: jti,
+        policyUid: policy.uid,
+        policyDigest: policy.digest,
+        scope,
+        declared,
+      }),
+      a,
+    );
   }
 });
 
@@ -80,8 +116,13 @@ test("tokens", () => {
     try {
       const s = readToken(terms, status, body, 0);
       got = {
-        agreement_id: s.agreementId, expires_at: s.expiresAt / 1000, scope: s.scope, token: s.token, token_id: s.tokenId,
-        scope_omitted: s.scopeOmitted, not_before: s.notBefore / 1000 || undefined,
+        agreement_id: s.agreementId,
+        expires_at: s.expiresAt / 1000,
+        scope: s.scope,
+        token: s.token,
+        token_id: s.tokenId,
+        scope_omitted: s.scopeOmitted,
+        not_before: s.notBefore / 1000 || undefined,
       };
     } catch (error) {
       got = { error: names[error.name], agreement_id: error.agreementId, offered: error.offered };
@@ -94,14 +135,26 @@ test("results", () => {
   for (const { name, status, headers, body, want } of v.results) {
     const answer = { status, headers: new Headers(headers), text: body };
     if (want.unusable) {
-      assert.throws(() => readResult(answer), (e) => e.name === "ResponseError" && e.sent &&
-        JSON.stringify(e.charge && amount(e.charge)) === JSON.stringify(want.charge && amount(want.charge)), name);
+      assert.throws(
+        () => readResult(answer),
+        (e) =>
+          e.name === "ResponseError" &&
+          e.sent &&
+          JSON.stringify(e.charge && amount(e.charge)) === JSON.stringify(want.charge && amount(want.charge)),
+        name,
+      );
       continue;
     }
     const r = readResult(answer);
     const got = {
-      output: r.output, raw: r.text, charge: r.charge && amount(r.charge), rate_limit: limit(r.rateLimit), request_id: r.requestId,
-      replayed: r.replayed, receipts: r.receipt && [r.receipt], sunset: r.sunset && { at: r.sunset.at.getTime() / 1000, terms: r.sunset.terms },
+      output: r.output,
+      raw: r.text,
+      charge: r.charge && amount(r.charge),
+      rate_limit: limit(r.rateLimit),
+      request_id: r.requestId,
+      replayed: r.replayed,
+      receipts: r.receipt && [r.receipt],
+      sunset: r.sunset && { at: r.sunset.at.getTime() / 1000, terms: r.sunset.terms },
     };
     assert.deepEqual(compact(got), compact(want), name);
   }
@@ -111,9 +164,22 @@ test("errors", () => {
   for (const { name, status, headers, body, want } of v.errors) {
     const e = readRefusal({ status, headers: new Headers(headers), text: body });
     const got = {
-      status: e.status, code: e.code, reason: e.reason, suggestion: e.suggestion, uim_code: e.uimCode, request_id: e.requestId, outcome: e.outcome,
-      retry_after: e.retryAfter, charge: e.charge && amount(e.charge), rate_limit: limit(e.rateLimit), changes: e.changes, offered: e.offered,
-      upstream: e.upstream, receipts: e.receipt && [e.receipt], replayed: e.replayed, message: e.message.replace(`${e.reason || e.code || `the service responded with ${status}`}`, "").replace(/^: /, ""),
+      status: e.status,
+      code: e.code,
+      reason: e.reason,
+      suggestion: e.suggestion,
+      uim_code: e.uimCode,
+      request_id: e.requestId,
+      outcome: e.outcome,
+      retry_after: e.retryAfter,
+      charge: e.charge && amount(e.charge),
+      rate_limit: limit(e.rateLimit),
+      changes: e.changes,
+      offered: e.offered,
+      upstream: e.upstream,
+      receipts: e.receipt && [e.receipt],
+      replayed: e.replayed,
+      message: e.message.replace(`${e.reason || e.code || `the service responded with ${status}`}`, "").replace(/^: /, ""),
       violations: e.violations.map(compact),
     };
     assert.deepEqual(compact(got), compact({ ...want, request_id: want.request_id ?? (e.details.request_id ? e.requestId : "") }), name);
@@ -122,7 +188,8 @@ test("errors", () => {
 
 test("charges and limits", () => {
   for (const { header, want } of v.charges) assert.deepEqual(plain(parseCharge(header)), want, header);
-  for (const { headers, want } of v.limits) assert.deepEqual(plain(limit(parseRateLimit(new Headers(headers)))), want, JSON.stringify(headers));
+  for (const { headers, want } of v.limits)
+    assert.deepEqual(plain(limit(parseRateLimit(new Headers(headers)))), want, JSON.stringify(headers));
 });
 
 test("targets", () => {
