@@ -79,9 +79,7 @@ else
 fi
 if [ "${NPM:-}" = yes ] || { [ -z "${NPM:-}" ] && command -v node npm > /dev/null; }; then
   echo "npm" >&2
-  pairs=()
-  for ((i = 0; i < ${#programs[@]}; i += 2)); do pairs+=("${programs[i + 1]}=${programs[i]}"); done
-  deploy/package/npm.sh "$version" "$dist" "${pairs[@]}" >&2
+  deploy/package/npm.sh "$version" "$dist" "${programs[@]}" >&2
 else
   echo "no packages of npm: they need Node.js" >&2
 fi

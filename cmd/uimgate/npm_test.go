@@ -25,7 +25,7 @@ func TestPackagesOfNPM(t *testing.T) {
 	}
 	dist, project := t.TempDir(), t.TempDir()
 	program := filepath.Join(dist, "uimgate")                                                              // the command itself is large to compress
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 	in := func(dir, name string, args ...string) string {
@@ -40,7 +40,7 @@ func TestPackagesOfNPM(t *testing.T) {
 		}
 		return string(out)
 	}
-	in(".", "../../deploy/package/npm.sh", "v1.2.3", dist, runtime.GOOS+"/"+runtime.GOARCH+"="+program)
+	in(".", "../../deploy/package/npm.sh", "v1.2.3", dist, program, runtime.GOOS+"/"+runtime.GOARCH)
 	packages, err := filepath.Glob(filepath.Join(dist, "*-1.2.3.tgz"))
 	if err != nil || len(packages) != 2 {
 		t.Fatalf("got %v, %v; want two packages", packages, err)

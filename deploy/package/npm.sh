@@ -3,7 +3,7 @@
 # program. uimgate depends on those optionally, so that npm installs the one of the machine, and nothing is downloaded later. Two runs on
 # one commit write the same bytes.
 #
-#   deploy/package/npm.sh v0.1.0 dist linux/amd64=path/of/uimgate darwin/arm64=path/of/uimgate
+#   deploy/package/npm.sh v0.1.0 dist path/of/uimgate linux/amd64 another/path/of/uimgate darwin/arm64
 set -euo pipefail
 version=${1:?the version, such as v0.1.0}
 mkdir -p "${2:?the directory to write to}"
@@ -24,8 +24,9 @@ pack() { (cd "$1" && npm pack --ignore-scripts --silent --pack-destination "$dis
 # The platforms, as Node.js names them.
 declare -A cpu=([amd64]=x64 [arm64]=arm64)
 optional=
-for platform in "$@"; do
-  binary=${platform#*=} platform=${platform%%=*}
+while [ $# -gt 0 ]; do
+  binary=$1 platform=$2
+  shift 2
   name=@uimgate/${platform%/*}-${cpu[${platform#*/}]}
   dir=$work/${platform//\//-}
   mkdir -p "$dir/bin"
@@ -57,8 +58,7 @@ VERSION=${version#v} OPTIONAL=$optional node - "$work/uimgate/package.json" <<'J
 const { readFileSync, writeFileSync } = require("node:fs");
 const file = process.argv[2], { devDependencies, scripts, ...kept } = JSON.parse(readFileSync(file, "utf8"));
 const version = process.env.VERSION, names = process.env.OPTIONAL.split(" ").filter(Boolean);
-const optionalDependencies = Object.fromEntries(names.map((name) => [name, version]));
-writeFileSync(file, JSON.stringify({ ...kept, version, optionalDependencies }, null, 2) + "\n");
+writeFileSync(file, JSON.stringify({ ...kept, version, optionalDependencies: Object.fromEntries(names.map((name) => [name, version])) }, null, 2) + "\n");
 JS
 rm "$work/uimgate/node_modules"
 pack "$work/uimgate"
