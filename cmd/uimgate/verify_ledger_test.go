@@ -32,7 +32,7 @@ func TestUnbalancedLedgerIsReported(t *testing.T) {
 	if s.code != exitDone || !strings.Contains(s.out, `"ledger_entries"`) {
 		t.Errorf("unchanged: %+v; want code %v and out containing %q", s, exitDone, `"ledger_entries"`)
 	}
-	sqlitetest.Alter(t, config.StatePath(cfg.Data), "DELETE FROM ledger WHERE seq = 1")
+	sqlitetest.Alter(t, config.StatePath(cfg.Data), "DELETE FROM ledger WHERE seq = (SELECT MIN(seq) FROM ledger)")
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, `agent "agent-1"`) {
 		t.Errorf("without one entry: %+v; want code %v and errors containing %q", s, exitWrong, `agent "agent-1"`)
 	}
