@@ -42,14 +42,15 @@ function bare(body: JsonObject, keyed: boolean): WireCall | undefined {
   return isObject(parameters) ? { intent: body.intent_uid, parameters, keyed, proved: body.proof !== undefined } : undefined;
 }
 
-/** toolCall reads tools/call of MCP. A tool is named by its name or its UID; call_intent has the call in its arguments. */
+/** toolCall reads tools/call of MCP. A tool is named by its name or its UID; call_intent names another one in its arguments. */
 function toolCall(params: JsonObject, names: ReadonlyMap<string, string>): WireCall | undefined {
   const meta = isObject(params._meta) ? params._meta : {};
   const parameters = params.arguments ?? {};
   if (typeof params.name !== "string" || !isObject(parameters)) return undefined;
   const beside = { keyed: meta["Idempotency-Key"] !== undefined, proved: meta["UIM-Proof"] !== undefined };
   if (params.name === "call_intent" && !names.has("call_intent")) {
-    const call = bare({ intent_uid: parameters.uid ?? null, parameters: parameters.parameters ?? {} }, false);
+    const named = typeof parameters.uid === "string" ? (names.get(parameters.uid) ?? parameters.uid) : null;
+    const call = bare({ intent_uid: named, parameters: parameters.parameters ?? {} }, false);
     return call && { ...call, ...beside };
   }
   const intent = names.get(params.name) ?? params.name;

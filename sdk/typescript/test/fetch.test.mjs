@@ -96,6 +96,19 @@ test("a call without any response stays spent, one that is refused does not", as
   await assert.rejects(fetch(mcp, order("lamp")), { name: "BudgetError" });
 });
 
+test("proves what is called by another tool, and by UID", async () => {
+  const { fetch, mcp } = await setUp();
+  for (const params of [
+    { name: ORDER, arguments: { product: "lamp" } },
+    { name: "call_intent", arguments: { uid: ORDER, parameters: { product: "lamp" } } },
+    { name: "call_intent", arguments: { uid: "order_v1", parameters: { product: "lamp" } } },
+  ]) {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    const answer = await (await fetch(mcp, { ...order(""), body })).json();
+    assert.match(answer.result?._meta["UIM-Charge"] ?? JSON.stringify(answer), /^0\.25 EUR; .*state=captured$/, JSON.stringify(params));
+  }
+});
+
 test("asks before calls that cost, and only then", async () => {
   const client = await agreed();
   const asked = [];
