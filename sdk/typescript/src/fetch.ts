@@ -151,8 +151,8 @@ class Attempts {
     private readonly call: WireCall,
     private readonly keyed: boolean,
   ) {
-    this.key = request.field("Idempotency-Key") ?? (call.keyed ? "that of the request" : keyed ? randomId() : "");
-    if (keyed && !call.keyed) this.#fields["Idempotency-Key"] = this.key;
+    this.key = request.field("Idempotency-Key") ?? (call.key || (keyed ? randomId() : ""));
+    if (keyed && call.key === "") this.#fields["Idempotency-Key"] = this.key;
   }
 
   async run(): Promise<Response> {

@@ -10,8 +10,8 @@ const EXTENSION = "https://uimprotocol.com/a2a/v1";
 export interface WireCall {
   readonly intent: string;
   readonly parameters: JsonObject;
-  /** Whether the request itself has a key under which it is done once. */
-  readonly keyed: boolean;
+  /** The key under which the request itself asks to be done once; empty if it has none. */
+  readonly key: string;
   /** Whether the request itself has a proof. */
   readonly proved: boolean;
 }
@@ -25,9 +25,9 @@ export function callIn(url: URL, executeUrl: string, body: string, names: Readon
     return undefined; // not JSON, or without a canonical form: the service refuses what needs a proof
   }
   const execute = new URL(executeUrl);
-  if (url.origin === execute.origin && url.pathname === execute.pathname) return bare(message, false);
+  if (url.origin === execute.origin && url.pathname === execute.pathname) return bare(message, "");
   if (url.origin === execute.origin && url.pathname.startsWith(`${execute.pathname}/`)) {
-    return bare({ ...message, intent_uid: decodeURIComponent(url.pathname.slice(execute.pathname.length + 1)) }, false);
+    return bare({ ...message, intent_uid: decodeURIComponent(url.pathname.slice(execute.pathname.length + 1)) }, "");
   }
   const params = isObject(message.params) ? message.params : {};
   if (message.method === "tools/call") return toolCall(params, names);
@@ -36,10 +36,10 @@ export function callIn(url: URL, executeUrl: string, body: string, names: Readon
   return undefined;
 }
 
-function bare(body: JsonObject, keyed: boolean): WireCall | undefined {
+function bare(body: JsonObject, key: string): WireCall | undefined {
   if (typeof body.intent_uid !== "string") return undefined;
   const parameters = body.parameters ?? {};
-  return isObject(parameters) ? { intent: body.intent_uid, parameters, keyed, proved: body.proof !== undefined } : undefined;
+  return isObject(parameters) ? { intent: body.intent_uid, parameters, key, proved: body.proof !== undefined } : undefined;
 }
 
 /** toolCall reads tools/call of MCP. A tool is named by its name or its UID; call_intent names another one in its arguments. */
@@ -47,10 +47,11 @@ function toolCall(params: JsonObject, names: ReadonlyMap<string, string>): WireC
   const meta = isObject(params._meta) ? params._meta : {};
   const parameters = params.arguments ?? {};
   if (typeof params.name !== "string" || !isObject(parameters)) return undefined;
-  const beside = { keyed: meta["Idempotency-Key"] !== undefined, proved: meta["UIM-Proof"] !== undefined };
+  const key = meta["Idempotency-Key"];
+  const beside = { key: typeof key === "string" ? key : "", proved: meta["UIM-Proof"] !== undefined };
   if (params.name === "call_intent" && !names.has("call_intent")) {
     const named = typeof parameters.uid === "string" ? (names.get(parameters.uid) ?? parameters.uid) : null;
-    const call = bare({ intent_uid: named, parameters: parameters.parameters ?? {} }, false);
+    const call = bare({ intent_uid: named, parameters: parameters.parameters ?? {} }, "");
     return call && { ...call, ...beside };
   }
   const intent = names.get(params.name) ?? params.name;
@@ -70,7 +71,7 @@ function inMessage(message: Json | undefined): WireCall | undefined {
       return undefined;
     }
   }
-  const call = isObject(data) ? bare(data, true) : undefined;
+  const call = isObject(data) ? bare(data, typeof message.messageId === "string" ? `a2a:${message.messageId}` : "") : undefined;
   return call && { ...call, proved: call.proved || metadata.proof !== undefined };
 }
 

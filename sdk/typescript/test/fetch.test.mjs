@@ -92,7 +92,8 @@ test("a call without any response stays spent, one that is refused does not", as
     if (to === mcp) throw Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNRESET" } });
     return response;
   };
-  await assert.rejects(fetch(mcp, order("lamp")), { name: "LostError" });
+  const keyed = { ...order("lamp"), body: order("lamp").body.replace('"arguments"', '"_meta":{"Idempotency-Key":"task-7"},"arguments"') };
+  await assert.rejects(fetch(mcp, keyed), { name: "LostError", idempotencyKey: "task-7" });
   await assert.rejects(fetch(mcp, order("lamp")), { name: "BudgetError" });
 });
 
