@@ -75,6 +75,7 @@ type publication struct {
 	words   once // the policy in sentences
 	openAPI once // one operation for all intents
 	each    once // one operation for each intent
+	guides  [4]once
 }
 
 func newPublication(s *service.Definition) *publication {
@@ -103,7 +104,10 @@ func (p *publication) agentsFile(publicKey string, members []intents.Extra) (doc
 	return d, nil
 }
 
-const mediaHTML = "text/html; charset=utf-8"
+const (
+	mediaHTML     = "text/html; charset=utf-8"
+	mediaMarkdown = "text/markdown; charset=utf-8"
+)
 
 var errMaking = errors.New("building the document failed")
 
@@ -162,6 +166,30 @@ func (p *publication) openAPIDocument() (document, error) {
 
 func (p *publication) openAPIPerIntent() (document, error) {
 	return p.each.get(p.service, "application/json", page.OpenAPIPerIntent)
+}
+
+// The guides for language models and coding agents.
+
+func (p *publication) llms(ctx context.Context) (document, error) {
+	return p.guideOf(ctx, 0, page.LLMs)
+}
+
+func (p *publication) agentsMD(ctx context.Context) (document, error) {
+	return p.guideOf(ctx, 1, page.AgentsMD)
+}
+
+func (p *publication) skill(ctx context.Context) (document, error) {
+	return p.guideOf(ctx, 2, page.Skill)
+}
+
+func (p *publication) policyMD(ctx context.Context) (document, error) {
+	return p.guideOf(ctx, 3, page.PolicyMD)
+}
+
+func (p *publication) guideOf(ctx context.Context, n int, build func(context.Context, *service.Definition) []byte) (document, error) {
+	return p.guides[n].get(p.service, mediaMarkdown, func(d *service.Definition) ([]byte, error) {
+		return build(context.WithoutCancel(ctx), d), nil
+	})
 }
 
 // publications holds the publications of one snapshot of the configuration. A reload replaces the services and their documents.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"mime"
 	"net/http"
 	"strconv"
@@ -75,13 +76,24 @@ func (s *Server) protocol(c echo.Context) error {
 
 var (
 	protocolMarkdown = sync.OnceValue(func() document {
-		return newDocument(page.ProtocolMarkdown(), "text/markdown; charset=utf-8")
+		return newDocument(page.ProtocolMarkdown(), mediaMarkdown)
 	})
 	protocolHTML = sync.OnceValues(func() (document, error) {
 		body, err := page.Protocol()
 		return newDocument(body, mediaHTML), err
 	})
 )
+
+// guide handles the documents for language models and coding agents.
+func (s *Server) guide(of func(*publication, context.Context) (document, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		d, err := of(s.publication(exchangeOf(c).service), c.Request().Context())
+		if err != nil {
+			return reason.Internal.Refusal("The document could not be built.").Because(err)
+		}
+		return serve(c, d)
+	}
+}
 
 // errorList handles GET /errors, the list of all reasons that agents can receive in a refusal.
 func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Errors, page.ErrorsJSON) }
