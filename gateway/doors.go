@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -24,13 +25,34 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		q := &door.Request{
 			Service: x.service, Serving: func() *service.Service { return s.serving(r) }, RequestID: x.requestID,
 			Caller: s.caller(r, x.client), Address: x.address, Pipeline: s.pipeline, Later: s.later(route, x),
-			Span: x.span, Continue: s.traces.Begin,
+			Span: x.span, Continue: s.traces.Begin, Document: s.documentFor(r),
 		}
 		defer func() { x.Outcome = q.Outcome }()
 		d.Serve(c.Response(), r, q)
 		return true
 	}
 	return false
+}
+
+// documentFor returns a function that responds to GET requests by the client of a request. Each counts, and is logged, as a request of its
+// own.
+func (s *Server) documentFor(r *http.Request) func(context.Context, string) door.Document {
+	return func(ctx context.Context, target string) door.Document {
+		w := door.NewDocumentWriter()
+		get, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+		if err != nil {
+			w.WriteHeader(http.StatusNotFound)
+			return w.Document
+		}
+		get.Header = r.Header.Clone()
+		for _, name := range []string{"Accept-Encoding", "Content-Type", "Content-Length", "If-None-Match", "Origin"} {
+			get.Header.Del(name)
+		}
+		get.Header.Set("Accept", "application/json")
+		get.Host, get.RemoteAddr, get.TLS, get.RequestURI = r.Host, r.RemoteAddr, r.TLS, target
+		s.handler.ServeHTTP(w, get)
+		return w.Document
+	}
 }
 
 // withoutSlash returns the request without the trailing slash of its path. It does not modify r.

@@ -16,17 +16,18 @@ import (
 type answer struct {
 	http.ResponseWriter
 	*request
-	stream bool   // send a stream of one event, because the client accepts only streams
+	stream bool   // send a stream, whose last event is the response
+	begun  bool   // the header of the stream has been sent
 	fault  string // type of the error in the response, for metrics; empty: none
 }
 
-// write sends a JSON-RPC message: as a stream of one event if a.stream is set and the status is 200, otherwise as JSON.
+// write sends a JSON-RPC message: as an event if the stream has begun, or if a.stream is set and the status is 200; otherwise as JSON.
 func (a *answer) write(status int, message []byte) {
 	h := a.Header()
-	if a.stream && status == http.StatusOK {
-		h["Content-Type"] = []string{"text/event-stream"}
-		h["X-Accel-Buffering"] = []string{"no"}
-		a.WriteHeader(status)
+	if a.begun || a.stream && status == http.StatusOK {
+		if !a.begun {
+			a.beginStream()
+		}
 		event := append(make([]byte, 0, len(message)+32), "event: message\n"...)
 		_, _ = a.Write(jsonrpc.AppendEvent(event, message)) //nolint:gosec // JSON in an event
 		return
@@ -63,7 +64,7 @@ func (a *answer) refused(err error) {
 			status = http.StatusUnauthorized // clients discard their token only then
 		}
 	}
-	a.stream = false
+	a.stream = a.begun
 	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: refusal.Sentence(f), Data: wire.Envelope(f, a.About(f))})
 }
 

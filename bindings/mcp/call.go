@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -55,7 +56,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		return
 	}
 	call.Read = func() (execute.Request, error) { return to.Request, nil }
-	result, err := a.Execute(r.Context(), call)
+	result, err := a.execute(r.Context(), call)
 	if err == nil {
 		a.done(&result)
 		return
@@ -72,6 +73,13 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	default:
 		a.toolFailed(f)
 	}
+}
+
+// execute makes a call, and reports its progress meanwhile.
+func (a *answer) execute(ctx context.Context, call execute.Call) (execute.Result, error) {
+	stop := a.reportProgress()
+	defer stop()
+	return a.Execute(ctx, call)
 }
 
 // beside reads the idempotency key, the proof and the request id of a call from headers or from _meta. It returns an error if the

@@ -19,7 +19,7 @@ func (d *Door) discovered(ctx context.Context, a *answer) []byte {
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
 	w.Texts("supportedVersions", revisions)
-	w.JSON("capabilities", []byte(`{"tools":{}}`))
+	w.JSON("capabilities", []byte(`{"tools":{},"resources":{},"prompts":{},"completions":{}}`))
 	w.Optional("instructions", instructions(q)+a.introduction(d.tools.Of(ctx, q.Service.Definition)))
 	w.JSON("ttlMs", strconv.AppendInt(nil, listedFor, 10))
 	w.Text("cacheScope", "public")
@@ -44,7 +44,7 @@ func (d *Door) initialized(ctx context.Context, a *answer) []byte {
 	}
 	w := strictjson.NewWriter(nil)
 	w.Text("protocolVersion", version)
-	w.JSON("capabilities", []byte(`{"tools":{}}`))
+	w.JSON("capabilities", []byte(`{"tools":{},"resources":{},"prompts":{},"completions":{}}`))
 	w.Append("serverInfo", d.serverInfo(q))
 	w.Optional("instructions", instructions(q)+a.introduction(d.tools.Of(ctx, q.Service.Definition)))
 	if next := successor(q); next != nil {
@@ -77,6 +77,9 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 		w.Optional("title", name)
 		w.Text("version", d.version)
 		w.Text("websiteUrl", q.Service.At("/"))
+		if list, err := json.Marshal(icons(q.Service.Definition)); err == nil {
+			w.JSON("icons", list)
+		}
 		return w.End()
 	}
 }

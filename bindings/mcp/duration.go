@@ -30,7 +30,8 @@ func (d *Door) observe(a *answer, began time.Time) {
 	}
 	method := a.Method
 	switch method {
-	case "tools/call", "tools/list", "server/discover", "initialize", "ping":
+	case "tools/call", "tools/list", "server/discover", "initialize", "ping", "resources/list", "resources/templates/list", "resources/read",
+		"prompts/list", "prompts/get", "completion/complete":
 	default:
 		method = otherMethod
 	}

@@ -34,9 +34,6 @@ func manyIntents(n int) string {
 		strings.Join(list, ",") + `]}`
 }
 
-const wholeShop = `{"target": "shop.example", "action": "execute", "duty": [{"action": "compensate",
-	"constraint": [{"leftOperand": "payAmount", "operator": "eq", "rightOperand": {"@value": "0.25", "@type": "xsd:decimal"}, "unit": "EUR"}]}]}`
-
 func largeGate(t *testing.T, n int, settings string) *gatetest.Gate {
 	t.Helper()
 	config := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {mcp: {" + settings + "}}}\n"
@@ -91,7 +88,8 @@ func TestLargeCatalogueFitsModels(t *testing.T) {
 		{"describe_intents", map[string]any{"uids": []any{"shop.example:order-of-department-0007:v2"}}, 400, []string{"Perhaps " + uid + " is meant"}},
 	} {
 		params := map[string]any{"name": row.tool, "arguments": row.arguments}
-		got := g.Call("/mcp", "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, "MCP-Protocol-Version", "2025-11-25")
+		call := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+		got := g.Call("/mcp", "", call, "MCP-Protocol-Version", "2025-11-25")
 		m := &message{}
 		g.Must(json.Unmarshal(got.Body, m))
 		if m.Result.IsError || len(m.Result.Content) != 1 || tokens(len(got.Body)) > row.most {

@@ -69,7 +69,8 @@ type request struct {
 	jsonrpc.Message
 	revision revision
 	token    string
-	choice   toolset.Choice // of the tools in the list
+	choice   toolset.Choice  // of the tools in the list
+	held     *reason.Refusal // why requests for more than the public catalogue are refused; nil: they are not
 	header   http.Header
 }
 
@@ -127,6 +128,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		a.failed(http.StatusBadRequest, wrong)
 		return
 	}
+	q.held = held
 	if q.choice, wrong = choiceOf(r.URL); wrong != nil {
 		a.failed(http.StatusBadRequest, wrong)
 		return
@@ -182,6 +184,7 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 		a.result(d.initialized(r.Context(), a))
 	case q.Method == "ping" && withHandshake:
 		a.result([]byte("{}"))
+	case a.besideTools(r.Context()):
 	default:
 		status := http.StatusNotFound
 		if withHandshake { // clients of these revisions expect errors with status 200

@@ -88,9 +88,10 @@ func (q *request) compareHeaders() *jsonrpc.Error {
 	if list := q.header["Mcp-Method"]; len(list) != 1 || list[0] != q.Method {
 		return mismatch("Mcp-Method")
 	}
-	name, named := q.Params["name"].(string)
+	member := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[q.Method]
+	name, named := q.Params[member].(string)
 	list := q.header["Mcp-Name"]
-	if q.Method == "tools/call" && named && (len(list) != 1 || decoded(list[0]) != name) {
+	if named && (len(list) != 1 || decoded(list[0]) != name) {
 		return mismatch("Mcp-Name")
 	}
 	return nil

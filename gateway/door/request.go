@@ -28,6 +28,8 @@ type Request struct {
 	Span      trace.Span // of the request
 	// Continue returns a new span below the span whose traceparent a message carries.
 	Continue func(traceparent string) trace.Span
+	// Document responds to a GET request by the same client for a path and query of the service's own listener.
+	Document func(ctx context.Context, target string) Document
 	// Later records the outcome of a reply that is sent after the request has ended. A door calls it at most once.
 	Later func(Delivery)
 	Pipeline

@@ -17,9 +17,9 @@ CREATE TABLE refunds (
     reason       TEXT   NOT NULL,
     at           BIGINT NOT NULL,
     k            BIGINT NOT NULL, -- number in the chain of the account
-    PRIMARY KEY (service, number),
-    UNIQUE (service, reference)
+    PRIMARY KEY (service, number)
 );
+CREATE UNIQUE INDEX refunds_reference ON refunds (service, reference);
 CREATE INDEX refunds_execution ON refunds (service, execution_id);
 CREATE INDEX refunds_at ON refunds (at);
 CREATE INDEX refunds_agent ON refunds (service, agent_id, number);
