@@ -52,7 +52,7 @@ func TestReceiptsAreSignedWithIntroducedKeys(t *testing.T) {
 		if got := signedBy(); got == first || got != p.receipts.Current() {
 			t.Errorf("after the round: got %s, want the new key", got)
 		}
-		receipts, err := p.store.Logs().LogEntries(t.Context(), service)
+		entries, err := p.store.Logs().LogEntries(t.Context(), service)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +62,8 @@ func TestReceiptsAreSignedWithIntroducedKeys(t *testing.T) {
 				trusted.Add(evidence.PurposeReceipt, key)
 			}
 		}
-		for _, text := range receipts {
-			if trusted.Introduce(text) == nil {
+		for _, e := range entries {
+			if trusted.Introduce(e.Receipt) == nil {
 				introduced++
 			}
 		}

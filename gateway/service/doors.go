@@ -69,7 +69,7 @@ func (d *Definition) Announced() (all Announcement) {
 }
 
 // EntryPoint returns the URL of the entry point with this name, or "" if no door announces it.
-func (a *Announcement) EntryPoint(name string) string {
+func (a Announcement) EntryPoint(name string) string {
 	for _, p := range a.EntryPoints {
 		if p.Name == name {
 			return p.URL
