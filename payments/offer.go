@@ -14,7 +14,7 @@ type Offer struct {
 	Minimum  money.Amount // least amount to ask for; without a currency, what is needed
 	TopUpURL string       // a page where people pay in, with placeholders; empty: none
 	Contact  string       // whom to ask; empty: unknown
-	Webhook  *Webhook     // by which a hosted checkout reports payments; nil: none
+	Webhook  *Webhook     // that a hosted checkout reports payments to; nil: none
 }
 
 // Page returns the address where people pay in a given amount for an agent, or "" if there is none.

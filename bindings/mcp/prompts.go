@@ -54,7 +54,7 @@ var prompts = []prompt{
 			} else {
 				text += " Find the intent first, with " + toolset.Search + " if that tool is listed."
 			}
-			return text + " Before each call that is not free, tell me its price and parameters and wait for my confirmation. Stop before the budget is " +
+			return text + " Before each call that is not free, show me its price and parameters and wait for my confirmation. Stop before the budget is " +
 				"exceeded. At the end, list the calls with their charges, which are in the member UIM-Charge of _meta."
 		},
 	},

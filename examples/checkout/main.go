@@ -1,4 +1,4 @@
-// Command checkout serves a page that stands in for a hosted checkout, and posts its events to a gateway.
+// Command checkout serves a page that imitates a hosted checkout, and posts its events to a gateway.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package page is a small page that stands in for a hosted checkout, such as that of a card processor: a person sees whom the payment is
+// Package page is a small page that imitates a hosted checkout, such as that of a card processor: a person sees whom the payment is
 // for, confirms the amount, and the page posts the signed event of the payment to a gateway. It takes no money. Use it on your own machine.
 package page
 
@@ -187,7 +187,7 @@ input,button{font:inherit;padding:.5rem;width:100%;box-sizing:border-box}
 button{margin-top:1.5rem}
 </style></head><body>
 <h1>Pay in for an agent</h1>
-<p>This page stands in for the checkout of a payment provider. No money is taken.</p>
+<p>This page imitates the checkout of a payment provider. No money is taken.</p>
 {{if .Result}}<p role="status"><strong>{{.Result}}</strong></p>{{end}}
 {{if not (or .Result .Failed)}}<form method="post" action="/pay">
 <input type="hidden" name="agent" value="{{.Agent}}"><input type="hidden" name="currency" value="{{.Currency}}">

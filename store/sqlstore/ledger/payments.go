@@ -22,7 +22,7 @@ const never = int64(1) << 62
 // was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
 //
 // The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, store.ErrPaymentIDUsed if another payment of the
-// agent has the PaymentID, store.ErrPaymentOpen if the payment is to be settled and another one of the agent has not ended, store.ErrRefund
+// agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended, store.ErrRefund
 // if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be out of range.
 func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error) {
 	if p.Amount.Nano <= 0 || p.Amount.Currency == "" {
@@ -258,7 +258,7 @@ func (l *Ledger) OpenPayment(ctx context.Context, service, agent string) (p stor
 	return list[0], true, nil
 }
 
-// DuePayments returns up to limit payments about which the facilitator is to be asked by the given time, the most overdue first.
+// DuePayments returns up to limit payments that the facilitator must be asked about by the given time, the most overdue first.
 func (l *Ledger) DuePayments(ctx context.Context, by time.Time, limit int) ([]store.Payment, error) {
 	return engine.All(ctx, l.db, "SELECT "+paymentColumns+" FROM payments WHERE next_at > 0 AND next_at <= ? ORDER BY next_at LIMIT ?",
 		[]any{engine.Nanos(by), limit}, scanPayment)

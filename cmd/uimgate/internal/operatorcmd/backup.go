@@ -146,7 +146,7 @@ stderr. If something differs, verify-ledger names the first place and exits with
 changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts, and logs
 the result.
 
-Whoever has the data directory with its keys can write another ledger that agrees with itself. The agents' receipts and
+A person with the data directory and its keys can write another ledger that agrees with itself. The agents' receipts and
 the cosignatures of witnesses show that: see docs/evidence.md.`,
 		Example: "  uimgate verify-ledger",
 		RunE: func(c *cobra.Command, _ []string) error {
