@@ -33,7 +33,7 @@ test("explains the policy in the sentences of the service", async () => {
   const policy = await client.policy();
   const text = await policy.explain();
   assert.ok(text.includes(policy.digest) && text.includes(policy.uid));
-  assert.match(text, /What is permitted\n\n- .*Order/);
+  assert.match(text, /What is permitted\n\n- [^]*shop\.example:order:v1/);
   assert.match(text, /0\.25 EUR/);
 });
 
