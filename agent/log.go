@@ -97,7 +97,7 @@ func (r logReader) get(ctx context.Context, path string, query url.Values) ([]by
 	}
 	u = u.JoinPath(path)
 	u.RawQuery = query.Encode()
-	answer, err := r.s.get(ctx, session, u.String(), "text/plain", maxLogAnswer)
+	answer, err := r.s.read(ctx, session, u.String(), "text/plain", maxLogAnswer)
 	if e, refused := errors.AsType[*Error](err); refused {
 		switch e.Status {
 		case http.StatusNotFound, http.StatusBadRequest:

@@ -182,6 +182,21 @@ func (s *Service) get(ctx context.Context, session Session, address, accept stri
 	return answer, nil
 }
 
+// read is get for reading many pages: it waits and repeats the request while the service refuses it with a time to wait, up to MaxWait in all.
+func (s *Service) read(ctx context.Context, session Session, address, accept string, most int64) (fetch.Answer, error) {
+	var waited time.Duration
+	for {
+		answer, err := s.get(ctx, session, address, accept, most)
+		e, refused := errors.AsType[*Error](err)
+		if !refused || e.Status != http.StatusTooManyRequests && e.Status != http.StatusServiceUnavailable || e.RetryAfter <= 0 {
+			return answer, err
+		}
+		if waited += e.RetryAfter; waited > s.client.o.MaxWait || s.client.o.Sleep(ctx, e.RetryAfter) != nil {
+			return answer, err
+		}
+	}
+}
+
 // accountError checks the receipt in an error response.
 func (s *Service) accountError(ctx context.Context, session Session, c *call, err error) {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -34,7 +34,7 @@ func (s *Service) Entries(ctx context.Context, currency string, after int64) (re
 		query.Set("after", strconv.FormatInt(after, 10))
 	}
 	u.RawQuery = query.Encode()
-	answer, err := s.get(ctx, session, u.String(), "application/json", maxUsagePage)
+	answer, err := s.read(ctx, session, u.String(), "application/json", maxUsagePage)
 	if err != nil {
 		return receipts.Page{}, fmt.Errorf("reading the usage: %w", err)
 	}
