@@ -215,7 +215,8 @@ func limitWant(l *agent.RateLimit) object {
 func chargeVectors() []object {
 	var list []object
 	for _, text := range []string{
-		vectorCharge, "1 EUR;state=pending;id=x", "0.000000001 USD; id=e-1; state=released; more=1", "0.05 EUR", "", "0.05 EUR; id=e-1", "-1 EUR; id=e; state=captured",
+		vectorCharge, "1 EUR;state=pending;id=x", "0.000000001 USD; id=e-1; state=released; more=1", "0.05 EUR", "", "0.05 EUR; id=e-1",
+		"-1 EUR; id=e; state=captured",
 		"1e3 EUR; id=e; state=captured", "0.05 eur; id=e; state=captured", "0.05 EUR; id=e f; state=captured", "0.05 EUR; id=e; state=gone",
 		"0.0000000001 EUR; id=e; state=captured", "999999999999 EUR; id=e; state=captured",
 	} {

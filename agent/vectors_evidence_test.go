@@ -58,7 +58,8 @@ func receiptVectors(t *testing.T) object {
 	set.Add(evidence.PurposeLog, other.public)
 	output := `{"order_id": "o-1"}`
 	call := receipts.Call{
-		Issuer: vectorIssuer, Agent: vectorAgent, KeyID: "agent-key", Policy: evidence.Digest([]byte("policy")), Agreement: "agr-1", Token: vectorToken,
+		Issuer: vectorIssuer, Agent: vectorAgent, KeyID: "agent-key", Policy: evidence.Digest([]byte("policy")), Agreement: "agr-1",
+		Token:     vectorToken,
 		Execution: "e-1", Amount: euros(50_000_000), State: "captured", Intent: "shop.example:place-order:v1",
 		Request: evidence.Digest([]byte("request")), Answer: evidence.Digest([]byte(output)), Canonical: evidence.Digest([]byte(`{"order_id":"o-1"}`)),
 	}
@@ -119,7 +120,10 @@ func receiptVectors(t *testing.T) object {
 	for name, text := range map[string]string{"trusted": introduce(trusted), "other": introduce(other), "itself": introduce(next)} {
 		known := set.Clone()
 		err := known.Introduce(text)
-		introductions = append(introductions, object{"by": name, "entry": text, "kid": next.public.Thumbprint(), "jwk": next.jwk(), "trusted": err == nil})
+		introductions = append(introductions, object{
+			"by": name, "entry": text, "kid": next.public.Thumbprint(), "jwk": next.jwk(),
+			"trusted": err == nil,
+		})
 	}
 	sortBy(introductions, "by")
 	return object{"jwks": string(set.JWKS()), "output": output, "receipts": list, "introductions": introductions}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +65,7 @@ func agreementVectors(t *testing.T, signers map[string]vectorKey) []object {
 			"iss": vectorAgent, "aud": vectorIssuer, "htu": vectorIssue, "iat": vectorTime.Unix(), "jti": "example-agreement-0001",
 			"policy": object{"uid": "https://shop.example/policy/1", "digest": digest},
 		}
-		for name, value := range more {
-			payload[name] = value
-		}
+		maps.Copy(payload, more)
 		jws, vector := signedVector(t, k, object{"typ": pat.TypeAgreement}, payload)
 		key, err := keys.New(k.Public())
 		if err != nil {
@@ -150,9 +149,7 @@ func tokenVectors(t *testing.T, k vectorKey) object {
 			"iss": vectorIssuer, "aud": vectorIssuer, "sub": vectorAgent, "jti": vectorToken, "iat": vectorTime.Unix(), "exp": vectorTime.Unix() + 3600,
 			"pol_digest": digest, "agr": "agr-1", "cnf": object{"jkt": k.thumbprint}, "scope": []string{"shop.example:place-order:v1:execute"},
 		}
-		for name, value := range more {
-			claims[name] = value
-		}
+		maps.Copy(claims, more)
 		b64 := base64.RawURLEncoding
 		return b64.EncodeToString([]byte(`{"alg":"EdDSA","typ":"JWT"}`)) + "." + b64.EncodeToString([]byte(canonical(t, claims))) + "." + b64.EncodeToString(make([]byte, 64))
 	}

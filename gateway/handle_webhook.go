@@ -113,7 +113,8 @@ func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, k
 	case errors.Is(err, store.ErrReferenceUsed):
 		return out, known, reason.PaymentUsed.Refusal("").Because(err)
 	case errors.Is(err, money.ErrAmount):
-		return out, known, reason.InvalidParameter.Refusal("The balance of the agent would be out of range.").With("pointer", "/amount").Because(err)
+		return out, known, reason.InvalidParameter.Refusal("The balance of the agent would be out of range.").With("pointer",
+			"/amount").Because(err)
 	case err != nil:
 		return out, known, refusal.For(err)
 	}

@@ -240,7 +240,8 @@ func TestPolicyAsText(t *testing.T) {
 		text := string(a.Body)
 		if got := strings.HasPrefix(a.Header.Get("Content-Type"), "text/plain"); a.Status != http.StatusOK || got != wanted {
 			t.Errorf("%q: %d %s, want text: %v", accept, a.Status, a.Header.Get("Content-Type"), wanted)
-		} else if got && (!strings.Contains(text, digest) || !strings.Contains(text, "What is permitted\n\n- ") || !strings.Contains(text, "0.25 EUR")) {
+		} else if got && (!strings.Contains(text, digest) || !strings.Contains(text, "What is permitted\n\n- ") || !strings.Contains(text,
+			"0.25 EUR")) {
 			t.Errorf("%q: got %s", accept, text)
 		}
 		if !strings.Contains(strings.Join(a.Header.Values("Vary"), ","), "Accept") {

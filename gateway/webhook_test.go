@@ -94,7 +94,8 @@ func TestWebhookRefusesAttacks(t *testing.T) {
 			g.Now().Add(6*time.Minute))),
 		"a long signature": post(g, body, "UIM-Signature", strings.Repeat("v1=00,", 1000)),
 	} {
-		if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), "BAD_SIGNATURE") || strings.Contains(string(a.Body), webhookSecret) {
+		if a.Status != http.StatusBadRequest || !strings.Contains(string(a.Body), "BAD_SIGNATURE") || strings.Contains(string(a.Body),
+			webhookSecret) {
 			t.Errorf("%s: %d %s", name, a.Status, a.Body)
 		}
 	}

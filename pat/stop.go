@@ -1,6 +1,9 @@
 package pat
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // A StopKind is the kind of thing that the operator can stop.
 type StopKind string
@@ -52,9 +55,7 @@ type stopKey struct {
 // stop applies a change of a Stop. The caller must hold mu.
 func (v *View) stop(s Stop) {
 	next := make(map[stopKey]Stop, len(v.inForce())+1)
-	for k, was := range v.inForce() {
-		next[k] = was
-	}
+	maps.Copy(next, v.inForce())
 	if key := (stopKey{s.Service, s.Kind, s.Subject}); s.EndedAt.IsZero() {
 		next[key] = s
 	} else {

@@ -24,8 +24,8 @@ func (e *EventError) Error() string { return e.Pointer + ": " + e.Problem }
 const maxReference = 200
 
 // ReadEvent returns the payment that an event describes: an event of Stripe (https://docs.stripe.com/api/events), or an object with amount,
-// currency, agent, reference and kind. ignored means that the event describes no payment. The error is an *EventError. Service of the payment
-// is empty, and so is its AgentID if an event of Stripe names none.
+// currency, agent, reference and kind. ignored means that the event describes no payment. The error is an *EventError. Service of the
+// payment is empty, and so is its AgentID if an event of Stripe names none.
 func ReadEvent(tree strictjson.Object) (p store.Payment, ignored bool, err error) {
 	if tree.Text("object") == "event" {
 		return readStripe(tree)

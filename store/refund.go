@@ -73,8 +73,8 @@ type RevenueFilter struct {
 	Limit int
 }
 
-// Revenue sums up captured charges, and refunds of charges, in one currency. A charge counts at the time of its capture, and a refund at the
-// time at which it was made.
+// Revenue sums up captured charges, and refunds of charges, in one currency. A charge counts at the time of its capture, and a refund at
+// the time at which it was made.
 type Revenue struct {
 	Name     string // of the group: an intent, an agent, or a month such as 2026-11
 	Currency string

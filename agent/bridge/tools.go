@@ -56,7 +56,7 @@ func (b *Bridge) offer() {
 	b.mu.Unlock()
 	list, browses := b.choose(tools)
 	for name := range b.shown {
-		if _, stays := list[name]; !stays && !(browses && toolset.IsTool(name)) {
+		if _, stays := list[name]; !stays && (!browses || !toolset.IsTool(name)) {
 			b.withdraw(name)
 		}
 	}

@@ -170,7 +170,7 @@ func (l *logCheck) follow(ctx context.Context, last, c *knownCheckpoint) (*known
 		}
 		if log.CheckConsistency(last.Checkpoint, c.Checkpoint, hashes) != nil {
 			l.report(evidence.ProblemFork, where, "the log does not contain the one with %d entries that the agent knows", last.Size)
-			return nil, nil //nolint:nilnil // as above
+			return nil, nil //nolint:nilnil,nilerr // as above
 		}
 		if last.Size == c.Size {
 			return last, nil

@@ -57,7 +57,7 @@ func Write(w io.Writer, language Language, issuer string, catalog *intents.Catal
 		}
 		file.calls = append(file.calls, c)
 	}
-	text := ""
+	var text string
 	switch language {
 	case Python:
 		text = file.python(names)

@@ -174,7 +174,8 @@ func TestCallIntentIsTheSameCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			own := callTool(g, a.Token, row.tool, row.arguments)
 			through := callTool(g, a.Token, "call_intent", map[string]any{"uid": row.uid, "parameters": row.arguments})
-			if own.reason() != row.reason || through.reason() != row.reason || own.Status != through.Status || own.Result.IsError != through.Result.IsError ||
+			if own.reason() != row.reason || through.reason() != row.reason || own.Status != through.Status ||
+				own.Result.IsError != through.Result.IsError ||
 				string(own.Result.Structured) != string(through.Result.Structured) || len(own.Result.Meta) != len(through.Result.Meta) {
 				t.Errorf("tool: %d %s %+v\ncall_intent: %d %s %+v", own.Status, own.reason(), own.Result, through.Status, through.reason(), through.Result)
 			}

@@ -73,7 +73,7 @@ func (a *answer) progressed(token []byte, n int) {
 	if err != nil { // the token is JSON
 		return
 	}
-	_, _ = a.Write(jsonrpc.AppendEvent([]byte("event: message\n"), message)) //nolint:gosec // JSON in an event
+	_, _ = a.Write(jsonrpc.AppendEvent([]byte("event: message\n"), message))
 	_ = http.NewResponseController(a.ResponseWriter).Flush()
 }
 

@@ -43,7 +43,8 @@ var prompts = []prompt{
 	{
 		"order_within_budget", "Order within a budget", "Make a call that costs money, but spend no more than an amount.",
 		[]promptArgument{
-			{"request", "What to order or to do.", true}, {"budget", "The most that all calls together may cost, such as 5 EUR.", true},
+			{"request", "What to order or to do.", true},
+			{"budget", "The most that all calls together may cost, such as 5 EUR.", true},
 			{"intent", "uid of the intent to use.", false},
 		},
 		func(s *service.Definition, arguments map[string]string) string {
@@ -105,8 +106,8 @@ func (a *answer) prompt() {
 // maxValues is the maximum number of values of a completion. MCP 2026-07-28, server/utilities/completion.
 const maxValues = 100
 
-// completion responds to completion/complete. It completes uids of intents and, if the context names an intent, the values of its parameters
-// that have an enum.
+// completion responds to completion/complete. It completes uids of intents and, if the context names an intent, the values of its
+// parameters that have an enum.
 func (a *answer) completion() {
 	argument, _ := strictjson.AsObject(a.Params["argument"])
 	name, named := argument["name"].(string)

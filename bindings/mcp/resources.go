@@ -48,7 +48,10 @@ var templates = []template{
 	{resource{"/api/intents/", "intent", "Intent", "One intent with its parameters.", "application/json", false}, "uid", false},
 	{resource{"/errors/", "error", "Reason of a refusal", "What a reason means, and what to do.", "application/json", false}, "reason", false},
 	{
-		resource{"/api/policy", "agreement", "Policy of an agreement", "The policy with a digest, such as that of your PAT.", "application/ld+json", false},
+		resource{
+			"/api/policy", "agreement", "Policy of an agreement", "The policy with a digest, such as that of your PAT.",
+			"application/ld+json", false,
+		},
 		"digest", true,
 	},
 	{resource{"/api/receipts/", "receipt", "Receipt", "The signed entry of a charge.", "", true}, "execution_id", false},

@@ -131,7 +131,8 @@ func TestUsageBundle(t *testing.T) {
 			}
 		}
 	}
-	if count["entry"] < 3 || count["key"] < 2 || count["decision"] < 1 || count["agreement"] < 1 || count["policy"] != 1 || count["statement"] != 1 ||
+	if count["entry"] < 3 || count["key"] < 2 || count["decision"] < 1 || count["agreement"] < 1 || count["policy"] != 1 ||
+		count["statement"] != 1 ||
 		count["invoice"] != 1 || count["checkpoint"] < 1 || count["tlog-proof"] != count["entry"] {
 		t.Errorf("got %v", count)
 	}

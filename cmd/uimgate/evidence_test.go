@@ -30,7 +30,8 @@ func judge(t *testing.T, file string, args ...string) (v verdict, ok bool) {
 			t.Logf("%s is not installed: %s is not run", command[0], command[1])
 			continue
 		}
-		out, err := exec.CommandContext(t.Context(), command[0], append([]string{"../../examples/evidence/" + command[1], file}, args...)...).Output()
+		out, err := exec.CommandContext(t.Context(), command[0], append([]string{"../../examples/evidence/" + command[1], file},
+			args...)...).Output()
 		before, first := v, !ok
 		v = verdict{}
 		if jsonErr := json.Unmarshal(out, &v); jsonErr != nil || v.OK != (err == nil) || !first && v.OK != before.OK {

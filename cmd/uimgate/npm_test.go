@@ -24,15 +24,16 @@ func TestPackagesOfNPM(t *testing.T) {
 		t.Fatal(err)
 	}
 	dist, project := t.TempDir(), t.TempDir()
-	program := filepath.Join(dist, "uimgate")                                                              // the command itself is large to compress
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil { //nolint:gosec // a program
+	program := filepath.Join(dist, "uimgate") // the command itself is large to compress
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	in := func(dir, name string, args ...string) string {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), name, args...)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false", "npm_config_update_notifier=false",
+		c.Env = append(os.Environ(), "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false",
+			"npm_config_update_notifier=false",
 			"npm_config_cache="+filepath.Join(dist, "cache"))
 		out, err := c.CombinedOutput()
 		if err != nil {

@@ -36,7 +36,10 @@ func TestPayments(t *testing.T) {
 	} {
 		g.Refuses(g.do("POST", "/usage/payments/resolve", tt.body), tt.status, tt.reason)
 	}
-	got := ask[admin.Payment](g, "POST", "/usage/payments/resolve", map[string]any{"reference": "p-1", "state": "credited", "agent_id": "agent-1"})
+	got := ask[admin.Payment](g, "POST", "/usage/payments/resolve", map[string]any{
+		"reference": "p-1", "state": "credited",
+		"agent_id": "agent-1",
+	})
 	if got.State != store.PaymentCredited || got.AgentID != "agent-1" {
 		t.Errorf("got %+v", got)
 	}

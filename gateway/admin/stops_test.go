@@ -54,7 +54,7 @@ func TestStopAndResume(t *testing.T) {
 		t.Errorf("after both were resumed: %d %s", got.Status, got.Body)
 	}
 	var lines []string
-	for _, line := range strings.Split(file.String(), "\n") {
+	for line := range strings.SplitSeq(file.String(), "\n") {
 		if strings.Contains(line, `"stop":`) {
 			lines = append(lines, line[strings.Index(line, `"decision"`):])
 		}

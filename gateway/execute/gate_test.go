@@ -43,7 +43,7 @@ var withdrawals = map[string]struct {
 func stopped(kind pat.StopKind) func(*world, *gatetest.Agent) {
 	return func(w *world, a *gatetest.Agent) {
 		stop := pat.Stop{Service: w.service().ID, Kind: kind}
-		switch kind {
+		switch kind { //nolint:exhaustive // the other kinds have no subject
 		case pat.StopAgent:
 			stop.Subject = string(a.ID)
 		case pat.StopDoor:

@@ -86,8 +86,8 @@ func (r *round) append(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// open returns a log to append to. grown are the other logs with their new lines: those of earlier epochs of the service are complete, because
-// they have lower ledger numbers.
+// open returns a log to append to. grown are the other logs with their new lines: those of earlier epochs of the service are complete,
+// because they have lower ledger numbers.
 func (r *round) open(ctx context.Context, at place, grown map[place]*growth) (*growth, error) {
 	h := r.heads[at]
 	if h == nil { // the service is not recorded: see ledger.Epochs

@@ -122,7 +122,8 @@ func NewMetrics() *Metrics {
 	}
 	m.zero()
 	m.registry.MustRegister(
-		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.exhausted, m.payments, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
+		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.exhausted, m.payments, m.outcomes, m.upstream, m.store, m.charges,
+		m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing,
 		m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
 		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,

@@ -61,8 +61,9 @@ func invalid(format string, args ...any) error { return &ArgumentError{fmt.Sprin
 // intents. MCP 2026-07-28, server/tools, Tool.
 func Tools(about string, n int) [][]byte {
 	return [][]byte{
-		tool(Search, "Search intents", "Find what "+about+" can do: it offers "+strconv.Itoa(n)+" intents. Returns the best matches for a request, each "+
-			"with its uid, one line, its terms, and whether it is safe, which means that a call changes nothing.", true,
+		tool(Search, "Search intents",
+			"Find what "+about+" can do: it offers "+strconv.Itoa(n)+" intents. Returns the best matches for a request, each "+
+				"with its uid, one line, its terms, and whether it is safe, which means that a call changes nothing.", true,
 			`{"type":"object","properties":{"query":{"type":"string","maxLength":`+strconv.Itoa(maxQuery)+`,"description":"What to do, in a few words, `+
 				`such as: cancel an order. Empty lists all intents."},"tags":{"type":"array","items":{"type":"string"},"maxItems":`+
 				strconv.Itoa(maxTags)+`,"description":"Only intents with all these tags."},"limit":{"type":"integer","minimum":1,"maximum":`+

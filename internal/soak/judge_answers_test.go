@@ -73,7 +73,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		case "POLICY_REQUIRES_PAYMENT":
 			ok = a.Status == 402 && !prices[a.Intent].IsZero()
 		case "NEWCOMERS_EXHAUSTED":
-			ok = a.Status == 402 && wait > 0 && !prices[a.Intent].IsZero() && e.Unapproved[string(a.Agent)]
+			ok = a.Status == 402 && wait > 0 && !prices[a.Intent].IsZero() && e.Unapproved[a.Agent]
 		case "IDEMPOTENCY_IN_PROGRESS":
 			ok = a.Status == 409 && wait > 0 && a.Key != ""
 		case "OUTCOME_UNKNOWN":

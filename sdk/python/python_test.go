@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -51,7 +52,7 @@ func python(t *testing.T) string {
 func sources(t *testing.T) {
 	t.Helper()
 	for _, root := range []string{"src", "tests"} {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".py") {
 				_, err = os.ReadFile(path)
 			}
@@ -200,8 +201,7 @@ func writeStubs(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if err := stubs.Write(f, stubs.Python, "shop.example", catalog); err != nil {
+	if err := errors.Join(stubs.Write(f, stubs.Python, "shop.example", catalog), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -209,6 +209,7 @@ func writeStubs(t *testing.T) string {
 
 // TestWithGateway runs each module beside a gateway of its own.
 func TestWithGateway(t *testing.T) {
+	t.Parallel()
 	python(t)
 	for _, module := range []string{"test_client", "test_async", "test_trouble", "test_auth", "test_docs", "test_stubs"} {
 		t.Run(module, func(t *testing.T) {
@@ -221,6 +222,7 @@ func TestWithGateway(t *testing.T) {
 
 // TestAlone runs the modules that need no gateway.
 func TestAlone(t *testing.T) {
+	t.Parallel()
 	python(t)
 	for _, module := range []string{"test_vectors", "test_units", "test_hostile"} {
 		t.Run(module, func(t *testing.T) {
@@ -319,7 +321,8 @@ func TestTypes(t *testing.T) {
 		t.Fatal("install mypy")
 	}
 	// The packages that the adapters extend are not installed.
-	command(t, name, "--strict", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--exclude", adapters, "src", filepath.Join(writeStubs(t), "shop_stubs.py"))
+	command(t, name, "--strict", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--exclude", adapters, "src",
+		filepath.Join(writeStubs(t), "shop_stubs.py"))
 }
 
 const adapters = `/(langchain|llamaindex|openai_agents|pydantic_ai)\.py$`

@@ -150,12 +150,12 @@ func newStation(t *testing.T, prepare ...func(*gatetest.Gate)) *station {
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(r.Body)
 		s.Write("policy.json", text.String())
-		s.Reload()
+		s.Reload() //nolint:contextcheck // a test of the gateway has its own context
 	})
 	mux.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
 		d, err := time.ParseDuration(r.FormValue("d"))
 		s.Must(err)
-		s.Later(d)
+		s.Later(d) //nolint:contextcheck // as above
 	})
 	mux.HandleFunc("POST /mode", func(_ http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

@@ -94,7 +94,8 @@ func TestPageRefusesWhatIsNotAPayment(t *testing.T) {
 			t.Errorf("%s has a form", query)
 		}
 	}
-	if text := fetch(t, server.URL+"/?agent="+url.QueryEscape("<script>")); strings.Contains(text, "<script>") || !strings.Contains(text, "&lt;script&gt;") {
+	if text := fetch(t, server.URL+"/?agent="+url.QueryEscape("<script>")); strings.Contains(text, "<script>") || !strings.Contains(text,
+		"&lt;script&gt;") {
 		t.Errorf("the agent is not escaped:\n%s", text)
 	}
 }

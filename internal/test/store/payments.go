@@ -234,7 +234,10 @@ func paymentPages(b *suite) {
 func paymentMoved(b *suite) {
 	p := b.pay(b.settling("x-1", agent, 5), false)
 	b.clock.Advance(time.Second)
-	moved, err := b.MovePayment(b.Context(), service, "x-1", store.PaymentMove{To: store.PaymentUnknown, Reason: "no answer", After: p.ChangedAt})
+	moved, err := b.MovePayment(b.Context(), service, "x-1", store.PaymentMove{
+		To: store.PaymentUnknown, Reason: "no answer",
+		After: p.ChangedAt,
+	})
 	b.must(err)
 	_, err = b.MovePayment(b.Context(), service, "x-1", store.PaymentMove{To: store.PaymentFailed, After: p.ChangedAt})
 	b.want(err, store.ErrPaymentMoved)

@@ -160,7 +160,8 @@ func refundOnce(b *suite) {
 	other.Amount = usd(5)
 	b.noRefund(other, store.ErrReferenceUsed)
 	rest := b.refund(store.Refund{ExecutionID: id})
-	if again, repeated, err := b.Refund(b.Context(), store.Refund{Service: service, ExecutionID: id}); err != nil || !repeated || again != rest {
+	if again, repeated, err := b.Refund(b.Context(), store.Refund{Service: service, ExecutionID: id}); err != nil || !repeated ||
+		again != rest {
 		b.Errorf("got %+v, %v, %v", again, repeated, err)
 	}
 	if a := b.account(); a.ToppedUp != usd(10) {

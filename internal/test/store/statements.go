@@ -288,7 +288,10 @@ func (b *suite) sumOf(s store.Statement) (sum store.Position, calls int) {
 	}
 	var last store.LedgerEntry
 	for after := *r.From - 1; after < *r.To; after = last.K {
-		page, err := b.Entries(b.Context(), store.EntryFilter{Service: s.Service, AgentID: s.AgentID, Currency: s.Currency, After: after, Limit: 3})
+		page, err := b.Entries(b.Context(), store.EntryFilter{
+			Service: s.Service, AgentID: s.AgentID, Currency: s.Currency, After: after,
+			Limit: 3,
+		})
 		b.must(err)
 		for _, l := range page {
 			e, err := evidence.ParseEntry(l.Bytes)
@@ -397,7 +400,10 @@ func statementsAfterClockStep(b *suite) {
 		b.settle(b.begin(b.payable(3)), store.Captured, store.Done)
 	}
 	end := start.Add(month)
-	for _, at := range []time.Duration{-3 * time.Hour, 30 * time.Minute, 40 * time.Minute, -20 * time.Minute, -10 * time.Minute, time.Hour, 2 * time.Hour} {
+	for _, at := range []time.Duration{
+		-3 * time.Hour, 30 * time.Minute, 40 * time.Minute, -20 * time.Minute, -10 * time.Minute, time.Hour,
+		2 * time.Hour,
+	} {
 		pay(end.Add(at))
 	}
 	b.clock.Advance(end.Add(month).Sub(b.clock.Now()))

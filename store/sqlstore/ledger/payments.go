@@ -22,8 +22,9 @@ const never = int64(1) << 62
 // was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
 //
 // The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, store.ErrPaymentIDUsed if another payment of the
-// agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended, store.ErrRefund
-// if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be out of range.
+// agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended,
+// store.ErrRefund if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be
+// out of range.
 func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error) {
 	if p.Amount.Nano <= 0 || p.Amount.Currency == "" {
 		return p, false, fmt.Errorf("payment %s: %w", p.Amount, money.ErrAmount)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,7 +56,7 @@ func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 	}
 	columns := r.columns
 	if len(more) > 0 {
-		columns = append(columns[:len(columns):len(columns)], more...)
+		columns = append(slices.Clip(columns), more...)
 	}
 	err := scan(columns...)
 	r.Prev, r.Leaf = evidence.HashOf(r.prev), evidence.HashOf(r.leaf)

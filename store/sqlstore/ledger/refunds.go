@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Refund returns a captured charge, or a part of it, to the credit of its agent, and numbers its credit note. repeated reports that the same
-// refund was made before, under the same name, so that nothing was changed. Errors: store.ErrNotFound, store.ErrNotCaptured,
+// Refund returns a captured charge, or a part of it, to the credit of its agent, and numbers its credit note. repeated reports that the
+// same refund was made before, under the same name, so that nothing was changed. Errors: store.ErrNotFound, store.ErrNotCaptured,
 // *store.RefundError, store.ErrReferenceUsed if a refund of the execution with that name has another amount, and money.ErrAmount.
 func (l *Ledger) Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error) {
 	if r.Amount.Nano < 0 || r.Amount.Nano == 0 && r.Amount.Currency != "" {

@@ -151,7 +151,8 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 		return cli.Usage(err)
 	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
-		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now), Outbox: calls,
+		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now),
+		Outbox:    calls,
 		ReadTerms: termsFor(c, o), Compare: comparerFor(c), AgreeCommand: s.agreeCommand, NextCommand: s.nextCommand,
 		Version: cli.ReadVersion().Version, Log: logged.line,
 	})
