@@ -182,7 +182,8 @@ func (s *Service) get(ctx context.Context, session Session, address, accept stri
 	return answer, nil
 }
 
-// read is get for reading many pages: it waits and repeats the request while the service refuses it with a time to wait, up to MaxWait in all.
+// read is get for reading many pages: it waits and repeats the request while the service refuses it with a time to wait, up to MaxWait in
+// all.
 func (s *Service) read(ctx context.Context, session Session, address, accept string, most int64) (fetch.Answer, error) {
 	var waited time.Duration
 	for {

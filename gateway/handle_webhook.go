@@ -44,8 +44,8 @@ type webhookAnswer struct {
 	Repeated  bool               `json:"repeated,omitempty"` // the payment was entered before
 }
 
-// creditWebhook handles POST /api/credit/webhook: the events of a hosted checkout, signed with the secret of payments.webhook. An event that
-// was entered before changes nothing. A payment for an unknown agent, and a refund that is too large, are kept for the operator.
+// creditWebhook handles POST /api/credit/webhook: the events of a hosted checkout, signed with the secret of payments.webhook. An event
+// that was entered before changes nothing. A payment for an unknown agent, and a refund that is too large, are kept for the operator.
 func (s *Server) creditWebhook(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	of := x.service
@@ -87,7 +87,8 @@ func (s *Server) creditWebhook(c echo.Context) error {
 		s.metrics.Payment(out.Rail, out.State)
 	}
 	s.log.Info("payment", zap.String("service", of.ID), zap.String("agent_id", string(out.AgentID)), zap.String("rail", out.Rail),
-		zap.String("kind", string(out.Kind)), zap.Stringer("amount", out.Amount), zap.String("state", string(out.State)), zap.Bool("known", known))
+		zap.String("kind", string(out.Kind)), zap.Stringer("amount", out.Amount), zap.String("state", string(out.State)), zap.Bool("known",
+			known))
 	return c.JSON(http.StatusOK, webhookAnswer{Reference: out.Reference, AgentID: out.AgentID, State: out.State, Repeated: known})
 }
 

@@ -150,7 +150,10 @@ func TestToolsOfAList(t *testing.T) {
 		})
 	}
 	g := gatetest.New(t, "")
-	if m := g.Call("/mcp?tools=some", "", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}); m.Status != http.StatusBadRequest {
+	if m := g.Call("/mcp?tools=some", "", map[string]any{
+		"jsonrpc": "2.0", "id": 1,
+		"method": "tools/list",
+	}); m.Status != http.StatusBadRequest {
 		t.Errorf("an unknown choice: %d %s", m.Status, m.Body)
 	}
 }
@@ -177,7 +180,8 @@ func TestCallIntentIsTheSameCall(t *testing.T) {
 			if own.reason() != row.reason || through.reason() != row.reason || own.Status != through.Status ||
 				own.Result.IsError != through.Result.IsError ||
 				string(own.Result.Structured) != string(through.Result.Structured) || len(own.Result.Meta) != len(through.Result.Meta) {
-				t.Errorf("tool: %d %s %+v\ncall_intent: %d %s %+v", own.Status, own.reason(), own.Result, through.Status, through.reason(), through.Result)
+				t.Errorf("tool: %d %s %+v\ncall_intent: %d %s %+v", own.Status, own.reason(), own.Result, through.Status, through.reason(),
+					through.Result)
 			}
 		})
 	}

@@ -21,8 +21,8 @@ type verdict struct {
 	Entries, Charges, Logged, Agreements, Decisions int
 }
 
-// judge runs both verifiers of examples/evidence, and returns the report of the last one. It fails if they disagree. It returns false if none
-// is installed.
+// judge runs both verifiers of examples/evidence, and returns the report of the last one. It fails if they disagree. It returns false if
+// none is installed.
 func judge(t *testing.T, file string, args ...string) (v verdict, ok bool) {
 	t.Helper()
 	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
@@ -132,8 +132,8 @@ func TestAgentBundle(t *testing.T) {
 	}
 }
 
-// TestBundleOverRotationAndRestore checks the bundle of a month in which the keys were replaced and a backup was restored: it has the entries
-// that introduce the keys and begin the epoch, and both verifiers accept it, even if they know only the first keys.
+// TestBundleOverRotationAndRestore checks the bundle of a month in which the keys were replaced and a backup was restored: it has the
+// entries that introduce the keys and begin the epoch, and both verifiers accept it, even if they know only the first keys.
 func TestBundleOverRotationAndRestore(t *testing.T) {
 	t.Parallel()
 	g := startGatewayWithOperator(t)

@@ -21,7 +21,7 @@ phase "two releases of the package"
 srv=$work/srv
 mkdir "$srv"
 PLATFORMS=linux/$(dpkg --print-architecture)
-export PLATFORMS SBOM=no NPM=no
+export PLATFORMS SBOM=no WHEELS=no NPM=no
 DIST=$srv/dist quietly make release VERSION=v0.1.0
 DIST=$srv/next quietly make release VERSION=v0.1.1
 

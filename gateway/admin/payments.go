@@ -115,7 +115,10 @@ func (o *Operator) ResolvePayment(ctx context.Context, r PaymentResolution) (Pay
 			return Payment{}, err
 		}
 	}
-	p, err = o.store.MovePayment(ctx, service.ID, r.Reference, store.PaymentMove{To: r.State, AgentID: r.AgentID, Reason: "resolved by the operator"})
+	p, err = o.store.MovePayment(ctx, service.ID, r.Reference, store.PaymentMove{
+		To: r.State, AgentID: r.AgentID,
+		Reason: "resolved by the operator",
+	})
 	if errors.Is(err, store.ErrRefund) {
 		return Payment{}, reason.MalformedRequest.Refusal("The refund is more than the agent has paid in.").Because(err)
 	}

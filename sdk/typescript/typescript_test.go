@@ -206,7 +206,10 @@ func (s *station) env() []string {
 func TestClient(t *testing.T) {
 	t.Parallel()
 	sdk(t)
-	for _, file := range []string{"client.test.mjs", "trouble.test.mjs", "budget.test.mjs", "fetch.test.mjs", "web.test.mjs", "frameworks.test.mjs"} {
+	for _, file := range []string{
+		"client.test.mjs", "trouble.test.mjs", "budget.test.mjs", "fetch.test.mjs", "web.test.mjs",
+		"frameworks.test.mjs",
+	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			run(t, file, newStation(t).env()...)
@@ -243,7 +246,10 @@ func TestSamples(t *testing.T) {
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	sdk(t)
-	for _, name := range []string{"docs/protocols/vectors.json", "agent/stubs/testdata/shop_ts.golden", "agent/stubs/testdata/hostile_ts.golden"} {
+	for _, name := range []string{
+		"docs/protocols/vectors.json", "agent/stubs/testdata/shop_ts.golden",
+		"agent/stubs/testdata/hostile_ts.golden",
+	} {
 		if _, err := os.ReadFile(filepath.Join("../..", name)); err != nil { // a change of the file invalidates a cached result
 			t.Fatal(err)
 		}

@@ -49,8 +49,8 @@
 // migration of a later release.
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that this row is the lock between concurrent
-// writers. Rows of revocations, agents, signing_keys and stops contain the sequence number of their last change. Those columns are the feed of
-// Changes, so the feed never has more entries than these tables have rows.
+// writers. Rows of revocations, agents, signing_keys and stops contain the sequence number of their last change. Those columns are the feed
+// of Changes, so the feed never has more entries than these tables have rows.
 package schema
 
 import (
