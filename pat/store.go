@@ -101,7 +101,7 @@ type AgentChange struct {
 // A ViewStore is the source that a View reads. It may also have a method Changed() <-chan struct{}, whose channel is closed when there may
 // be new changes.
 type ViewStore interface {
-	// Changes returns, in commit order, the changes after seq, and the newest seq. For seq 0, it first returns the revocations, blocked agents,
-	// keys and stops that are still in force.
+	// Changes returns, in commit order, the changes after seq, and the newest seq. For seq 0, it first returns the revocations, blocked
+	// agents, keys and stops that are still in force.
 	Changes(ctx context.Context, seq int64) ([]Change, int64, error)
 }

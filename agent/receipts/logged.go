@@ -152,7 +152,8 @@ func (l *logCheck) epoch(ctx context.Context, epoch int64) (*knownCheckpoint, er
 	return c, nil
 }
 
-// follow compares a checkpoint with the last one that the book has, and records it. It returns nil if the log does not contain the last one.
+// follow compares a checkpoint with the last one that the book has, and records it. It returns nil if the log does not contain the last
+// one.
 func (l *logCheck) follow(ctx context.Context, last, c *knownCheckpoint) (*knownCheckpoint, error) {
 	where := fmt.Sprintf("%s %d", c.Origin, c.Size)
 	record := Record{Type: typeCheckpoint, At: l.now, Checkpoint: c.text}

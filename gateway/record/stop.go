@@ -32,8 +32,8 @@ func (s *StopLine) object() map[string]any {
 	return object
 }
 
-// RecordStop records that an operator has stopped something or has resumed it: decision is StopBegan or StopEnded. The record is in the file
-// when RecordStop returns, unless the file cannot be written.
+// RecordStop records that an operator has stopped something or has resumed it: decision is StopBegan or StopEnded. The record is in the
+// file when RecordStop returns, unless the file cannot be written.
 func (a *Audit) RecordStop(at time.Time, decision string, s pat.Stop, by string) {
 	line := Line{
 		At: at.UTC(), Service: s.Service, Decision: decision,

@@ -52,7 +52,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// sources lists what the build and the tests depend on. The test reads these files, so that a change of one also invalidates a cached result.
+// sources lists what the build and the tests depend on. The test reads these files, so that a change of one also invalidates a cached
+// result.
 var sources = []string{"src", "test", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.cjs.json", "build.mjs"}
 
 var build = sync.OnceValue(func() error {
