@@ -66,8 +66,8 @@ func (p *prover) prove(e store.LedgerEntry) (string, error) {
 	return string(log.Proof{Index: index, Hashes: hashes, Checkpoint: head.Checkpoint}.Text()), nil
 }
 
-// entries returns the entries that belong to no account, which introduce keys and begin epochs, and the newest checkpoint. The checkpoint is
-// empty if there is none.
+// entries returns the entries that belong to no account, which introduce keys and begin epochs, and the newest checkpoint. The checkpoint
+// is empty if there is none.
 func (p *prover) entries() (out []EvidenceLine, checkpoint string, err error) {
 	list, err := p.logs.LogEntries(p.ctx, p.service)
 	if err != nil {

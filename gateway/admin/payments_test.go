@@ -21,7 +21,8 @@ func TestPayments(t *testing.T) {
 	}
 	pay("p-1", store.PaymentUnclaimed)
 	pay("p-2", store.PaymentUnclaimed)
-	if got := items[admin.Payment](g, "/usage/payments?state=unclaimed"); len(got) != 2 || got[0].Amount != "1.00" || got[0].Currency != "EUR" {
+	if got := items[admin.Payment](g, "/usage/payments?state=unclaimed"); len(got) != 2 || got[0].Amount != "1.00" ||
+		got[0].Currency != "EUR" {
 		t.Fatalf("got %+v", got)
 	}
 	for _, tt := range []struct {

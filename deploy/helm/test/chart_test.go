@@ -85,7 +85,8 @@ func load(t *testing.T) *chart.Chart {
 func template(t *testing.T, release string, values map[string]any) (map[string]string, error) {
 	t.Helper()
 	c := load(t)
-	full, err := util.ToRenderValues(c, values, common.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: true}, common.DefaultCapabilities)
+	full, err := util.ToRenderValues(c, values, common.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: true},
+		common.DefaultCapabilities)
 	if err != nil {
 		return nil, err
 	}
@@ -319,8 +320,10 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: a warning:\n%s", name, out["NOTES.txt"])
 		}
 	}
-	out, err := template(t, "shop", values(t, "sqlite", all(set("ingress.enabled", false), set("config.server", map[string]any{"trusted_proxies": []any{}}))))
-	if err != nil || !strings.Contains(out["NOTES.txt"], "trusted_proxies is empty") || !strings.Contains(out["NOTES.txt"], "neither an Ingress") {
+	out, err := template(t, "shop", values(t, "sqlite", all(set("ingress.enabled", false), set("config.server",
+		map[string]any{"trusted_proxies": []any{}}))))
+	if err != nil || !strings.Contains(out["NOTES.txt"], "trusted_proxies is empty") || !strings.Contains(out["NOTES.txt"],
+		"neither an Ingress") {
 		t.Errorf("%v\n%s", err, out["NOTES.txt"])
 	}
 }

@@ -289,7 +289,8 @@ func TestComposeServicesFindEachOther(t *testing.T) {
 func TestComposeGrafanaIsPublishedOnThisMachine(t *testing.T) {
 	p := project(t, deploy+"/compose.yaml", deploy+"/compose/grafana.yaml")
 	ports := p.Services["grafana"].Ports
-	if len(ports) != 1 || ports[0].HostIP != "127.0.0.1" || p.Services["grafana"].Networks["monitoring"] == nil && len(p.Services["grafana"].Networks) != 2 {
+	if len(ports) != 1 || ports[0].HostIP != "127.0.0.1" || p.Services["grafana"].Networks["monitoring"] == nil &&
+		len(p.Services["grafana"].Networks) != 2 {
 		t.Errorf("got %+v", p.Services["grafana"])
 	}
 }

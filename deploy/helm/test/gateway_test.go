@@ -262,7 +262,8 @@ func TestPodServes(t *testing.T) {
 	i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "http://") })
 	args[i] = strings.Replace(ready.Listen, "[::]", "127.0.0.1", 1)
 	args[slices.Index(args, "/tmp")] = filepath.Join(m.dir, "tmp")
-	if out, err := m.command(t.Context(), args...).CombinedOutput(); err != nil || !strings.Contains(string(out), "shop.example:get-product:v1") {
+	if out, err := m.command(t.Context(), args...).CombinedOutput(); err != nil || !strings.Contains(string(out),
+		"shop.example:get-product:v1") {
 		t.Errorf("%q: %v %s", args, err, out)
 	}
 

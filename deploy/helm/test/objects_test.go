@@ -208,7 +208,8 @@ func TestSelectorsMatchThePods(t *testing.T) {
 				selected("topology", c.LabelSelector)
 			}
 		}
-		if _, ok := r.pod.Labels["app.kubernetes.io/version"]; ok && r.selector.String() != "" && strings.Contains(r.selector.String(), "version") {
+		if _, ok := r.pod.Labels["app.kubernetes.io/version"]; ok && r.selector.String() != "" && strings.Contains(r.selector.String(),
+			"version") {
 			t.Error("the selector has the version, which prevents upgrades")
 		}
 		for _, m := range of[*monitoring.ServiceMonitor](r) {
@@ -336,7 +337,8 @@ func TestHostsAreThoseOfTheServices(t *testing.T) {
 		t.Errorf("hostnames %q; want %q", route, want)
 	}
 	ingress := one[*networking.Ingress](sqlite)
-	if len(ingress.Spec.Rules) != 1 || ingress.Spec.Rules[0].Host != "shop.example" || !slices.Equal(ingress.Spec.TLS[0].Hosts, []string{"shop.example"}) {
+	if len(ingress.Spec.Rules) != 1 || ingress.Spec.Rules[0].Host != "shop.example" || !slices.Equal(ingress.Spec.TLS[0].Hosts,
+		[]string{"shop.example"}) {
 		t.Errorf("got %+v", ingress.Spec)
 	}
 }
@@ -443,7 +445,8 @@ func TestPodIsThatOfTheImage(t *testing.T) {
 			}
 		}
 		// The data directory is below the volume, because the group may write to the volume itself.
-		if mount := filepath.Dir(r.config.Data); !slices.ContainsFunc(r.gateway.VolumeMounts, func(m core.VolumeMount) bool { return m.MountPath == mount }) {
+		if mount := filepath.Dir(r.config.Data); !slices.ContainsFunc(r.gateway.VolumeMounts,
+			func(m core.VolumeMount) bool { return m.MountPath == mount }) {
 			t.Errorf("nothing is mounted at %s", mount)
 		}
 		user := fmt.Sprintf("USER %d:%d\n", *r.pod.Spec.SecurityContext.RunAsUser, *r.pod.Spec.SecurityContext.RunAsGroup)
@@ -464,7 +467,8 @@ func TestPodsAreConfined(t *testing.T) {
 		}
 		for _, p := range pods {
 			s := p.SecurityContext
-			if s == nil || !*s.RunAsNonRoot || *s.RunAsUser == 0 || *s.RunAsGroup == 0 || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
+			if s == nil || !*s.RunAsNonRoot || *s.RunAsUser == 0 || *s.RunAsGroup == 0 ||
+				s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
 				t.Errorf("the pod has %+v", s)
 			}
 			if p.AutomountServiceAccountToken == nil || *p.AutomountServiceAccountToken || *p.EnableServiceLinks || p.HostNetwork || p.HostPID {

@@ -83,7 +83,8 @@ func paymentOnce(b *suite) {
 	if a := b.account(); a.ToppedUp != usd(12) {
 		b.Fatalf("got %+v, want 12 paid in", a)
 	}
-	if entries, err := b.Ledger(b.Context(), store.Filter{Service: service}); err != nil || len(entries) != 2 || entries[1].Reference != "p-1" {
+	if entries, err := b.Ledger(b.Context(), store.Filter{Service: service}); err != nil || len(entries) != 2 ||
+		entries[1].Reference != "p-1" {
 		b.Fatalf("got %+v, %v", entries, err)
 	}
 }
