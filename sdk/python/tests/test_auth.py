@@ -82,6 +82,27 @@ class AuthTest(GatewayTest):
                 sender.post(url, json=message(ORDER, {"product": "lamp"}), headers=A2A)
             self.assertEqual(counts()["upstream"] - before, 3)
 
+    def test_calls_without_a_known_price(self):
+        client = self.agreed()
+        call = {"intent_uid": "shop.example:absent:v1", "parameters": {}}
+        for sender in self.senders(client):
+            for _ in range(2):
+                answer = sender.post(client.endpoints["uim-api-execute"], json=call)
+                self.assertEqual((answer.status_code, answer.json()["error"]["details"]["reason"]), (404, "INTENT_NOT_FOUND"))
+
+        async def run():
+            async with await AsyncUimClient.discover(URL, key=Key.generate(), budget=Budget("1 EUR/day")) as client:
+                await client.agree((await client.policy()).digest)
+                for made in (
+                    httpx.AsyncClient(auth=UimAuth(client), trust_env=False),
+                    httpx.AsyncClient(transport=AsyncUimTransport(client)),
+                ):
+                    async with made as sender:
+                        answers = await asyncio.gather(*(sender.post(client.endpoints["uim-api-execute"], json=call) for _ in range(2)))
+                        self.assertEqual([answer.status_code for answer in answers], [404, 404])
+
+        asyncio.run(run())
+
     def test_a_token_that_ended_is_renewed(self):
         client = self.agreed()
         control("/pass", d="2h")

@@ -31,7 +31,7 @@ from ._network import Exchange, is_loopback
 from ._policy import Policy
 from ._receipts import KeySet
 from ._session import Agreement, Session, SessionFile, read_token
-from ._settings import Accept, Alone, Ask, Flow, Settings, Work
+from ._settings import Accept, Ask, Flow, Settings, Work, alone
 
 _MAX_POLICY = 1 << 20
 _MAX_TOKEN_ANSWER = 256 << 10
@@ -257,7 +257,7 @@ class Agreements:
 
     def renew(self, before: Session) -> Flow:
         """Replaces a token. Flows that renew the same token share one request."""
-        yield Alone("renew", self._renew(before))
+        yield from alone("renew", self._renew(before))
         return self.must().agreement
 
     def _renew(self, before: Session) -> Flow:

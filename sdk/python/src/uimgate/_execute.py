@@ -32,7 +32,7 @@ from ._network import Exchange
 from ._policy import Policy, Price
 from ._receipts import Known, Problem, Receipt, check_receipt, sha256
 from ._session import Session
-from ._settings import Alone, Approve, Call, Flow, Sleep, Work
+from ._settings import Approve, Call, Flow, Sleep, Work, alone
 from ._spending import Spending, unfinished_call
 
 _FIRST_BACKOFF, _MAX_BACKOFF = 0.25, 8.0
@@ -136,7 +136,7 @@ class Executor:
         price = self.price_of(uid)
         flow = self._execute(uid, parameters or {}, body, price, options)
         if price.kind in ("unknown", "forbidden"):
-            return (yield Alone("unknown price", flow))
+            return (yield from alone("unknown price", flow))
         return (yield from flow)
 
     def _execute(self, uid: str, parameters: dict[str, Any], body: bytes, price: Price, options: Options) -> Flow:

@@ -137,11 +137,19 @@ class Work:
 
 
 @dataclass
-class Alone:
-    """Runs a flow while no other flow holds the lock with the same name."""
+class Acquire:
+    """Waits until no other flow holds the lock with this name. The answer is the lock, which the flow releases."""
 
     lock: str
-    flow: Flow
 
 
-Effect = Any  # an Exchange, Sleep, Ask, Work or Alone
+Effect = Any  # an Exchange, Sleep, Ask, Work or Acquire
+
+
+def alone(lock: str, flow: Flow) -> Flow:
+    """Runs a flow while no other flow holds the lock with this name."""
+    held = yield Acquire(lock)
+    try:
+        return (yield from flow)
+    finally:
+        held.release()

@@ -16,13 +16,14 @@ import httpx
 
 from ._budget import Budget, Reservation
 from ._calls import Unfinished
+from ._drive import drive, drive_async
 from ._errors import AddressError, NotAgreedError, OptionsError, UimError
 from ._execute import b64_digest
 from ._money import Amount
 from ._network import AsyncGuardedTransport, GuardedTransport, check_url, origin_of
 from ._policy import Price
 from ._receipts import sha256
-from ._settings import Alone, Approve, Call, Flow
+from ._settings import Approve, Call, Effect, Flow, alone
 from ._subject import Subject, Subjects, account_of
 from .client import AsyncUimClient, UimClient
 
@@ -63,7 +64,7 @@ class _Gate:
         price = self._executor.price_of(subject.uid)
         flow = self._call(request, subject, price)
         if price.kind in ("unknown", "forbidden"):
-            return (yield Alone("unknown price", flow))
+            return (yield from alone("unknown price", flow))
         return (yield from flow)
 
     def _ours(self, url: str) -> bool:
@@ -191,25 +192,16 @@ class UimTransport(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         body = request.read()
-        flow = self._gate.flow(_copied(request, body), body)
-        value: Any = None
-        failure: BaseException | None = None
-        while True:
-            try:
-                effect = flow.send(value) if failure is None else flow.throw(failure)
-            except StopIteration as end:
-                response: httpx.Response = end.value
-                return response
-            value = failure = None
-            try:
-                if isinstance(effect, _Transmit):
-                    value = self._inner.handle_request(effect.request)
-                    if effect.reads and _readable(value):
-                        value.read()
-                else:
-                    value = self._client._driver._do(effect)
-            except BaseException as error:
-                failure = error
+        response: httpx.Response = drive(self._gate.flow(_copied(request, body), body), self._do)
+        return response
+
+    def _do(self, effect: Effect) -> Any:
+        if not isinstance(effect, _Transmit):
+            return self._client._driver._do(effect)
+        response = self._inner.handle_request(effect.request)
+        if effect.reads and _readable(response):
+            response.read()
+        return response
 
     def close(self) -> None:
         self._inner.close()
@@ -231,25 +223,16 @@ class AsyncUimTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         body = await request.aread()
-        flow = self._gate.flow(_copied(request, body), body)
-        value: Any = None
-        failure: BaseException | None = None
-        while True:
-            try:
-                effect = flow.send(value) if failure is None else flow.throw(failure)
-            except StopIteration as end:
-                response: httpx.Response = end.value
-                return response
-            value = failure = None
-            try:
-                if isinstance(effect, _Transmit):
-                    value = await self._inner.handle_async_request(effect.request)
-                    if effect.reads and _readable(value):
-                        await value.aread()
-                else:
-                    value = await self._client._driver._do(effect)
-            except BaseException as error:
-                failure = error
+        response: httpx.Response = await drive_async(self._gate.flow(_copied(request, body), body), self._do)
+        return response
+
+    async def _do(self, effect: Effect) -> Any:
+        if not isinstance(effect, _Transmit):
+            return await self._client._driver._do(effect)
+        response = await self._inner.handle_async_request(effect.request)
+        if effect.reads and _readable(response):
+            await response.aread()
+        return response
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -16,12 +16,13 @@ from ._agreements import Agreements
 from ._answers import Answer, is_json, media_type
 from ._calls import CallsFile, Unfinished
 from ._discovery import MAX_DNS, Catalog, Intent, Target, agents_urls, issuer_host, parse_target, speaks_for, txt_query, txt_records
+from ._drive import drive, drive_async
 from ._errors import AddressError, DiscoveryError, NetworkError, OptionsError
 from ._execute import Executor, Options, Result
 from ._network import AsyncExchanger, Exchange, Exchanger
 from ._policy import Policy, Price
 from ._session import Agreement
-from ._settings import Accept, Alone, Ask, Flow, Settings, Sleep, Work, settings_of
+from ._settings import Accept, Acquire, Ask, Flow, Settings, Sleep, Work, settings_of
 from ._spending import Spending
 
 _MAX_DOCUMENT = 16 << 20
@@ -299,18 +300,7 @@ class _Driver:
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def run(self, flow: Flow) -> Any:
-        value: Any = None
-        failure: BaseException | None = None
-        while True:
-            try:
-                effect = flow.send(value) if failure is None else flow.throw(failure)
-            except StopIteration as end:
-                return end.value
-            value = failure = None
-            try:
-                value = self._do(effect)
-            except BaseException as error:
-                failure = error
+        return drive(flow, self._do)
 
     def _do(self, effect: Any) -> Any:
         if isinstance(effect, Exchange):
@@ -326,8 +316,11 @@ class _Driver:
                     decision.close()
                 raise OptionsError("a coroutine function decides only for an AsyncUimClient")
             return decision
-        with self._locks[effect.lock]:
-            return self.run(effect.flow)
+        if isinstance(effect, Acquire):
+            lock = self._locks[effect.lock]
+            lock.acquire()
+            return lock
+        raise TypeError(effect)
 
 
 class _AsyncDriver:
@@ -338,18 +331,7 @@ class _AsyncDriver:
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run(self, flow: Flow) -> Any:
-        value: Any = None
-        failure: BaseException | None = None
-        while True:
-            try:
-                effect = flow.send(value) if failure is None else flow.throw(failure)
-            except StopIteration as end:
-                return end.value
-            value = failure = None
-            try:
-                value = await self._do(effect)
-            except BaseException as error:
-                failure = error
+        return await drive_async(flow, self._do)
 
     async def _do(self, effect: Any) -> Any:
         if isinstance(effect, Exchange):
@@ -361,5 +343,8 @@ class _AsyncDriver:
         if isinstance(effect, Ask):
             decision = effect.function(*effect.arguments)
             return await decision if inspect.isawaitable(decision) else decision
-        async with self._locks[effect.lock]:
-            return await self.run(effect.flow)
+        if isinstance(effect, Acquire):
+            lock = self._locks[effect.lock]
+            await lock.acquire()
+            return lock
+        raise TypeError(effect)
