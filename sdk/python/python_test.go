@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/agent/stubs"
 	"github.com/uimgate/uimgate/intents"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/internal/test/station"
 )
 
 // interpreter returns a Python that has what the SDK needs. If there is none, it skips the test, or fails it if UIMGATE_REQUIRE_LANGUAGES
@@ -81,11 +81,9 @@ func run(t *testing.T, module string, env ...string) {
 	}
 }
 
-// A station is a gateway behind a proxy, with an upstream. A test in Python controls all three over HTTP.
-type station struct {
-	*gatetest.Gate
-	url     string
-	control *httptest.Server
+// A gateway is a gateway behind a proxy, with an upstream. A test in Python controls all three over HTTP.
+type gateway struct {
+	*station.Station
 
 	mu       sync.Mutex
 	requests map[string]int // by path
@@ -95,31 +93,27 @@ type station struct {
 	redirect string         // where the proxy redirects every POST; empty: nowhere
 }
 
-// newStation starts a gateway whose clock is right. Calls that are charged need a proof of key.
-func newStation(t *testing.T) *station {
+func newGateway(t *testing.T) *gateway {
 	t.Helper()
-	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
-	t.Cleanup(public.Close)
-	s := &station{url: "http://" + public.Listener.Addr().String(), requests: map[string]int{}}
-	s.Gate = gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+s.url+"}\n")
-	s.Later(-time.Until(s.Now()))
+	s := &gateway{Station: station.New(t), requests: map[string]int{}}
 	s.Upstream = s.respond
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(s.Parse(""))
-		r.Out.Host = r.In.Host
-	}, ModifyResponse: func(r *http.Response) error {
-		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // the clock of the gateway is not that of net/http
-		return nil
-	}}
-	public.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.pass(proxy, w, r) })
-	public.Start()
-	s.control = httptest.NewServer(s.controls())
-	t.Cleanup(s.control.Close)
+	s.Controls.HandleFunc("POST /set", func(_ http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lose, _ = strconv.Atoi(r.FormValue("lose"))
+		s.redirect, s.reject = r.FormValue("redirect"), r.FormValue("reject") != ""
+	})
+	s.Controls.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(map[string]any{"upstream": s.upstream, "requests": s.requests})
+	})
+	s.Start(t, http.HandlerFunc(s.pass))
 	return s
 }
 
 // pass passes a request to the gateway, unless the test wants another response.
-func (s *station) pass(proxy http.Handler, w http.ResponseWriter, r *http.Request) {
+func (s *gateway) pass(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests[r.URL.Path]++
 	lost, redirect := s.lose > 0 && r.Method == http.MethodPost, s.redirect
@@ -131,42 +125,15 @@ func (s *station) pass(proxy http.Handler, w http.ResponseWriter, r *http.Reques
 	case redirect != "" && r.Method == http.MethodPost:
 		http.Redirect(w, r, redirect, http.StatusTemporaryRedirect)
 	case lost:
-		proxy.ServeHTTP(httptest.NewRecorder(), r)
+		s.Proxy.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	default:
-		proxy.ServeHTTP(w, r)
+		s.Proxy.ServeHTTP(w, r)
 	}
 }
 
-func (s *station) controls() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
-		var text bytes.Buffer
-		_, _ = text.ReadFrom(r.Body)
-		s.Write("policy.json", text.String())
-		s.Reload()
-	})
-	mux.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
-		d, err := time.ParseDuration(r.FormValue("d"))
-		s.Must(err)
-		s.Later(d)
-	})
-	mux.HandleFunc("POST /set", func(_ http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.lose, _ = strconv.Atoi(r.FormValue("lose"))
-		s.redirect, s.reject = r.FormValue("redirect"), r.FormValue("reject") != ""
-	})
-	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(map[string]any{"upstream": s.upstream, "requests": s.requests})
-	})
-	return mux
-}
-
 // respond is the upstream: it returns the parameters of the call.
-func (s *station) respond(w http.ResponseWriter, r *http.Request) {
+func (s *gateway) respond(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.upstream++
 	reject := s.reject
@@ -175,18 +142,7 @@ func (s *station) respond(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"message": "sold out"}`, http.StatusConflict)
 		return
 	}
-	out := map[string]any{}
-	for name := range r.URL.Query() {
-		out[name] = r.URL.Query().Get(name)
-	}
-	if r.Method != http.MethodGet {
-		if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
-			http.Error(w, "not JSON", http.StatusBadRequest)
-			return
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out)
+	station.Echo(w, r)
 }
 
 // writeStubs writes the typed code for the intents of the gateway, and returns its directory.
@@ -214,8 +170,7 @@ func TestWithGateway(t *testing.T) {
 	for _, module := range []string{"test_client", "test_async", "test_trouble", "test_auth", "test_docs", "test_stubs"} {
 		t.Run(module, func(t *testing.T) {
 			t.Parallel()
-			s := newStation(t)
-			run(t, module, "UIMGATE_URL="+s.url, "UIMGATE_CONTROL="+s.control.URL, "UIMGATE_STUBS="+writeStubs(t))
+			run(t, module, append(newGateway(t).Env(), "UIMGATE_STUBS="+writeStubs(t))...)
 		})
 	}
 }

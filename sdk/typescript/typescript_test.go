@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/internal/test/station"
 )
 
 var update = flag.Bool("update", false, "write src/reasons.ts")
@@ -115,66 +114,38 @@ func run(t *testing.T, file string, env ...string) {
 	}
 }
 
-// A station is a gateway with an upstream, which a test in JavaScript controls over HTTP.
-type station struct {
-	*gatetest.Gate
-	url     string
-	control *httptest.Server
+// A gateway is a gateway with an upstream, which a test in JavaScript controls over HTTP.
+type gateway struct {
+	*station.Station
 
 	mu    sync.Mutex
 	calls int    // that reached the upstream
 	mode  string // of the next responses of the upstream
 }
 
-// newStation starts a gateway whose clock is right. Calls that are charged need a proof of key.
-func newStation(t *testing.T, prepare ...func(*gatetest.Gate)) *station {
+// newGateway starts a gateway. prepare is that of station.New.
+func newGateway(t *testing.T, prepare ...func(*gatetest.Gate)) *gateway {
 	t.Helper()
-	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
-	t.Cleanup(public.Close)
-	url := "http://" + public.Listener.Addr().String()
-	s := &station{url: url, Gate: gatetest.New(t,
-		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n", prepare...)}
-	public.Config.Handler = &httputil.ReverseProxy{
-		FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(s.Parse("")) },
-		ModifyResponse: func(r *http.Response) error {
-			r.Header.Set("Date", s.Now().Format(http.TimeFormat)) // the server of Go has another clock
-			return nil
-		},
-	}
-	public.Start()
-	s.Later(-time.Until(s.Now()))
+	s := &gateway{Station: station.New(t, prepare...)}
 	if len(prepare) == 0 {
 		s.Upstream = s.respond
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
-		var text bytes.Buffer
-		_, _ = text.ReadFrom(r.Body)
-		s.Write("policy.json", text.String())
-		s.Reload() //nolint:contextcheck // a test of the gateway has its own context
-	})
-	mux.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
-		d, err := time.ParseDuration(r.FormValue("d"))
-		s.Must(err)
-		s.Later(d) //nolint:contextcheck // as above
-	})
-	mux.HandleFunc("POST /mode", func(_ http.ResponseWriter, r *http.Request) {
+	s.Controls.HandleFunc("POST /mode", func(_ http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.mode = r.FormValue("m")
 	})
-	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
+	s.Controls.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(s.calls)
 	})
-	s.control = httptest.NewServer(mux)
-	t.Cleanup(s.control.Close)
+	s.Start(t, nil)
 	return s
 }
 
 // respond is the upstream: it returns the parameters of the call.
-func (s *station) respond(w http.ResponseWriter, r *http.Request) {
+func (s *gateway) respond(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.calls++
 	mode := s.mode
@@ -182,25 +153,11 @@ func (s *station) respond(w http.ResponseWriter, r *http.Request) {
 	switch mode {
 	case "reject":
 		http.Error(w, `{"message": "sold out"}`, http.StatusConflict)
-		return
 	case "break":
 		panic(http.ErrAbortHandler)
+	default:
+		station.Echo(w, r)
 	}
-	out := map[string]any{}
-	if r.Method == http.MethodGet {
-		for name := range r.URL.Query() {
-			out[name] = r.URL.Query().Get(name)
-		}
-	} else if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
-		http.Error(w, "not JSON", http.StatusBadRequest)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(out)
-}
-
-func (s *station) env() []string {
-	return []string{"UIMGATE_URL=" + s.url, "UIMGATE_CONTROL=" + s.control.URL}
 }
 
 // TestClient runs the tests of the client, each file beside a gateway of its own.
@@ -213,7 +170,7 @@ func TestClient(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			run(t, file, newStation(t).env()...)
+			run(t, file, newGateway(t).Env()...)
 		})
 	}
 }
@@ -232,7 +189,7 @@ func TestSamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStation(t, func(g *gatetest.Gate) {
+	s := newGateway(t, func(g *gatetest.Gate) {
 		for _, name := range []string{"agents.json", "policy.json"} {
 			text, err := os.ReadFile(filepath.Join(root, "examples/shop", name))
 			g.Must(err)
@@ -240,7 +197,7 @@ func TestSamples(t *testing.T) {
 		}
 		g.Upstream = shop.ServeHTTP
 	})
-	run(t, "docs.test.mjs", s.env()...)
+	run(t, "docs.test.mjs", s.Env()...)
 }
 
 // TestUnits runs the tests that need no gateway.

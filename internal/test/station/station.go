@@ -1,0 +1,90 @@
+// Package station has the gateways that the tests of an SDK in another language control over HTTP.
+package station
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"testing"
+	"time"
+
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// A Station is a gateway behind a proxy, whose clock is right. Calls that are charged need a proof of key.
+type Station struct {
+	*gatetest.Gate
+	URL string // of the proxy; the gateway has it as public_url
+	// Controls are the endpoints of the test: POST /policy replaces the policy, and POST /pass lets the time d pass. Further ones may be
+	// added before Start.
+	Controls *http.ServeMux
+	Proxy    http.Handler // passes requests to the gateway
+
+	public  *httptest.Server
+	control *httptest.Server
+}
+
+// New returns a station that does not listen yet. prepare is that of gatetest.New.
+func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
+	t.Helper()
+	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
+	t.Cleanup(public.Close)
+	s := &Station{URL: "http://" + public.Listener.Addr().String(), Controls: http.NewServeMux(), public: public}
+	s.Gate = gatetest.New(t,
+		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+s.URL+"}\n", prepare...)
+	s.Later(-time.Until(s.Now()))
+	s.Proxy = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(s.Parse(""))
+		r.Out.Host = r.In.Host
+	}, ModifyResponse: func(r *http.Response) error {
+		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // the clock of the gateway is not that of net/http
+		return nil
+	}}
+	s.Controls.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
+		var text bytes.Buffer
+		_, _ = text.ReadFrom(r.Body)
+		s.Write("policy.json", text.String())
+		s.Reload() //nolint:contextcheck // a test of the gateway has its own context
+	})
+	s.Controls.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
+		d, err := time.ParseDuration(r.FormValue("d"))
+		s.Must(err)
+		s.Later(d) //nolint:contextcheck // as above
+	})
+	return s
+}
+
+// Start listens. public handles the requests at URL; nil means Proxy.
+func (s *Station) Start(t *testing.T, public http.Handler) {
+	t.Helper()
+	if public == nil {
+		public = s.Proxy
+	}
+	s.public.Config.Handler = public
+	s.public.Start()
+	s.control = httptest.NewServer(s.Controls)
+	t.Cleanup(s.control.Close)
+}
+
+// Env returns the variables of the environment that the tests of an SDK read.
+func (s *Station) Env() []string {
+	return []string{"UIMGATE_URL=" + s.URL, "UIMGATE_CONTROL=" + s.control.URL}
+}
+
+// Echo is an upstream that returns the parameters of the call.
+func Echo(w http.ResponseWriter, r *http.Request) {
+	out := map[string]any{}
+	for name := range r.URL.Query() {
+		out[name] = r.URL.Query().Get(name)
+	}
+	if r.Method != http.MethodGet {
+		if err := json.NewDecoder(r.Body).Decode(&out); err != nil {
+			http.Error(w, "not JSON", http.StatusBadRequest)
+			return
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(out)
+}
