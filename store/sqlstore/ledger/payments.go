@@ -98,36 +98,34 @@ func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to 
 		return out, engine.Unavailable(err)
 	}
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
-		p, found, err := readPayment(ctx, t, service, reference)
+		before, found, err := readPayment(ctx, t, service, reference)
 		switch {
 		case err != nil:
 			return err
 		case !found:
 			return store.ErrNotFound
 		}
-		out = p
-		if to.AgentID != "" && p.State == store.PaymentUnclaimed {
-			out.AgentID = to.AgentID
+		agent := before.AgentID
+		if to.AgentID != "" && before.State == store.PaymentUnclaimed {
+			agent = to.AgentID
 		}
 		b := l.book(t)
-		if _, err := b.account(ctx, AccountKey{service, string(out.AgentID), p.Amount.Currency}); err != nil { // lock in the order of Pay
+		if _, err := b.account(ctx, AccountKey{service, string(agent), before.Amount.Currency}); err != nil { // lock in the order of Pay
 			return err
 		}
-		if p, _, err = lockPayment(ctx, t, service, reference); err != nil {
+		if out, _, err = lockPayment(ctx, t, service, reference); err != nil {
 			return err
-		}
-		agent := out.AgentID
-		if out = p; p.State == store.PaymentUnclaimed {
-			out.AgentID = agent
 		}
 		switch {
-		case p.State == to.To && p.State.Ended():
+		case out.State == to.To && out.State.Ended():
 			t.Confirm()
 			return nil
-		case p.State.Ended():
+		case out.State.Ended():
 			return store.ErrSettled
-		case !to.After.IsZero() && !p.ChangedAt.Equal(to.After):
+		case !to.After.IsZero() && !out.ChangedAt.Equal(to.After):
 			return store.ErrPaymentMoved
+		case out.State == store.PaymentUnclaimed:
+			out.AgentID = agent
 		}
 		if err := movePayment(ctx, t, &out, to); err != nil {
 			return err

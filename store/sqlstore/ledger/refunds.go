@@ -84,6 +84,9 @@ func refunded(ctx context.Context, t *engine.Tx, r *store.Refund) (repeated bool
 			earlier = append(earlier, one)
 			return err
 		})
+	if err != nil {
+		return false, 0, err
+	}
 	for _, one := range earlier {
 		left -= one.Amount.Nano
 	}
@@ -95,9 +98,9 @@ func refunded(ctx context.Context, t *engine.Tx, r *store.Refund) (repeated bool
 			return false, left, store.ErrReferenceUsed
 		}
 		*r = one
-		return true, left, err
+		return true, left, nil
 	}
-	return false, left, err
+	return false, left, nil
 }
 
 // refund makes a refund: it raises the balance, and adds the refund to the ledger, to the chain of the account and to the credit notes.

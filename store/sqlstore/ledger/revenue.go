@@ -31,13 +31,13 @@ func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Re
 		return nil, err
 	}
 	// Amounts are split into units and billionths, so that no sum overflows.
-	const split = "amount / 1000000000, amount % 1000000000"
+	const units, billionths = "amount / 1000000000", "amount % 1000000000"
 	q := engine.Conditions{Args: []any{f.Service, bounds.from, bounds.to, f.Service, bounds.from, bounds.to}}
 	tables := "SELECT name, currency, CAST(SUM(calls) AS BIGINT), CAST(SUM(u) AS BIGINT), CAST(SUM(n) AS BIGINT), CAST(SUM(ru) AS BIGINT), " +
 		"CAST(SUM(rn) AS BIGINT) FROM (" +
-		"SELECT " + group + " AS name, currency, 1 AS calls, amount / 1000000000 AS u, amount % 1000000000 AS n, 0 AS ru, 0 AS rn FROM ledger " +
+		"SELECT " + group + " AS name, currency, 1 AS calls, " + units + " AS u, " + billionths + " AS n, 0 AS ru, 0 AS rn FROM ledger " +
 		"WHERE service = ? AND at >= ? AND at < ? AND to_state = 'captured' " +
-		"UNION ALL SELECT " + group + ", currency, 0, 0, 0, " + split + " FROM refunds WHERE service = ? AND at >= ? AND at < ?) AS every"
+		"UNION ALL SELECT " + group + ", currency, 0, 0, 0, " + units + ", " + billionths + " FROM refunds WHERE service = ? AND at >= ? AND at < ?) AS every"
 	end := "GROUP BY name, currency ORDER BY name, currency"
 	var query string
 	if f.By == store.ByMonth {
