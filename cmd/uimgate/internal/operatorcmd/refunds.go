@@ -115,18 +115,9 @@ currency. A charge counts when it is captured, and a refund when it is made. Mon
 kept.`,
 		Example: "  uimgate usage revenue --by intent --from 2026-11 --to 2026-12\n  uimgate usage revenue --by agent --all -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, bound := range []struct {
-				flag, text string
-				at         *time.Time
-			}{{"--from", from, &q.From}, {"--to", to, &q.To}} {
-				if bound.text == "" {
-					continue
-				}
-				at, err := parseMoment(bound.text)
-				if err != nil {
-					return cli.Usage(fmt.Errorf("%s must be a month such as 2026-11, a day such as 2026-11-22, or a time such as 2026-11-22T10:05:00Z", bound.flag))
-				}
-				*bound.at = at
+			var err error
+			if q.From, q.To, err = period(from, to, ""); err != nil {
+				return cli.Usage(err)
 			}
 			return printListing(c, o, revenueColumns, func(
 				ctx context.Context, api *client.Client, p admin.PageRequest,
@@ -140,14 +131,4 @@ kept.`,
 	c.Flags().StringVar(&from, "from", "", "beginning of the period (UTC); default: as far back as the ledger is kept")
 	c.Flags().StringVar(&to, "to", "", "end of the period (UTC), which is not part of it; default: now")
 	return o.paging(c)
-}
-
-// parseMoment parses a month, a day or a time.
-func parseMoment(text string) (time.Time, error) {
-	for _, layout := range []string{"2006-01", time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at, nil
-		}
-	}
-	return time.Parse(time.RFC3339Nano, text)
 }
