@@ -2,6 +2,7 @@ package pat
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -73,13 +74,7 @@ func (v *View) inForce() map[stopKey]Stop {
 }
 
 // Stops returns the Stops in force, in no particular order.
-func (v *View) Stops() []Stop {
-	list := make([]Stop, 0, len(v.inForce()))
-	for _, s := range v.inForce() {
-		list = append(list, s)
-	}
-	return list
-}
+func (v *View) Stops() []Stop { return slices.Collect(maps.Values(v.inForce())) }
 
 // stopped reports whether a Stop of a service, or of every service, is in force.
 func (v *View) stopped(service string, kind StopKind, subject string) bool {

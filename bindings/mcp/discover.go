@@ -13,14 +13,17 @@ import (
 // listedFor is how long a client may cache the list of tools, in milliseconds.
 const listedFor = 300_000
 
+// capabilities are those of the door in all revisions.
+const capabilities = `{"tools":{},"resources":{},"prompts":{},"completions":{}}`
+
 // discovered returns the result of server/discover. MCP 2026-07-28, server/discover.
 func (d *Door) discovered(ctx context.Context, a *answer) []byte {
 	q := a.request
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
 	w.Texts("supportedVersions", revisions)
-	w.JSON("capabilities", []byte(`{"tools":{},"resources":{},"prompts":{},"completions":{}}`))
-	w.Optional("instructions", instructions(q)+a.introduction(d.tools.Of(ctx, q.Service.Definition)))
+	w.JSON("capabilities", []byte(capabilities))
+	w.Optional("instructions", d.instructions(ctx, a))
 	w.JSON("ttlMs", strconv.AppendInt(nil, listedFor, 10))
 	w.Text("cacheScope", "public")
 	w.Append("_meta", func(out []byte) ([]byte, error) {
@@ -44,9 +47,9 @@ func (d *Door) initialized(ctx context.Context, a *answer) []byte {
 	}
 	w := strictjson.NewWriter(nil)
 	w.Text("protocolVersion", version)
-	w.JSON("capabilities", []byte(`{"tools":{},"resources":{},"prompts":{},"completions":{}}`))
+	w.JSON("capabilities", []byte(capabilities))
 	w.Append("serverInfo", d.serverInfo(q))
-	w.Optional("instructions", instructions(q)+a.introduction(d.tools.Of(ctx, q.Service.Definition)))
+	w.Optional("instructions", d.instructions(ctx, a))
 	if next := successor(q); next != nil {
 		w.JSON("_meta", append(append([]byte(`{"`+successorMember+`":`), next...), '}'))
 	}
@@ -85,14 +88,14 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 }
 
 // instructions returns the instructions for a model, which cover the topics that the tools do not describe.
-func instructions(q *request) string {
-	s := q.Service
+func (d *Door) instructions(ctx context.Context, a *answer) string {
+	s := a.Service
 	text := "Tools of " + s.Issuer + ". The policy at " + s.At("/api/policy") + " applies to each call: the token was issued under it. " +
 		"Each refusal contains the cause and the next step."
 	if about := s.Catalog.Service.Description; about != "" {
 		text = tool.Plain(about, 1000) + "\n\n" + text
 	}
-	return text
+	return text + a.introduction(d.tools.Of(ctx, s.Definition))
 }
 
 // ended returns the encoded object. Encoding does not fail: the strings are constants or were checked when they were loaded.

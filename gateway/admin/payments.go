@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -103,10 +104,7 @@ func (o *Operator) ResolvePayment(ctx context.Context, r PaymentResolution) (Pay
 	if r.AgentID != "" && p.State != store.PaymentUnclaimed && p.AgentID != r.AgentID {
 		return Payment{}, wrongMember("agent_id", "can be set only for an unclaimed payment")
 	}
-	agent := r.AgentID
-	if agent == "" {
-		agent = p.AgentID
-	}
+	agent := cmp.Or(r.AgentID, p.AgentID)
 	if r.State == store.PaymentCredited {
 		if agent == "" {
 			return Payment{}, wrongMember("agent_id", "is required: the sender of the payment named no agent")

@@ -74,15 +74,15 @@ func TestUnclearStopsAreRefused(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
 	for name, body := range map[string]map[string]any{
-		"no kind":                   {},
-		"an unknown kind":           {"kind": "everything"},
-		"no agent":                  {"kind": "agent"},
-		"a subject of charging":     {"kind": "charging", "subject": "agent-1"},
-		"no service":                {"kind": "service"},
-		"a reason of two lines":     {"kind": "charging", "reason": "a\nb"},
-		"an actor with a control":   {"kind": "charging", "by": "a\u202eb"},
-		"an unknown member":         {"kind": "charging", "until": "tomorrow"},
-		"a subject that is no text": {"kind": "agent", "subject": 7},
+		"no kind":                 {},
+		"an unknown kind":         {"kind": "everything"},
+		"no agent":                {"kind": "agent"},
+		"a subject of charging":   {"kind": "charging", "subject": "agent-1"},
+		"no service":              {"kind": "service"},
+		"a reason of two lines":   {"kind": "charging", "reason": "a\nb"},
+		"an actor with a control": {"kind": "charging", "by": "a\u202eb"},
+		"an unknown member":       {"kind": "charging", "until": "tomorrow"},
+		"a number as subject":     {"kind": "agent", "subject": 7},
 	} {
 		if got := g.do("POST", "/stops", body); got.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)

@@ -184,7 +184,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.resolve(ctx, e); err != nil { // find the intent, and check that the PAT covers it
 		return Result{}, err
 	}
-	if err := e.stopped(false); err != nil { // refuse calls that the operator has stopped
+	if err := e.stopped(); err != nil { // refuse calls that the operator has stopped
 		return Result{}, err
 	}
 	if err := x.heldBack(e); err != nil { // again, because other calls may have failed while this call was read

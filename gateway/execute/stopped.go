@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// stopped refuses a call that the operator has stopped. It needs the intent of the call.
-func (e *execution) stopped(charged bool) error {
-	if err := e.current.Verifier.StoppedCall(e.claims, e.door(), e.intent.ID, charged); err != nil {
+// stopped refuses a call that the operator has stopped, whatever it costs. It needs the intent of the call.
+func (e *execution) stopped() error {
+	if err := e.current.Verifier.StoppedCall(e.claims, e.door(), e.intent.ID, false); err != nil {
 		return refusal.For(err)
 	}
 	return nil

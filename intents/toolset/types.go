@@ -144,20 +144,9 @@ func (s *typer) refer(ref string, nested int) string {
 	if !local || s.refs >= maxRefs || nested >= s.depth {
 		return "object"
 	}
-	var v any = s.root
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if pointer == "" {
-			break
-		}
-		m, ok := v.(map[string]any)
-		if !ok {
-			if o, isObject := strictjson.AsObject(v); isObject {
-				m = o
-			}
-		}
-		if v = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]; v == nil {
-			return "unknown"
-		}
+	v, found := strictjson.Lookup(s.root, pointer)
+	if !found {
+		return "unknown"
 	}
 	s.refs++
 	defer func() { s.refs-- }()
