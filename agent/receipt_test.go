@@ -270,14 +270,14 @@ func TestNewReceiptKeysAreAwaited(t *testing.T) {
 	}
 }
 
-// A sourceDuring does something after each response of the service.
-type sourceDuring struct {
+// A busySource does something after each response of the service.
+type busySource struct {
 	receipts.Source
 
 	do func()
 }
 
-func (s sourceDuring) Entries(ctx context.Context, currency string, after int64) (receipts.Page, error) {
+func (s busySource) Entries(ctx context.Context, currency string, after int64) (receipts.Page, error) {
 	page, err := s.Source.Entries(ctx, currency, after)
 	s.do()
 	return page, err
@@ -291,7 +291,7 @@ func TestReconcileDuringACall(t *testing.T) {
 	more := 1
 	report, err := s.Book().Reconcile(t.Context(), receipts.Reconciliation{
 		Issuer: s.Issuer(), Agent: s.Session().AgentID, Now: time.Now(),
-		Source: sourceDuring{s, func() {
+		Source: busySource{s, func() {
 			if more--; more >= 0 {
 				placed(t, s, agent.ExecuteOptions{})
 			}
