@@ -10,14 +10,19 @@ var minorUnits = map[string]int64{
 	"VUV": 1, "XAF": 1, "XOF": 1, "XPF": 1, "BHD": 1000, "IQD": 1000, "JOD": 1000, "KWD": 1000, "LYD": 1000, "OMR": 1000, "TND": 1000,
 }
 
-// Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents: times is that
-// number, and sum is their total in minor units. For 0.005 USD, sum is 1 and times is 2.
-func (a Amount) Minor() (sum, times int64) {
-	in := minorUnits[a.Currency]
+// minorUnit returns the minor unit of a currency, such as a cent, in billionths of a unit.
+func minorUnit(currency string) int64 {
+	in := minorUnits[currency]
 	if in == 0 {
 		in = hundredths
 	}
-	one := Unit / in
+	return Unit / in
+}
+
+// Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents: times is that
+// number, and sum is their total in minor units. For 0.005 USD, sum is 1 and times is 2.
+func (a Amount) Minor() (sum, times int64) {
+	one := minorUnit(a.Currency)
 	common := one // becomes the greatest common divisor
 	for rest := a.Nano; rest != 0; {
 		common, rest = rest, common%rest
@@ -28,11 +33,7 @@ func (a Amount) Minor() (sum, times int64) {
 // RoundUp returns the smallest amount in whole minor units, such as cents, that is not below a. An amount that would be out of range is
 // returned unchanged.
 func (a Amount) RoundUp() Amount {
-	in := minorUnits[a.Currency]
-	if in == 0 {
-		in = hundredths
-	}
-	one := Unit / in
+	one := minorUnit(a.Currency)
 	if rest := a.Nano % one; rest > 0 && a.Nano <= math.MaxInt64-one {
 		a.Nano += one - rest
 	}
