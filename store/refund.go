@@ -20,6 +20,7 @@ type Refund struct {
 	Amount      money.Amount // in a request, the zero Amount: all that is left of the charge
 	Name        string       // of the refund, for the operator, unique for an execution; a refund with the same name is made only once
 	Reason      string
+	Document    string // JSON: what the credit note has in addition; the store keeps that of the first request
 
 	// The store sets the fields below.
 	AgentID      pat.AgentID
@@ -49,6 +50,7 @@ type RefundFilter struct {
 	Service     string
 	AgentID     pat.AgentID // empty: all agents
 	ExecutionID string      // empty: all
+	Number      int64       // of the credit note; 0: all
 	Before      int64       // only credit notes with a lower number; 0: all
 	Limit       int         // 100 if not set, and at most 1000
 }

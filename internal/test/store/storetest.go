@@ -62,6 +62,9 @@ type ledgers interface {
 	Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error)
 	Refunds(ctx context.Context, f store.RefundFilter) ([]store.Refund, error)
 	Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error)
+	IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error)
+	Invoice(ctx context.Context, service string, id pat.AgentID, month string) (store.Invoice, error)
+	Invoices(ctx context.Context, f store.InvoiceFilter) ([]store.Invoice, error)
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
 	Accounts(ctx context.Context, f store.Filter) ([]store.Account, error)
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
@@ -81,6 +84,8 @@ type listings interface {
 	Backlog(ctx context.Context, service string) (store.Backlog, error)
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
 	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
+	SetBuyer(ctx context.Context, service string, id pat.AgentID, b *store.Buyer) error
+	Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error)
 	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
 	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
@@ -157,6 +162,7 @@ func Run(t *testing.T, open Opener) {
 		"chains":      testChains,
 		"billing":     testBilling,
 		"refunds":     testRefunds,
+		"invoices":    testInvoices,
 		"payments":    testPayments,
 		"agreements":  testAgreements,
 		"tokens":      testTokens,

@@ -119,9 +119,9 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 		return err
 	}
 	_, err = b.t.Exec(ctx, `INSERT INTO refunds (service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at,
-		reference, reason, at, k) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		reference, reason, at, k, document) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.Service, r.Number, r.ExecutionID, string(r.AgentID), r.Intent, r.Rule, r.Charge.Nano, r.Amount.Nano, r.Amount.Currency,
-		engine.Nanos(r.ChargedAt), top.Reference, r.Reason, engine.Nanos(r.At), r.K)
+		engine.Nanos(r.ChargedAt), top.Reference, r.Reason, engine.Nanos(r.At), r.K, r.Document)
 	return err
 }
 
@@ -139,13 +139,13 @@ func nextDocument(ctx context.Context, t *engine.Tx, service, kind string) (n in
 	return n, err
 }
 
-const refundColumns = "service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, reference, reason, at, k"
+const refundColumns = "service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, reference, reason, at, k, document"
 
 func scanRefund(scan engine.Scan) (r store.Refund, err error) {
 	var charged, at int64
 	var reference string
 	err = scan(&r.Service, &r.Number, &r.ExecutionID, &r.AgentID, &r.Intent, &r.Rule, &r.Charge.Nano, &r.Amount.Nano, &r.Amount.Currency,
-		&charged, &reference, &r.Reason, &at, &r.K)
+		&charged, &reference, &r.Reason, &at, &r.K, &r.Document)
 	r.Charge.Currency = r.Amount.Currency
 	r.ChargedAt, r.At = engine.FromNanos(charged), engine.FromNanos(at)
 	if prefix := (&store.Refund{ExecutionID: r.ExecutionID}).Reference(); len(reference) >= len(prefix) {
@@ -160,6 +160,9 @@ func (l *Ledger) Refunds(ctx context.Context, f store.RefundFilter) ([]store.Ref
 	q.Add("service = ?", f.Service)
 	q.Equal("agent_id", string(f.AgentID))
 	q.Equal("execution_id", f.ExecutionID)
+	if f.Number > 0 {
+		q.Add("number = ?", f.Number)
+	}
 	if f.Before > 0 {
 		q.Add("number < ?", f.Before)
 	}

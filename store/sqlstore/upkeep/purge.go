@@ -14,9 +14,9 @@ const counterKept = 7 * 24 * time.Hour
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
-// refundKept is how long a refund is kept at least, because it is a document of accounting. Refunds must outlive their executions, whose
-// charges could be refunded again otherwise.
-const refundKept = 10 * 365 * 24 * time.Hour
+// documentsKept is how long refunds and invoices are kept at least, because they are documents of accounting. Refunds must outlive their
+// executions, whose charges could be refunded again otherwise.
+const documentsKept = 10 * 365 * 24 * time.Hour
 
 // stopKept is how long the record of a stop is kept after the stop has ended, so that every process reads that it has ended.
 const stopKept = 30 * 24 * time.Hour
@@ -25,7 +25,7 @@ const stopKept = 30 * 24 * time.Hour
 // records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
 //   - consents, registered clients, invitations, registrations of an Almanac, uses of intents and requests of the index that have expired;
-//   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds that were made 10 years ago;
+//   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds and invoices of 10 years ago;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
@@ -68,6 +68,7 @@ var expiries = []struct{ table, key, until string }{
 	{"payments", "service, reference", "until"},
 	{"requests", "id, at, process, number", "until"},
 	{"refunds", "service, number", "at"},
+	{"invoices", "service, number", "at"},
 	{"stops", "service, kind, subject", "ended_at"},
 }
 
@@ -99,8 +100,8 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 			condition = "not_after > 0 AND " + condition
 		case "tokens":
 			keep = u.tokensKept
-		case "refunds":
-			keep = max(refundKept, u.ledgerKept())
+		case "refunds", "invoices":
+			keep = max(documentsKept, u.ledgerKept())
 		case "stops": // 0: the stop is in force
 			condition, keep = "ended_at > 0 AND "+condition, stopKept
 		}

@@ -31,6 +31,7 @@
 //	payments     (service, reference)                  payments by card or x402; credited ones have a top-up in ledger
 //	services     (id)                                  the services that have state, with their issuers
 //	refunds      (service, number)                     refunds of charges, each with the number of its credit note
+//	invoices     (service, number)                     invoices that were issued
 //	document_numbers (service, kind)                   the last number of documents that have no gaps
 //	evidence     (execution_id)                        what the digests in executions cover: the proof of key, and what was decided
 //	epochs       (service, epoch)                      the logs of each service, with their issuers

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// invoices is the kind of the numbers of invoices.
+const invoices = "invoice"
+
+const invoiceColumns = "service, number, agent_id, month, document, at"
+
+func scanInvoice(scan engine.Scan) (i store.Invoice, err error) {
+	var at int64
+	var document string
+	err = scan(&i.Service, &i.Number, &i.AgentID, &i.Month, &document, &at)
+	i.Document, i.At = []byte(document), engine.FromNanos(at)
+	return i, err
+}
+
+// errIssued ends a transaction that would issue an invoice again.
+var errIssued = errors.New("the invoice was issued before")
+
+// IssueInvoice stores an invoice under the next number, unless an invoice of the agent for the month was issued before: then repeated is
+// true, and the invoice is the earlier one.
+func (l *Ledger) IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error) {
+	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
+		issued = i
+		// the number is the lock: concurrent invoices of the service wait here
+		if issued.Number, err = nextDocument(ctx, t, i.Service, invoices); err != nil {
+			return err
+		}
+		found, err := t.Row(ctx, "SELECT number FROM invoices WHERE service = ? AND agent_id = ? AND month = ?",
+			[]any{i.Service, string(i.AgentID), i.Month}, new(int64))
+		if err != nil {
+			return err
+		}
+		if found {
+			return errIssued // the number is not used up
+		}
+		issued.At = t.Now()
+		_, err = t.Exec(ctx, "INSERT INTO invoices ("+invoiceColumns+") VALUES (?, ?, ?, ?, ?, ?)", i.Service, issued.Number,
+			string(i.AgentID), i.Month, string(i.Document), engine.Nanos(issued.At))
+		return err
+	})
+	if errors.Is(err, errIssued) {
+		issued, err = l.Invoice(ctx, i.Service, i.AgentID, i.Month)
+		return issued, true, err
+	}
+	if err != nil {
+		return store.Invoice{}, false, err
+	}
+	return issued, false, nil
+}
+
+// Invoice returns the invoice that was issued to an agent for a month. The error is store.ErrNotFound if there is none.
+func (l *Ledger) Invoice(ctx context.Context, service string, id pat.AgentID, month string) (store.Invoice, error) {
+	list, err := l.Invoices(ctx, store.InvoiceFilter{Service: service, AgentID: id, Month: month, Limit: 1})
+	if err != nil {
+		return store.Invoice{}, err
+	}
+	if len(list) == 0 {
+		return store.Invoice{}, store.ErrNotFound
+	}
+	return list[0], nil
+}
+
+// Invoices returns issued invoices, those with the highest numbers first.
+func (l *Ledger) Invoices(ctx context.Context, f store.InvoiceFilter) ([]store.Invoice, error) {
+	var q engine.Conditions
+	q.Add("service = ?", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("month", f.Month)
+	if f.Before > 0 {
+		q.Add("number < ?", f.Before)
+	}
+	return engine.All(ctx, l.db, q.Query("SELECT "+invoiceColumns+" FROM invoices", "ORDER BY number DESC", f.Limit), q.Args, scanInvoice)
+}
