@@ -58,6 +58,7 @@ func (l *loader) checkServices(c *Config) {
 			l.claim(taken, "issuer", s.Issuer, path+".issuer", i, true)
 		}
 		l.checkUpstream(path+".upstream", &s.Upstream)
+		l.checkInvoices(path+".invoices", &s.Invoices)
 		l.checkParties(path, s, &c.PAT)
 		l.checkIntents(path+".intents", s)
 		l.checkFixed(path+".fixed", s.Fixed)

@@ -148,6 +148,8 @@ type Service struct {
 	// Facts has no keys for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Sources of the facts that the constraints of the policy use: a map from a left operand, such as purpose, to a list of sources. The first source that has a value is used. A fact without a source is unknown, and permits nothing."`
 	Doors DoorBlocks             `yaml:"doors" doc:"Other protocols for agents, with the same intents, agreements, limits and ledger."`
+	// Invoices has no Seller.Name if none is configured.
+	Invoices Invoices `yaml:"invoices" doc:"What the invoices and credit notes of the service have beside the charges: the seller, and the tax."`
 	// Profiles have no Data if they name a built-in vocabulary.
 	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool

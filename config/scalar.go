@@ -28,6 +28,9 @@ var scalars = yamlconf.Scalars{
 		Want: "an amount such as 10 USD, with at most 9 decimals", Pattern: `^[0-9.eE+-]+ +[A-Z]{3}$`,
 		Parse: func(s string) (any, error) { return money.Parse(s) }, Hint: amountHint,
 	},
+	reflect.TypeFor[money.Percent](): {
+		Want: "a percentage such as 19 or 8.875", Number: true, Pattern: `^[0-9]{1,3}([.][0-9]{1,3})?$`, Parse: parsePercent,
+	},
 	reflect.TypeFor[netip.Prefix](): {
 		Want: "a network such as 10.0.0.0/8, or an address", Pattern: `^[0-9A-Fa-f.:]+(/[0-9]+)?$`,
 		Parse: func(s string) (any, error) { return parsePrefix(s) },
