@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 )
 
 func TestOperatorCommandsOnAgents(t *testing.T) {
@@ -367,6 +368,62 @@ func TestOperatorInvoices(t *testing.T) {
 	}
 	if s := g.run("usage", "invoice", "nobody", "--month", month); s.code != exitWrong || s.out != "" {
 		t.Errorf("got %+v; want code %v and out empty", s, exitWrong)
+	}
+}
+
+func TestOperatorBuyersAndCreditNotes(t *testing.T) {
+	t.Parallel()
+	g := startGatewayWithOperator(t)
+	token, _ := g.agree("agent-1")
+	g.post("/api/intents/execute", token, map[string]any{
+		"intent_uid": "shop.example:order:v1",
+		"parameters": map[string]any{"product": "lamp"},
+	})
+	if b := want[admin.Buyer](g, "agents", "invoice-to", "agent-1"); b.Name != "" {
+		t.Errorf("got %+v", b)
+	}
+	buyer := []string{"--name", "Corner & Co.", "--address", "1 rue du Port", "--address", "Marseille", "--country", "FR"}
+	stated := want[admin.Buyer](g, append([]string{"agents", "invoice-to", "agent-1", "--tax-id", "FR1", "--vat", "reverse-charge"}, buyer...)...)
+	if stated.AgentID != "agent-1" || len(stated.Address) != 2 || stated.VAT != store.TaxReverseCharge {
+		t.Errorf("got %+v", stated)
+	}
+	if s := g.run("agents", "invoice-to", "agent-1"); s.code != exitDone || !strings.Contains(s.out, "1 rue du Port, Marseille") {
+		t.Errorf("got %+v", s)
+	}
+	for _, args := range [][]string{
+		{"agent-1", "--name", "x"},
+		{"agent-1", "--email", "a@b.example"},
+		append([]string{"agent-1", "--clear"}, buyer...),
+		{},
+	} {
+		if s := g.run(append([]string{"agents", "invoice-to"}, args...)...); s.code != exitUsage || s.out != "" {
+			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)
+		}
+	}
+	call := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items[0]
+	settled := want[admin.Execution](g, "usage", "resolve", call.ID, "captured")
+	month := settled.SettledAt.UTC().Format("2006-01")
+	if s := g.run("usage", "invoice", "agent-1", "--month", month, "--issue"); s.code != exitWrong || !strings.Contains(s.errors, "has not ended") {
+		t.Errorf("got %+v", s)
+	}
+	if s := g.run("usage", "invoices"); s.code != exitDone || strings.Contains(s.out, "INV-") {
+		t.Errorf("got %+v", s)
+	}
+	refund := want[admin.Refund](g, "usage", "refund", call.ID, "--reason", "late")
+	note := want[admin.CreditNote](g, "usage", "credit-note", refund.Number)
+	if note.Amount != "0.25" || note.Buyer == nil || note.Tax == nil || note.Tax.Payable != "0.25" || note.Tax.Rule != store.TaxReverseCharge {
+		t.Errorf("got %+v", note)
+	}
+	page := g.run("usage", "credit-note", refund.Number)
+	if page.code != exitDone || !strings.HasPrefix(page.out, "<!DOCTYPE html>") || !strings.Contains(page.out, "Corner &amp; Co.") ||
+		!strings.Contains(page.out, "Reverse charge") || !strings.Contains(page.out, refund.Number) {
+		t.Errorf("got %+v", page)
+	}
+	if s := g.run("usage", "credit-note", "CN-000009"); s.code != exitWrong || s.out != "" {
+		t.Errorf("got %+v", s)
+	}
+	if cleared := want[admin.Buyer](g, "agents", "invoice-to", "agent-1", "--clear"); cleared.Name != "" {
+		t.Errorf("got %+v", cleared)
 	}
 }
 

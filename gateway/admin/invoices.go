@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -15,16 +16,20 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Invoice lists the charges of one agent that were captured in one calendar month (UTC). Amounts are exact decimals. The invoice of a
-// past month never changes.
+// An Invoice lists the charges of one agent that were captured in one calendar month (UTC). Amounts are exact decimals. The charges of a
+// past month never change. An invoice that was issued does not change at all.
 type Invoice struct {
-	Number  string      `json:"number"` // depends only on service, agent and month
+	Number  string      `json:"number"` // of a draft: depends only on service, agent and month
+	Status  string      `json:"status"` // InvoiceDraft or InvoiceIssued
 	Service string      `json:"service"`
 	Issuer  string      `json:"issuer"` // of the service
 	AgentID pat.AgentID `json:"agent_id"`
 	Name    string      `json:"agent_name,omitempty"` // the operator's current name for the agent
 	From    time.Time   `json:"from"`
 	To      time.Time   `json:"to"` // the start of the next month
+	Parties
+	IssuedAt *time.Time `json:"issued_at,omitempty"`
+	Terms    string     `json:"terms,omitempty"` // of payment
 	// Provisional means that the month has not ended, so more charges may follow.
 	Provisional bool              `json:"provisional"`
 	Rows        []InvoiceRow      `json:"rows"`
@@ -58,6 +63,7 @@ type InvoiceTotal struct {
 	Amount     string `json:"amount"`
 	Held       string `json:"held"`       // held or unresolved at the end of the month
 	Unresolved string `json:"unresolved"` // the part of Held for calls of unknown outcome
+	Tax        *Tax   `json:"tax,omitempty"`
 }
 
 // An InvoiceEvidence is an agreement with charged calls. ExportAgreement returns the proof of the agreement.
@@ -95,13 +101,21 @@ func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []sto
 	if err != nil {
 		return Invoice{}, err
 	}
+	issued, err := o.store.Invoice(ctx, service.ID, pat.AgentID(q.ID), q.Month)
+	if !errors.Is(err, store.ErrNotFound) {
+		if err != nil {
+			return Invoice{}, err
+		}
+		return showInvoice(issued)
+	}
 	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(q.ID))
 	if err != nil {
 		return Invoice{}, err
 	}
 	out := Invoice{
-		Number: invoiceNumber(service.ID, agent.ID, q.Month), Service: service.ID, Issuer: service.Issuer, AgentID: agent.ID,
-		From: from, To: from.AddDate(0, 1, 0), Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
+		Number: invoiceNumber(service.ID, agent.ID, q.Month), Status: InvoiceDraft, Service: service.ID, Issuer: service.Issuer,
+		AgentID: agent.ID, Terms: service.Invoices.Terms, From: from, To: from.AddDate(0, 1, 0),
+		Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
 	out.Provisional = o.now().Before(out.To)
 	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
@@ -109,6 +123,9 @@ func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []sto
 		return Invoice{}, err
 	}
 	out.Name = names[agent.ID]
+	if out.Parties, err = o.parties(ctx, service, agent.ID); err != nil {
+		return Invoice{}, err
+	}
 	if statements == nil {
 		f := store.StatementFilter{Service: service.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: maxLimit}
 		if statements, err = o.store.Statements(ctx, f); err != nil {
@@ -125,6 +142,9 @@ func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []sto
 	}
 	out.charge(charged)
 	out.hold(statements)
+	if err := out.addTax(taxationOf(service)); err != nil {
+		return Invoice{}, err
+	}
 	return out, o.prove(ctx, &out, charged)
 }
 
@@ -187,7 +207,9 @@ func (i *Invoice) charge(charged []store.ChargedCalls) {
 	for _, currency := range slices.Sorted(maps.Keys(totals)) {
 		t := totals[currency]
 		amount := money.Amount{Nano: t.nano, Currency: currency}
-		i.Totals = append(i.Totals, InvoiceTotal{currency, t.calls, amount.Decimal(), none, none})
+		i.Totals = append(i.Totals, InvoiceTotal{
+			Currency: currency, Calls: t.calls, Amount: amount.Decimal(), Held: none, Unresolved: none,
+		})
 	}
 }
 
@@ -208,6 +230,18 @@ func (i *Invoice) hold(statements []store.Statement) {
 		i.Totals[n].Held, i.Totals[n].Unresolved = s.Closing.Held.Decimal(), s.Closing.Unresolved.Decimal()
 	}
 	slices.SortFunc(i.Totals, func(a, b InvoiceTotal) int { return strings.Compare(a.Currency, b.Currency) })
+}
+
+// addTax adds the tax of the totals.
+func (i *Invoice) addTax(t taxation) error {
+	for n, total := range i.Totals {
+		sum, err := money.NewSum(total.Amount, total.Currency)
+		if err != nil {
+			return err
+		}
+		i.Totals[n].Tax = i.tax(t, sum)
+	}
+	return nil
 }
 
 // prove adds the evidence: the agreements of the charged calls.

@@ -36,7 +36,7 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 	from, err := time.Parse("2006-01", month)
 	g.Must(err)
 	want := admin.Invoice{
-		Number: got.Number, Service: got.Service, Issuer: "shop.example", AgentID: "agent-1",
+		Number: got.Number, Status: admin.InvoiceDraft, Service: got.Service, Issuer: "shop.example", AgentID: "agent-1",
 		From: from, To: from.AddDate(0, 1, 0), Provisional: true,
 		Rows: []admin.InvoiceRow{{
 			Intent: gatetest.Ordering, Rule: open[0].Rule, Calls: 2, UnitPrice: "0.25", Amount: "0.50", Currency: "EUR",

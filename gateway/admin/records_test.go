@@ -470,19 +470,20 @@ func TestSecretsAreNotShownOrLogged(t *testing.T) {
 	jti := string(items[admin.PAT](g, "/pats")[0].ID)
 	execution := items[admin.Execution](g, "/usage/executions")[0].ID
 	kid := string(patKeys(g)[0].ID)
+	note := ask[admin.Refund](g, "POST", "/usage/executions/"+execution+"/refund", map[string]any{"reason": "late"}).Number
 	var shown strings.Builder
 	for _, o := range everyOperation {
 		path := o[1]
 		for prefix, id := range map[string]string{
 			"/agents/a": "agent-1", "/agreements/a": id, "/pats/a": jti,
-			"/usage/executions/a": execution, "/keys/a": kid,
+			"/usage/executions/a": execution, "/usage/refunds/a": note, "/keys/a": kid,
 		} {
 			if strings.HasPrefix(path, prefix+"/") || path == prefix {
 				path = strings.TrimSuffix(prefix, "a") + id + strings.TrimPrefix(path, prefix)
 			}
 		}
 		var body any
-		if o[1] == "/agents/a/invoice" {
+		if o == [2]string{"GET", "/agents/a/invoice"} {
 			path += "?month=" + g.Now().UTC().Format("2006-01")
 		}
 		if o[1] == "/introspect" {

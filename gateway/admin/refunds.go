@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"strconv"
 	"strings"
 	"time"
 
@@ -51,8 +50,11 @@ type Refund struct {
 	Repeated    bool        `json:"repeated,omitempty"` // the refund had been made before, so nothing was changed
 }
 
+// creditNotePrefix begins the number of a credit note.
+const creditNotePrefix = "CN-"
+
 // creditNoteNumber returns the number of a credit note as documents show it.
-func creditNoteNumber(n int64) string { return fmt.Sprintf("CN-%06d", n) }
+func creditNoteNumber(n int64) string { return fmt.Sprintf(creditNotePrefix+"%06d", n) }
 
 func showRefund(r store.Refund) Refund {
 	return Refund{
@@ -80,6 +82,9 @@ func (o *Operator) Refund(ctx context.Context, r RefundRequest) (Refund, error) 
 		if asked.Amount, err = money.Parse(r.Amount); err != nil {
 			return Refund{}, err
 		}
+	}
+	if asked.Document, err = o.creditNoteRecord(ctx, service, r.ID); err != nil {
+		return Refund{}, err
 	}
 	made, repeated, err := o.store.Refund(ctx, asked)
 	if err != nil {
@@ -130,10 +135,8 @@ func (o *Operator) Refunds(ctx context.Context, q RefundQuery) (Page[Refund], er
 		return Page[Refund]{}, err
 	}
 	f := store.RefundFilter{Service: service.ID, AgentID: q.AgentID, ExecutionID: q.ExecutionID, Limit: q.limit()}
-	if q.After != "" {
-		if f.Before, err = strconv.ParseInt(strings.TrimPrefix(q.After, "CN-"), 10, 64); err != nil || f.Before < 1 {
-			return Page[Refund]{}, wrongParameter("after", "must be the number of a credit note")
-		}
+	if f.Before, err = documentNumber(creditNotePrefix, q.After); err != nil {
+		return Page[Refund]{}, err
 	}
 	list, err := o.store.Refunds(ctx, f)
 	if err != nil {

@@ -58,6 +58,8 @@ type Usage interface {
 	receipt.Ledger
 	Refunds(ctx context.Context, f store.RefundFilter) ([]store.Refund, error)
 	Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error)
+	Invoice(ctx context.Context, service string, id pat.AgentID, month string) (store.Invoice, error)
+	Invoices(ctx context.Context, f store.InvoiceFilter) ([]store.Invoice, error)
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
 	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
@@ -68,6 +70,7 @@ type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 	Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error)
+	IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error)
 	Payments(ctx context.Context, f store.PaymentFilter) ([]store.Payment, error)
 	Payment(ctx context.Context, service, reference string) (store.Payment, error)
 	MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (store.Payment, error)
@@ -84,10 +87,14 @@ type Stops interface {
 	Stops(ctx context.Context) ([]pat.Stop, error)
 }
 
-// Customers stores the operator's names for agents.
+// Customers stores the operator's names for agents, and to whom their invoices are made out.
 type Customers interface {
 	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if there is no such agent.
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
 	// AgentNames returns the names of the agents among ids that have one.
 	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
+	// SetBuyer states the buyer of an agent; nil deletes it. The error wraps pat.ErrNotFound if there is no such agent.
+	SetBuyer(ctx context.Context, service string, id pat.AgentID, b *store.Buyer) error
+	// Buyer returns the buyer of an agent, or nil if there is none. The error wraps pat.ErrNotFound if there is no such agent.
+	Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error)
 }

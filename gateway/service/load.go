@@ -128,8 +128,8 @@ func (l *loadState) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		Payments: offerOf(&l.config.Payments),
-		Doors:    c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
+		Payments: offerOf(&l.config.Payments), Invoices: c.Invoices,
+		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {

@@ -42,7 +42,8 @@ type Definition struct {
 	MaxBody    int64                      // maximum size of a request body, in bytes
 	Credit     store.Billing
 	Payments   payments.Offer // how agents pay in
-	TokenRate  limit.Rate     // limit of each PAT, in addition to the limits of the policy: pat.limit
+	Invoices   config.Invoices
+	TokenRate  limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
 	// SuspendAfter is the number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids
 	// exceeding the limit. 0: agents are never blocked.
 	SuspendAfter int64

@@ -88,6 +88,31 @@ func (c *Client) Invoice(ctx context.Context, q admin.InvoiceQuery) (admin.Invoi
 	return get[admin.Invoice](ctx, c, path("agents", q.ID, "invoice"), &q)
 }
 
+// IssueInvoice is admin.Operator.IssueInvoice.
+func (c *Client) IssueInvoice(ctx context.Context, r admin.IssueRequest) (admin.Invoice, error) {
+	return post[admin.Invoice](ctx, c, path("agents", r.ID, "invoice"), &r)
+}
+
+// IssuedInvoices is admin.Operator.IssuedInvoices.
+func (c *Client) IssuedInvoices(ctx context.Context, q admin.IssuedQuery) (admin.Page[admin.IssuedInvoice], error) {
+	return get[admin.Page[admin.IssuedInvoice]](ctx, c, "/usage/invoices", &q)
+}
+
+// CreditNote is admin.Operator.CreditNote.
+func (c *Client) CreditNote(ctx context.Context, r admin.Record) (admin.CreditNote, error) {
+	return get[admin.CreditNote](ctx, c, path("usage", "refunds", r.ID), &r)
+}
+
+// Buyer is admin.Operator.Buyer.
+func (c *Client) Buyer(ctx context.Context, r admin.Record) (admin.Buyer, error) {
+	return get[admin.Buyer](ctx, c, path("agents", r.ID, "buyer"), &r)
+}
+
+// SetBuyer is admin.Operator.SetBuyer.
+func (c *Client) SetBuyer(ctx context.Context, b admin.BuyerChange) (admin.Buyer, error) {
+	return post[admin.Buyer](ctx, c, path("agents", b.ID, "buyer"), &b)
+}
+
 // Agreements is admin.Operator.Agreements.
 func (c *Client) Agreements(ctx context.Context, q admin.AgreementQuery) (admin.Page[admin.Agreement], error) {
 	return get[admin.Page[admin.Agreement]](ctx, c, "/agreements", &q)

@@ -1,10 +1,10 @@
-// Package invoice renders an invoice as a printable HTML page without scripts or external resources.
+// Package invoice renders invoices and credit notes as printable HTML pages without scripts or external resources.
 //
 //	err := invoice.WriteHTML(file, answer)
 package invoice
 
 import (
-	_ "embed"
+	"embed"
 	"html/template"
 	"io"
 	"time"
@@ -12,13 +12,20 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 )
 
-//go:embed invoice.html
-var page string
+//go:embed *.html
+var pages embed.FS
 
-var document = template.Must(template.New("invoice.html").Funcs(template.FuncMap{
+var documents = template.Must(template.New("").Funcs(template.FuncMap{
 	"first": func(t time.Time) string { return t.UTC().Format(time.DateOnly) },
 	"last":  func(t time.Time) string { return t.UTC().Add(-time.Nanosecond).Format(time.DateOnly) },
-}).Parse(page))
+}).ParseFS(pages, "*.html"))
 
 // WriteHTML writes the page of an invoice. Its errors are those of w.
-func WriteHTML(w io.Writer, i admin.Invoice) error { return document.Execute(w, i) }
+func WriteHTML(w io.Writer, i admin.Invoice) error {
+	return documents.ExecuteTemplate(w, "invoice.html", i)
+}
+
+// WriteCreditNote writes the page of a credit note. Its errors are those of w.
+func WriteCreditNote(w io.Writer, n admin.CreditNote) error {
+	return documents.ExecuteTemplate(w, "creditnote.html", n)
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
+	"github.com/uimgate/uimgate/store"
 )
 
 func TestInvoicePage(t *testing.T) {
@@ -27,7 +28,7 @@ func TestInvoicePage(t *testing.T) {
 	})
 	page := b.String()
 	for _, part := range []string{
-		"2026-12-0123456789ab", "2026-12-01 to 2026-12-31 (UTC)", "&lt;script&gt;", "0.125 EUR", "0.375 EUR", "Corner &amp; Co.<br>", "12 more kinds of calls",
+		"2026-12-0123456789ab", "2026-12-01 to 2026-12-31 (UTC)", "&lt;script&gt;", "0.125 EUR", "0.375 EUR", "<dd>Corner &amp; Co.</dd>", "12 more kinds of calls",
 		"7 more agreements are not listed", "0.25 EUR was held",
 		"agreement-1", "sha-256:signature", "sha-256:policy", "@media print", "default-src &#39;none&#39;",
 	} {
@@ -42,5 +43,66 @@ func TestInvoicePage(t *testing.T) {
 	}
 	if err != nil || !strings.HasSuffix(page, "</html>\n") {
 		t.Error(err)
+	}
+}
+
+func TestIssuedInvoicePage(t *testing.T) {
+	from := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	at := from.AddDate(0, 1, 2)
+	var b strings.Builder
+	err := invoice.WriteHTML(&b, admin.Invoice{
+		Number: "INV-000042", Status: admin.InvoiceIssued, IssuedAt: &at, Issuer: "shop.example", AgentID: "agent-1", Name: "internal name",
+		From: from, To: from.AddDate(0, 1, 0), Terms: "Payable within 14 days.",
+		Parties: admin.Parties{
+			Seller: &admin.Seller{Name: "Example Shop GmbH", Address: []string{"Marktplatz 1", "10115 Berlin"}, Country: "DE", TaxID: "DE1", Contact: "b@shop.example"},
+			Buyer: &store.Buyer{
+				Name: "Corner & Co. <b>", Address: []string{"1 rue du Port"}, Country: "FR", TaxID: "FR1", Reference: "PO-7", VAT: store.TaxReverseCharge,
+			},
+		},
+		Rows: []admin.InvoiceRow{{Intent: "shop.example:order:v1", Calls: 3, UnitPrice: "0.125", Amount: "0.375", Currency: "EUR"}},
+		Totals: []admin.InvoiceTotal{{
+			Currency: "EUR", Calls: 3, Amount: "0.375", Held: "0.00", Unresolved: "0.00",
+			Tax: &admin.Tax{Rule: store.TaxReverseCharge, Rate: "0", Net: "0.38", Amount: "0.00", Payable: "0.38"},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, part := range []string{
+		"<h1>Invoice INV-000042</h1>", "2026-12-03", "Example Shop GmbH", "10115 Berlin", "Tax id: DE1", "b@shop.example",
+		"Corner &amp; Co. &lt;b&gt;", "1 rue du Port", "Tax id: FR1", "Your reference: PO-7", "Charges in EUR", "0.38 EUR",
+		"Reverse charge: the customer accounts", "Payable within 14 days.",
+	} {
+		if !strings.Contains(page, part) {
+			t.Errorf("%s is not in the page", part)
+		}
+	}
+	for _, part := range []string{"Draft", "Provisional", "internal name", "<script", " src="} {
+		if strings.Contains(page, part) {
+			t.Errorf("%s is in the page", part)
+		}
+	}
+}
+
+func TestCreditNotePage(t *testing.T) {
+	var b strings.Builder
+	err := invoice.WriteCreditNote(&b, admin.CreditNote{
+		Refund: admin.Refund{
+			Number: "CN-000001", At: time.Date(2026, 12, 3, 0, 0, 0, 0, time.UTC), AgentID: "agent-1", ExecutionID: "e-1", Intent: "i", Amount: "0.10",
+			Charge: "0.25", Currency: "EUR", ChargedAt: time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC), Reason: "<late>",
+		},
+		Issuer: "shop.example", Invoice: "INV-000042", Parties: admin.Parties{Buyer: &store.Buyer{Name: "Corner & Co."}},
+		Tax: &admin.Tax{Rule: store.TaxExempt, Rate: "0", Net: "0.10", Amount: "0.00", Payable: "0.10"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"Credit note CN-000001", "2026-12-03", "2026-11-03", "INV-000042", "&lt;late&gt;", "0.25 EUR", "0.10 EUR", "Exempt", "Corner &amp; Co.", "e-1",
+	} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("%s is not in the page", part)
+		}
 	}
 }

@@ -38,7 +38,7 @@ func Agents() *cobra.Command {
 		Use: "agents", Short: "List, approve and block the agents that agreed to a service's terms",
 		Example: "  uimgate agents list --status blocked\n  uimgate agents approve agent-1",
 	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey(),
-		o.agentsName(), o.agentsInvite())
+		o.agentsName(), o.agentsInvoiceTo(), o.agentsInvite())
 }
 
 var invitationColumns = []cli.Column[admin.Invitation]{

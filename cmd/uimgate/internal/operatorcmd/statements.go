@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
-	"github.com/uimgate/uimgate/gateway/admin/invoice"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -147,60 +145,6 @@ The period is in UTC. It includes --from and excludes --to. Both accept a month,
 	c.Flags().StringVar(&to, "to", "", "end of the period, which is not part of it")
 	c.Flags().StringVar(&month, "month", "", "one month in UTC, such as 2026-11, instead of --from and --to")
 	return o.paging(c)
-}
-
-var invoiceColumns = []cli.Column[admin.InvoiceRow]{
-	cli.TextColumn("intent", func(r admin.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
-	cli.TextColumn("rule", func(r admin.InvoiceRow) string { return r.Rule }),
-	cli.CountColumn("calls", func(r admin.InvoiceRow) int64 { return r.Calls }),
-	cli.TextColumn("unit_price", func(r admin.InvoiceRow) string { return r.UnitPrice }),
-	cli.TextColumn("amount", func(r admin.InvoiceRow) string { return r.Amount }),
-	cli.TextColumn("currency", func(r admin.InvoiceRow) string { return r.Currency }),
-}
-
-func (o *operator) usageInvoice() *cobra.Command {
-	var q admin.InvoiceQuery
-	var format string
-	c := &cobra.Command{
-		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON: the calls of each
-intent under each rule at each price, the sums by currency, and the agreements of the calls, each with the digests of
-its signature and of its policy. A call counts in the month in which it was captured. Amounts that were still held at
-the end of the month, such as for calls of unknown outcome, are listed separately and are not part of any sum.
-
-An invoice has at most 1,000 rows, and one more row per currency that sums up the rest. It lists the 1,000 agreements
-with the most calls. The ledger has every charge.
-
-The number of the invoice stays the same if you write the invoice again. It is not a consecutive number of your books.`,
-		Example: `  uimgate usage invoice agent-1 --month 2026-11 > invoice.html
-  uimgate usage invoice agent-1 --month 2026-11 -o json`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if _, _, err := period("", "", q.Month); q.Month == "" || err != nil {
-				return cli.Usage(cmp.Or[error](err, errors.New("--month is required, such as --month 2026-11")))
-			}
-			if format != "html" {
-				o.format = format
-			}
-			q.Record = o.record(args[0])
-			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Invoice, error) { return api.Invoice(ctx, q) })
-			if err != nil {
-				return err
-			}
-			switch format {
-			case "json":
-				return cli.PrintLine(c.OutOrStdout(), bill)
-			case "csv":
-				return cli.PrintCSV(c.OutOrStdout(), bill.Rows, invoiceColumns, true)
-			case "table":
-				return cli.PrintTable(c.OutOrStdout(), bill.Rows, invoiceColumns)
-			default:
-				return invoice.WriteHTML(c.OutOrStdout(), bill)
-			}
-		},
-	}
-	c.Flags().StringVar(&q.Month, "month", "", "the month in UTC, such as 2026-11")
-	c.Flags().StringVarP(&format, "output", "o", "html", "html, json, csv or table; csv and table have only the calls")
-	return c
 }
 
 // period parses the flags of a period. A zero time means that the period is open at that end.

@@ -1,0 +1,198 @@
+package operatorcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/invoice"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var invoiceColumns = []cli.Column[admin.InvoiceRow]{
+	cli.TextColumn("intent", func(r admin.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
+	cli.TextColumn("rule", func(r admin.InvoiceRow) string { return r.Rule }),
+	cli.CountColumn("calls", func(r admin.InvoiceRow) int64 { return r.Calls }),
+	cli.TextColumn("unit_price", func(r admin.InvoiceRow) string { return r.UnitPrice }),
+	cli.TextColumn("amount", func(r admin.InvoiceRow) string { return r.Amount }),
+	cli.TextColumn("currency", func(r admin.InvoiceRow) string { return r.Currency }),
+}
+
+func (o *operator) usageInvoice() *cobra.Command {
+	var q admin.InvoiceQuery
+	var format string
+	var issue bool
+	c := &cobra.Command{
+		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON: the calls of each
+intent under each rule at each price, the sums by currency with the tax, and the agreements of the calls, each with the
+digests of its signature and of its policy. A call counts in the month in which it was captured. Amounts that were
+still held at the end of the month, such as for calls of unknown outcome, are listed separately and are not part of any
+sum.
+
+Until an invoice is issued, it is a draft. --issue gives it the next number of the service, without gaps, and keeps it:
+it never changes, and is printed again whenever you ask for this month. This needs a month that has ended, the seller in
+the configuration (services[].invoices), and the buyer (uimgate agents invoice-to).
+
+An invoice has at most 1,000 rows, and one more row per currency that sums up the rest. It lists the 1,000 agreements
+with the most calls. The ledger has every charge.`,
+		Example: `  uimgate usage invoice agent-1 --month 2026-11 > draft.html
+  uimgate usage invoice agent-1 --month 2026-11 --issue > invoice.html
+  uimgate usage invoice agent-1 --month 2026-11 -o json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, _, err := period("", "", q.Month); q.Month == "" || err != nil {
+				return cli.Usage(cmp.Or[error](err, errors.New("--month is required, such as --month 2026-11")))
+			}
+			if format != "html" {
+				o.format = format
+			}
+			q.Record = o.record(args[0])
+			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Invoice, error) {
+				if issue {
+					return api.IssueInvoice(ctx, admin.IssueRequest{Record: q.Record, Month: q.Month})
+				}
+				return api.Invoice(ctx, q)
+			})
+			if err != nil {
+				return err
+			}
+			switch format {
+			case "json":
+				return cli.PrintLine(c.OutOrStdout(), bill)
+			case "csv":
+				return cli.PrintCSV(c.OutOrStdout(), bill.Rows, invoiceColumns, true)
+			case "table":
+				return cli.PrintTable(c.OutOrStdout(), bill.Rows, invoiceColumns)
+			default:
+				return invoice.WriteHTML(c.OutOrStdout(), bill)
+			}
+		},
+	}
+	c.Flags().StringVar(&q.Month, "month", "", "the month in UTC, such as 2026-11")
+	c.Flags().BoolVar(&issue, "issue", false, "issue the invoice under the next number, unless it was issued before")
+	c.Flags().StringVarP(&format, "output", "o", "html", "html, json, csv or table; csv and table have only the calls")
+	return c
+}
+
+var issuedColumns = []cli.Column[admin.IssuedInvoice]{
+	cli.TextColumn("number", func(i admin.IssuedInvoice) string { return i.Number }),
+	cli.TextColumn("month", func(i admin.IssuedInvoice) string { return i.Month }),
+	cli.TextColumn("agent_id", func(i admin.IssuedInvoice) pat.AgentID { return i.AgentID }),
+	cli.TextColumn("amount", func(i admin.IssuedInvoice) string { return i.Amount }).
+		ForPeople(func(i admin.IssuedInvoice) string { return cli.HumanAmount(i.Amount, i.Currency) }),
+	cli.TextColumn("payable", func(i admin.IssuedInvoice) string { return i.Payable }),
+	cli.TextColumn("currency", func(i admin.IssuedInvoice) string { return i.Currency }).OnlyCSV(),
+	cli.TimeColumn("issued_at", func(i admin.IssuedInvoice) time.Time { return i.IssuedAt }),
+	cli.TextColumn("buyer", func(i admin.IssuedInvoice) string { return i.Buyer }),
+}
+
+func (o *operator) usageInvoices() *cobra.Command {
+	var q admin.IssuedQuery
+	c := &cobra.Command{
+		Use: "invoices", Short: "List the invoices that were issued, newest first", Args: cli.Args(cobra.NoArgs),
+		Long: `Invoices lists the invoices that uimgate usage invoice --issue has issued, with a line for each currency: what was
+charged, exactly, and what is payable with the tax.`,
+		Example: "  uimgate usage invoices --month 2026-11 --all -o csv",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, issuedColumns, func(
+				ctx context.Context, api *client.Client, p admin.PageRequest,
+			) (admin.Page[admin.IssuedInvoice], error) {
+				q.Service, q.PageRequest = o.service, p
+				return api.IssuedInvoices(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	c.Flags().StringVar(&q.Month, "month", "", "only invoices for this month, such as 2026-11")
+	return o.paging(c)
+}
+
+func (o *operator) usageCreditNote() *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "credit-note NUMBER", Short: "Write the credit note of a refund", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Credit-note writes the credit note of a refund as a page to print or as JSON: seller and buyer as they were when the
+refund was made, the charge, the part that was refunded, its tax, and the number of the invoice with the charge if it was
+issued. uimgate usage refunds lists the numbers.`,
+		Example: "  uimgate usage credit-note CN-000001 > credit-note.html\n  uimgate usage credit-note CN-000001 -o json",
+		RunE: func(c *cobra.Command, args []string) error {
+			if format != "html" && format != "json" {
+				return cli.Usage(errors.New("--output must be html or json"))
+			}
+			note, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CreditNote, error) {
+				return api.CreditNote(ctx, o.record(args[0]))
+			})
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return cli.PrintLine(c.OutOrStdout(), note)
+			}
+			return invoice.WriteCreditNote(c.OutOrStdout(), note)
+		},
+	}
+	c.Flags().StringVarP(&format, "output", "o", "html", "html or json")
+	return c
+}
+
+var buyerColumns = []cli.Column[admin.Buyer]{
+	cli.TextColumn("agent_id", func(b admin.Buyer) pat.AgentID { return b.AgentID }),
+	cli.TextColumn("name", func(b admin.Buyer) string { return b.Name }),
+	cli.TextColumn("address", func(b admin.Buyer) string { return strings.Join(b.Address, ", ") }),
+	cli.TextColumn("country", func(b admin.Buyer) string { return b.Country }),
+	cli.TextColumn("tax_id", func(b admin.Buyer) string { return b.TaxID }),
+	cli.TextColumn("vat", func(b admin.Buyer) string { return string(b.VAT) }),
+	cli.TextColumn("email", func(b admin.Buyer) string { return b.Email }),
+	cli.TextColumn("reference", func(b admin.Buyer) string { return b.Reference }),
+}
+
+func (o *operator) agentsInvoiceTo() *cobra.Command {
+	var b admin.BuyerChange
+	var none bool
+	c := &cobra.Command{
+		Use: "invoice-to AGENT", Short: "State to whom the invoices of an agent are made out, or show it", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Invoice-to states the buyer that the invoices and credit notes of an agent name. It replaces what was stated before.
+Invoices that were issued do not change. Without flags, it shows the buyer. Agents never see the buyer.
+
+--vat is the tax that the buyer pays: standard (the rate of the service), reverse-charge (none; the buyer accounts for
+it) or exempt (none). uimgate does not check whether a rule applies: ask your tax adviser.`,
+		Example: `  uimgate agents invoice-to agent-1 --name "Corner Shop SARL" --address "1 rue du Port" --address "13002 Marseille" \
+    --country FR --tax-id FR12345678901 --vat reverse-charge
+  uimgate agents invoice-to agent-1
+  uimgate agents invoice-to agent-1 --clear`,
+		RunE: func(c *cobra.Command, args []string) error {
+			b.Record = o.record(args[0])
+			stated := c.Flags().Changed("name") || len(b.Address) > 0 || b.Country+b.TaxID+b.Email+b.Reference != "" || b.VAT != ""
+			switch {
+			case none && stated:
+				return cli.Usage(errors.New("--clear cannot be combined with other flags"))
+			case stated && (b.Name == "" || len(b.Address) == 0 || b.Country == ""):
+				return cli.Usage(errors.New("--name, --address and --country are required: together they replace what was stated before"))
+			}
+			return printAnswer(c, o, buyerColumns, func(ctx context.Context, api *client.Client) (admin.Buyer, error) {
+				if !none && !stated {
+					return api.Buyer(ctx, b.Record)
+				}
+				return api.SetBuyer(ctx, b)
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&b.Name, "name", "", "name of the company or person")
+	f.StringArrayVar(&b.Address, "address", nil, "a line of the postal address, without the country; repeat the flag for each line")
+	f.StringVar(&b.Country, "country", "", "two-letter code of the country, such as FR")
+	f.StringVar(&b.TaxID, "tax-id", "", "number for the value added tax; required for reverse-charge")
+	f.StringVar(&b.Email, "email", "", "where you send the invoices; uimgate sends nothing")
+	f.StringVar(&b.Reference, "reference", "", "the customer's own reference, such as the number of an order")
+	f.StringVar((*string)(&b.VAT), "vat", "", "standard, reverse-charge or exempt (default standard)")
+	f.BoolVar(&none, "clear", false, "remove what was stated")
+	return c
+}
