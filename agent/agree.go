@@ -46,7 +46,7 @@ type Agreement struct {
 // Agree signs the policy that is in force at the service, or the one that takes effect next, if and only if it is the one that the caller
 // accepts, and keeps the PAT that the service issues. From then on, it trusts the keys with which the service signs receipts now. Errors:
 // *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent first), *Error, the errors of package fetch,
-// ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
+// ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. See UIM core, section 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	agreement, err := s.agree(ctx, accepted)
 	if err == nil && s.Endpoints().Receipts != "" {

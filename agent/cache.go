@@ -11,8 +11,8 @@ import (
 // maxCachedAgents limits how many agents.json documents a client caches. When the limit is reached, the next document empties the cache.
 const maxCachedAgents = 64
 
-// An agentsCache holds parsed agents.json documents by address, so that an unchanged document is neither transferred nor parsed again.
-// RFC 9110 13.1.2.
+// An agentsCache holds parsed agents.json documents by address, so that an unchanged document is neither transferred nor parsed again (RFC
+// 9110, section 13.1.2).
 type agentsCache struct {
 	mu      sync.Mutex
 	entries map[string]cachedAgents

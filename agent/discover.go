@@ -17,7 +17,7 @@ import (
 // Discover finds the agents.json of a service and parses it. The target is the URL of the file, an origin, or a domain. For an origin or a
 // domain, Discover tries /agents.json and then /.well-known/agents.json; for a domain, Discover first tries the first four URLs that
 // Options.Locate returns. A file found by DNS may only use names that its domain vouches for; otherwise Discover rejects the file with a
-// *NamespaceError. Every error wraps ErrTarget or ErrNoService. UIM core 5.3.
+// *NamespaceError. Every error wraps ErrTarget or ErrNoService. See UIM core, section 5.3.
 func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 	t, err := parseTarget(where)
 	if err != nil {
@@ -94,8 +94,8 @@ func (c *Client) unusableEndpoints(e Endpoints, at *url.URL) problem.List {
 	return list
 }
 
-// agentsFile fetches and parses an agents.json, and also returns its problems and the URL where it was found after redirects. If the
-// document has not changed, agentsFile returns the cached result.
+// agentsFile fetches and parses an agents.json, and returns its problems and the URL where it was found after redirects. If the document
+// has not changed, agentsFile returns the cached result.
 func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) (*intents.Catalog, problem.List, *url.URL, error) {
 	had, known := c.agents.get(address)
 	answer, err := c.document(ctx, address, from, c.o.MaxDocument, had.etag)

@@ -1,6 +1,6 @@
 // Package agent is a client for AI agents that works with any UIM service: it discovers what the service offers, fetches its policy, agrees
-// to it by signature, and executes intents, renewing its Policy Adherence Token (PAT) when needed. UIM core 2 to 5. These are the usual
-// calls:
+// to it by signature, and executes intents. It renews its Policy Adherence Token (PAT) when needed. It implements sections 2 to 5 of the
+// UIM core specification. These are the usual calls:
 //
 //	client, err := agent.New(agent.Options{Key: key, AgentID: "my-agent"})
 //	service, err := client.Discover(ctx, "shop.example")

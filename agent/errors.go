@@ -113,7 +113,7 @@ func (e *IssuerError) Error() string {
 	return fmt.Sprintf("%s requests an agreement made out to %s, which is not its own name: nothing was signed", e.Host, e.Issuer)
 }
 
-// An Error is an error response of a service: a refusal or a failure. UIM core 3.3. Its texts come from the service; except in
+// An Error is an error response of a service: a refusal or a failure. See UIM core, section 3.3. Its texts come from the service; except in
 // Details, they are limited in length and contain no control characters.
 type Error struct {
 	Status     int    // HTTP status; for a call through another protocol, the status that the execute endpoint would send

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keepAgreement stores the agreement that the client sent in body beside the receipts, as evidence of the agent. A session whose agreement
-// cannot be stored is as good as another one. Agreements in envelopes of other protocols are not stored.
+// keepAgreement stores the agreement that the client sent in body with the receipts, as evidence for the agent. If it cannot be stored, the
+// session is still used. Agreements in envelopes of other protocols are not stored.
 func (s *Service) keepAgreement(session Session, body []byte) {
 	book := s.Book()
 	var sent struct {

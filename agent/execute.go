@@ -56,7 +56,7 @@ type Result struct {
 	Charge         *Charge    // nil if the service does not state it
 	RateLimit      *RateLimit // nil if the service does not state it
 	RequestID      string
-	IdempotencyKey string  // of the call; empty if it has none
+	IdempotencyKey string  // the idempotency key of the call; empty if it has none
 	Sunset         *Sunset // when the intent or its terms end; nil if the service announces no end
 	Replayed       bool    // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
 	Attempts       int
@@ -64,8 +64,8 @@ type Result struct {
 	Evidence
 }
 
-// Execute calls an intent. The parameters may have any values that encoding/json can encode; a number that is too long for float64
-// must be a json.Number. Execute renews the PAT if that is due, and retries the call as the package comment describes. UIM core 3.
+// Execute calls an intent. The parameters may have any values that encoding/json can encode; a number that is too long for float64 must be
+// a json.Number. Execute renews the PAT if that is due, and retries the call as the package comment describes. See UIM core, section 3.
 //
 // Errors: ErrNotAgreed, ErrNoDoor, ErrOptions, ErrParameters, ErrRelay, *PolicyChangedError, *Error and the errors of package
 // fetch. If an *Error wraps ErrAnswer, the service has executed the call and may have charged for it, unless Outcome is unknown.

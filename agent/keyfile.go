@@ -25,7 +25,7 @@ const (
 	rsaBits    = 3072
 )
 
-// NewKey generates a key for keys.EdDSA, keys.ES256 or keys.RS256. For any other algorithm, the error wraps ErrOptions.
+// NewKey generates a key for keys.EdDSA, keys.ES256 or keys.RS256 (3072 bits). For any other algorithm, the error wraps ErrOptions.
 func NewKey(algorithm string) (crypto.Signer, error) {
 	switch algorithm {
 	case keys.EdDSA:

@@ -106,7 +106,7 @@ type Client struct {
 	id     pat.AgentID // empty if the Options have neither an id nor a key
 	key    keys.Key
 	fetch  *fetch.Client
-	agents agentsCache    // of agents.json documents
+	agents agentsCache    // the agents.json documents that were read
 	relay  *mrp.Client    // nil if requests go directly to the service
 	jitter func() float64 // returns a random number in [0, 1)
 }

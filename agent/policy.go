@@ -11,9 +11,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Policy holds the terms that a service currently offers. UIM core 6.
+// A Policy holds the terms that a service currently offers. See UIM core, section 6.
 type Policy struct {
-	UID    string // of the document; empty if it has none
+	UID    string // the uid of the document; empty if it has none
 	Digest string // see pat.PolicyDigest
 	Raw    []byte // exactly as served: an ODRL document
 	URL    string // where it was fetched
@@ -82,7 +82,7 @@ func readPolicy(a fetch.Answer) (Policy, error) {
 	return Policy{UID: policyUID(tree), Digest: digest, Raw: a.Body, URL: a.URL.String()}, nil
 }
 
-// policyUID returns the uid of a policy, or an empty string if it has none. ODRL IM 2.1.
+// policyUID returns the uid of a policy, or an empty string if it has none. See ODRL IM, section 2.1.
 func policyUID(tree map[string]any) string {
 	for _, name := range []string{"uid", "@id", "id", "odrl:uid"} {
 		switch v := tree[name].(type) {

@@ -91,8 +91,8 @@ func structuredLimit(standings, policies []string) *RateLimit {
 	return least
 }
 
-// listItems parses a field that is a list of strings or tokens with parameters. RFC 9651 4.2.1. It returns nil if the field is not
-// such a list, is longer than maxHeaderText or has more than maxItems items.
+// listItems parses a field that is a list of strings or tokens with parameters. See RFC 9651, section 4.2.1. It returns nil if the field is
+// not such a list, is longer than maxHeaderText or has more than maxItems items.
 func listItems(lines []string) []httpsfv.Item {
 	if size(lines) > maxHeaderText {
 		return nil

@@ -56,7 +56,7 @@ func readResult(a fetch.Answer) (Result, error) {
 	return r, nil
 }
 
-// A Sunset is the announced end of an intent, or of its terms. RFC 8594 section 3.
+// A Sunset is the announced end of an intent, or of its terms. See RFC 8594, section 3.
 type Sunset struct {
 	At    time.Time
 	Terms bool // the terms end, and the intent goes on under other terms

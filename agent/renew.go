@@ -18,9 +18,9 @@ const (
 	proofHeader    = "Uim-Proof"
 )
 
-// Renew gets a new PAT for the same agreement. If the service does not support renewal, or the PAT has expired, Renew agrees to the
-// same policy again in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent calls share one
-// renewal. UIM core 4.4.
+// Renew gets a new PAT for the same agreement. If the service does not support renewal, or the PAT has expired, Renew agrees to the same
+// policy again in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent calls share one renewal. See UIM
+// core, section 4.4.
 func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	before := s.Session()
 	if !before.Agreed() {
@@ -182,8 +182,8 @@ func (s Session) renewalDue(now time.Time, before time.Duration) bool {
 	return !now.Before(s.ExpiresAt.Add(-before))
 }
 
-// Revoke revokes the PAT at the service and removes it from the session. To get another PAT, call Agree again. RFC 7009; UIM core
-// 4.5.
+// Revoke revokes the PAT at the service and removes it from the session. To get another PAT, call Agree again. See RFC 7009; UIM core,
+// section 4.5.
 func (s *Service) Revoke(ctx context.Context) error {
 	session := s.Session()
 	if !session.Agreed() {

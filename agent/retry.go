@@ -31,8 +31,8 @@ type call struct {
 	tool       string        // the intent's name at the door; empty means its uid
 	wait       time.Duration // see operation.wait
 	free       bool          // known to be safe and to have no price
-	mark       receipts.Mark // of the first attempt; nil if there is no book
-	bookError  error         // of recording an attempt
+	mark       receipts.Mark // the mark of the first attempt; nil if there is no book
+	bookError  error         // the error of recording an attempt in the book
 	key        string
 	ownKey     bool // the client generated the key, and may generate another
 

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Query is a query of the search endpoint. UIM core 5.4.
+// A Query is a query of the search endpoint. See UIM core, section 5.4.
 type Query = intents.Query
 
 const maxPage = 8 << 20

@@ -23,7 +23,7 @@ type Session struct {
 	AgentID        pat.AgentID
 	KeyID          keys.ID // RFC 7638 thumbprint of the key that agreed
 	PolicyUID      string
-	PolicyDigest   string // of the agreed policy; empty if there is none
+	PolicyDigest   string // the digest of the agreed policy; empty if there is none
 	Document       []byte // the agreed policy as served; nil if it was not kept
 	AgreementID    string // chosen by the service; may be empty
 	Form           Form   // how the policy was signed

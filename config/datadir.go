@@ -43,9 +43,10 @@ type DataDir struct {
 	lock *os.File
 }
 
-// OpenDataDir locks the directory, and creates it (0700) if it does not exist. It returns an error if other users than root can write to
-// the directory. If another process has locked it, the error wraps ErrDataInUse. The lock ends with Close or with the process, so a crash
-// leaves nothing to clean up. Keep the DataDir as long as the directory is in use: the garbage collector would release the lock.
+// OpenDataDir locks the directory, and creates it (0700) if it does not exist. It returns an error if users other than root and the user of
+// this process can write to the directory. If another process has locked it, the error wraps ErrDataInUse. The lock ends with Close or with
+// the process, so a crash leaves nothing to clean up. Keep the DataDir as long as the directory is in use: the garbage collector would
+// release the lock.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, privateDir); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
@@ -132,7 +133,7 @@ func SocketPath(dir string) string { return filepath.Join(dir, socketFile) }
 const longestSocket = 103
 
 // ErrSocketPath means that the path of a data directory is too long for a socket in it.
-var ErrSocketPath = errors.New("the path is too long for a Unix socket")
+var ErrSocketPath = errors.New("the path is too long for a Unix socket: use a data directory with a shorter path")
 
 // ListenOwner listens at SocketPath, where only the user of this process can connect. It replaces the socket of an earlier process. If the
 // path is too long, the error wraps ErrSocketPath.

@@ -1,5 +1,5 @@
 // Package discovery lets agents find a service by its domain alone. It creates the DNS TXT records that point to the agents.json of a
-// service, and looks up the records of other services. UIM core 5.1.
+// service, and looks up the records of other services. See UIM core, section 5.1.
 //
 // A service publishes its records once:
 //

@@ -13,7 +13,7 @@ import (
 // ErrDomain means that a string is not a domain name that can be looked up.
 var ErrDomain = errors.New("not a valid domain name")
 
-// maxDomain is the maximum length of a domain. It leaves room for the label _uim in a name of 253 characters. RFC 1035 3.1.
+// maxDomain is the maximum length of a domain. It leaves room for the label _uim in a name of 253 characters. See RFC 1035, section 3.1.
 const maxDomain = 253 - len(draftLabel)
 
 // ParseDomain normalizes a domain name: lowercase, other scripts in their xn-- form (UTS 46, as in browsers), without the final dot. It

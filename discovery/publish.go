@@ -86,7 +86,7 @@ func Zone(records []Record, ttl time.Duration) string {
 }
 
 // escape writes a character-string as master files and package dns do: a quote as \", a backslash as \\, and bytes other than printable
-// ASCII as \DDD. RFC 1035 5.1.
+// ASCII as \DDD. See RFC 1035, section 5.1.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

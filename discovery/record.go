@@ -28,7 +28,7 @@ var fields = []struct {
 const (
 	// maxValue bounds the value of a record, in bytes.
 	maxValue = 2048
-	// maxString is the maximum length of a character-string of a TXT record, in bytes. RFC 1035 3.3.
+	// maxString is the maximum length of a character-string of a TXT record, in bytes. See RFC 1035, section 3.3.
 	maxString  = 255
 	draftLabel = "_uim."
 )
@@ -54,7 +54,7 @@ type Record struct {
 // Text returns the content of the record, its strings joined: the key, an equals sign and the value.
 func (r Record) Text() string { return r.Key + "=" + r.Value }
 
-// Strings splits the content of the record into character-strings of at most 255 bytes. RFC 1035 3.3.14.
+// Strings splits the content of the record into character-strings of at most 255 bytes. See RFC 1035, section 3.3.14.
 func (r Record) Strings() []string {
 	text := r.Text()
 	out := make([]string, 0, len(text)/maxString+1)

@@ -65,8 +65,8 @@ type Listing struct {
 	Service
 	// Records are all UIM records of the domain. Those at _uim come first.
 	Records []Record
-	// Authenticated is true if the server has validated every answer with DNSSEC (the AD bit). It is only as trustworthy as the server and
-	// the connection to the server. RFC 4035 3.2.3, RFC 6840 5.8.
+	// Authenticated is true if the server has validated every answer with DNSSEC (the AD bit). It is only as trustworthy as the server and the
+	// connection to the server. See RFC 4035, section 3.2.3; RFC 6840, section 5.8.
 	Authenticated bool
 	// Expires is when the first of the answers expires in the cache.
 	Expires time.Time
@@ -77,7 +77,7 @@ type Listing struct {
 // failure to read the records at the domain itself.
 //
 // The error wraps ErrDomain, ErrNotFound (as ErrNoDomain or ErrNoRecords), ErrServer (possibly as ErrTimeout or ErrAnswer), ErrChain,
-// ErrRecord or the cause of ctx, or is a *ConflictError. UIM core 5.1, 5.3.
+// ErrRecord or the cause of ctx, or is a *ConflictError. See UIM core, sections 5.1 and 5.3.
 func (r *Resolver) Lookup(ctx context.Context, domain string) (Listing, error) {
 	name, err := ParseDomain(domain)
 	if err != nil {

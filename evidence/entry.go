@@ -41,7 +41,7 @@ type Account struct {
 
 // An Entry is one line of the ledger of a service. Empty strings and zero values are members that the entry does not have.
 type Entry struct {
-	Issuer string // of the PATs of the service
+	Issuer string // the issuer of the service's PATs
 	// Epoch counts the logs of the service: it grows by one when the state is restored. It does not restart the chain.
 	Epoch   int64
 	Account Account // zero for KindKey and KindRestored
@@ -52,7 +52,7 @@ type Entry struct {
 	ID      string // execution id of a charge
 	From    string // previous state of a charge; empty in the first entry of an execution
 	To      string // state of a charge
-	By      string // who caused the entry: agent, operator, service or sweeper; for KindKey, the id of the key before
+	By      string // who caused the entry: agent, operator, service or sweeper; for KindKey, the id of the previous key
 	Amount  money.Amount
 
 	// The terms of a charge.
@@ -64,21 +64,21 @@ type Entry struct {
 	KeyID     string // RFC 7638 thumbprint of the agent's key
 
 	// The digests of a charge, each sha-256: and unpadded base64url.
-	Request  string // of the call: RFC 8785 of {"intent_uid", "parameters"}
-	Proof    string // of the proof of key as sent; empty if there was none
-	Decision string // of the question that the policy decided
-	Outcome  string // of the call to the service: not_sent, failed, done or unknown; empty while held
-	Answer   string // of the output as sent over HTTP; only of captured charges
+	Request  string // the digest of the call: RFC 8785 of {"intent_uid", "parameters"}
+	Proof    string // the digest of the proof of key as sent; empty if there was none
+	Decision string // the digest of the question that the policy decided
+	Outcome  string // the outcome of the call to the service: not_sent, failed, done or unknown; empty while held
+	Answer   string // the digest of the output as sent over HTTP; only for captured charges
 	// AnswerForm is FormCanonical if Answer covers the RFC 8785 form of the output; empty if it covers the bytes.
 	AnswerForm string
 
-	Reference string // of a top-up or reversal; the operator's choice
+	Reference string // for a top-up or reversal; the operator's choice
 	// Salt makes the hash of an entry without an execution id unpredictable.
 	Salt    []byte
-	Through *Through // of KindCarry; nil if the account had no numbered entries
-	Sums    *Sums    // of KindCarry
-	Key     *Key     // of KindKey
-	Last    *Last    // of KindRestored; nil if no checkpoint was made
+	Through *Through // for KindCarry; nil if the account had no numbered entries
+	Sums    *Sums    // for KindCarry
+	Key     *Key     // for KindKey
+	Last    *Last    // for KindRestored; nil if no checkpoint was made
 }
 
 // Through identifies the last entry that a KindCarry replaces.
@@ -95,7 +95,7 @@ type Key struct {
 	Purpose  string // receipt or log
 	ID       string // kid
 	JWK      []byte // public key, RFC 7517, in RFC 8785 form
-	Verifier string // of a log key: the key in the form of C2SP signed-note
+	Verifier string // for a log key: the key in the form of C2SP signed-note
 }
 
 // Last is the newest checkpoint known when an epoch ended.

@@ -24,7 +24,7 @@ var (
 	errDigest = errors.New("want sha-256: and 43 characters of base64url")
 )
 
-// LeafHash returns the hash of an entry as a leaf of a Merkle tree: SHA-256(0x00 ‖ entry). RFC 6962 section 2.1.
+// LeafHash returns the hash of an entry as a leaf of a Merkle tree: SHA-256(0x00 ‖ entry). See RFC 6962, section 2.1.
 func LeafHash(entry []byte) Hash {
 	h := sha256.New()
 	h.Write([]byte{0})

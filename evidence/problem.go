@@ -18,7 +18,7 @@ const (
 	ProblemKey           ProblemName = "KEY"                     // a key that is unknown, or for another purpose
 	ProblemLog           ProblemName = "LOG"                     // a checkpoint or a proof that does not verify
 	ProblemOrder         ProblemName = "ORDER"                   // an entry that is not where it belongs
-	ProblemPolicy        ProblemName = "POLICY"                  // another policy than the agent signed
+	ProblemPolicy        ProblemName = "POLICY"                  // a policy that the agent did not sign
 	ProblemProof         ProblemName = "PROOF"                   // a proof of key that does not verify
 	ProblemRequest       ProblemName = "REQUEST"                 // the digest of another call
 	ProblemSignature     ProblemName = "SIGNATURE"               // a signature that does not verify, or a text that is not a receipt

@@ -28,13 +28,13 @@ var (
 // A Receipt is an entry with the signature of the gateway.
 type Receipt struct {
 	Entry Entry
-	Leaf  Hash // of the entry
+	Leaf  Hash // the leaf hash of the entry
 	Text  string
 	KeyID keys.ID
 	jws   keys.JWS
 }
 
-// SignReceipt signs the bytes of an entry, as compact JWS with an Ed25519 key. RFC 7515 3.1, RFC 8037 3.1.
+// SignReceipt signs the bytes of an entry, as compact JWS with an Ed25519 key. See RFC 7515, section 3.1; RFC 8037, section 3.1.
 func SignReceipt(signer crypto.Signer, kid keys.ID, entry []byte) (string, error) {
 	return signCompact(signer, TypeReceipt, kid, entry)
 }

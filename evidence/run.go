@@ -9,9 +9,9 @@ import (
 // A run is a sequence of entries of one account without a gap.
 type run struct {
 	from, to   int64
-	prev, leaf Hash // of the entry before the first, and of the last
+	prev, leaf Hash // the leaf hashes of the entry before the first, and of the last entry
 	issuers    [2]string
-	epochs     [2]int64 // of the first and the last entry
+	epochs     [2]int64 // the epochs of the first and the last entry
 	sums       position // changes by the entries; with base, once known
 	base       position
 	known      bool            // sums are those of the account
@@ -23,7 +23,7 @@ type span struct {
 	first, last string // state before the first of the entries, and after the last
 	amount      int64
 	request     string
-	k           int64 // of the last entry
+	k           int64 // the number of the last entry
 }
 
 func ended(state string) bool { return state == StateCaptured || state == StateReleased }

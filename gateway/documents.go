@@ -34,7 +34,7 @@ const cacheFor = "public, max-age=60"
 
 // serve responds with a document, compressed if the client accepts gzip. The ETags of both representations have the same opaque tag: it is
 // strong for the original bytes and weak for the compressed ones. With either ETag, a client can revalidate the document and compare the
-// digest of the policy. RFC 9110 8.8.3.3.
+// digest of the policy. See RFC 9110, section 8.8.3.3.
 func serve(c echo.Context, d document) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", cacheFor)

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// agentsFile handles GET /agents.json. UIM core 5.2.
+// agentsFile handles GET /agents.json. See UIM core, section 5.2.
 func (s *Server) agentsFile(c echo.Context) error {
 	of := exchangeOf(c).service
 	p, err := s.publication(of).agentsFile(s.keys.PublicKey(s.now()), s.logMembers(of.Definition))
@@ -23,7 +23,7 @@ func (s *Server) agentsFile(c echo.Context) error {
 }
 
 // policy handles GET /api/policy. It responds with the exact bytes of the policy in force or, with the query parameter digest, of that
-// policy if it is offered. If the client prefers plain text, it responds with the sentences of the policy. UIM core 4.2.
+// policy if it is offered. If the client prefers plain text, it responds with the sentences of the policy. See UIM core, section 4.2.
 func (s *Server) policy(c echo.Context) error {
 	of := exchangeOf(c).service
 	if digest := c.QueryParam("digest"); digest != "" {
@@ -45,7 +45,7 @@ func (s *Server) policy(c echo.Context) error {
 	return serve(c, d)
 }
 
-// keySet handles GET /.well-known/jwks.json. RFC 7517.
+// keySet handles GET /.well-known/jwks.json. See RFC 7517.
 func (s *Server) keySet(c echo.Context) error {
 	body, err := s.keySetOf(c.Request().Context(), exchangeOf(c).service.ID)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Server) intent(c echo.Context) error {
 	return s.serveOnce(c, found.JSON(), "application/json")
 }
 
-// search handles GET /api/intents/search. UIM core 5.4.
+// search handles GET /api/intents/search. See UIM core, section 5.4.
 func (s *Server) search(c echo.Context) error {
 	found, err := find(exchangeOf(c).service, c.QueryParams())
 	if err != nil {

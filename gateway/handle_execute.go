@@ -13,7 +13,7 @@ import (
 )
 
 // execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}. The body of the latter need not name the intent.
-// The PAT is verified before the body is read. UIM core 3.2.
+// The PAT is verified before the body is read. See UIM core, section 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	began, draft := s.now(), wantsDraft(r)

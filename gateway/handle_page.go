@@ -175,7 +175,7 @@ func wanted(fields []string) (html, json float64) {
 	return max(of["text/html"], of["application/xhtml+xml"]), max(of["application/json"], of[wire.MediaType])
 }
 
-// weights returns the weights, 0 to 1, that the Accept fields of a request give to media types. RFC 9110 12.5.1.
+// weights returns the weights, 0 to 1, that the Accept fields of a request give to media types. See RFC 9110, section 12.5.1.
 func weights(fields []string) map[string]float64 {
 	const most = 32 // media ranges; browsers send fewer
 	n, out := 0, map[string]float64{}

@@ -22,7 +22,7 @@ const (
 	maxTokenBody     = 32 << 10 // a PAT
 )
 
-// issue handles POST /api/pat/issue: it exchanges a signed agreement for a PAT. UIM core 4.2.
+// issue handles POST /api/pat/issue: it exchanges a signed agreement for a PAT. See UIM core, section 4.2.
 func (s *Server) issue(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if err := x.confidential(); err != nil {
@@ -106,7 +106,7 @@ const (
 )
 
 // renew handles POST /api/pat/renew. The request has the PAT as its bearer token, and a proof of possession of the key in a header or in
-// the body. UIM core 4.4.
+// the body. See UIM core, section 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if err := x.confidential(); err != nil {
@@ -170,7 +170,8 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issuance) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// revoke handles POST /api/pat/revoke. Anyone who has a PAT may revoke it, and the response is 200 for any token. RFC 7009; UIM core 4.5.
+// revoke handles POST /api/pat/revoke. Anyone who has a PAT may revoke it, and the response is 200 for any token. See RFC 7009; UIM core,
+// section 4.5.
 func (s *Server) revoke(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	token, err := presented(r, min(maxTokenBody, x.service.MaxBody))
@@ -185,7 +186,7 @@ func (s *Server) revoke(c echo.Context) error {
 }
 
 // introspect handles POST /api/pat/introspect. Clients can introspect only the token that they send as bearer token; the admin listener
-// introspects any token. RFC 7662.
+// introspects any token. See RFC 7662.
 func (s *Server) introspect(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	bearer, err := wire.Bearer(r.Header)

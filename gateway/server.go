@@ -39,7 +39,7 @@ const (
 	headerTraceparent    = "Traceparent"
 )
 
-// A Server serves agents over HTTP. UIM core 3.2, 4, 5.
+// A Server serves agents over HTTP. See UIM core, sections 3.2, 4, 5.
 type Server struct {
 	directory     *service.Directory
 	executor      *execute.Executor

@@ -9,5 +9,5 @@
 //	filled, violations := intent.Validate(parameters) // a strictjson.Object
 //	fitted, err := intent.Fit(response, false)        // the output for the agent
 //
-// The package does no I/O: it never loads a referenced schema from the network or from disk. UIM core 1, 2 and 5.
+// The package does no I/O: it never loads a referenced schema from the network or from disk. See UIM core, sections 1, 2 and 5.
 package intents

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Intent is one action that an agent may request from a service. It is read-only once Parse has returned it. UIM core 1.1.
+// An Intent is one action that an agent may request from a service. It is read-only once Parse has returned it. See UIM core, section 1.1.
 type Intent struct {
 	UID         UID
 	Name        string // intent_name: SearchProducts
@@ -55,7 +55,7 @@ const UsualTimeout = 10 * time.Second
 type Endpoint struct {
 	URL         string
 	Method      string // uppercase
-	ContentType string // of the request body
+	ContentType string // the content type of the request body
 	// Accept lists the media types, or ranges such as image/*, that the response may have, in lower case and separated by ", ". If it is
 	// empty, the response must be JSON. Agents receive a response that is not JSON as an object with content (text or base64), content_type
 	// and, for base64, content_encoding.
@@ -76,7 +76,7 @@ func (e *Endpoint) Media() string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-// A Parameter is one input or output of an intent. UIM core 2.2.
+// A Parameter is one input or output of an intent. See UIM core, section 2.2.
 type Parameter struct {
 	Name        string
 	Type        string // string, number, integer, boolean, array, object, null, any

@@ -29,7 +29,8 @@ const (
 	viewFull  = "full"  // the intent as its operator wrote it
 )
 
-// A Query is a search for intents. An intent must match all filters; an empty filter matches every intent. Case is ignored. UIM core 5.4.
+// A Query is a search for intents. An intent must match all filters; an empty filter matches every intent. Case is ignored. See UIM core,
+// section 5.4.
 type Query struct {
 	Text        string   // words; intents that contain more and rarer of them, or in more important places, come first
 	ServiceName string   // a part of the service's name

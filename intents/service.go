@@ -21,7 +21,7 @@ const (
 	Draft   Dialect = "draft"   // service, security and compliance, as in draft-uim-protocol-core-01
 )
 
-// A Service describes the provider of the intents. UIM core 5.2.
+// A Service describes the provider of the intents. See UIM core, section 5.2.
 type Service struct {
 	Name             string `json:"name"`
 	Description      string `json:"description,omitempty"`
@@ -33,7 +33,7 @@ type Service struct {
 	DocumentationURL string `json:"documentation_url,omitempty"`
 }
 
-// Compliance lists the rules that a service claims to follow. UIM core 5.2.
+// Compliance lists the rules that a service claims to follow. See UIM core, section 5.2.
 type Compliance struct {
 	Standards      []string          `json:"standards,omitempty"`
 	Regional       map[string]string `json:"regional-compliance,omitempty"`

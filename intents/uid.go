@@ -11,7 +11,7 @@ import (
 )
 
 // A UID identifies one version of one intent: namespace:intent-name:version. UIDs are comparable. The zero UID identifies no intent;
-// ParseUID creates all others. UIM core 1.2.
+// ParseUID creates all others. See UIM core, section 1.2.
 type UID struct {
 	Namespace string // the provider's DNS name, lower case, at most 253 bytes
 	Name      string // at most 100 bytes

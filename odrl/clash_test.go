@@ -18,7 +18,7 @@ func find(l problem.List, code string) *problem.Problem {
 	return nil
 }
 
-// A conflict is reported with both rules and a request that matches both. ODRL IM 2.10.
+// A conflict is reported with both rules and a request that matches both. See ODRL IM, section 2.10.
 func TestValidateFindsConflicts(t *testing.T) {
 	const movie = `"target":"http://example.com/movie"`
 	graph := func(policy string, facts ...string) string {

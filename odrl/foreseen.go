@@ -20,9 +20,9 @@ const (
 // A foreseenKey holds everything in a request that its Terms depend on. Agents that the policy does not distinguish have equal keys.
 type foreseenKey struct {
 	targets string // names of the targets that contain the intent
-	version string // of the intent, if the policy depends on it
+	version string // the version of the intent, if the policy depends on it
 	parties string // IRIs of the agent, among those that rules of these targets name
-	key     string // of the agent, if the policy names keys
+	key     string // the key of the agent, if the policy names keys
 }
 
 // foreseenTerms caches the Terms of a policy.

@@ -59,7 +59,7 @@ func (v *verdict) deontic(x *rules.Entry) State {
 	}
 }
 
-// remedied reports whether every remedy of an infringed prohibition is fulfilled. ODRL IM 2.6.6.
+// remedied reports whether every remedy of an infringed prohibition is fulfilled. See ODRL IM, section 2.6.6.
 func (v *verdict) remedied(x *rules.Entry) bool {
 	for _, node := range x.Node.Remedies {
 		if !v.sets["fulfilled"][v.e.ByName[node.Name()].N] {

@@ -12,7 +12,7 @@ import (
 // A situation is a question in a state of the world, converted to the input of report.rego.
 type situation struct {
 	names map[string][]string // the names of the question's action, target and party, by part
-	facts map[string]any      // of the question, by slot
+	facts map[string]any      // the facts of the question, by slot
 	given []string            // slots with facts, including facts that cannot be converted
 	input map[string]any
 }

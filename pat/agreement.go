@@ -43,7 +43,7 @@ type Acceptance struct {
 	IssuedAt  time.Time // iat of a fresh agreement
 	Expires   time.Time // for an agreement without iat: the expiry of its envelope or of the accepted offer; otherwise zero
 	Scope     []string  // nil if the agreement names no scope
-	UID       string    // of the policy
+	UID       string    // the uid of the policy
 	Digest    string
 }
 

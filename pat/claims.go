@@ -12,7 +12,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The header typ distinguishes the kinds of JWS of this package, so that one kind is never accepted in place of another. RFC 8725 3.11.
+// The header typ distinguishes the kinds of JWS of this package, so that one kind is never accepted in place of another. See RFC 8725,
+// section 3.11.
 const (
 	TypePAT       = "uim-pat+jwt"
 	TypeAgreement = "uim-agreement+jwt"
@@ -20,7 +21,7 @@ const (
 	TypeConsent   = "uim-consent+jwt"
 )
 
-// Claims are the content of a PAT. The Claims of a verified PAT are shared: callers must not modify them. UIM core 4.1.
+// Claims are the content of a PAT. The Claims of a verified PAT are shared: callers must not modify them. See UIM core, section 4.1.
 type Claims struct {
 	Issuer       string    // iss, and the first aud
 	Resource     string    // the second aud, only under consent: URL of the endpoint that the PAT was requested for, or empty. RFC 8707 2
@@ -40,7 +41,8 @@ type Claims struct {
 	Declared     Declaration // declared: the declaration of the agent in its agreement
 }
 
-// A Limit is the claim lmt: at most Rate calls in Period seconds. A limit with Period 0 applies to the whole lifetime. UIM core 4.1.2.
+// A Limit is the claim lmt: at most Rate calls in Period seconds. A limit with Period 0 applies to the whole lifetime. See UIM core,
+// section 4.1.2.
 type Limit struct {
 	Rate   int64 `json:"rate"`
 	Period int64 `json:"period"`
@@ -77,8 +79,8 @@ func (l Limit) rate() limit.Rate {
 	return limit.Rate{}
 }
 
-// Permits reports whether the scope contains the intent uid, as <uid>:execute or <namespace>:*:*:execute. All other forms are ignored. UIM
-// core 4.3.
+// Permits reports whether the scope contains the intent uid, as <uid>:execute or <namespace>:*:*:execute. All other forms are ignored. See
+// UIM core, section 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
 // Named returns the contents of the scope: the uids of single intents, and the namespaces that it contains as a whole.
@@ -216,7 +218,7 @@ func (r *claimReader) date(name string) time.Time {
 	return t
 }
 
-// numericDate reads seconds since 1970, from 0 to maxDate, and drops fractions. The error is errClaim. RFC 7519 2.
+// numericDate reads seconds since 1970, from 0 to maxDate, and drops fractions. The error is errClaim. See RFC 7519, section 2.
 func numericDate(v any) (time.Time, error) {
 	n, ok := v.(json.Number)
 	if !ok {

@@ -40,11 +40,11 @@ type ConsentRequest struct {
 	ClientName     string   // the client's own name for itself
 	RedirectHost   string   // host that the code is sent to
 	Resource       string   // see Claims.Resource
-	PolicyDigest   string   // of the policy that was shown
+	PolicyDigest   string   // the digest of the policy that was shown
 	Scope          []string // the part of the shown scope that the person permits; at least one entry
 	Page           string   // digest of the content that was shown
 	Address        string   // network of the browser
-	UserAgent      string   // of the browser, shortened
+	UserAgent      string   // the User-Agent field of the browser, shortened
 	Invitation     string   // the operator's name for the invitation; empty if there was none
 	Invited        bool     // the operator invited the client: it is admitted under any Rules.Admission
 	// Once identifies the decision: a second request with the same value fails with ErrAgreementReplayed. If Once is empty, every request is a

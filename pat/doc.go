@@ -1,5 +1,5 @@
 // Package pat handles the evidence that agents agreed to policies: it verifies the signatures of agents over a policy, and issues,
-// verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). UIM core 4.
+// verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). See UIM core, section 4.
 //
 // It depends neither on HTTP nor on SQL. An IssuerStore and a ViewStore keep the state that must outlive the process, and Terms describe
 // the offer of a service. Package keys reads the keys of agents and manages the signing keys. These are the usual calls, once per process

@@ -80,7 +80,7 @@ func (e *MisdirectedError) Unwrap() error { return ErrAgreementMisdirected }
 
 // A PolicyMismatchError names the policy that is currently offered. SignedDigest is empty if the signed policy could not be identified.
 type PolicyMismatchError struct {
-	UID, Digest  string // of the offered policy
+	UID, Digest  string // the uid and the digest of the offered policy
 	SignedDigest string
 	// If only one member is wrong, Member is its name (policy.uid, or typ for the header) and Reason describes the required value. Otherwise
 	// both are empty.

@@ -11,7 +11,7 @@ import (
 type (
 	// An AgentID identifies an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
 	AgentID string
-	// A TokenID identifies a PAT: its claim jti, 26 characters of base32. RFC 7519 4.1.7.
+	// A TokenID identifies a PAT: its claim jti, 26 characters of base32. See RFC 7519, section 4.1.7.
 	TokenID string
 	// An AgreementID identifies an agreement: a UUIDv7, and the claim agr of the PATs under the agreement.
 	AgreementID string

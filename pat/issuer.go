@@ -70,7 +70,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 // Verifier returns the Verifier for the PATs that this Issuer issues.
 func (i *Issuer) Verifier() *Verifier { return i.verifier }
 
-// An IssueRequest is a request of an agent for a PAT. UIM core 4.2.
+// An IssueRequest is a request of an agent for a PAT. See UIM core, section 4.2.
 type IssueRequest struct {
 	AgentID      string // see ParseAgentID
 	SignedPolicy string
@@ -282,7 +282,7 @@ func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Acceptance, now time
 }
 
 // agreementID returns a UUIDv7. The id of a fresh agreement is derived from its key, nonce and time, so that an agent that waits for
-// approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
+// approval can repeat the same request and gets the same agreement. See RFC 9562, section 5.7.
 func agreementID(service string, key keys.ID, a Acceptance, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
 		if id, err := uuid.NewV7(); err == nil {

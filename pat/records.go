@@ -47,7 +47,7 @@ type Agreement struct {
 	Service      string
 	Issuer       string // the aud that it was made for
 	AgentID      AgentID
-	KeyID        keys.ID // of PublicKey; empty under consent
+	KeyID        keys.ID // the id of PublicKey; empty under consent
 	PublicKey    []byte  // DER SubjectPublicKeyInfo of the agent's key; under consent, of the gateway's key that signed the record
 	PolicyUID    string
 	PolicyDigest string // sha-256:…

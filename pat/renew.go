@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A RenewRequest requests a successor of a PAT, with a later expiry. UIM core 4.4.
+// A RenewRequest requests a successor of a PAT, with a later expiry. See UIM core, section 4.4.
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty if none is required

@@ -9,7 +9,8 @@ import (
 )
 
 // RevokeToken ends the given PAT and all its renewals or, under consent, the consent. Possession of the PAT is sufficient. It is not an
-// error if token is not a PAT of this service, or has already ended. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
+// error if token is not a PAT of this service, or has already ended. See UIM core, section 4.5; RFC 7009, section 2.2. The error wraps that
+// of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)

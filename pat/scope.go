@@ -22,7 +22,7 @@ const (
 	maxEntry     = 300
 )
 
-// WholeScope returns the entry of a scope that contains every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
+// WholeScope returns the entry of a scope that contains every intent of a namespace: <namespace>:*:*:execute. See UIM core, section 4.3.
 func WholeScope(namespace string) string { return namespace + wildcard }
 
 // Terms are the terms of one service. Implementations are immutable and safe for concurrent use.

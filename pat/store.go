@@ -75,7 +75,7 @@ type Renewal struct {
 	Next        Token
 	Ends        time.Time // EndsAt of the old token; every process gets it as a Revocation of kind RevokedRenewed
 	RepeatSince time.Time
-	Nonce       string // of the proof, used up for the token's key; empty if there is none
+	Nonce       string // the nonce of the proof, used up for the token's key; empty if there is none
 	NonceUntil  time.Time
 	Once        bool // the nonce is also used up if this is a repetition
 }

@@ -63,7 +63,7 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 }
 
 // Verify returns the claims of a PAT that is valid at now. Terms.Holds checks whether its agreement still holds. The error is of kind
-// ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked, ErrBlocked or ErrUnavailable. UIM core 4.3.
+// ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked, ErrBlocked or ErrUnavailable. See UIM core, section 4.3.
 func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
 	if err != nil {
@@ -204,7 +204,7 @@ type Introspection struct {
 	Assurance    Assurance     `json:"assurance,omitempty"`
 }
 
-// Confirmation names the key of a PAT. RFC 7800 3.1.
+// Confirmation names the key of a PAT. See RFC 7800, section 3.1.
 type Confirmation struct {
 	KeyID keys.ID `json:"jkt"`
 }

@@ -14,7 +14,7 @@ type Offer struct {
 	Minimum  money.Amount // least amount to ask for; without a currency, what is needed
 	TopUpURL string       // a page where people pay in, with placeholders; empty: none
 	Contact  string       // whom to ask; empty: unknown
-	Webhook  *Webhook     // that a hosted checkout reports payments to; nil: none
+	Webhook  *Webhook     // reports payments of a hosted checkout; nil: none
 }
 
 // Page returns the address where people pay in a given amount for an agent, or "" if there is none.
@@ -37,7 +37,7 @@ func (o Offer) Ask(shortfall money.Amount) money.Amount {
 // A Demand is what an agent can do about a call that it cannot pay for. Amounts are decimal numbers in Currency.
 type Demand struct {
 	Currency  string
-	Price     string // of the call
+	Price     string // the price of the call
 	Balance   string // paid in and not used; negative if the agent owes
 	Owed      string // by the agent
 	Limit     string // what the agent may owe

@@ -18,7 +18,7 @@ type Consent struct {
 	ClientID      string
 	Document      string // digest of the client's metadata document; empty if the client registered itself
 	RedirectURI   string
-	Challenge     string // of PKCE, S256. RFC 7636 4.2
+	Challenge     string // the PKCE challenge, for the method S256: RFC 7636, section 4.2
 	Resource      string // see pat.Claims.Resource
 	Request       string // the state parameter that the client sent
 	Browser       string // digest of the cookie that identifies the browser that agreed
@@ -31,7 +31,7 @@ type Consent struct {
 	Refresh   string // digest of the only valid refresh token; empty if none was issued yet
 }
 
-// A Client is a client that registered itself. RFC 7591.
+// A Client is a client that registered itself. See RFC 7591.
 type Client struct {
 	Service   string
 	ID        string

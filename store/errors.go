@@ -52,7 +52,7 @@ var (
 // An EarlierError rejects a call because of the earlier execution under its idempotency key. It wraps ErrInProgress or ErrOutcomeUnknown.
 type EarlierError struct {
 	Err         error
-	ExecutionID string // of the earlier execution, which belongs to the same agent
+	ExecutionID string // the id of the earlier execution, which belongs to the same agent
 }
 
 func (e *EarlierError) Error() string { return e.Err.Error() }

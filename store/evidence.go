@@ -11,7 +11,7 @@ import (
 // A LedgerEntry is an entry of the ledger as its receipt contains it: see package evidence.
 type LedgerEntry struct {
 	Seq   int64 // place in the ledger of all services
-	Epoch int64 // of the log that the entry belongs in
+	Epoch int64 // the epoch of the log that the entry belongs in
 	K     int64 // place in the chain of its account
 	Leaf  evidence.Hash
 	Bytes []byte
@@ -34,7 +34,7 @@ type EntryFilter struct {
 // A Head is the end of the chain of one account.
 type Head struct {
 	Currency string
-	K        int64 // of the last entry; -1: there is none
+	K        int64 // the number of the last entry; -1: there is none
 	Hash     evidence.Hash
 }
 

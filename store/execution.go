@@ -41,7 +41,7 @@ type Execution struct {
 	AgreementID    pat.AgreementID
 	TokenID        pat.TokenID
 	PolicyDigest   string
-	Rule           string       // of the candidate that was used
+	Rule           string       // the rule of the candidate that was used
 	Charge         money.Amount // zero means free
 	State          State
 	Outcome        Outcome // empty while held
@@ -50,8 +50,8 @@ type Execution struct {
 	Deadline       time.Time // when the sweeper makes a held record unresolved
 	SettledAt      time.Time // zero until it is captured or released
 	UnresolvedAt   time.Time // when it became unresolved; zero if it never did
-	ContextID      string    // of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
-	Evidence       *Evidence // of a call with a charge; nil if it is free, or if it began before evidence was stored
+	ContextID      string    // the id of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
+	Evidence       *Evidence // the evidence of a charged call; nil if it is free, or if it began before evidence was stored
 	// Entry is the newest entry of the ledger about the call, if the operation that returned the Execution is Settle and made one. See package
 	// evidence.
 	Entry []byte
@@ -128,19 +128,19 @@ type CallCursor struct {
 // Limits of stored responses, in bytes; see Answer.Size. A response that exceeds one of them is not stored. The call is then still not
 // repeated under its key, but its response is not available.
 const (
-	MaxAnswer         = 1 << 20  // of one stored response
-	MaxAnswersOfAgent = 64 << 20 // of all stored responses of an agent
-	MaxAnswers        = 1 << 30  // of all stored responses
+	MaxAnswer         = 1 << 20  // maximum size of one stored response
+	MaxAnswersOfAgent = 64 << 20 // maximum size of all stored responses of an agent
+	MaxAnswers        = 1 << 30  // maximum size of all stored responses
 )
 
 // An Answer is the response to a call, which is an output or a refusal. It is stored so that it can be returned again under the
 // idempotency key of the call.
 type Answer struct {
 	Output  []byte        // the output parameters as JSON; empty if the call was refused
-	Reason  reason.Reason // of the refusal; empty if the call succeeded
-	Code    reason.Code   // of the refusal
-	Message string        // of the refusal
-	Details []byte        // of the refusal or of a forwarded response, as a JSON object; empty means none
+	Reason  reason.Reason // the reason of the refusal; empty if the call succeeded
+	Code    reason.Code   // the code of the refusal
+	Message string        // the message of the refusal
+	Details []byte        // the details of the refusal or of a forwarded response, as a JSON object; empty means none
 }
 
 // Size returns the size of an answer in bytes, as it counts towards MaxAnswer.

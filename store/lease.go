@@ -29,7 +29,7 @@ type LeaseDemand struct {
 // A Lease is the result of one LeaseDemand. Durations count from the moment at which the holder sent the request, so that for the holder
 // they never end later than for the store.
 type Lease struct {
-	Slot  int64 // in which the units are counted; for one counter it never decreases
+	Slot  int64 // the slot that counts the units; for one counter it never decreases
 	Units int64 // counted as used from now on; 0 if any of the demands was refused
 	// Status is the state of the limit. Its Left does not include the units.
 	limit.Status

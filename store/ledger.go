@@ -28,7 +28,7 @@ type Entry struct {
 	Amount      money.Amount // below zero only if a top-up is reversed
 	From, To    State        // From is empty when the charge was first held; both are empty for a top-up
 	By          string       // agent, sweeper, service or operator
-	Reference   string       // of a top-up; empty means none
+	Reference   string       // for a top-up; empty means none
 }
 
 // A TopUp adds to the amount that an agent has paid in. If Reverse is set, the amount is subtracted instead: the ledger entry has a

@@ -14,7 +14,7 @@ type AgentFilter struct {
 	Status   pat.AgentStatus
 	Approved *bool
 	Waiting  bool        // only agents that wait for approval, among the first MostCounted waiting agreements
-	After    pat.AgentID // of the last agent returned
+	After    pat.AgentID // the id of the last agent returned
 	Limit    int
 }
 
@@ -27,7 +27,7 @@ type Backlog struct {
 // MostCounted limits each number in a Backlog.
 const MostCounted = 10_000
 
-// An AgreementFilter restricts a listing of agreements; zero fields restrict nothing. Limit is as in AgentFilter.
+// An AgreementFilter restricts a listing of agreements; zero fields restrict nothing. See AgentFilter for Limit.
 type AgreementFilter struct {
 	Service      string
 	AgentID      pat.AgentID
@@ -38,7 +38,7 @@ type AgreementFilter struct {
 	Limit        int
 }
 
-// A TokenFilter restricts a listing of PATs; zero fields restrict nothing. Limit is as in AgentFilter.
+// A TokenFilter restricts a listing of PATs; zero fields restrict nothing. See AgentFilter for Limit.
 type TokenFilter struct {
 	Service     string
 	AgentID     pat.AgentID

@@ -29,12 +29,12 @@ type LogHead struct {
 	Seq        int64 // ledger number of the last leaf
 	Root       evidence.Hash
 	Checkpoint []byte    // signed, of this size; empty if there is none yet
-	KeyID      keys.ID   // of the key that signed it
+	KeyID      keys.ID   // the id of the key that signed it
 	At         time.Time // when it was signed
 	CosignedAt time.Time // when a witness last signed a checkpoint; zero if never
 }
 
-// A LogLine is a line of the ledger, or another entry, that belongs into a log.
+// A LogLine is a line of the ledger, or another entry, that belongs in a log.
 type LogLine struct {
 	Seq     int64
 	Service string
@@ -48,8 +48,8 @@ type LogEntry struct {
 	Seq     int64 // 0: the next number of the ledger
 	Service string
 	Epoch   int64
-	Purpose string  // of the key that the entry introduces; empty if it introduces none
-	KeyID   keys.ID // of this key
+	Purpose string  // the purpose of the key that the entry introduces; empty if it introduces none
+	KeyID   keys.ID // the id of this key
 	Receipt string
 	Leaf    evidence.Hash
 }
@@ -64,7 +64,7 @@ type LogKey struct {
 type LogChange struct {
 	Before  int64     // its size before; 0: the log is new
 	Head    LogHead   // after the change
-	Tiles   []LogTile // that are new or have more hashes
+	Tiles   []LogTile // tiles that are new or have more hashes
 	Entries []LogEntry
 }
 
@@ -72,12 +72,12 @@ type LogChange struct {
 type LogTile struct {
 	log.Tile
 
-	FirstSeq int64 // of a new tile of level 0; otherwise 0
+	FirstSeq int64 // the first ledger number of a new tile of level 0; otherwise 0
 }
 
-// A LogProgress is how far the ledger is in the logs.
+// A LogProgress shows how much of the ledger has been appended to the logs.
 type LogProgress struct {
-	Logged int64 // every ledger number up to this one is in a log, or belongs in none
+	Logged int64 // every ledger number up to this one is in a log or does not belong in one
 	Last   int64 // the last ledger number
 }
 

@@ -18,16 +18,16 @@ type Refund struct {
 	Service     string
 	ExecutionID string
 	Amount      money.Amount // in a request, the zero Amount: all that is left of the charge
-	Name        string       // of the refund, for the operator, unique for an execution; a refund with the same name is made only once
+	Name        string       // for the operator, unique for an execution; a refund with the same name is made only once
 	Reason      string
 	Document    string // JSON: what the credit note has in addition; the store keeps that of the first request
 
 	// The store sets the fields below.
 	AgentID      pat.AgentID
 	Intent, Rule string
-	Charge       money.Amount // of the execution
+	Charge       money.Amount // the charge of the execution
 	ChargedAt    time.Time    // when it was captured
-	Number       int64        // of its credit note: numbers of a service count up from 1 without gaps
+	Number       int64        // the number of its credit note; the numbers of a service count up from 1 without gaps
 	At           time.Time
 	K            int64 // number of the entry in the chain of the account
 }
@@ -70,7 +70,7 @@ type RevenueFilter struct {
 	Service  string
 	By       RevenueGroup
 	From, To time.Time // as in StatementFilter
-	// After is Name, a space and the currency of the last row returned. Limit is as in Filter. Both do not apply to ByMonth.
+	// After is Name, a space and the currency of the last row returned. See Filter for Limit. Neither applies to ByMonth.
 	After string
 	Limit int
 }
@@ -78,7 +78,7 @@ type RevenueFilter struct {
 // Revenue sums up captured charges, and refunds of charges, in one currency. A charge counts at the time of its capture, and a refund at
 // the time at which it was made.
 type Revenue struct {
-	Name     string // of the group: an intent, an agent, or a month such as 2026-11
+	Name     string // the name of the group: an intent, an agent, or a month such as 2026-11
 	Currency string
 	Calls    int64 // captured
 	Captured Sum

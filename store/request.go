@@ -4,7 +4,7 @@ import "time"
 
 // An IndexedRequest describes one request for the operator, who finds it by its id.
 type IndexedRequest struct {
-	ID      string // of the request; several requests may have the same id, because clients can choose it
+	ID      string // the id of the request; several requests may have the same id, because clients can choose it
 	At      time.Time
 	Process string // the process that handled the request
 	Number  int64  // distinguishes the records of one process

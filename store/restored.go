@@ -55,7 +55,7 @@ type HeldPeriod struct {
 type HeldLimits struct {
 	// Restored is the last restore. Only agents that the restored state knows are held back, see RestoreUsed.
 	Restored LimitHold
-	Limits   RestoredLimits // of the last restore
+	Limits   RestoredLimits // the limits of the last restore
 	// Stepped is the last step of the clock of a database server. All agents are held back.
 	Stepped LimitHold
 	By      time.Duration // by how much the clock was set; negative if it was set back

@@ -5,7 +5,7 @@ import "strings"
 // A Service is a service in a configuration.
 type Service struct {
 	ID     string
-	Issuer string // of its PATs
+	Issuer string // the issuer of its PATs
 	// IssuerSet means that the configuration sets the issuer, so that a change of the issuer is intended.
 	IssuerSet bool
 	// Formerly is the previous id of the service, which the store may still use for its state; empty means none.

@@ -31,9 +31,9 @@ import (
 const (
 	// openTime limits the time for finding the services, or reading them again.
 	openTime = 20 * time.Second
-	// freshFor is the maximum age of a tool list. Clients receive this age with the list, and are notified of changes before the list
-	// reaches it. The bridge reads the catalogues and policies again at this interval, and also when a client requests a list and the bridge
-	// last read them longer ago than readFor.
+	// freshFor is the maximum age of a tool list. Clients receive this age with the list, and are notified of changes before the list reaches
+	// it. The bridge reads the catalogues and policies again at this interval, and when a client requests a list and the bridge last read them
+	// longer ago than readFor.
 	freshFor, readFor = time.Minute, 5 * time.Second
 	// firstLook is the first wait before the bridge looks again for services that it could not find; it doubles up to freshFor.
 	firstLook = 2 * time.Second

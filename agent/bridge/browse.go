@@ -15,10 +15,11 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// listUpTo is the number of intents of all services up to which the list has one tool for each of them, unless the owner chooses.
+// listUpTo limits how many intents, of all services together, the list has one tool each for, unless the owner chooses.
 const listUpTo = 40
 
-// choose returns the tools in the list, as the owner has chosen or the number of intents requires. The other tools can be called as well.
+// choose returns the tools for the list: those that the owner chose or, without a choice, all of them if there are at most listUpTo.
+// Otherwise browses is true, and the list has tools to search for intents. Tools outside the list can be called too.
 func (b *Bridge) choose(tools map[string]tool) (list map[string]tool, browses bool) {
 	if b.o.Tools.Searches(len(tools), listUpTo) {
 		return nil, true
@@ -52,7 +53,7 @@ func (b *Bridge) showBrowsing(n int) {
 	}
 }
 
-// source is the catalogues of all services. It implements toolset.Source.
+// A source searches the catalogs of all services. It implements toolset.Source.
 type source struct{ *Bridge }
 
 // Find implements toolset.Source: it takes the best matches of each service in turn.

@@ -97,7 +97,7 @@ const (
 	reasonOther       = "CALL_FAILED"
 )
 
-// A failure is a refusal in the form of a service's error. UIM core 3.3.
+// A failure is a refusal in the form of a service's error. See UIM core, section 3.3.
 type failure struct {
 	Code    string         `json:"code,omitempty"`
 	Message string         `json:"message"`

@@ -24,7 +24,7 @@ type service struct {
 	current  *agent.Service   // nil until the service is found
 	catalog  *intents.Catalog // as last read
 	offered  agent.Policy     // as last read; without a digest until it is read
-	terms    Terms            // of offered, for the intents in termsOf
+	terms    Terms            // the terms of the intents in termsOf, under the policy in offered
 	termsOf  *intents.Catalog
 	exceeded map[agreedIntent]excess // by intent and agreed policy
 	compared *comparison             // the last one; nil: none

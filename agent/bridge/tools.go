@@ -25,7 +25,7 @@ type tool struct {
 
 const maxTags = 20
 
-// idempotent are the methods that may be repeated although they change state. RFC 9110 9.2.2.
+// idempotent are the methods that may be repeated although they change state. See RFC 9110, section 9.2.2.
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
 // offer makes a tool of each intent that is not retired, and lists them or, if there are too many, the tools that search and call them. If

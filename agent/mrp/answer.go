@@ -21,7 +21,7 @@ const (
 
 // Limits of a relay's texts, in characters.
 const (
-	maxText    = 500 // of a message or a detail
+	maxText    = 500 // maximum length of a message or a detail
 	maxErrCode = 64
 )
 

@@ -25,8 +25,8 @@ type AskOptions struct {
 	Progress func(wire.Progress) // called with progress reports of the other agent; may be nil
 }
 
-// Call sends a message and returns the decrypted reply. It waits for the reply until ctx ends. Call works with and without a
-// running Listen, which still receives all other messages. The error is one of Send, Poll, package e2e or ctx, or ErrPlain.
+// Call sends a message and returns the decrypted reply. It waits for the reply until ctx ends. Call works with and without a running
+// Listen, which still receives all other messages. Errors are those of Send, Poll, package e2e and ctx, and ErrPlain.
 func (c *Client) Call(ctx context.Context, s wire.Send, o AskOptions) (wire.Message, error) {
 	digest := ""
 	if o.Encrypt {
@@ -184,7 +184,7 @@ const answers = 64
 // A replyWait waits for the reply to one message.
 type replyWait struct {
 	id     string
-	digest string // of the encrypted body that was sent
+	digest string // the digest of the encrypted body that was sent
 	from   wire.Key
 	reply  chan wire.Message // delivered by Listen
 	had    map[string]bool   // ids of the messages that look has seen

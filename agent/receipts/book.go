@@ -100,7 +100,7 @@ func follow(m Mark, c Call, r *evidence.Receipt, earlier []evidence.Receipt) (pr
 		case other.Entry.K == e.K && other.Leaf == r.Leaf:
 			known = true
 		case other.Entry.K == e.K:
-			fork("another receipt has the number %d as well", e.K)
+			fork("another receipt also has the number %d", e.K)
 		case other.Entry.K == e.K-1 && other.Leaf != e.Prev, other.Entry.K == e.K+1 && other.Entry.Prev != r.Leaf:
 			fork("the receipts %d and %d do not follow each other", min(e.K, other.Entry.K), max(e.K, other.Entry.K))
 		}

@@ -8,8 +8,9 @@ import (
 	"github.com/uimgate/uimgate/internal/lines"
 )
 
-// Check checks the receipt of a call, with the keys of the service that the agent trusts. It returns the receipt if its signature verifies
-// and it is about this call, even if it contradicts the call in another respect; otherwise nil.
+// Check checks the receipt of a call, with the keys of the service that the agent trusts. If the signature verifies and the receipt is for
+// this call, Check returns the receipt, even if other values of it differ from the call. Otherwise the receipt is nil. The problems list
+// every difference.
 func Check(text string, trusted evidence.KeySet, c Call) (*evidence.Receipt, []evidence.Problem) {
 	r, err := evidence.ParseReceipt(text)
 	if err == nil {
@@ -31,7 +32,7 @@ func Check(text string, trusted evidence.KeySet, c Call) (*evidence.Receipt, []e
 	return &r, c.compare(e)
 }
 
-// Compare compares an entry of a call with what the agent knows of it.
+// compare compares the entry of a call with the agent's record of the call.
 func (c Call) compare(e *evidence.Entry) (problems []evidence.Problem) {
 	report := func(name evidence.ProblemName, format string, args ...any) {
 		problems = append(problems, c.problem(name, format, args...))
@@ -51,14 +52,14 @@ func (c Call) compare(e *evidence.Entry) (problems []evidence.Problem) {
 			answer = c.Canonical
 		}
 		if differs(e.Answer, answer) {
-			report(evidence.ProblemAnswer, "the receipt is for another output than the agent received")
+			report(evidence.ProblemAnswer, "the receipt is for an output that differs from the one that the agent received")
 		}
 	}
-	if c.Replayed { // the call was made under the agreement of that time
+	if c.Replayed { // the call may have been made under an earlier agreement
 		return problems
 	}
 	if differs(e.Policy, c.Policy) && (c.Successor == "" || e.Policy != c.Successor) {
-		report(evidence.ProblemPolicy, "the receipt is for another policy than the agent agreed to, and not one with the same terms of the intent")
+		report(evidence.ProblemPolicy, "the receipt is for a policy that the agent did not agree to, and whose terms for the intent differ")
 	}
 	if differs(e.Agreement, c.Agreement) || differs(e.Token, string(c.Token)) || e.KeyID != "" && differs(e.KeyID, string(c.KeyID)) {
 		report(evidence.ProblemAgreement, "the receipt is for another agreement, PAT or key of the agent")
@@ -71,14 +72,15 @@ func (c Call) settled() bool {
 	return c.State == evidence.StateCaptured || c.State == evidence.StateReleased
 }
 
-// differs reports whether an entry contains another value than the agent knows. An entry without the value differs.
+// differs reports whether the value in an entry differs from the value that the agent knows. An entry without the value differs. If the
+// agent does not know the value, nothing differs.
 func differs(entry, known string) bool { return known != "" && entry != known }
 
 func (c Call) problem(name evidence.ProblemName, format string, args ...any) evidence.Problem {
 	return evidence.Problem{Name: name, Where: short(c.Execution), Detail: fmt.Sprintf(format, args...)}
 }
 
-// short returns an id for messages. Services choose ids.
+// short returns an id for messages, in printable characters and with a limited length, because services choose ids.
 func short(id string) string {
 	const most = 64
 	return lines.Printable(id, most)

@@ -16,7 +16,7 @@ import (
 
 // Bounds of the documents beside a book.
 const (
-	maxDocuments = 1000     // of each kind; the oldest is removed then
+	maxDocuments = 1000     // maximum number of documents of each kind; storing one more removes the oldest
 	maxDocument  = 16 << 20 // bytes of a file
 )
 

@@ -14,9 +14,9 @@ import (
 type Bundle struct {
 	Issuer   string
 	Agent    pat.AgentID
-	Period   Period // of the entries; zero: all
+	Period   Period // the period of the entries; zero: all entries
 	Now      time.Time
-	Policies []Policy // that the agent agreed to; Export adds those that are beside the book
+	Policies []Policy // the policies that the agent agreed to; Export adds those that are stored with the book
 }
 
 // Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies and agreements that the

@@ -32,9 +32,9 @@ type Source interface {
 type Reconciliation struct {
 	Source Source
 	Log    LogSource // nil: the service has no log
-	Issuer string    // of the service
+	Issuer string    // the issuer of the service
 	Agent  pat.AgentID
-	Period Period // of the calls
+	Period Period // the period of the calls
 	Now    time.Time
 }
 
@@ -213,7 +213,7 @@ func (a *audit) compareHeads(heads map[string]evidence.Through) {
 			})
 		case head.Hash != of.held[newest]:
 			a.found(evidence.Problem{
-				Name: evidence.ProblemFork, Where: of.Where(newest), Detail: "the head of the chain has another hash than its last entry",
+				Name: evidence.ProblemFork, Where: of.Where(newest), Detail: "the head of the chain does not have the hash of its last entry",
 			})
 		}
 	}

@@ -50,15 +50,15 @@ const (
 type Record struct {
 	Type       string             `json:"type"`
 	At         time.Time          `json:"at"`
-	Request    string             `json:"req,omitempty"`     // of typeSent
-	Call       *Call              `json:"call,omitempty"`    // of typeCall
+	Request    string             `json:"req,omitempty"`     // for typeSent
+	Call       *Call              `json:"call,omitempty"`    // for typeCall
 	Receipt    string             `json:"receipt,omitempty"` // compact JWS, of typeCall and typeEntry
 	Problems   []evidence.Problem `json:"problems,omitempty"`
 	Keys       json.RawMessage    `json:"jwks,omitempty"`
 	Checkpoint string             `json:"checkpoint,omitempty"` // signed note
 	Old        int64              `json:"old,omitempty"`        // size of the checkpoint before of the same log; 0 if there is none
 	Hashes     []evidence.Hash    `json:"hashes,omitempty"`     // proof that the log contains that of size Old
-	Leaf       string             `json:"leaf,omitempty"`       // of typeLogged: the leaf hash of the entry
-	Proof      string             `json:"proof,omitempty"`      // of typeLogged: the proof of inclusion, without its checkpoint
-	Size       int64              `json:"size,omitempty"`       // of typeLogged: the size of the checkpoint that belongs to Proof
+	Leaf       string             `json:"leaf,omitempty"`       // for typeLogged: the leaf hash of the entry
+	Proof      string             `json:"proof,omitempty"`      // for typeLogged: the proof of inclusion, without its checkpoint
+	Size       int64              `json:"size,omitempty"`       // for typeLogged: the size of the checkpoint that belongs to Proof
 }

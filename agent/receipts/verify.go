@@ -70,8 +70,8 @@ type audit struct {
 	period   Period
 	sparse   bool
 	until    map[string]int64    // by currency: the last entry that is read
-	began    time.Time           // of the book
-	keys     evidence.KeySet     // that the agent trusts
+	began    time.Time           // when the book began
+	keys     evidence.KeySet     // the keys that the agent trusts
 	calls    map[string]callSeen // charged, by execution
 	sent     map[string]int      // calls that were sent, by request
 	answered map[string]int      // those that were charged and whose response arrived, by request
@@ -80,8 +80,8 @@ type audit struct {
 	leaves   map[evidence.Hash]bool
 	logged   map[string]loggedProof // by leaf hash
 	carries  []string               // receipts
-	stored   []Record               // of typeCheckpoint, in the order of the book
-	log      []*knownCheckpoint     // of stored, those that verify
+	stored   []Record               // the records of typeCheckpoint, in the order of the book
+	log      []*knownCheckpoint     // those of stored that verify
 	problems []evidence.Problem
 	seen     map[evidence.Problem]bool
 	more     int

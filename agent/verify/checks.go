@@ -188,7 +188,7 @@ var beforeDoors = []check{
 		"pat-fresh", (*verification).agreementReplayed,
 	},
 	{
-		"agreement-forged", "UIM core 4.2", Must, "an agreement that is signed with another key than it names is rejected",
+		"agreement-forged", "UIM core 4.2", Must, "an agreement that is signed with a key other than the one it names is rejected",
 		"pat-issue", (*verification).agreementForged,
 	},
 

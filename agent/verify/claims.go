@@ -26,7 +26,7 @@ type patText struct {
 
 func (t patText) parts() []string { return strings.Split(t.text, ".") }
 
-// numericDate parses a NumericDate claim. RFC 7519 2.
+// numericDate parses a NumericDate claim. See RFC 7519, section 2.
 func (t patText) numericDate(name string) (time.Time, bool) {
 	n, ok := t.payload[name].(json.Number)
 	if !ok {
@@ -57,7 +57,7 @@ func (v *verification) patJWT(context.Context) finding {
 	return pass
 }
 
-// algorithms are the JWS algorithms that need a key pair. RFC 7518 3.1, RFC 8037 3.1, RFC 9864.
+// algorithms are the JWS algorithms that need a key pair. See RFC 7518, section 3.1; RFC 8037, section 3.1; RFC 9864.
 var algorithms = []string{
 	"EdDSA", "Ed25519", "Ed448", "ES256", "ES384", "ES512", "ES256K", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
 }

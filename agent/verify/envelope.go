@@ -65,7 +65,7 @@ func (v *verification) errorEnvelope(context.Context) finding {
 }
 
 // statuses are the HTTP statuses that correspond to the codes of the protocol, for any service. 422 is permitted as well as 400, because
-// web frameworks return it for invalid parameters. UIM core 3.3.
+// web frameworks return it for invalid parameters. See UIM core, section 3.3.
 var statuses = map[reason.Code][]int{
 	reason.CodeInvalidParameter:     {http.StatusBadRequest, http.StatusUnprocessableEntity},
 	reason.CodeUnauthorized:         {http.StatusUnauthorized},

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// body encodes a call in the service's dialect. UIM core 3.2.
+// body encodes a call in the service's dialect. See UIM core, section 3.2.
 func (v *verification) body(uid string, parameters map[string]any) (string, error) {
 	var tree any = map[string]any{"intent_uid": uid, "parameters": parameters}
 	if v.catalog.Dialect == intents.Draft {

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// Records are the DNS records of a domain. The field of a missing record is empty. UIM core 5.1.
+// Records are the DNS records of a domain. The field of a missing record is empty. See UIM core, section 5.1.
 type Records struct {
 	AgentsFile, PolicyFile, Discovery, License string
 }

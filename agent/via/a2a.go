@@ -14,7 +14,7 @@ const Extension = "https://uimprotocol.com/a2a/v1"
 
 // A2A encodes calls for an A2A 1.0 agent.
 type A2A struct {
-	URL  string // of the interface
+	URL  string // the URL of the interface
 	REST bool   // whether the interface uses HTTP+JSON instead of JSON-RPC
 }
 

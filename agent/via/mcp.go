@@ -13,7 +13,7 @@ import (
 
 // MCP encodes calls for an MCP server of the revision in which every request is independent. MCP 2026-07-28.
 type MCP struct {
-	URL    string // of the endpoint
+	URL    string // the URL of the endpoint
 	Client string // name and version of the client, such as agent/1.0
 }
 

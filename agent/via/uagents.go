@@ -17,9 +17,9 @@ import (
 // UAgents encodes calls for an agent of the uAgents protocol. All requests to the service are signed envelopes, including
 // agreements and renewals. The service must sign its responses.
 type UAgents struct {
-	URL     string           // of the endpoint
+	URL     string           // the URL of the endpoint
 	Service identity.Address // address of the service, whose key signs the responses
-	Key     identity.Key     // of the agent
+	Key     identity.Key     // the key of the agent
 	Now     func() time.Time
 }
 

@@ -21,7 +21,7 @@ var ErrAnswer = errors.New("invalid response")
 type Call struct {
 	// ID uniquely identifies the message: 1 to 124 visible ASCII characters.
 	ID         string
-	UID        string         // of the intent
+	UID        string         // the uid of the intent
 	Tool       string         // the intent's tool name
 	Parameters map[string]any // decoded by package strictjson
 	Body       []byte         // for the execute endpoint: {"intent_uid": …, "parameters": …}

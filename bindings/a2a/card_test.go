@@ -84,7 +84,7 @@ func plain(v any) bool {
 	return v != nil
 }
 
-// verifiedBy verifies one signature with the published key that it names, and returns its algorithm. RFC 7515.
+// verifiedBy verifies one signature with the published key that it names, and returns its algorithm. See RFC 7515.
 func verifiedBy(g *gatetest.Gate, s map[string]string, payload []byte) string {
 	g.Helper()
 	var header struct{ Alg, Kid, Typ, Jku string }

@@ -76,7 +76,7 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	return m, m.accepts()
 }
 
-// readParts sets m.data to the data of the only data part. If there is no data part, it sets m.text to the joined text parts, and also sets
+// readParts sets m.data to the data of the only data part. If there is no data part, it sets m.text to the joined text parts, and sets
 // m.data if the text is a JSON object that names an intent.
 func (m *message) readParts(parts []any) *fault {
 	var texts []string

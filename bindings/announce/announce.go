@@ -157,7 +157,7 @@ func aiCatalog(s *service.Definition) any {
 	}
 }
 
-// A link is a target of a linkset. RFC 9264 4.2.
+// A link is a target of a linkset. See RFC 9264, section 4.2.
 type link struct {
 	Href string `json:"href"`
 	Type string `json:"type,omitempty"`

@@ -69,7 +69,7 @@ type request struct {
 	jsonrpc.Message
 	revision revision
 	token    string
-	choice   toolset.Choice  // of the tools in the list
+	choice   toolset.Choice  // which tools are in the list
 	held     *reason.Refusal // why requests for more than the public catalogue are refused; nil: they are not
 	header   http.Header
 }

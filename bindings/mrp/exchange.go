@@ -30,7 +30,7 @@ type exchange struct {
 	received relay.Arrival // as received
 	says     wire.Message  // the same message, decrypted if it was encrypted
 	sealed   string        // the digest of the ciphertext, which the encrypted reply names; empty: the message was not encrypted
-	key      keys.Key      // of the sender
+	key      keys.Key      // the key of the sender
 
 	requestID execute.RequestID
 }

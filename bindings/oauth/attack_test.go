@@ -18,7 +18,8 @@ func (g *gate) registered(redirect string) oauth {
 	return g.oauth(g.Call("/oauth/register", "", map[string]any{"client_name": "x", "redirect_uris": []string{redirect}}))
 }
 
-// Anyone can register a client with any redirect URI, so a browser is redirected only after the person's decision. RFC 9700 4.11.2.
+// Anyone can register a client with any redirect URI, so a browser is redirected only after the person's decision. See RFC 9700, section
+// 4.11.2.
 func TestErrorsDoNotRedirectToOtherSites(t *testing.T) {
 	g := newGate(t, "")
 	client := g.registered("https://evil.example/login").ClientID

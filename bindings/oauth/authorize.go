@@ -120,7 +120,7 @@ func (x *question) refuse(err error) {
 
 // reject is like refuse, for an error before the person has seen the consent page. Anyone can register a client with any redirect URI, so
 // the browser is not redirected automatically: the error page has a link instead. A redirect URI on the person's own machine is the
-// exception. RFC 9700 4.11.2.
+// exception. See RFC 9700, section 4.11.2.
 func (x *question) reject(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -136,7 +136,7 @@ func (x *question) reject(err error) {
 	x.failPage(x.page, err)
 }
 
-// ask handles GET /oauth/authorize: it shows the consent page. RFC 6749 4.1.1.
+// ask handles GET /oauth/authorize: it shows the consent page. See RFC 6749, section 4.1.1.
 func (d *Door) ask(q *request) {
 	values, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err == nil {
@@ -294,7 +294,7 @@ func (d *Door) wait(q *request) {
 	q.writePage(http.StatusOK, body, "")
 }
 
-// redirect redirects the browser to the client, with the given parameters. RFC 6749 4.1.2, RFC 9207 2.
+// redirect redirects the browser to the client, with the given parameters. See RFC 6749, section 4.1.2; RFC 9207, section 2.
 func (q *request) redirect(to, state string, pairs ...string) {
 	q.send(q.location(to, state, pairs...))
 }
@@ -357,7 +357,7 @@ func (q *request) writePage(status int, body []byte, redirectURI string) {
 const cookieSize = 32 // bytes
 
 // cookieName returns the name of the cookie. With https, the name has a prefix that prevents other hosts of the domain from setting the
-// cookie. RFC 6265bis 4.1.3.2.
+// cookie. See RFC 6265bis, section 4.1.3.2.
 func (q *request) cookieName() string {
 	if q.Service.PublicURL.Scheme == "https" {
 		return "__Host-uim-consent"

@@ -45,8 +45,8 @@ func (d *Door) fetcher(s *service.Definition) consent.Fetch {
 	}
 }
 
-// maxAge returns how long a response may be cached. It returns 0 if the response may not be cached, or has no valid max-age. RFC 9111
-// 5.2.2.
+// maxAge returns how long a response may be cached. It returns 0 if the response may not be cached, or has no valid max-age. See RFC 9111,
+// section 5.2.2.
 func maxAge(h http.Header) time.Duration {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")

@@ -18,7 +18,7 @@ const (
 // are opaque to clients.
 func issuer(s *service.Definition) string { return strings.TrimRight(s.PublicURL.String(), "/") }
 
-// resourceMetadata describes the MCP endpoint as a protected resource. RFC 9728 2.
+// resourceMetadata describes the MCP endpoint as a protected resource. See RFC 9728, section 2.
 func resourceMetadata(s *service.Definition) map[string]any {
 	name := s.Catalog.Service.Name
 	if name == "" {

@@ -150,7 +150,7 @@ func (q *request) answer(status int, v any) {
 	}
 }
 
-// fail responds with an error as JSON. RFC 6749 5.2, RFC 7591 3.2.2.
+// fail responds with an error as JSON. See RFC 6749, section 5.2; RFC 7591, section 3.2.2.
 func (q *request) fail(err error) {
 	code, description, status := errorCode(err)
 	f := consent.RefusalOf(err)
@@ -186,7 +186,7 @@ func errorCode(err error) (code, description string, status int) {
 	return code, ascii(string(f.Reason) + ": " + f.Message + " " + f.Suggestion()), status
 }
 
-// ascii replaces the characters that an error_description cannot contain. RFC 6749 5.2.
+// ascii replaces the characters that an error_description cannot contain. See RFC 6749, section 5.2.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -216,7 +216,8 @@ func readForm(q *request) (url.Values, error) {
 	return form, nil
 }
 
-// once returns an error if a parameter is repeated. If but is given, the parameter with that name may be repeated. RFC 6749 3.1 and 3.2.
+// once returns an error if a parameter is repeated. If but is given, the parameter with that name may be repeated. See RFC 6749, sections
+// 3.1 and 3.2.
 func once(values url.Values, but ...string) error {
 	for name, list := range values {
 		if len(list) > 1 && (len(but) == 0 || name != but[0]) {

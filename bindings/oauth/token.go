@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// token handles POST /oauth/token. RFC 6749 4.1.3 and 6, RFC 7523 2.1.
+// token handles POST /oauth/token. See RFC 6749, sections 4.1.3 and 6; RFC 7523, section 2.1.
 func (d *Door) token(q *request) {
 	q.w.Header().Set("Pragma", "no-cache")
 	grant, err := q.parameters()
@@ -84,7 +84,7 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	})
 }
 
-// register handles POST /oauth/register. RFC 7591 3.
+// register handles POST /oauth/register. See RFC 7591, section 3.
 func (d *Door) register(q *request) {
 	tree, err := wire.ReadObject(q.r, min(maxForm, q.Service.MaxBody))
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *Door) register(q *request) {
 }
 
 // revoke handles POST /oauth/revoke. Anyone who has a token may revoke it. The response is also 200 if the token is unknown or has ended.
-// RFC 7009 2.
+// See RFC 7009, section 2.
 func (d *Door) revoke(q *request) {
 	form, err := q.parameters()
 	if err == nil && form.Get("token") == "" {

@@ -53,7 +53,7 @@ func (r Reader) Root(size int64) (evidence.Hash, error) {
 	return evidence.Hash(root), err
 }
 
-// Inclusion returns the proof that leaf number index is in the tree with the first size leaves. RFC 6962 section 2.1.1.
+// Inclusion returns the proof that leaf number index is in the tree with the first size leaves. See RFC 6962, section 2.1.1.
 func (r Reader) Inclusion(size, index int64) ([]evidence.Hash, error) {
 	if index < 0 || index >= size || size > MaxSize {
 		return nil, ErrRange
@@ -63,7 +63,7 @@ func (r Reader) Inclusion(size, index int64) ([]evidence.Hash, error) {
 }
 
 // Consistency returns the proof that the tree with the first before leaves is a prefix of that with the first size leaves. The proof is
-// empty if before is 0. RFC 6962 section 2.1.2.
+// empty if before is 0. See RFC 6962, section 2.1.2.
 func (r Reader) Consistency(before, size int64) ([]evidence.Hash, error) {
 	switch {
 	case before < 0 || before > size || size > MaxSize:

@@ -14,7 +14,7 @@ import (
 const (
 	height   = 8           // levels of the tree in a tile
 	width    = 1 << height // hashes in a full tile
-	maxLevel = 6           // of a tile
+	maxLevel = 6           // the highest level of a tile
 	// MaxSize is the maximum number of leaves in a tree.
 	MaxSize = math.MaxInt64 >> height
 )

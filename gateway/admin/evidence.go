@@ -51,7 +51,7 @@ type EvidencePolicy struct {
 
 // An EvidenceQuery selects an account and a month.
 type EvidenceQuery struct {
-	Record // of the agent
+	Record // identifies the agent
 	PageRequest
 	Month    string // such as 2026-11
 	Currency string
@@ -151,7 +151,7 @@ func (o *Operator) sign(
 // A SignedInvoice is the payload of a signed invoice: the invoice, and the part of the chain of one account that it covers.
 type SignedInvoice struct {
 	Invoice
-	Currency string `json:"currency"` // of the chain
+	Currency string `json:"currency"` // the currency of the chain
 	evidence.Range
 	Checkpoint string `json:"checkpoint,omitempty"` // newest checkpoint of the log when the invoice was made
 }

@@ -17,7 +17,7 @@ import (
 // A NewcomersPool is the credit that all unapproved agents of a service share.
 type NewcomersPool struct {
 	Credit string        `json:"credit"` // with its currency, as in all fields below
-	Left   string        `json:"left"`   // of the credit
+	Left   string        `json:"left"`   // what is left of the credit
 	Owed   string        `json:"owed"`   // by all of them; a part of it no longer counts towards the credit
 	Users  []PoolAccount `json:"users"`  // at most MostPoolUsers agents that owe most, the largest debt first
 }

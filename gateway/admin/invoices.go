@@ -22,7 +22,7 @@ type Invoice struct {
 	Number  string      `json:"number"` // of a draft: depends only on service, agent and month
 	Status  string      `json:"status"` // InvoiceDraft or InvoiceIssued
 	Service string      `json:"service"`
-	Issuer  string      `json:"issuer"` // of the service
+	Issuer  string      `json:"issuer"` // the issuer of the service
 	AgentID pat.AgentID `json:"agent_id"`
 	Name    string      `json:"agent_name,omitempty"` // the operator's current name for the agent
 	From    time.Time   `json:"from"`
@@ -77,7 +77,7 @@ type InvoiceEvidence struct {
 
 // An InvoiceQuery selects the agent and the month of an invoice.
 type InvoiceQuery struct {
-	Record        // of the agent
+	Record        // identifies the agent
 	Month  string // such as 2026-11
 }
 

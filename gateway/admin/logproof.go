@@ -19,7 +19,7 @@ type Logs interface {
 	LogEntries(ctx context.Context, service string) ([]store.LogEntry, error)
 }
 
-// A Consistency shows that the log of size New begins with that of size Old. RFC 6962 section 2.1.2.
+// A Consistency shows that the log of size New begins with that of size Old. See RFC 6962, section 2.1.2.
 type Consistency struct {
 	Epoch  int64           `json:"epoch"`
 	Old    int64           `json:"old"`

@@ -20,7 +20,7 @@ const maxRefundName = 128
 
 // A RefundRequest refunds a captured charge.
 type RefundRequest struct {
-	Record `json:"-"` // of the execution
+	Record `json:"-"` // identifies the execution
 	Amount string     `json:"amount,omitempty"` // such as 0.25 EUR; empty: all that is left of the charge
 	Name   string     `json:"name,omitempty"`   // the operator's name for the refund: with the same name, it is made only once
 	Reason string     `json:"reason"`           // one line of at most 512 bytes; the credit note shows it
@@ -33,19 +33,19 @@ func (r *RefundRequest) members(m *wire.Members) error {
 
 // A Refund is a captured charge, or a part of it, that was returned to the credit of its agent.
 type Refund struct {
-	Number      string      `json:"number"` // of the credit note
+	Number      string      `json:"number"` // the number of the credit note
 	At          time.Time   `json:"at"`
 	AgentID     pat.AgentID `json:"agent_id"`
 	ExecutionID string      `json:"execution_id"`
 	Intent      string      `json:"intent"`
 	Rule        string      `json:"rule,omitempty"`
 	Amount      string      `json:"amount"`
-	Charge      string      `json:"charge"` // of the call
+	Charge      string      `json:"charge"` // the amount that the call was charged
 	Currency    string      `json:"currency"`
 	ChargedAt   time.Time   `json:"charged_at"`
 	Reason      string      `json:"reason"`
 	Name        string      `json:"name,omitempty"`
-	Reference   string      `json:"reference"`          // of the entry of kind top-up in the ledger
+	Reference   string      `json:"reference"`          // the reference of the entry of kind top-up in the ledger
 	Receipt     string      `json:"receipt,omitempty"`  // the entry, signed; only in the answer to the refund
 	Repeated    bool        `json:"repeated,omitempty"` // the refund had been made before, so nothing was changed
 }

@@ -69,8 +69,8 @@ func (o *Operator) Stops(ctx context.Context, _ StopQuery) (Page[Stop], error) {
 	return pageOf(list, len(list)+1, showStop, nil), nil
 }
 
-// Stop makes every process of the gateway refuse the calls that it names, within a second. A stop that is in force stays as it is. The
-// audit stream records it.
+// Stop makes every process of the gateway refuse the calls that it names, within a second. A stop that is already in force is not changed.
+// The audit stream records it.
 func (o *Operator) Stop(ctx context.Context, r StopRequest) (Stop, error) {
 	stop, err := o.stopOf(r)
 	if err != nil {

@@ -78,7 +78,7 @@ type Ledger interface {
 
 // Stops stores what the operator has stopped.
 type Stops interface {
-	// Stop records a stop, and returns its record: an earlier one that is in force stays as it is. The error is store.ErrFull if
+	// Stop records a stop, and returns its record: a stop that is already in force is not changed. The error is store.ErrFull if
 	// store.MostStops others are in force.
 	Stop(ctx context.Context, stop pat.Stop) (pat.Stop, error)
 	// Resume ends a stop, or returns store.ErrNotFound.

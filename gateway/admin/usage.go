@@ -17,7 +17,7 @@ type UsageQuery struct {
 	Service string
 	PageRequest
 	AgentID pat.AgentID // empty: all agents
-	State   store.State // of the execution, or of the ledger entry; empty: all
+	State   store.State // the state of the execution, or of the ledger entry; empty: all
 }
 
 func (q *UsageQuery) parameters(p parameters) {

@@ -59,7 +59,7 @@ type Call struct {
 
 // Issue verifies a signed agreement and returns a PAT or, if the operator must first approve the agent, a pending agreement. It calls read
 // once, after admission, so that the gateway does not read the bodies of callers that exceed their limits. Every error is a
-// *reason.Refusal. UIM core 4.2.
+// *reason.Refusal. See UIM core, section 4.2.
 func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
 		if err := c.Service.Verifier.Stopped(pat.StopService, ""); err != nil { // renewals go on: the PATs are not to end with the stop
@@ -75,7 +75,7 @@ func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueReque
 }
 
 // Renew returns a new PAT under the agreement of an existing PAT. It calls read once, after admission. Every error is a *reason.Refusal.
-// UIM core 4.4.
+// See UIM core, section 4.4.
 func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Renewal, d.renewals, func() (pat.Issuance, error) {
 		r, err := read()
@@ -106,7 +106,7 @@ func (d *Service) issued(c Call, operation Operation, by *admission, do func() (
 }
 
 // Revoke revokes a PAT. Anyone who has the PAT may revoke it. If the token belongs to another service or is no longer valid, Revoke does
-// nothing and returns no error. Every error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
+// nothing and returns no error. Every error is a *reason.Refusal. See UIM core, section 4.5; RFC 7009, section 2.2.
 func (d *Service) Revoke(ctx context.Context, c Call, token string) error {
 	began := d.now()
 	err := caught(func() error { return c.Service.Issuance.RevokeToken(ctx, token) })
@@ -114,7 +114,7 @@ func (d *Service) Revoke(ctx context.Context, c Call, token string) error {
 }
 
 // Introspect returns the state of a PAT. The PAT must also be the bearer token of the request. read returns the token to introspect;
-// Introspect calls it once, unless bearer is empty. Every error is a *reason.Refusal. RFC 7662.
+// Introspect calls it once, unless bearer is empty. Every error is a *reason.Refusal. See RFC 7662.
 func (d *Service) Introspect(ctx context.Context, c Call, bearer string, read func() (token string, err error)) (pat.Introspection, error) {
 	began := d.now()
 	var found pat.Introspection

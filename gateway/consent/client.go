@@ -264,7 +264,7 @@ func loopback(u *url.URL) bool {
 }
 
 // redirects reports whether a URI is one of the client's redirect URIs. The comparison is exact, except that it ignores the port of an http
-// URI with a loopback host. RFC 8252 7.3.
+// URI with a loopback host. See RFC 8252, section 7.3.
 func (c Client) redirects(uri string) bool {
 	if !redirectURI(uri) {
 		return false
@@ -284,7 +284,7 @@ func withoutPort(uri string) string {
 }
 
 // SentTo describes the destination of a redirect URI: a host or, for a private-use scheme, the scheme. local reports whether the
-// destination is a program on the browser's machine; any program can listen on a port or claim a scheme. RFC 8252 8.6.
+// destination is a program on the browser's machine; any program can listen on a port or claim a scheme. See RFC 8252, section 8.6.
 func SentTo(uri string) (to string, local bool) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -320,7 +320,7 @@ func plain(s string, maxRunes int) string {
 }
 
 // Register registers a client. The registration is deleted after a day without a consent, or after an hour if new clients need the space.
-// Errors are an *Error or a *reason.Refusal. RFC 7591.
+// Errors are an *Error or a *reason.Refusal. See RFC 7591.
 func (d *Service) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err

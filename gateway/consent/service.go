@@ -201,7 +201,7 @@ func open(s *service.Service) (*service.Consent, error) {
 	return consent, nil
 }
 
-// The paths of the OAuth endpoints and of their metadata. RFC 6749 3; RFC 8414 3.
+// The paths of the OAuth endpoints and of their metadata. See RFC 6749, section 3; RFC 8414, section 3.
 const (
 	AuthorizePath = "/oauth/authorize"
 	TokenPath     = "/oauth/token" //nolint:gosec // a path

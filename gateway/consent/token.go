@@ -117,7 +117,7 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 	return d.issue(ctx, c, kept, nil)
 }
 
-// verifies reports whether a code verifier matches a challenge by the method S256. RFC 7636 4.1 and 4.6.
+// verifies reports whether a code verifier matches a challenge by the method S256. See RFC 7636, sections 4.1 and 4.6.
 func verifies(verifier, challenge string) bool {
 	unreserved := func(r rune) bool {
 		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r)
@@ -186,7 +186,7 @@ func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, s
 	return Tokens{issued, cmp.Or(kept.RefreshHandle, kept.Handle) + "." + secret}, nil
 }
 
-// A RefreshRequest is a request to exchange a refresh token for new tokens. RFC 6749 6.
+// A RefreshRequest is a request to exchange a refresh token for new tokens. See RFC 6749, section 6.
 type RefreshRequest struct{ Token, ClientID, Scope, Resource string }
 
 // Refresh issues new tokens of a consent in exchange for a refresh token, which can be used once. If the refresh token was used before,
@@ -231,7 +231,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 }
 
 // Revoke revokes the consent of a refresh token. mine reports whether token has the form of a refresh token. A token that is unknown or no
-// longer valid is not an error. Errors are a *reason.Refusal. RFC 7009 2.2.
+// longer valid is not an error. Errors are a *reason.Refusal. See RFC 7009, section 2.2.
 func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
 	if _, _, ok := parse(token); !ok {
 		return false, nil

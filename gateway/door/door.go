@@ -22,9 +22,9 @@ type Door interface {
 
 // An Outcome holds the facts that the listener records about a request in addition to its status.
 type Outcome struct {
-	Event     *execute.Event  // of a call
-	Agreement *agree.Event    // of a request about agreements
-	Refusal   *reason.Refusal // of a failed request
+	Event     *execute.Event  // for a call
+	Agreement *agree.Event    // for a request about agreements
+	Refusal   *reason.Refusal // for a failed request
 }
 
 // A Delivery is the outcome of a reply that was sent to an agent after its request had ended.

@@ -33,8 +33,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// WriteSunset sets the fields Deprecation, Sunset and Link of a response to a call whose intent or terms will end, unless s is nil. RFC
-// 9745 section 2; RFC 8594 section 3; RFC 5829 section 3.4.
+// WriteSunset sets the fields Deprecation, Sunset and Link of a response to a call whose intent or terms will end, unless s is nil. See RFC
+// 9745, section 2; RFC 8594, section 3; RFC 5829, section 3.4.
 func WriteSunset(h http.Header, s *service.Sunset) {
 	if s == nil {
 		return
@@ -68,7 +68,7 @@ var Beside = []struct{ Name, Field string }{
 func Challenged(f *reason.Refusal) bool { return challengeCode(f) != "" }
 
 // Challenge returns the WWW-Authenticate field of a refusal, or an empty string if the refusal has none. The field contains the URL of the
-// metadata for getting a token for the endpoint at path, and a scope that would suffice. RFC 6750 3; RFC 9728 5.1.
+// metadata for getting a token for the endpoint at path, and a scope that would suffice. See RFC 6750, section 3; RFC 9728, section 5.1.
 func Challenge(s *service.Definition, path string, f *reason.Refusal) string {
 	code := challengeCode(f)
 	if code == "" {
@@ -97,7 +97,7 @@ func challengeCode(f *reason.Refusal) string {
 	}
 }
 
-// MetadataURL returns the URL of the metadata of the protected resource at a path. RFC 9728 3.1.
+// MetadataURL returns the URL of the metadata of the protected resource at a path. See RFC 9728, section 3.1.
 func MetadataURL(s *service.Definition, path string) string {
 	return s.At("/.well-known/oauth-protected-resource" + path)
 }

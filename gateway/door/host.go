@@ -17,11 +17,11 @@ type Host interface {
 	Search(ctx context.Context, from Origin, query url.Values) (intents.Page, error)
 	// Policy counts and logs a request for the policy. The policy itself is in service.Definition.Offer.
 	Policy(ctx context.Context, from Origin) error
-	// Agree makes an agreement and issues its PAT. UIM core 4.2.
+	// Agree makes an agreement and issues its PAT. See UIM core, section 4.2.
 	Agree(ctx context.Context, from Origin, r pat.IssueRequest) (pat.Issuance, error)
-	// Renew issues the successor of a PAT. UIM core 4.4.
+	// Renew issues the successor of a PAT. See UIM core, section 4.4.
 	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issuance, error)
-	// Execute calls an intent. The caller owns the output. UIM core 3.2.
+	// Execute calls an intent. The caller owns the output. See UIM core, section 3.2.
 	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
 	// Unapproved reports whether the operator of a service has not approved the agent that a key belongs to. It returns true if the key
 	// belongs to no agent or the store cannot be read.

@@ -75,7 +75,7 @@ type Opener interface {
 // A Process is the environment of a Module.
 type Process struct {
 	Host     Host
-	API      http.Handler // of the public listener
+	API      http.Handler // the handler of the public listener
 	Consents *consent.Service
 	// Services returns the services that are currently served. Sole reports whether no other process serves them.
 	Services func() []*service.Service
@@ -93,14 +93,14 @@ type Process struct {
 	Certificate func() *tls.Certificate
 	// Documents fetches documents from URLs that other parties name. nil: the module creates its own client.
 	Documents *fetch.Client
-	Memory    *membudget.Budget  // of requests
+	Memory    *membudget.Budget  // the memory budget of requests
 	Shed      func(reason.Cause) // counts requests that are refused because of load
 	// DrainTimeout returns how long work in progress may continue after a shutdown or reload has begun.
 	DrainTimeout func() time.Duration
 	Metrics      prometheus.Registerer
 	Now          func() time.Time
 	Log          *zap.Logger
-	Version      string // of the program
+	Version      string // the version of the program
 }
 
 // Blocks returns the blocks of all modules.

@@ -19,13 +19,13 @@ import (
 // A Request is one HTTP request to a Door, as the listener received it. Its methods carry out the agent's request, as those of a Host do
 // for requests in messages.
 type Request struct {
-	Service *service.Service        // that the request is for
+	Service *service.Service        // the service that the request is for
 	Serving func() *service.Service // returns Service with its current configuration, or nil if it is no longer served
 	// RequestID identifies the request in the log.
 	RequestID execute.RequestID
 	Caller    service.Caller
 	Address   string     // the key that limits use for the client
-	Span      trace.Span // of the request
+	Span      trace.Span // the span of the request
 	// Continue returns a new span below the span whose traceparent a message carries.
 	Continue func(traceparent string) trace.Span
 	// Document responds to a GET request by the same client for a path and query of the service's own listener.

@@ -33,7 +33,7 @@ type Call struct {
 	// the key of the agreement, it is ignored. nil: the message is not signed.
 	Proved    *pat.Proof
 	RequestID RequestID  // for correlation only
-	Span      trace.Span // of this call; the zero Span: none
+	Span      trace.Span // the span of this call; the zero Span: none
 	// Operation is the operation of the protocol that makes the call. The call then has a span of its own below the span of its request.
 	// nil: the span of the call is that of its request.
 	Operation *Operation

@@ -60,11 +60,11 @@ type Event struct {
 	Parameters     strictjson.Object // as sent
 	Duties         []string          // duties that apply to the call: action and rule
 	Owed           bool              // a duty of the policy requires this record
-	Span           trace.Span        // of the call
-	Client         trace.Span        // of the call to the service; the zero Span: there was none
-	Route          *upstream.Route   // of the intent to the service; nil: the intent is not known
-	Status         int               // of the service's response; 0: there was none
-	Operation      *Operation        // of the protocol; nil: the span of the call is that of its request
+	Span           trace.Span        // the span of the call
+	Client         trace.Span        // the span of the call to the service; the zero Span: there was none
+	Route          *upstream.Route   // the route of the intent to the service; nil: the intent is not known
+	Status         int               // the status of the service's response; 0: there was none
+	Operation      *Operation        // the operation of the protocol; nil: the span of the call is that of its request
 	Steps          StepTimes
 }
 

@@ -124,7 +124,7 @@ func (x *Executor) Drain(ctx context.Context) int {
 }
 
 // Execute executes one call. Every error is a *reason.Refusal. A call that fails before begin consumes no limit, costs nothing and does not
-// reach the service. From begin on, the call continues even if the client disconnects. UIM core 3.1.
+// reach the service. From begin on, the call continues even if the client disconnects. See UIM core, section 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e := &execution{call: call, started: x.now()}
 	e.at = e.started

@@ -11,8 +11,8 @@ import (
 
 // A Result is the result of a successful call.
 type Result struct {
-	Output   []byte // JSON: the output parameters
-	Charge   *reason.Charge
+	Output   []byte         // JSON: the output parameters
+	Charge   *reason.Charge // nil: the call is free // nil: the call is free
 	Standing []limit.Status // states of the limits of the call
 	// Attribution contains the notices that, according to the policy, everyone who uses the output must show.
 	Attribution []string

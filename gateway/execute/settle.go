@@ -47,7 +47,8 @@ type upstreamAnswer struct {
 	err     error
 }
 
-// shape reduces a complete response to the intent's output parameters, or converts the error of the call to a refusal. UIM core 3.1.3.
+// shape reduces a complete response to the intent's output parameters, or converts the error of the call to a refusal. See UIM core,
+// section 3.1.3.
 func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shapedCall {
 	x.begins(e, Shape)
 	if a.err != nil {

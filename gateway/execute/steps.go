@@ -34,7 +34,7 @@ type execution struct {
 	intent         *service.Intent
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
-	digest         string // of the request, if a proof of key was verified
+	digest         string // the digest of the request, if a proof of key was verified
 	decided        bool
 	question       odrl.Request // the request that led to decision
 	decision       odrl.Decision
@@ -49,8 +49,8 @@ type execution struct {
 	fitted         intents.FitResult // the result of reducing the response to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
-	status         int           // of the service's response; 0: there was none
-	client         trace.Span    // of the call to the service
+	status         int           // the status of the service's response; 0: there was none
+	client         trace.Span    // the span of the call to the service
 	steps          StepTimes
 	exceeded       limit.Period // period of the exhausted limit, if any
 	// settleErr is why the end of the call could not be stored. The record of the call stays held.
@@ -99,7 +99,7 @@ func (e *execution) assurance() pat.Assurance {
 }
 
 // authenticate verifies that the PAT is valid and not revoked, as of at most a second ago, and that the service still offers the policy of
-// the PAT. UIM core 4.3, 4.5.
+// the PAT. See UIM core, sections 4.3 and 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	x.begins(e, Authenticate)
 	if e.current = e.call.Service(); e.current == nil {
@@ -162,7 +162,8 @@ func (x *Executor) catchUp(ctx context.Context) bool {
 }
 
 // resolve reads the request and finds its intent. Reading may take long. Afterwards, the call uses the current configuration of the
-// service; if that has changed, or reading took longer than pat.PollEvery, resolve authenticates the call again. UIM core 1.2, 4.3.
+// service; if that has changed, or reading took longer than pat.PollEvery, resolve authenticates the call again. See UIM core, sections
+// 1.2, 4.3.
 func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	x.begins(e, Resolve)
 	request, err := e.call.Read()
@@ -204,7 +205,7 @@ func outOfScope(ctx context.Context, e *execution) error {
 }
 
 // validate checks the parameters against the intent, and builds the upstream request from them, so that later steps can rely on a request
-// that can be sent. UIM core 3.1.1.
+// that can be sent. See UIM core, section 3.1.1.
 func (x *Executor) validate(e *execution) error {
 	x.begins(e, Validate)
 	filled, violations := e.intent.Validate(e.request.Parameters)

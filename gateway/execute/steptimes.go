@@ -2,7 +2,7 @@ package execute
 
 import "time"
 
-// A Step is a step of a call. The values are in the order of the steps. UIM core 3.1.
+// A Step is a step of a call. The values are in the order of the steps. See UIM core, section 3.1.
 type Step int
 
 // The steps of a call. Every call begins with Authenticate; which of the others it reaches depends on its outcome. Only calls with a

@@ -13,7 +13,7 @@ import (
 )
 
 // A suspension counts calls that were refused because of a limit that the policy also forbids exceeding. After too many such calls within
-// one period of the limit, the agent is blocked until the operator unblocks it. UIM core 4.5.
+// one period of the limit, the agent is blocked until the operator unblocks it. See UIM core, section 4.5.
 type suspension struct {
 	attempts *cache.Cache[[2]string, attempts] // by service with agent, and by limit
 }

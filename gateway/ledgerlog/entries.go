@@ -134,7 +134,7 @@ func (r *round) others(of store.LogKey, own keys.ID) bool {
 	return false
 }
 
-// addKey adds the entry that introduces a key, signed by another key or by itself.
+// addKey adds the entry that introduces a key, signed by another key or by the new key.
 func (r *round) addKey(ctx context.Context, h *store.LogHead, purpose keys.Purpose, k keys.SigningKey, by *keys.PrivateKey) error {
 	jwk, verifier, err := publicKey(k, log.Origin(h.Issuer, h.Epoch))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A State is the state of the logs of a database.
 type State struct {
 	Waiting int64     // ledger numbers that are in no log yet
-	Oldest  time.Time // of the first line that waits; zero if none does
+	Oldest  time.Time // the time of the oldest line that waits; zero: no line waits
 	// Heads are the newest logs that have a leaf, by service, without those of earlier epochs.
 	Heads map[string]store.LogHead
 }
@@ -44,10 +44,10 @@ type Watch struct {
 	reader Reader
 	now    func() time.Time
 
-	last atomic.Pointer[State] // that was read without an error
+	last atomic.Pointer[State] // the last State that was read without an error
 
 	mu  sync.Mutex // held while it is read
-	at  time.Time  // of the last reading
+	at  time.Time  // the time of the last reading
 	err error
 }
 

@@ -72,7 +72,7 @@ func NewConsent(s *service.Definition) *Consent {
 
 // A shownView is the template data of the content that a person agrees to.
 type shownView struct {
-	Name, Issuer               string // of the service
+	Name, Issuer               string // the name and the issuer of the service
 	Client, ClientID, Host, To string
 	Local                      bool // To is the machine of the browser
 	Choices                    []choiceView
@@ -107,7 +107,7 @@ type choiceView struct {
 type Shown struct {
 	view   *shownView
 	html   template.HTML
-	Digest string // of the content before the person deselected anything
+	Digest string // the digest of the content before the person deselected anything
 }
 
 // Shown renders the content for a request. The content depends only on the request with its Earlier, the client and the

@@ -18,7 +18,7 @@ var errorsTemplate = template.Must(template.New("errors.html").Parse(errorsHTML)
 // An errorsView is the template data of a page about one reason or about all reasons.
 type errorsView struct {
 	Style  template.CSS
-	Name   string // of the service
+	Name   string // the name of the service
 	List   string // URL of the list of reasons
 	Agents string // URL of agents.json
 	// Protocol is the URL of the page about the protocol.

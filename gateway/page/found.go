@@ -69,7 +69,7 @@ type foundView struct {
 	Cards          []template.HTML
 	Count, Total   int    // number of intents that the query finds, and of all offered intents
 	From, To       int    // positions of the first and last shown intent in the result, from 1
-	Pages          int    // of the result
+	Pages          int    // the number of pages of the result
 	Before, After  string // URLs of the previous and next page; may be empty
 	All            string // URL of the page with all intents
 	Tags, RareTags []tagView

@@ -18,7 +18,7 @@ const (
 	guideRules    = 60     // sentences of the policy
 	guideText     = 300    // bytes of a description
 	guideExamples = 3      // calls in the guide for coding agents
-	guideBytes    = 48_000 // of the list of intents and of the rules each
+	guideBytes    = 48_000 // maximum size of the list of intents, and of the list of rules, in bytes
 )
 
 // A guide is a document in Markdown.

@@ -10,9 +10,9 @@ func field(description string) tree {
 // takenHeaders returns the header fields of all responses to calls, for limits and charges.
 func takenHeaders() tree {
 	return tree{
-		"RateLimit":            field("The calls that are left (r), and the seconds until the oldest call that counts will count no more (t)."),
+		"RateLimit":            field("The number of calls left (r), and the seconds until the oldest counted call leaves the window (t)."),
 		"RateLimit-Policy":     field("The limits: the number of calls (q), and the period in seconds (w)."),
-		"UIM-Receipt":          field("The entry of the ledger for the charge, signed: a compact JWS of typ uim-receipt+jwt."),
+		"UIM-Receipt":          field("The signed ledger entry for the charge: a compact JWS of typ uim-receipt+jwt."),
 		"UIM-Charge":           field("The cost of the call, with the id of the execution, and whether it is held, captured or released."),
 		"Idempotency-Replayed": field("true: the response was stored under the Idempotency-Key, and the call was not executed again."),
 	}
@@ -21,9 +21,9 @@ func takenHeaders() tree {
 // sunsetHeaders returns the header fields of a document or an intent that ends.
 func sunsetHeaders() tree {
 	return tree{
-		"Deprecation": field("Since when other terms are announced: @ and a Unix time (RFC 9745)."),
+		"Deprecation": field("When the change of terms was announced: @ and a Unix time (RFC 9745)."),
 		"Sunset":      field("When the intent or its terms end (RFC 8594)."),
-		"Link":        field("The policy or the intent that follows, with rel=\"successor-version\"."),
+		"Link":        field("The policy or the intent that replaces this one, with rel=\"successor-version\"."),
 	}
 }
 
@@ -35,7 +35,7 @@ func resultHeaders(license string) tree {
 	out["UIM-Warning"] = field("A required output that the service did not return.")
 	out["UIM-Attribution"] = field("A notice that a duty of the policy requires with the output.")
 	if license != "" {
-		out["UIM-License"] = field("The licence of the output: " + license)
+		out["UIM-License"] = field("The license of the output: " + license)
 	}
 	return out
 }
@@ -44,7 +44,7 @@ func resultHeaders(license string) tree {
 func refused(more tree) tree {
 	headers := tree{
 		"UIM-Request-ID":   field("Identifies the request in the log of the service."),
-		"Retry-After":      field("Seconds until a repetition can succeed."),
+		"Retry-After":      field("Seconds to wait before repeating the request."),
 		"WWW-Authenticate": field("With status 401: what is wrong with the PAT (RFC 6750)."),
 	}
 	maps.Copy(headers, more)
@@ -62,7 +62,7 @@ func errorSchema() tree {
 		"properties": tree{"error": tree{
 			"type": "object", "required": []any{"code", "message", "details"},
 			"properties": tree{
-				"code":    described("Such as INVALID_PARAMETER or FORBIDDEN."),
+				"code":    described("The class of the error, such as INVALID_PARAMETER or FORBIDDEN."),
 				"message": text,
 				"details": tree{
 					"type": "object", "required": []any{"reason"},
@@ -71,7 +71,7 @@ func errorSchema() tree {
 						"help_url":    tree{"type": "string", "format": "uri", "description": "The page that explains the reason."},
 						"request_id":  described("Identifies the request in the log of the service."),
 						"uim_code":    text,
-						"suggestion":  described("What to do about it."),
+						"suggestion":  described("Advice on how to proceed."),
 						"retry_after": tree{"type": "integer", "minimum": 1, "description": "Seconds."},
 						"outcome": tree{
 							"type": "string", "enum": []any{"not_sent", "failed", "done", "unknown"},
@@ -94,7 +94,7 @@ func errorSchema() tree {
 						"agreed_digest": described("The digest of the policy that the agent agreed to."),
 						"issuer":        described("The issuer with which a fresh agreement is needed."),
 						"changes": tree{
-							"type": "array", "description": "What has changed since the agreed policy, in words.",
+							"type": "array", "description": "The changes since the agreed policy, in words.",
 							"items": tree{"type": "object", "properties": tree{"effect": text, "old": text, "new": text, "about": text, "text": text}},
 						},
 						"upstream": tree{"type": "object", "description": "The error of the service behind the gateway.", "properties": tree{

@@ -34,7 +34,7 @@ type frontView struct {
 	About     template.HTML // the service's description
 	Name      string
 	Links     frontLinks
-	Notes     template.HTML // of doors
+	Notes     template.HTML // the notes that doors add
 	Found     *foundView
 	Summary   []summaryView
 	MoreTerms int // intents that Summary does not include

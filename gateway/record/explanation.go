@@ -17,7 +17,7 @@ import (
 type Explanation struct {
 	At        time.Time `json:"at"`
 	RequestID string    `json:"request_id"`
-	Process   string    `json:"process"`           // that handled the request
+	Process   string    `json:"process"`           // the process that handled the request
 	Request   string    `json:"request,omitempty"` // method and route of a request that is not a call, such as POST /api/pat/issue
 	Door      string    `json:"door,omitempty"`    // empty: UIM over HTTP
 	Service   string    `json:"service,omitempty"`
@@ -29,10 +29,10 @@ type Explanation struct {
 	Decision  string    `json:"decision"` // permit or deny
 	Rule      string    `json:"rule,omitempty"`
 
-	Reason  reason.Reason `json:"reason,omitempty"`  // of a refusal
-	Status  int           `json:"status"`            // of the response over HTTP
-	Message string        `json:"message,omitempty"` // of a refusal; text of the service is omitted
-	Cause   reason.Cause  `json:"cause,omitempty"`   // of a shed request
+	Reason  reason.Reason `json:"reason,omitempty"`  // for a refusal
+	Status  int           `json:"status"`            // the status of the response over HTTP
+	Message string        `json:"message,omitempty"` // for a refusal; text of the service is omitted
+	Cause   reason.Cause  `json:"cause,omitempty"`   // for a shed request
 	// RetryAfter is the number of seconds until the same request may succeed.
 	RetryAfter int64 `json:"retry_after,omitempty"`
 

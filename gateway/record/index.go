@@ -30,7 +30,7 @@ type Index struct {
 	most    limit.Rate
 	since   time.Time // start of the period that counts
 	counts  indexCounts
-	number  int64 // of records so far
+	number  int64 // the number of records so far
 	waiting []store.IndexedRequest
 	failing bool // the last write failed
 

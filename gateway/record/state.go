@@ -22,8 +22,8 @@ type State struct {
 
 // A LogState is the state of the logs of the ledger.
 type LogState struct {
-	Lines    int64         // that are in no log yet
-	Lag      time.Duration // of the first of these lines
+	Lines    int64         // number of lines that are not in a log yet
+	Lag      time.Duration // how long the first of these lines has waited
 	Services map[string]LogHead
 }
 

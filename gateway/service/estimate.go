@@ -11,8 +11,8 @@ import (
 
 // An Estimate holds the charge and the limit for one intent, as far as the policy determines them before the agent agrees.
 type Estimate struct {
-	Charge money.Amount // of one call; zero: free
-	Rate   limit.Rate   // of the PAT
+	Charge money.Amount // the charge of one call; zero: free
+	Rate   limit.Rate   // the rate limit of the PAT
 }
 
 // Estimate returns the charge and the limit that would apply if the agent agreed to this intent only. The key of the agent is unknown, and

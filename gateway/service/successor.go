@@ -74,7 +74,7 @@ func bounded(changes []words.Change) []words.Change { return changes[:min(len(ch
 type Sunset struct {
 	Since time.Time // when the policy with other terms was first offered; zero if the intent itself ends
 	From  time.Time // when the intent ends, or when that policy takes effect
-	URL   string    // of that policy, or of the intent that replaces this one; empty if there is none
+	URL   string    // the URL of that policy, or of the intent that replaces this one; empty if there is none
 }
 
 // Sunset returns when an intent ends, or the next policy changes its terms, whichever is earlier. If uid is empty, it returns when the

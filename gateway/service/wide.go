@@ -16,7 +16,7 @@ import (
 
 // A placedValue is a value of the configuration with its place in requests.
 type placedValue struct {
-	path       string // of the value in the configuration
+	path       string // the path of the value in the configuration
 	place      config.Place
 	value      config.Value
 	credential bool // the value authenticates the gateway to the service

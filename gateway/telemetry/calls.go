@@ -21,11 +21,11 @@ type call struct {
 	at           time.Time
 	took         time.Duration
 	steps        execute.StepTimes
-	name         string // of the span of the operation; empty: the call has no operation
+	name         string // the name of the span of the operation; empty: the call has no operation
 	attributes   []attribute.KeyValue
 	service      string
 	route        *upstream.Route
-	status       int // of the service's response
+	status       int // the status of the service's response
 	reason       string
 	failed       bool
 }

@@ -43,7 +43,7 @@ const scope = "github.com/uimgate/uimgate"
 type Options struct {
 	OTLP        config.OTLP
 	Environment func(name string) string // such as os.Getenv
-	Version     string                   // of the program
+	Version     string                   // the version of the program
 	Registry    *prometheus.Registry     // the metrics to export
 	Lost        func(signal string, n int)
 	Log         *zap.Logger
@@ -182,7 +182,7 @@ func (e *Exporter) openLogs(ctx context.Context, o Options, about *resource.Reso
 	return nil
 }
 
-// Log returns a logger that writes to log and also exports the same entries. If logs are not exported, it returns log itself.
+// Log returns a logger that writes to log and exports the same entries. If logs are not exported, it returns log itself.
 func (e *Exporter) Log(log *zap.Logger) *zap.Logger {
 	if e.logs == nil {
 		return log

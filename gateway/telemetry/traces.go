@@ -41,7 +41,7 @@ type Request struct {
 	Status  int
 	ID      execute.RequestID
 	Service string          // id of the service; empty: not known
-	Door    string          // of the message; empty: the request came over HTTP
+	Door    string          // the door of the message; empty: the request came over HTTP
 	Refusal *reason.Refusal // nil: the request was not refused
 	Call    *execute.Event  // nil: the request made no call
 }

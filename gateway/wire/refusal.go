@@ -15,7 +15,7 @@ type About struct {
 	HelpURL   string // URL of the page that explains the reason
 }
 
-// Envelope returns the JSON body of a refusal for an agent. UIM core 3.3.
+// Envelope returns the JSON body of a refusal for an agent. See UIM core, section 3.3.
 func Envelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Suggestion(), about)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Bearer returns the token in the Authorization header, or "" if there is no such header. If the header does not contain a Bearer token,
-// the error is a *reason.Refusal. RFC 6750 2.1.
+// the error is a *reason.Refusal. See RFC 6750, section 2.1.
 func Bearer(h http.Header) (string, error) {
 	value := h.Get("Authorization")
 	if value == "" {

@@ -21,7 +21,7 @@ const maxSignature = 16 << 10
 type detail struct {
 	about    int  // characters of the description of the intent
 	remarks  int  // characters of the description of a parameter
-	depth    int  // of nested objects
+	depth    int  // how deep objects are nested at most
 	optional bool // types of the optional parameters, and not only their names
 	outputs  bool // types of the outputs, and not only their names
 }

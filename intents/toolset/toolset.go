@@ -29,7 +29,7 @@ const (
 	usualLimit   = 8
 	maxDescribed = 10   // intents in a response of Describe
 	maxID        = 400  // bytes of a uid or a tool name
-	searchBytes  = 3400 // of a response of Search, so that it takes fewer than 1,000 tokens as JSON in JSON
+	searchBytes  = 3400 // maximum size of a response of Search: fewer than 1,000 tokens as JSON in JSON
 	maxAbout     = 120  // characters of an intent in a response of Search
 	maxTerms     = 100  // characters of the terms of an intent there
 )
@@ -214,7 +214,7 @@ func ParseCall(arguments strictjson.Object) (id string, parameters strictjson.Ob
 	return id, parameters, nil
 }
 
-// only returns an error if there are other arguments than those with the given names.
+// only returns an error if there are arguments with names other than the given ones.
 func only(arguments strictjson.Object, names ...string) error {
 	for name := range arguments {
 		if !slices.Contains(names, name) {

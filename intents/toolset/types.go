@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	maxChoices = 12 // members of a union
-	maxMembers = 24 // of an object
-	maxRefs    = 8  // references that lead to one another
+	maxChoices = 12 // maximum number of members of a union that are written
+	maxMembers = 24 // maximum number of members of an object that are written
+	maxRefs    = 8  // maximum number of references that are followed, one inside the other
 )
 
 // A typer writes a JSON Schema as a type of TypeScript. It omits what TypeScript cannot express.
 type typer struct {
-	root  map[string]any // in which references point
-	depth int            // of nested objects; deeper ones are object
+	root  map[string]any // the document that references point into
+	depth int            // how deep objects are nested at most; deeper ones are written as object
 	refs  int
 }
 
-// of returns the type of a schema that is nested this deep.
+// of returns the type of a schema. nested is the number of objects around it.
 func (s *typer) of(v any, nested int) string {
 	schema, ok := v.(map[string]any)
 	if !ok || len(schema) == 0 {
@@ -62,7 +62,7 @@ func (s *typer) of(v any, nested int) string {
 	return "unknown"
 }
 
-// named returns the type of a schema with this value of the keyword type.
+// named returns the type of a schema whose keyword type has the value name.
 func (s *typer) named(name string, schema map[string]any, nested int) string {
 	switch name {
 	case "integer", "number":
@@ -170,7 +170,7 @@ func union(list []any, one func(any) string) string {
 	return strings.Join(parts, " | ")
 }
 
-// remark describes a parameter: its constraints, its default and, in at most this many characters, its description.
+// remark describes a parameter: its constraints, its default, and the first characters of its description.
 func (s *typer) remark(p *intents.Parameter, characters int) string {
 	var parts []string
 	schema := p.Schema

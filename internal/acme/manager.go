@@ -72,7 +72,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	keeping map[string]context.CancelFunc // by name: ends keep
-	done    sync.WaitGroup                // of keep
+	done    sync.WaitGroup                // the goroutine that runs keep
 }
 
 // New returns a Manager that has no names yet: see Manage. A TLS client that sends no server name, or an unknown one, gets the certificate

@@ -40,7 +40,7 @@ type Copy struct {
 
 	Engine   config.Engine
 	File     string // empty if the state is in PostgreSQL
-	Bytes    int64  // of File
+	Bytes    int64  // the size of File
 	SetAside string // the file to which a restore moved the previous state; empty if there was none
 }
 

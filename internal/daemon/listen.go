@@ -40,7 +40,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listenBeside opens a listener for a module, and also returns its URL. The listener is closed when the process ends.
+// listenBeside opens a listener for a module, and returns it with its URL. The listener is closed when the process ends.
 func (p *process) listenBeside(ctx context.Context, address string) (net.Listener, string, error) {
 	ln, err := p.listenOn(ctx, address)
 	if err != nil {

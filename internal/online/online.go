@@ -26,7 +26,7 @@ import (
 
 // A Finding is the result of one check.
 type Finding struct {
-	Path string // of the setting, such as services[0].public_url
+	Path string // the path of the setting, such as services[0].public_url
 	OK   bool
 	Text string
 }

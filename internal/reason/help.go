@@ -61,8 +61,8 @@ var help = map[Reason]string{
 		"Ed25519 key. It does not accept private keys, certificates or other curves.",
 
 	RateLimitExceeded: "A limit of the policy, or of the token itself, is exhausted for its period. RateLimit-Policy names the " +
-		"limits. RateLimit has the number of calls left (r) and the seconds until the oldest call that counts will count no more (t). A new token or " +
-		"agreement does not reset a limit. Nothing was done or charged.",
+		"limits. RateLimit has the number of calls left (r) and the seconds until the oldest counted call leaves the window (t). A new " +
+		"token or agreement does not reset a limit. Nothing was done or charged.",
 	QuotaExceeded: "The limit counts all calls ever made. It has no period after which it would reset.",
 	RestoredLimits: "The service lost its newest records and continues from a backup, which does not contain the latest calls of the " +
 		"agent. So the gateway cannot know how much of the limit is left. It holds the limit back until details.until, so that the limit " +

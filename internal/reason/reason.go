@@ -15,7 +15,7 @@ import (
 // A Reason is the exact cause of a refusal, sent as details.reason. Only the constants of this package are reasons.
 type Reason string
 
-// A Code is the category of a refusal, sent as error.code: the symbolic name that the protocol defines. UIM core 3.3.
+// A Code is the category of a refusal, sent as error.code: the symbolic name that the protocol defines. See UIM core, section 3.3.
 type Code string
 
 // Known reports whether the table contains r.

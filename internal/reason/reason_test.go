@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// wire is the contract with agents: the code, the status and the number of each reason. UIM core 3.3.
+// wire is the contract with agents: the code, the status and the number of each reason. See UIM core, section 3.3.
 var wire = map[string]struct {
 	code   string
 	status int

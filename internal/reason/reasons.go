@@ -2,7 +2,7 @@ package reason
 
 // The reasons. UIM core 3.3; UIM reference, error codes.
 const (
-	// The PAT, 401. UIM core 4.3, 4.5.
+	// The PAT, 401. See UIM core, sections 4.3 and 4.5.
 	MissingToken Reason = "MISSING_TOKEN"
 	InvalidToken Reason = "INVALID_TOKEN"
 	ExpiredToken Reason = "EXPIRED_TOKEN"
@@ -20,7 +20,7 @@ const (
 	AgentBlocked               Reason = "AGENT_BLOCKED"
 	FreshAgreementRequired     Reason = "FRESH_AGREEMENT_REQUIRED"
 
-	// Agreements that the service does not accept, 403. UIM core 4.2.
+	// Agreements that the service does not accept, 403. See UIM core, section 4.2.
 	PolicyMismatch       Reason = "POLICY_MISMATCH"
 	AgreementReplayed    Reason = "AGREEMENT_REPLAYED"
 	AgreementStale       Reason = "AGREEMENT_STALE"
@@ -52,7 +52,7 @@ const (
 	PaymentUnknown        Reason = "PAYMENT_UNKNOWN"
 	UpstreamRejected      Reason = "UPSTREAM_REJECTED"
 
-	// Parameters, 400. UIM core 3.1.1.
+	// Parameters, 400. See UIM core, section 3.1.1.
 	MissingParameter    Reason = "MISSING_PARAMETER"
 	InvalidParameter    Reason = "INVALID_PARAMETER"
 	InvalidFormat       Reason = "INVALID_FORMAT"
@@ -109,7 +109,7 @@ const (
 	NotOffered      Reason = "NOT_OFFERED"
 )
 
-// The codes: the values of error.code in the envelope. UIM core 3.3.
+// The codes: the values of error.code in the envelope. See UIM core, section 3.3.
 const (
 	CodeUnauthorized          Code = "UNAUTHORIZED"
 	CodeForbidden             Code = "FORBIDDEN"

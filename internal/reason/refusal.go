@@ -13,7 +13,7 @@ import (
 )
 
 // A Refusal is the response that an agent receives instead of a result. It lets the agent correct its mistake, and reveals no internals of
-// the service behind the gateway. A Refusal is plain data; each protocol renders it in its own format. UIM core 3.3.
+// the service behind the gateway. A Refusal is plain data; each protocol renders it in its own format. See UIM core, section 3.3.
 type Refusal struct { //nolint:errname // a Refusal is a response, not only an error
 	Reason     Reason
 	Code       Code // the code of Reason; for UpstreamRejected, one of several
@@ -70,8 +70,8 @@ func (f *Refusal) Status() int {
 	}
 }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up to at least 1, so that a request after that time is not too early. RFC 9110
-// 10.2.3.
+// RetrySeconds returns RetryAfter in whole seconds, rounded up to at least 1, so that a request after that time is not too early. See RFC
+// 9110, section 10.2.3.
 func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }

@@ -27,7 +27,7 @@ type Cursor struct {
 	frames [MaxDepth + 2]frame
 	names  [MaxDepth + 2]names // by depth
 	used   int                 // the greatest depth of names in use
-	name   *span               // of the current member
+	name   *span               // the name of the current member
 	long   bool
 }
 

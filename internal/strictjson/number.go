@@ -24,7 +24,7 @@ func digits(data []byte, i int) int {
 }
 
 // number returns the position after the number that begins at i, or failed if there is no valid number or its length or exponent is out of
-// bounds. RFC 8259 section 6.
+// bounds. See RFC 8259, section 6.
 func number(data []byte, i int) int {
 	start := i
 	if data[i] == '-' {

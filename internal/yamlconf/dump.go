@@ -22,9 +22,9 @@ type Dump struct{ fields []dumpValue }
 // A dumpValue is one value of a Dump.
 type dumpValue struct {
 	key     string
-	value   any         // of a scalar: string, int or bool; nil if unset
+	value   any         // for a scalar: string, int or bool; nil if unset
 	comment string      // the source of the value, if it is not the document
-	items   []dumpValue // of a table or, without keys, of a list
+	items   []dumpValue // for a table or, without keys, for a list
 	kind    dumpKind
 }
 

@@ -132,7 +132,7 @@ func exceeds(c *model.Constraint) bool {
 	return counts(c) && (c.Operator == "gt" || c.Operator == "gteq")
 }
 
-// settling describes the conflict strategy. ODRL IM 2.10.
+// settling describes the conflict strategy. See ODRL IM, section 2.10.
 func (r phraser) settling() string {
 	strategies := slices.Clone(r.Strategies)
 	slices.Sort(strategies)

@@ -20,7 +20,7 @@ type family struct {
 	failure atomic.Pointer[error] // why Run could not replace a key; nil if it could
 
 	mu    sync.Mutex
-	rings []*Keyring // of all purposes
+	rings []*Keyring // the keyrings of all purposes
 }
 
 func newFamily() *family {

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// privateMembers are members that only a private or symmetric key has. RFC 7518 6.
+// privateMembers are members that only a private or symmetric key has. See RFC 7518, section 6.
 var privateMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
 // FromJWK converts a JWK that package strictjson has decoded. It ignores unknown members, including x5c and x5u, and fetches nothing. The
-// error is of kind ErrWeak or ErrUnsupported. RFC 7517 4.
+// error is of kind ErrWeak or ErrUnsupported. See RFC 7517, section 4.
 func FromJWK(jwk map[string]any) (Key, error) {
 	for _, name := range privateMembers {
 		if _, ok := jwk[name]; ok {
@@ -100,7 +100,8 @@ func member(jwk map[string]any, name string, size int) ([]byte, error) {
 	return b, nil
 }
 
-// members returns a JWK with only the members that the thumbprint covers, in the order of the thumbprint. RFC 7638 3.2, RFC 8037 2.
+// members returns a JWK with only the members that the thumbprint covers, in the order of the thumbprint. See RFC 7638, section 3.2; RFC
+// 8037, section 2.
 func (k Key) members() []byte {
 	b64 := base64.RawURLEncoding.EncodeToString
 	switch public := k.public.(type) {

@@ -26,7 +26,7 @@ const maxJWSHeader = 8 << 10
 
 var errMalformedJWS = errors.New("not a compact JWS")
 
-// A JWS holds the parts of a compact JWS whose signature is not verified. RFC 7515 7.1.
+// A JWS holds the parts of a compact JWS whose signature is not verified. See RFC 7515, section 7.1.
 type JWS struct {
 	Alg, KeyID string
 	SentTyp    string
@@ -179,7 +179,7 @@ func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, paylo
 	return DetachedJWS{protected, base64.RawURLEncoding.EncodeToString(signature)}, nil
 }
 
-// sign returns a signature of the message in the format of JOSE. RFC 7518 3.3 and 3.4, RFC 8037 3.1.
+// sign returns a signature of the message in the format of JOSE. See RFC 7518, sections 3.3 and 3.4; RFC 8037, section 3.1.
 func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 	sum := sha256.Sum256(message)
 	switch signer.Public().(type) {

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys/internal/secp256k1"
 )
 
-// An ID identifies a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseID and Key.Thumbprint.
+// An ID identifies a public key: the base64url of its SHA-256 thumbprint, 43 characters. See RFC 7638. See ParseID and Key.Thumbprint.
 type ID string
 
 // ParseID checks the form of s and returns s as an ID. It does not check whether such a key exists. The error is of kind ErrUnsupported.

@@ -28,7 +28,7 @@ type Files interface {
 type Config struct {
 	Store     Store
 	Files     Files
-	Algorithm string // of new keys: EdDSA, ES256 or RS256; a key with a different algorithm still verifies until it ends
+	Algorithm string // the algorithm of new keys: EdDSA, ES256 or RS256; a key with a different algorithm still verifies until it ends
 	// Overlap is how long a key verifies after its last signature: at least a minute, and at least as long as a PAT of any Issuer that
 	// uses this Keyring is accepted.
 	Overlap time.Duration

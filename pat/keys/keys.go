@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/edkey"
 )
 
-// The signature algorithms of PATs, agreements and proofs. RFC 7518 3.1, RFC 8037 3.1.
+// The signature algorithms of PATs, agreements and proofs. See RFC 7518, section 3.1; RFC 8037, section 3.1.
 const (
 	EdDSA = "EdDSA" // Ed25519
 	ES256 = "ES256"
@@ -137,7 +137,7 @@ func checkEd25519(public ed25519.PublicKey) error {
 
 const (
 	pemPrivate  = "PRIVATE KEY" // PKCS#8, RFC 5958
-	rsaBits     = 3072          // of new RSA keys
+	rsaBits     = 3072          // the size of new RSA keys
 	maxKeyFile  = 64 << 10
 	maxKeyCount = 8
 )

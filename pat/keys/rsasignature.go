@@ -9,9 +9,9 @@ import (
 	"math/big"
 )
 
-// An rsaSignature is the result of the RSA public-key operation on a signature. Computing the result costs one operation; isPKCS1 and
-// isPSS then compare it with any number of texts, whereas crypto/rsa would repeat the operation for each comparison. Only SHA-256 is
-// supported. RFC 8017 5.2.2.
+// An rsaSignature is the result of the RSA public-key operation on a signature. Computing the result costs one operation; isPKCS1 and isPSS
+// then compare it with any number of texts, whereas crypto/rsa would repeat the operation for each comparison. Only SHA-256 is supported.
+// See RFC 8017, section 5.2.2.
 type rsaSignature struct {
 	encoded []byte // as long as the modulus; nil if the signature is out of range
 	// salt and hash are those of PSS; hash is nil if the padding is not PSS.
@@ -33,7 +33,7 @@ func openRSA(public *rsa.PublicKey, signature []byte) rsaSignature {
 // digestInfo is the DER of a DigestInfo of SHA-256 up to the hash itself. RFC 8017 9.2, note 1.
 var digestInfo = []byte{0x30, 0x31, 0x30, 0x0d, 0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01, 0x05, 0x00, 0x04, 0x20}
 
-// isPKCS1 reports whether the signature signs the text with this sum under RSASSA-PKCS1-v1_5. RFC 8017 8.2.2, 9.2.
+// isPKCS1 reports whether the signature signs the text with this sum under RSASSA-PKCS1-v1_5. See RFC 8017, sections 8.2.2 and 9.2.
 func (o rsaSignature) isPKCS1(sum [sha256.Size]byte) bool {
 	padding := len(o.encoded) - len(digestInfo) - len(sum) - 3
 	if padding < 8 {
@@ -44,7 +44,8 @@ func (o rsaSignature) isPKCS1(sum [sha256.Size]byte) bool {
 	return subtle.ConstantTimeCompare(want, o.encoded) == 1
 }
 
-// isPSS reports whether the signature signs the text with this sum under RSASSA-PSS, with a salt of any length. RFC 8017 8.1.2, 9.1.2.
+// isPSS reports whether the signature signs the text with this sum under RSASSA-PSS, with a salt of any length. See RFC 8017, sections
+// 8.1.2, 9.1.2.
 func (o rsaSignature) isPSS(sum [sha256.Size]byte) bool {
 	if o.hash == nil {
 		return false

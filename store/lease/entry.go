@@ -28,14 +28,14 @@ type entry struct {
 
 // A lease is a number of units of one slot that the store has counted as used.
 type lease struct {
-	max     int64 // of the limit; 0 means that no lease is held
+	max     int64 // the maximum that the limit admits; 0 means that no lease is held
 	slot    int64
 	units   int64
 	left    int64   // units that remained in the store when these were leased
 	ends    instant // from then on, no call is admitted on the lease
 	expires instant // from then on, no call that was admitted on the lease is sent
 	resets  instant // when the oldest counted slot ends
-	by      *fetch  // that obtained the lease
+	by      *fetch  // the fetch that obtained the lease
 
 	restored time.Time // when the state was last restored, as of the lease
 }

@@ -12,7 +12,7 @@ import (
 // A fetch is one request to the store, either for leases or for a return of units. Any number of calls may wait for it.
 type fetch struct {
 	request store.LeaseRequest
-	entries []*entry // of the demands, in the same order, or of the returns if there are no demands
+	entries []*entry // the entries of the demands, in the same order, or of the returns if there are no demands
 	waiting atomic.Int64
 
 	late chan struct{} // closed when the store has taken too long, or the fetch is done

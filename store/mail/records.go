@@ -61,7 +61,7 @@ type Agent struct {
 	Name         string // "" means none
 	Status       string // active or suspended
 	Visibility   string // public or private
-	Policy       string // of its inbox: open, closed, allowlist or blocklist
+	Policy       string // the inbox policy: open, closed, allowlist or blocklist
 	Metadata     []byte // JSON
 	Capabilities []byte // JSON, a list
 	CreatedAt    time.Time
@@ -75,7 +75,7 @@ type Profile struct {
 	Policy       *string
 	Metadata     []byte
 	Capabilities []byte
-	Tags         []string // of the capabilities, without duplicates; set together with Capabilities
+	Tags         []string // the tags of the capabilities, without duplicates; set this with Capabilities
 	Words        *string  // searchable text of name and capabilities; set together with Name or Capabilities
 }
 
@@ -126,7 +126,7 @@ type NewMessage struct {
 	Lifetime       time.Duration // the message expires after this time
 	Blobs          []string      // ids of the attached blobs, one for each object in Attachments
 	IdempotencyKey string        // "" means none
-	Digest         [32]byte      // of the request that uses the key
+	Digest         [32]byte      // the digest of the request that uses the key
 	// Waiting limits the messages that wait for one recipient, and Unknown those that wait for a key that has never signed a request. All
 	// limits the messages of the relay, delivered or not, and Bytes limits their stored size.
 	Waiting, Unknown, All, Bytes int64
@@ -159,14 +159,14 @@ type Claim struct {
 	Busy  map[Key]int   // messages in progress, by owner
 	// Most returns a limit for one owner that may be lower than Each; less than 1 counts as 1. If Most is nil, Each is the limit.
 	Most func(Key) int
-	// Hold returns the time until which no message is posted to a webhook. If the time is not after Now, or Hold is nil, messages are posted.
+	// Hold returns the end of the pause of a webhook: no message is posted to it before that time. If Hold is nil, no webhook is paused.
 	Hold func(Webhook) time.Time
 }
 
 // A WaitingMessage is a message that waits for its recipient, without its content.
 type WaitingMessage struct {
 	Place
-	Size int64 // of the stored data, in bytes
+	Size int64 // the size of the stored data, in bytes
 }
 
 // An Entry is an entry of an agent's access list.
@@ -189,7 +189,8 @@ type Blob struct {
 	ExpiresAt   time.Time
 }
 
-// BlobBounds limit the number and the bytes of the blobs of one agent, and the bytes of the blobs of all agents.
+// BlobBounds limits the blobs that are stored: their number and total size for one agent (Count, Bytes), and their total size for all
+// agents (All). Sizes are in bytes.
 type BlobBounds struct {
 	Count, Bytes, All int64
 }
@@ -212,7 +213,7 @@ type WebhookPost struct {
 	Attempt    int    // from 1
 }
 
-// Totals contains the amounts of a relay's data.
+// Totals counts the records of a relay. Bytes is the stored size of its messages, and BlobBytes that of its blobs.
 type Totals struct {
 	Agents, Waiting, Messages, Bytes, Blobs, BlobBytes, Webhooks int64
 }

@@ -22,7 +22,7 @@ type turn struct {
 }
 
 type outcome struct {
-	agent    mail.Agent // of the guard
+	agent    mail.Agent // the agent of the guard
 	isNew    bool
 	taken    mail.Message
 	repeated bool

@@ -62,7 +62,7 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 	return d.there(ctx, named)
 }
 
-// apiCatalog checks /.well-known/api-catalog, which has the form of a linkset. RFC 9264 4.2.
+// apiCatalog checks /.well-known/api-catalog, which has the form of a linkset. See RFC 9264, section 4.2.
 func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	const path = "/.well-known/api-catalog"
 	m, f := d.announced(ctx, path)

@@ -58,7 +58,7 @@ type Call struct {
 	Parameters map[string]any
 	Body       []byte // as UIM encodes it
 	Answer     fetch.Answer
-	At         time.Time // of the response
+	At         time.Time // the time of the response
 }
 
 // Doors are the checks of one service, with the results that earlier checks leave for later ones.

@@ -115,7 +115,7 @@ func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 	return metadata, point.Pass
 }
 
-// mcpChallenge reads the challenge to a request without a token. RFC 9728 5.1.
+// mcpChallenge reads the challenge to a request without a token. See RFC 9728, section 5.1.
 func (d *Doors) mcpChallenge(context.Context) point.Finding {
 	if d.mcp.open {
 		return point.Skipped.Because("it accepts messages without a token")

@@ -100,7 +100,7 @@ func (d *Doors) mcpAuthorization(ctx context.Context) point.Finding {
 	return last
 }
 
-// endpoints checks the URLs in the metadata. RFC 8414 2.
+// endpoints checks the URLs in the metadata. See RFC 8414, section 2.
 func (d *Doors) endpoints() point.Finding {
 	if d.mcp.server["token_endpoint"] == nil {
 		return point.Missing.Because("there is no token_endpoint")

@@ -19,7 +19,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The first byte of a frame: its type, and whether it is the last frame of its message. RFC 6455 5.2.
+// The first byte of a frame: its type, and whether it is the last frame of its message. See RFC 6455, section 5.2.
 const (
 	opMore = 0x0
 	opText = 0x1

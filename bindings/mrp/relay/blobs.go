@@ -55,8 +55,8 @@ func (r *Relay) showUse(w http.ResponseWriter, used int64) {
 	w.Header().Set(wire.HeaderLimit, strconv.FormatInt(r.limits.BlobBytes, 10))
 }
 
-// download responds with a blob, or a part of the blob, to its owner and to recipients of messages to which the blob is attached. RFC 9110
-// 14.
+// download responds with a blob, or a part of the blob, to its owner and to recipients of messages to which the blob is attached. See RFC
+// 9110, section 14.
 func (r *Relay) download(w http.ResponseWriter, c *call) *wire.Error {
 	b, err := r.store.ReadableBlob(c.Context(), c.PathValue("id"), c.key())
 	if err != nil {

@@ -32,7 +32,7 @@ type Agreement struct {
 	ID           string    // 64 hex digits: the digest of the envelope without its signature
 	Expires      time.Time // zero: never
 	PolicyDigest string
-	Issuer       string   // of the service; empty in a chat message, where only Target names the service
+	Issuer       string   // the issuer of the service; empty in a chat message, where only Target names the service
 	Scope        []string // nil: the message has none
 	Chat         bool     // the agreement is a chat message: agree and the digest
 }

@@ -59,7 +59,7 @@ const (
 // An Error means that an envelope could not be delivered. It contains neither the paths of endpoints nor their responses.
 type Error struct {
 	Cause Cause
-	Err   error // of the last try; may be nil
+	Err   error // the error of the last attempt; may be nil
 }
 
 func (e *Error) Error() string {

@@ -59,7 +59,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A payment is what the form of the page has.
 type payment struct {
 	Agent, Amount, Currency string
-	Reference               string // of this payment; a form that is sent twice is one payment
+	Reference               string // the reference of this payment; a form that is sent twice is one payment
 	Result                  string // empty: not paid yet
 	Failed                  bool
 }

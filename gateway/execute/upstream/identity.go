@@ -18,7 +18,7 @@ type Identity struct {
 	Assurance   string // UIM-Agreement-Assurance: fresh, static or consent
 	Standing    string // UIM-Agent-Standing: approved or unapproved
 	TokenID     string // UIM-Token-Id: jti of the PAT
-	Traceparent string // of the call; empty: none
+	Traceparent string // the traceparent field of the call; empty: none
 }
 
 // header appends all headers of a request to h. They never come from the agent's request. The error wraps ErrIdentity, or is an error of
@@ -78,7 +78,7 @@ const (
 	ownFields = 13
 )
 
-// isHeaderValue reports whether s is a valid field value. RFC 9110 5.5.
+// isHeaderValue reports whether s is a valid field value. See RFC 9110, section 5.5.
 func isHeaderValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' && c != '\t') || c == 0x7f {
@@ -88,7 +88,7 @@ func isHeaderValue(s string) bool {
 	return true
 }
 
-// isToken reports whether s is a token. RFC 9110 5.6.2.
+// isToken reports whether s is a token. See RFC 9110, section 5.6.2.
 func isToken(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isUnreserved(c) && strings.IndexByte("!#$%&'*+^`|", c) < 0 {

@@ -122,7 +122,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 	return pieces, nil
 }
 
-// fix checks fixed text, and escapes the characters that a URL must not contain. RFC 3986 section 3.3.
+// fix checks fixed text, and escapes the characters that a URL must not contain. See RFC 3986, section 3.3.
 func fix(text string) (string, error) {
 	plain, err := url.PathUnescape(text)
 	if err != nil {

@@ -184,7 +184,7 @@ func (u *Upstream) renewed(ctx context.Context, header pool.Fields) (pool.Fields
 	return other, true
 }
 
-// acceptable returns an error if a token cannot be used as a Bearer token. RFC 6750.
+// acceptable returns an error if a token cannot be used as a Bearer token. See RFC 6750.
 func acceptable(got *oauth2.Token) error {
 	switch {
 	case !strings.EqualFold(got.Type(), "bearer"):

@@ -49,7 +49,8 @@ type Config struct {
 	// IdempotencyHeader is the name of a header that lets the service recognize repeated requests. Its value is the execution id. If it is
 	// set, requests with methods other than GET and HEAD are retried too. Empty: no such header.
 	IdempotencyHeader string
-	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. Empty: Call searches the usual members.
+	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. Empty: Call searches message, detail,
+	// title, error and other usual members.
 	ErrorMessage string
 	Reconcile    Reconcile
 	// AuthHeaders, Basic and OAuth2 are the credentials that are sent in headers. Each header can have only one value.

@@ -32,7 +32,7 @@ type Policy struct {
 	rules map[string][]*rule // by the member that contains them
 	place map[string][2]int  // the offsets of the values of these members
 	uids  map[string]bool    // the uids of rules and duties
-	uid   string             // of the policy
+	uid   string             // the uid of the policy
 }
 
 type rule struct {

@@ -26,7 +26,7 @@ const patience = 30 * time.Second
 // A Peer is an agent at the other end of a connection: the Way of one agent.
 type Peer struct {
 	Address   string
-	Dialogues *dialogue.Dialogues // of the agent
+	Dialogues *dialogue.Dialogues // the dialogues of the agent
 	// Raw is the agent's connection, or nil if it has no permanent one.
 	Raw net.Conn
 

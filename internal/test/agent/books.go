@@ -24,7 +24,7 @@ type books struct {
 	key        ed25519.PrivateKey
 	introduced []any // the members of the key set
 	accounts   map[string][]bookEntry
-	all        []bookEntry        // of all accounts, in the order of the ledger
+	all        []bookEntry        // the entries of all accounts, in the order of the ledger
 	logKey     ed25519.PrivateKey // nil: the service has no log
 	tampering  Alteration
 	hidden     int // responses with the key set that will not introduce keys
@@ -39,13 +39,13 @@ type bookEntry struct {
 
 // Alteration makes the service dishonest. Functions may be nil.
 type Alteration struct {
-	Entry   func(*evidence.Entry)   // changes the entry in a receipt before it is signed; the books stay as they are
+	Entry   func(*evidence.Entry)   // changes the entry in a receipt before it is signed; the books do not change
 	Receipt func(string) []string   // replaces the receipt in a response; an empty list sends none
 	Usage   func([]string) []string // replaces the entries in a response with a part of the chain
 	Refuse  bool                    // does not send receipts later
 
 	Leaves func([]evidence.Hash) []evidence.Hash // replaces the leaves of the log
-	Epoch  int64                                 // of the log
+	Epoch  int64                                 // the epoch of the log
 	LogKey ed25519.PrivateKey                    // signs checkpoints instead of the key of the log
 }
 

@@ -44,20 +44,20 @@ type Service struct {
 	*httptest.Server
 	Clock   *Clock // starts at noon on 2026-11-21, UTC
 	Dialect Dialect
-	TTL     time.Duration // of new PATs; an hour by default
+	TTL     time.Duration // the TTL of new PATs; an hour by default
 
 	key ed25519.PrivateKey
 
 	mu       sync.Mutex
 	offer    pat.Offer
 	tokens   map[string]*token // by jti
-	nonces   map[string]bool   // of agreements and proofs
+	nonces   map[string]bool   // the nonces of agreements and proofs
 	answers  map[string]answer // by idempotency key
 	script   []Reply
 	calls    []Call
-	paths    []string // of all requests
+	paths    []string // the paths of all requests
 	approval approval
-	members  map[string]any // of agents.json; they replace the service's own
+	members  map[string]any // the members of agents.json; they replace the service's own
 	books    *books         // nil: the service gives no receipts
 }
 
@@ -74,7 +74,7 @@ type token struct {
 	key     keys.Key
 	exp     time.Time
 	revoked bool
-	digest  string // of the policy
+	digest  string // the digest of the policy
 }
 
 // An answer is a response stored under an idempotency key.

@@ -88,8 +88,8 @@ type Gate struct {
 	Index      *record.Index
 	Log        *zap.Logger
 	Logs       *observer.ObservedLogs // entries written to Log
-	URL        string                 // of the public listener
-	Handler    http.Handler           // of the public listener
+	URL        string                 // the URL of the public listener
+	Handler    http.Handler           // the handler of the public listener
 	Host       door.Host              // carries out requests in messages
 	Settings   string                 // the first uimgate.yaml
 	Upstream   func(http.ResponseWriter, *http.Request)

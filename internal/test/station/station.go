@@ -16,7 +16,7 @@ import (
 // A Station is a gateway behind a proxy, whose clock is right. Calls that are charged need a proof of key.
 type Station struct {
 	*gatetest.Gate
-	URL string // of the proxy; the gateway has it as public_url
+	URL string // the URL of the proxy; the gateway has it as public_url
 	// Controls are the endpoints of the test: POST /policy replaces the policy, and POST /pass lets the time d pass. Further ones may be
 	// added before Start.
 	Controls *http.ServeMux

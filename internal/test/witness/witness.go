@@ -100,7 +100,7 @@ func (w *Witness) VerifierKey() string {
 type request struct {
 	before int64
 	proof  tlog.TreeProof
-	text   string // of the checkpoint
+	text   string // the text of the checkpoint
 	origin string
 	Head
 }

@@ -27,7 +27,7 @@ var ErrUnsendable = errors.New("cannot be sent")
 
 // The limits of an envelope, in bytes.
 const (
-	MaxEnvelope = 3 << 20 // of the whole envelope; nodes of the agent communication network have the same limit
+	MaxEnvelope = 3 << 20 // maximum size of a whole envelope, in bytes; nodes of the agent communication network have the same limit
 	MaxAddress  = 512
 	MaxURI      = 2048
 )
@@ -35,7 +35,7 @@ const (
 // An Envelope carries one message from agent to agent, or from one component of an agent to another.
 type Envelope struct {
 	To     string // the address of an agent, or the public id of a component
-	Sender string // of the same kind as To
+	Sender string // the address of the sender, of the same kind as To
 	// Protocol is the specification id of the protocol, which identifies the wire format of the message. On the wire, the field is called
 	// protocol_id, although the id of the package that implements the protocol is never sent.
 	Protocol PublicID

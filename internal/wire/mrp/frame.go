@@ -32,8 +32,8 @@ type AuthFrame struct {
 // A Frame is a frame that an agent sends after the AuthFrame.
 type Frame struct {
 	Type      string
-	MessageID string // of an ack
-	ID        string // of a send, chosen by the agent
+	MessageID string // for an ack
+	ID        string // for a send, chosen by the agent
 	Send      Send
 }
 

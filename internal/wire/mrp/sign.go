@@ -103,7 +103,7 @@ func Canonical(method, target, timestamp string, body Digest) []byte {
 // CanonicalSocket returns the text that the signature in the first frame of a WebSocket covers.
 func CanonicalSocket(timestamp string) []byte { return []byte("WS\n" + timestamp) }
 
-// Verify returns an error with the code invalid_signature unless the key signed this request. RFC 8032 5.1.7.
+// Verify returns an error with the code invalid_signature unless the key signed this request. See RFC 8032, section 5.1.7.
 func (a Auth) Verify(method, target string, body Digest) *Error {
 	return a.verify(Canonical(method, target, a.Timestamp, body))
 }

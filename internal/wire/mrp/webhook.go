@@ -76,8 +76,8 @@ func (d *Delivery) AppendJSON(out []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// SignDelivery returns the value of HeaderWebhookSignature: the HMAC-SHA256 of the request body under the decoded secret, in lowercase
-// hex. RFC 2104.
+// SignDelivery returns the value of HeaderWebhookSignature: the HMAC-SHA256 of the request body under the decoded secret, in lowercase hex.
+// See RFC 2104.
 func SignDelivery(secret Secret, body []byte) string {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(body)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A NormalForm is a policy after normalization, split into single rules. ODRL IM 2.7.
+// A NormalForm is a policy after normalization, split into single rules. See ODRL IM, section 2.7.
 type NormalForm struct {
 	UID        string
 	Types      []string // at least one
@@ -28,9 +28,9 @@ type Atom struct {
 	Target      *Reference            // with its refinements; nil means any target
 	Parties     map[string]*Reference // by function; without an assignee, the rule applies to everyone
 	Constraints []*Constraint
-	Duties      []*Atom // of a permission
-	Remedies    []*Atom // of a prohibition
-	Consequence []*Atom // of a duty
+	Duties      []*Atom // for a permission
+	Remedies    []*Atom // for a prohibition
+	Consequence []*Atom // for a duty
 }
 
 // Strategy returns the conflict strategy.

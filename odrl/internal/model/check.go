@@ -106,8 +106,8 @@ func (r *Rule) References() []Reference {
 	return list
 }
 
-// collection checks that a collection with refinements is identified by its source: a uid would identify the whole collection. ODRL IM
-// 2.2.2, 2.3.2.
+// collection checks that a collection with refinements is identified by its source: a uid would identify the whole collection. See ODRL IM,
+// sections 2.2.2 and 2.3.2.
 func (c *checker) collection(ref Reference) {
 	if len(ref.Refinements) == 0 {
 		return

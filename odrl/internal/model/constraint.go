@@ -9,7 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Flatten replaces each conjunction with its operands, because the constraints of a rule are themselves a conjunction. ODRL IM 2.5.1.
+// Flatten replaces each conjunction with its operands, because the constraints of a rule are themselves a conjunction. See ODRL IM, section
+// 2.5.1.
 func Flatten(list []*Constraint) []*Constraint {
 	var out []*Constraint
 	for _, c := range list {

@@ -2,7 +2,8 @@ package model
 
 import "slices"
 
-// A Document is a policy as read: each term is resolved to its canonical name, and each node has its JSON pointer. ODRL IM 2.1.
+// A Document is a policy as read: each term is resolved to its canonical name, and each node has its JSON pointer. See ODRL IM, section
+// 2.1.
 type Document struct {
 	uid        string // an IRI; empty if the policy is a blank node, which only lenient mode accepts
 	Pointer    string
@@ -28,7 +29,7 @@ type Document struct {
 // notes are the properties of a node that only describe it and never affect a decision, by name.
 type notes map[string]any
 
-// A Strategy resolves conflicts between permissions and prohibitions. The default is VoidOnConflict. ODRL IM 2.10.
+// A Strategy resolves conflicts between permissions and prohibitions. The default is VoidOnConflict. See ODRL IM, section 2.10.
 type Strategy int
 
 // The strategies.
@@ -40,7 +41,7 @@ const (
 
 func (s Strategy) String() string { return [...]string{"invalid", "perm", "prohibit"}[s] }
 
-// A RuleKind is the role of a rule, which follows from the property that refers to the rule. ODRL IM 2.6.
+// A RuleKind is the role of a rule, which follows from the property that refers to the rule. See ODRL IM, section 2.6.
 type RuleKind int
 
 // The roles of rules.
@@ -67,9 +68,9 @@ type Rule struct {
 	Relations    map[string][]Reference // output and relations other than target
 	Parties      map[string][]Reference // by function
 	Constraints  []*Constraint
-	Duties       []*Rule       // of a permission
-	Remedies     []*Rule       // of a prohibition
-	Consequences []*Rule       // of a duty or obligation
+	Duties       []*Rule       // for a permission
+	Remedies     []*Rule       // for a prohibition
+	Consequences []*Rule       // for a duty or obligation
 	Amounts      []*Constraint // UIM core 6.2: amount and unit of a pay duty, as payAmount constraints
 	settled      any           // UIM core 6.2: timeInterval of a pay duty, as written
 	Notice       string
@@ -97,13 +98,13 @@ func (r *Rule) children() []*Rule {
 	return append(append(append(list, r.Duties...), r.Remedies...), r.Consequences...)
 }
 
-// A Reference is an asset or a party as a rule names it: by an IRI or by the bare UID of an intent. ODRL IM 2.2, 2.3.
+// A Reference is an asset or a party as a rule names it: by an IRI or by the bare UID of an intent. See ODRL IM, sections 2.2 and 2.3.
 type Reference struct {
 	Pointer     string
 	IRI         string
 	Collection  bool          // an AssetCollection or a PartyCollection
-	Source      string        // of a collection: the IRI that identifies the whole collection
-	Refinements []*Constraint // of a collection: the conditions that its members must meet
+	Source      string        // for a collection: the IRI that identifies the whole collection
+	Refinements []*Constraint // for a collection: the conditions that its members must meet
 	types       []string      // types from other vocabularies
 	notes       notes
 	Literal     bool // the name is a plain string, not an IRI
@@ -117,7 +118,7 @@ func (r *Reference) Name() string {
 	return r.Source
 }
 
-// An Action is an action with its refinements. ODRL IM 2.4.
+// An Action is an action with its refinements. See ODRL IM, section 2.4.
 type Action struct {
 	Pointer     string
 	Name        string // the local name of a term of ODRL or UIM, or an IRI
@@ -126,7 +127,7 @@ type Action struct {
 	notes       notes
 }
 
-// A Constraint is a constraint, or a logical constraint if Logic is set. ODRL IM 2.5.
+// A Constraint is a constraint, or a logical constraint if Logic is set. See ODRL IM, section 2.5.
 type Constraint struct {
 	Pointer  string
 	UID      string
@@ -151,7 +152,7 @@ type Constraint struct {
 type Literal struct {
 	Pointer    string
 	Text       string
-	Start, End string // of a window
+	Start, End string // for a window
 	Window     bool
 	// The following are needed to write the literal and to compare it by type.
 	iri      bool   // the value is an IRI, not a string

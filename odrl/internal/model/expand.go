@@ -36,8 +36,8 @@ func NewLibrary(r *reader, list []*Document) *Library {
 	return l
 }
 
-// lineage checks that policies inherit only from policies of the same document, and that no policy inherits from itself or replaces
-// itself, even indirectly. ODRL IM 2.8.
+// lineage checks that policies inherit only from policies of the same document, and that no policy inherits from itself or replaces itself,
+// even indirectly. See ODRL IM, section 2.8.
 func (l *Library) lineage() {
 	parents := map[string][]string{}
 	for _, d := range l.List {
@@ -203,7 +203,7 @@ func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bo
 	}
 }
 
-// share returns a copy of rule with the policy's shared properties added to its own. ODRL IM 2.7.1.
+// share returns a copy of rule with the policy's shared properties added to its own. See ODRL IM, section 2.7.1.
 func (d *Document) share(rule *Rule) *Rule {
 	r := *rule
 	r.Actions = unionActions(rule.Actions, d.actions)
@@ -289,7 +289,8 @@ func stateless(list []*Constraint) []*Constraint {
 	return out
 }
 
-// Strategy returns the conflict strategy. It returns VoidOnConflict if the policy has none or several different ones. ODRL IM 2.10.
+// Strategy returns the conflict strategy. It returns VoidOnConflict if the policy has none or several different ones. See ODRL IM, section
+// 2.10.
 func (d *Document) Strategy() Strategy {
 	if len(d.strategies) == 1 {
 		return d.strategies[0]

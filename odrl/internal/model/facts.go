@@ -43,7 +43,8 @@ func Reach(relation map[string][]string, a string) []string {
 	return list
 }
 
-// Collections returns the asset or party itself and every collection that it is part of, directly or indirectly. ODRL IM 2.2.2.
+// Collections returns the asset or party itself and every collection that it is part of, directly or indirectly. See ODRL IM, section
+// 2.2.2.
 func (f *Facts) Collections(iri string) []string { return Reach(f.PartOf, iri) }
 
 // Members returns everything that is part of the collection, directly or indirectly, sorted.
@@ -61,7 +62,8 @@ func (f *Facts) Members(collection string) []string {
 	return list
 }
 
-// Broader returns the action itself and every action that includes it: a rule on any of them also covers the action. ODRL IM 2.4.
+// Broader returns the action itself and every action that includes it: a rule on any of them also covers the action. See ODRL IM, section
+// 2.4.
 func (f *Facts) Broader(a string) []string {
 	list := []string{a}
 	seen := map[string]bool{a: true}
@@ -86,7 +88,7 @@ func (f *Facts) Broader(a string) []string {
 // Covers reports whether a rule on the action broad also covers the action a.
 func (f *Facts) Covers(broad, a string) bool { return slices.Contains(f.Broader(a), broad) }
 
-// Implied returns the actions that a implies, directly or indirectly, without a itself. ODRL IM 2.4.
+// Implied returns the actions that a implies, directly or indirectly, without a itself. See ODRL IM, section 2.4.
 func (f *Facts) Implied(a string) []string {
 	list := []string{a}
 	for i := 0; i < len(list); i++ {

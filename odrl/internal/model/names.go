@@ -13,7 +13,7 @@ type Names struct {
 	Problems   *Findings
 	prefixes   map[string]string // in addition to the built-in ones
 	aliases    map[string]string // term of the document → IRI
-	Namespaces []string          // of ODRL and profile terms, without scheme
+	Namespaces []string          // the namespaces of ODRL and profile terms, without scheme
 	keyNames   map[string]keyName
 	loose      []spelling
 	Searched   int               // the number of search steps spent on whether constraints can hold together
@@ -91,8 +91,8 @@ func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	return "", false
 }
 
-// AboutTheCall reports whether an IRI is one of the targets of UIM duties that are not assets: the payload or the price of the call. UIM
-// core 6.2.
+// AboutTheCall reports whether an IRI is one of the targets of UIM duties that are not assets: the payload or the price of the call. See
+// UIM core, section 6.2.
 func (n *Names) AboutTheCall(iri string) bool {
 	name, ok := n.Local(iri, n.Namespaces)
 	return ok && Absolute(n.Expand(iri)) && (name == "payload" || name == "intentPrice")

@@ -39,7 +39,8 @@ type reader struct {
 	shared          sharedNodes
 }
 
-// sharedNodes are the assets and parties that refer to a policy by hasPolicy, assignerOf or assigneeOf. ODRL IM 2.2.1, 2.3.1.
+// sharedNodes are the assets and parties that refer to a policy with hasPolicy, assignerOf or assigneeOf. See ODRL IM, sections 2.2.1 and
+// 2.3.1.
 type sharedNodes map[string]map[string][]Reference // policy → target, assigner or assignee → assets or parties
 
 // NewReader returns a reader of one document, whose names n resolves. Reading stops with an error when ctx is done.
@@ -283,7 +284,8 @@ func (r *reader) types(o *object, d *Document) {
 	}
 }
 
-// profile reports a profile that is not known. For a known profile whose terms are not defined, it accepts unknown terms. ODRL IM 2.1.
+// profile reports a profile that is not known. For a known profile whose terms are not defined, it accepts unknown terms. See ODRL IM,
+// section 2.1.
 func (r *reader) profile(iri, pointer string) {
 	rest, _ := Bare(iri)
 	switch {

@@ -135,7 +135,7 @@ func (r *reader) thingTypes(o *object, ref *Reference) {
 	}
 }
 
-// thingFacts reads the collections and policies that an asset or a party refers to. ODRL IM 2.2.1, 2.3.1.
+// thingFacts reads the collections and policies that an asset or a party refers to. See ODRL IM, sections 2.2.1 and 2.3.1.
 func (r *reader) thingFacts(o *object, ref Reference) {
 	for _, f := range o.items("partOf") {
 		whole, ok := r.reference(f, "a collection")

@@ -113,7 +113,7 @@ func (r *reader) ruleList(o *object, key string, kind RuleKind) []*Rule {
 	return list
 }
 
-// relations reads the assets that a rule names by a relation other than target. ODRL IM 2.2.1.
+// relations reads the assets that a rule names by a relation other than target. See ODRL IM, section 2.2.1.
 func (r *reader) relations(o *object) map[string][]Reference {
 	m := map[string][]Reference{}
 	for _, key := range []string{"output", "relation"} {

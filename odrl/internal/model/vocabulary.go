@@ -96,7 +96,7 @@ var retired = strings.Fields("append appendTo write writeTo copy export license 
 // uimTerms are the terms of the UIM profile that ODRL itself does not have.
 var uimTerms = append(strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use"), uimOperands()...)
 
-// Includes reports whether the built-in action a equals broad or is included in it. ODRL IM 2.4.
+// Includes reports whether the built-in action a equals broad or is included in it. See ODRL IM, section 2.4.
 func Includes(broad, a string) bool {
 	for a != "" {
 		if a == broad {

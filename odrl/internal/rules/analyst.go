@@ -274,7 +274,7 @@ func (a *analyst) common(x, y *model.Reference) (string, bool) {
 }
 
 // action returns an action that a prohibition forbids and the other rule concerns. A permission also asserts that the actions that it
-// implies are not prohibited. ODRL IM 2.4.
+// implies are not prohibited. See ODRL IM, section 2.4.
 func (a *analyst) action(x, f *model.Atom) (string, bool) {
 	switch {
 	case x.Action == nil && f.Action == nil:

@@ -87,8 +87,8 @@ func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	return e
 }
 
-// add adds an entry for a node and for every duty that it refers to. If the node already has an entry, add returns that entry: a duty
-// that several rules share is one duty. ODRL IM 2.6.5.
+// add adds an entry for a node and for every duty that it refers to. If the node already has an entry, add returns that entry: a duty that
+// several rules share is one duty. See ODRL IM, section 2.6.5.
 func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 	if x, ok := e.ByName[node.Name()]; ok {
 		return x

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A Rule is a rule in normal form: it has one action, one target and at most one assignee. ODRL IM 2.7.
+// A Rule is a rule in normal form: it has one action, one target and at most one assignee. See ODRL IM, section 2.7.
 type Rule struct {
 	N        int // its number in decisions, in document order
 	Kind     model.RuleKind
@@ -39,9 +39,9 @@ type Duty struct {
 	terms
 	term   term
 	Charge money.Amount
-	Keys   []string    // of signPayload: base64 of DER SubjectPublicKeyInfo; any of them suffices
-	Elided bool        // of signPayload: the key is the agent's own
-	when   conjunction // of signPayload: conditions on when the agent signs; if one is unknown, the signature does not count
+	Keys   []string    // for signPayload: base64 of DER SubjectPublicKeyInfo; any of them suffices
+	Elided bool        // for signPayload: the key is the agent's own
+	when   conjunction // for signPayload: conditions on when the agent signs; if one is unknown, the signature does not count
 }
 
 // decides reports whether the rule affects decisions about execute. All other rules are promises between the parties.

@@ -16,7 +16,7 @@ const clock = "time of day"
 // possible.
 const maxSearch = 2000
 
-// maxSearches bounds the steps of all searches for one document. A step takes some ten nanoseconds.
+// maxSearches bounds the steps of all searches for one document. A step takes about ten nanoseconds.
 const maxSearches = 5_000_000
 
 // A demand requires a constraint to be true or, if negate is set, to be false. If loose is set, an unknown result also meets the demand, as

@@ -143,7 +143,7 @@ func (w *Catalog) resolve(iri string) (*Target, error) {
 	return known.target, known.err
 }
 
-// collection returns the intents that are part of a collection according to the document. ODRL IM 2.2.2.
+// collection returns the intents that are part of a collection according to the document. See ODRL IM, section 2.2.2.
 func (w *Catalog) collection(iri string) []int {
 	if w.facts == nil {
 		return nil

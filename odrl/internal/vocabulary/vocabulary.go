@@ -26,8 +26,8 @@ type Term struct {
 	IncludedIn []string // actions
 	Implies    []string
 	Within     []string // the classes and broader values that a value is part of
-	Range      string   // of a left operand: the local name of an XML Schema datatype
-	Like       string   // of a left operand: the ODRL operand that it narrows
+	Range      string   // for a left operand: the local name of an XML Schema datatype
+	Like       string   // for a left operand: the ODRL operand that it narrows
 	Words      string   // its name in a sentence; if empty, its IRI
 }
 

@@ -17,7 +17,7 @@ type beginOp struct {
 	store.BeginRequest
 	calls        *Calls
 	requestedAt  time.Time       // by the clock of the process
-	reservations [][]reservation // of each candidate
+	reservations [][]reservation // the reservations of each candidate
 	result       store.Admission
 }
 

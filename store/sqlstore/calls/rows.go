@@ -13,7 +13,7 @@ import (
 type (
 	idempotencyKey struct{ service, agentID, key string }
 	nonceKey       struct{ service, keyID, id string }
-	ref            struct{ service, id string } // of an execution, an agent or an agreement
+	ref            struct{ service, id string } // refers to an execution, an agent or an agreement
 )
 
 func (k CounterKey) compare(o CounterKey) int {
@@ -44,7 +44,7 @@ func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
 // A rowSet contains the keys of the rows that a call reads or changes. All rows of a batch are read before its first call runs. All writers
 // read them in the same order, which prevents deadlocks.
 type rowSet struct {
-	agentID    string   // of the call
+	agentID    string   // the agent id of the call
 	begins     []string // the ids of executions that will begin
 	executions []ref
 	cached     []*store.Execution // changed from their cached state; read only if the cache is outdated

@@ -31,7 +31,7 @@ type Calls struct {
 // Bounds are the limits of the stored data.
 type Bounds struct {
 	AnswersOfAgent, Answers int64 // bytes
-	Nonces                  int   // that may be in use at the same time, on an Exclusive database
+	Nonces                  int   // number of nonces that may be in use at the same time, on an Exclusive database
 }
 
 // A call is an operation whose rows are known before it runs. It changes nothing before all its checks have passed, so that there is
@@ -56,7 +56,7 @@ type work struct {
 	t     *engine.Tx
 	calls *Calls
 	mode  mode
-	need  rowSet // of all calls
+	need  rowSet // the rows that all calls need
 	book  *ledger.Book
 
 	// The rows that have been read, with their values at the end of the transaction.

@@ -153,7 +153,7 @@ const (
 
 // times are the times of a transaction.
 type times struct {
-	now         time.Time // of the whole transaction
+	now         time.Time // the time of the whole transaction
 	counted     time.Time // by the clock that counts limits
 	requestedAt time.Time // when the process requested these times, by its own clock
 }
@@ -233,7 +233,7 @@ type Writer struct {
 	conn     *sql.Conn
 	settings string // SQL that prepares the connection; may be empty
 	stmts    map[string]*sql.Stmt
-	version  int64 // of an Exclusive database: see selectVersion
+	version  int64 // the version of an Exclusive database: see selectVersion
 	last     batchOf
 	late     *time.Timer // fires when pending changes must be written; nil: none are pending
 	witness  *witness    // nil if its transactions are not counted

@@ -10,7 +10,7 @@ import (
 // A pace records how long this process recently took to make transactions durable. The zero value has no transactions.
 type pace struct {
 	mu          sync.Mutex
-	last        time.Duration // of the last transaction
+	last        time.Duration // the duration of the last transaction
 	now, before time.Duration // the longest of the current and of the previous turn
 	turn        time.Time     // when the current turn began
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Newest reads the number of the last change, and also takes a reading of the clock.
+// Newest reads the number of the last change, and the clock.
 func (db *DB) Newest(ctx context.Context) (int64, error) {
 	if db.dialect.Clock != "" {
 		return db.poll(ctx)

@@ -15,7 +15,7 @@ type agreement struct{ service, id string }
 // PendingChanges are the changes in the journal of a database that its tables do not have yet. The zero value is empty. It is not safe for
 // concurrent use.
 type PendingChanges struct {
-	Lines    []ledger.Line      // of the ledger, in order
+	Lines    []ledger.Line      // the lines of the ledger, in order
 	Begun    []*store.Execution // executions that began, in order, in their present state
 	Changed  []ledger.Line      // changes of other executions, from their state in the table
 	Counters map[calls.CounterKey]calls.Counter

@@ -23,7 +23,7 @@ type Book struct {
 	pools    map[PoolKey]*pool
 	owed     map[PoolKey]int64 // the amount that the transaction adds to a pool
 	lines    []Line
-	text     []byte // of the last entry
+	text     []byte // the bytes of the last entry
 }
 
 // A row is an account in a transaction.

@@ -15,7 +15,7 @@ import (
 // day is a day in nanoseconds.
 const day = int64(24 * time.Hour)
 
-// groups are the expressions for the name of each group, on rows of the ledger and of the refunds.
+// groups contains the SQL expression for the name of a group. The expressions apply to the tables ledger and refunds.
 var groups = map[store.RevenueGroup]string{
 	store.ByIntent: "intent",
 	store.ByAgent:  "agent_id",
@@ -63,7 +63,7 @@ func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Re
 	return rows, l.stillKept(ctx, f.Service, bounds)
 }
 
-// months adds up the revenue of days, whose names are the days since 1970.
+// months adds the revenue of days up to months. The name of a day is its number, counted from 1970-01-01.
 func months(days []store.Revenue) ([]store.Revenue, error) {
 	sums := map[[2]string]store.Revenue{}
 	for _, d := range days {

@@ -15,7 +15,7 @@ const (
 	selectLine      = `SELECT seq, epoch, leaf, to_state FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND execution_id = ? AND k >= 0
 		ORDER BY at, seq LIMIT ?`
 	selectPlace = "SELECT seq, epoch, leaf FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
-	mostLines   = 16 // of one execution
+	mostLines   = 16 // maximum number of lines of one execution
 )
 
 // Find returns the place of the line of an execution that has the given state, or of its newest line if state is empty. The error is

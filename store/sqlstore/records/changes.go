@@ -132,7 +132,7 @@ func scanKey(scan engine.Scan, more ...any) (k keys.SigningKey, err error) {
 	return k, err
 }
 
-// SigningKeys implements pat.KeyStore. The oldest key comes first.
+// SigningKeys implements keys.Store. The oldest key comes first.
 func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.SigningKey, error) {
 	return engine.All(ctx, s.db, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
 		[]any{engine.Nanos(now)}, func(scan engine.Scan) (keys.SigningKey, error) { return scanKey(scan) })
@@ -140,8 +140,8 @@ func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.Signin
 
 // Changes implements pat.ViewStore. Something that changed twice is returned once, in its present state, at its newest position. The newest
 // number is read first: a change that is committed in the meantime may be returned now, and again by the next call. If the database was
-// restored to an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including the
-// changes that has ended.
+// restored to an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including
+// changes that no longer have an effect.
 func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.db.Newest(ctx)
 	if err != nil {

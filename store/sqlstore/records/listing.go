@@ -58,7 +58,7 @@ func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID,
 	})
 }
 
-// AgentNames returns the names of those of the given agents that have a name. It accepts at most one page of agents.
+// AgentNames returns the names of those of the given agents that have a name. It accepts at most as many ids as one page has.
 func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
 	names := map[pat.AgentID]string{}
 	if len(ids) == 0 {

@@ -11,7 +11,7 @@ import (
 // usesAtOnce is the number of uses that one transaction records.
 const usesAtOnce = 100
 
-// NoteUses records when intents were called. It keeps the later time if an intent has one already.
+// NoteUses records when intents were called. If an intent already has a time, the later one is kept.
 func (s *Records) NoteUses(ctx context.Context, uses []store.IntentUse) error {
 	for from := 0; from < len(uses); from += usesAtOnce {
 		part := uses[from:min(from+usesAtOnce, len(uses))]
@@ -33,7 +33,7 @@ func (s *Records) NoteUses(ctx context.Context, uses []store.IntentUse) error {
 	return nil
 }
 
-// Uses returns the intents of a service that were called at or after a time, by uid.
+// Uses returns the intents of a service that were called at or after a time, ordered by uid.
 func (s *Records) Uses(ctx context.Context, service string, since time.Time) ([]store.IntentUse, error) {
 	return engine.All(ctx, s.db, "SELECT intent, last_use FROM intent_uses WHERE service = ? AND last_use >= ? ORDER BY intent",
 		[]any{service, engine.Nanos(since)}, func(scan engine.Scan) (store.IntentUse, error) {

@@ -20,7 +20,7 @@ type Contents struct {
 	// The fields below are zero if the schema is older than the schema of this program.
 	Agents, Agreements, Executions, Unresolved, Entries, Accounts int64
 	Latest                                                        time.Time // the last entry of the ledger
-	RelayAgents, RelayMessages, RelayBlobs                        int64     // of a relay; the contents of blobs are not in the database
+	RelayAgents, RelayMessages, RelayBlobs                        int64     // counts of a relay; the contents of blobs are not in the database
 }
 
 // Backup writes a snapshot of the SQLite database at path into a file, whose path is to. The file must be empty or absent. Other

@@ -34,8 +34,8 @@ const (
 
 // CheckBalance checks that each account is the sum of its ledger entries and carried amounts, that held amounts are those of executions,
 // and that each pool is the sum of its accounts. If not, the error wraps store.ErrUnbalanced and names an account. It also rebuilds the
-// chain of each account and the tree of each log, and checks what entries name by a digest; if a row was altered, added or deleted, the
-// error wraps store.ErrAltered. CheckBalance reads a snapshot of the whole ledger; calls do not wait for it.
+// chain of each account and the tree of each log, and compares the texts that entries refer to with their digests. If a row was altered,
+// added or deleted, the error wraps store.ErrAltered. CheckBalance reads a snapshot of the whole ledger; calls do not wait for it.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	if err := u.db.CatchUp(ctx); err != nil {
 		return err

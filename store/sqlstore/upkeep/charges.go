@@ -14,8 +14,8 @@ import (
 // chargeRows is the maximum number of rows in a step of the deletions below, because each row needs several statements.
 const chargeRows = 10
 
-// purgeCharges deletes charges that were made before there were chains and ended longer ago than the ledger is kept, each with its
-// execution and all its ledger entries, and adds their sums to the carried table. The charge of an unresolved call has not ended.
+// purgeCharges deletes charges from releases without chains, if they ended longer ago than the ledger is kept. It deletes each charge with
+// its execution and all its ledger entries, and adds its amount to the carried table. The charge of an unresolved call has not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
@@ -31,7 +31,7 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 	}
 	chained, err := t.Row(ctx, "SELECT 1 FROM ledger WHERE service = ? AND agent_id = ? AND at IN (?, ?) AND execution_id = ? AND k >= 0 LIMIT 1",
 		[]any{service, string(e.AgentID), engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), id}, new(int64))
-	if err != nil || chained { // the chain is deleted from its beginning: see purgeChains
+	if err != nil || chained { // purgeChains deletes entries of chains, from the beginning of the chain
 		return false, err
 	}
 	if err := u.calls.ForgetKey(ctx, t, id); err != nil {
@@ -65,7 +65,7 @@ func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	return err
 }
 
-// purgeTopUps deletes top-ups that were made before there were chains and are older than the ledger is kept, and adds their sums to the
+// purgeTopUps deletes top-ups from releases without chains, if they are older than the ledger is kept, and adds their amounts to the
 // carried table.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
 	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND k < 0 AND at <= ? ORDER BY at",
@@ -113,8 +113,9 @@ func ignoreNotFound(err error) error {
 // pruneRows is the maximum number of entries that a transaction deletes from a chain.
 const pruneRows = 100
 
-// purgeChains deletes entries from the beginning of each account's chain, up to the first that is about something that has not ended longer
-// ago than the ledger is kept, and the executions that have no entries left. An unresolved call therefore keeps what follows it.
+// purgeChains deletes old entries from the beginning of each account's chain, and the executions that have no entries left. It stops at the
+// first entry whose charge or top-up did not end longer ago than the ledger is kept. All entries after an unresolved call are therefore
+// kept.
 func (u *Upkeep) purgeChains(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	for _, old := range []string{selectOldCharge, selectOldTopUp} {
@@ -129,7 +130,7 @@ func (u *Upkeep) purgeChains(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// Queries for something that may be deleted from a chain. Without it, the accounts need not be searched.
+// Queries for a charge or a top-up that may be deleted from a chain. If there is none, the accounts need not be searched.
 const (
 	selectOldCharge = "SELECT 1 FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ? LIMIT 1"
 	selectOldTopUp  = "SELECT 1 FROM ledger WHERE to_state = '' AND kind = '' AND at <= ? LIMIT 1"

@@ -23,7 +23,7 @@ type comparison struct {
 	read     func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error
 	want     store.Services
 	now      time.Time         // for the epochs that begin
-	issuers  map[string]string // of the services in the database after the moves, by id
+	issuers  map[string]string // the issuers of the services in the database after the moves, by id
 	moves    [][2]string       // the old and the new id
 	writes   []engine.Command  // run after the moves
 	problems store.ServicesError

@@ -250,7 +250,7 @@ verifies the log and looks for the entries in it. It names each problem, such as
 
   CHARGED_WITHOUT_RECEIPT  a call was charged, and neither a receipt nor the books show it
   UNKNOWN_EXECUTION        the books have a charge for a call that the agent did not make
-  AMOUNT, STATE            the charge is another one than the service stated with the response
+  AMOUNT, STATE            the charge differs from the one that the service stated
   REQUEST, ANSWER, POLICY  the entry is for another request, output or policy
   GAP                      entries of the chain are missing
   FORK                     two entries contradict each other: the service changed its books

@@ -110,7 +110,7 @@ func (t *tour) networkAgentIsRevoked(g networkAgent) func(context.Context, *agen
 	}
 }
 
-// revokeToken revokes a PAT at the gateway, as any holder of the PAT may. UIM core 4.5.
+// revokeToken revokes a PAT at the gateway, as any holder of the PAT may. See UIM core, section 4.5.
 func (t *tour) revokeToken(ctx context.Context, token string) error {
 	client := fetch.New(fetch.Options{})
 	defer client.Close()

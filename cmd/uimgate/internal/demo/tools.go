@@ -18,7 +18,7 @@ const (
 // A reply is the result of a tool: an output, or a refusal.
 type reply struct {
 	output  []byte // JSON; nil if the call was refused
-	reason  string // of the refusal
+	reason  string // the reason of the refusal
 	message string
 	charge  string
 }

@@ -22,7 +22,7 @@ type statementRow struct {
 	currency                       string
 	from, to                       time.Time
 	line                           string // opening, top-up, reversal, charges, closing or total
-	name                           string // of the agent
+	name                           string // the name of the agent
 	intent, rule                   string
 	toppedUp                       string
 	held, captured                 string

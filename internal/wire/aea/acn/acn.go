@@ -49,17 +49,17 @@ const (
 // A Message is a message of one of the five kinds. Only the fields of its kind are set.
 type Message struct {
 	Kind     Kind
-	Envelope []byte   // of Envelope: an encoded wire.Envelope
-	Record   *Record  // of LookupResponse and Register; of Envelope between nodes
-	Address  string   // of LookupRequest
-	Code     Code     // of Status
-	Texts    []string // of Status; may be empty
+	Envelope []byte   // for Envelope: an encoded wire.Envelope
+	Record   *Record  // for LookupResponse and Register, and for Envelope between nodes
+	Address  string   // for LookupRequest
+	Code     Code     // for Status
+	Texts    []string // for Status; may be empty
 }
 
 // A Record is the registration of an agent, with a proof. Any field may be empty, because clients of nodes leave some of them empty.
 type Record struct {
 	Service       string // normally acn
-	Ledger        string // of the agent's key and address
+	Ledger        string // the ledger of the agent's key and address
 	Address       string
 	PublicKey     string // the agent's
 	PeerPublicKey string // the node's

@@ -41,8 +41,8 @@ type Dialogue struct {
 // last describes the last received message, so that its repetition is recognized.
 type last struct {
 	id      int32
-	digest  [sha256.Size]byte     // of the whole message
-	answers protocol.Performative // of the message that it replied to
+	digest  [sha256.Size]byte     // the digest of the whole message
+	answers protocol.Performative // the performative of the message that it replied to
 	answer  int32                 // the id of the first reply to it; 0 means none yet
 }
 

@@ -11,7 +11,7 @@ import (
 type Agreement struct {
 	Gateway      string // the gateway's address
 	Agent        string // the agent's address
-	PolicySHA256 string // of the bytes of the policy, in hexadecimal digits
+	PolicySHA256 string // SHA-256 of the bytes of the policy, in hexadecimal digits
 	Nonce        string // from the gateway's offer; used only once
 }
 

@@ -32,8 +32,8 @@ var Default = Protocol{
 // A DefaultMessage is a message of default.
 type DefaultMessage struct {
 	Performative Performative
-	Bytes        []byte            // of DefaultBytes
-	Code         ErrorCode         // of DefaultError, like Text and Data
+	Bytes        []byte            // for DefaultBytes
+	Code         ErrorCode         // for DefaultError, like Text and Data
 	Text         string            // for people
 	Data         map[string][]byte // may be nil
 }

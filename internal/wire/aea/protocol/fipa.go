@@ -53,9 +53,9 @@ var FIPA = Protocol{
 // A FIPAMessage is a message of fipa.
 type FIPAMessage struct {
 	Performative Performative
-	Query        search.Query       // of FIPACFP
-	Proposal     search.Description // of FIPAPropose
-	Info         map[string]string  // of FIPAInform and the performatives that end in WInform; may be nil
+	Query        search.Query       // for FIPACFP
+	Proposal     search.Description // for FIPAPropose
+	Info         map[string]string  // for FIPAInform and the performatives that end in WInform; may be nil
 }
 
 // info limits the info of a message. A PAT has at most a few kilobytes.

@@ -46,10 +46,10 @@ var HTTP = Protocol{
 // An HTTPMessage is a message of http.
 type HTTPMessage struct {
 	Performative Performative
-	Method       string // of HTTPRequest, like URL
+	Method       string // for HTTPRequest, like URL
 	URL          string
 	Version      string
-	Status       int // of HTTPResponse, like StatusText; 100 to 999
+	Status       int // for HTTPResponse, like StatusText; 100 to 999
 	StatusText   string
 	// Header contains each field as often as it occurred. It is nil if there were no fields.
 	Header http.Header

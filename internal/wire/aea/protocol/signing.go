@@ -37,9 +37,9 @@ var Signing = Protocol{
 // framework's own type marks.
 type SigningMessage struct {
 	Performative Performative
-	Terms        []byte           // of SigningSignMessage and SigningSignTransaction
+	Terms        []byte           // for SigningSignMessage and SigningSignTransaction
 	Payload      []byte           // the message or the transaction, raw or signed
-	Code         SigningErrorCode // of SigningError
+	Code         SigningErrorCode // for SigningError
 }
 
 // A SigningErrorCode is the reason why something could not be signed.

@@ -19,7 +19,7 @@ import (
 // order, with which everyone computes the same shared secret.
 var ErrKey = errors.New("the key cannot be used for encryption")
 
-// suite is the protocol's cipher suite. RFC 9180 7.
+// suite is the protocol's cipher suite. See RFC 9180, section 7.
 var suite = hpke.NewSuite(hpke.KEM_X25519_HKDF_SHA256, hpke.KDF_HKDF_SHA256, hpke.AEAD_ChaCha20Poly1305)
 
 var scheme = hpke.KEM_X25519_HKDF_SHA256.Scheme()
@@ -36,7 +36,7 @@ const (
 	tagSize = 16 // the tag that ChaCha20-Poly1305 appends
 )
 
-// public returns the X25519 key of an agent: u = (1+y)/(1-y). RFC 7748 4.1.
+// public returns the X25519 key of an agent: u = (1+y)/(1-y). See RFC 7748, section 4.1.
 func public(k wire.Key) ([]byte, error) {
 	if edkey.Check(k[:]) != nil {
 		return nil, ErrKey
@@ -48,7 +48,7 @@ func public(k wire.Key) ([]byte, error) {
 	return p.BytesMontgomery(), nil
 }
 
-// secret returns the private key that belongs to public: the scalar that Ed25519 derives from the seed. RFC 8032 5.1.5.
+// secret returns the private key that belongs to public: the scalar that Ed25519 derives from the seed. See RFC 8032, section 5.1.5.
 func secret(private ed25519.PrivateKey) []byte {
 	h := sha512.Sum512(private.Seed())
 	h[0] &= 248

@@ -53,7 +53,7 @@ type Envelope struct {
 	Sender         identity.Address
 	Target         identity.Address
 	Session        Session
-	SchemaDigest   ModelDigest    // of the type of the message in Payload
+	SchemaDigest   ModelDigest    // the digest of the type of the message in Payload
 	ProtocolDigest ProtocolDigest // empty means none
 	Payload        string         // base64 as received; empty means none
 	Expires        *uint64        // in seconds since 1970; nil means never

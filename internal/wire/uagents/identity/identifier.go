@@ -27,7 +27,7 @@ const (
 type Identifier struct {
 	Network Network // empty means either
 	Name    string  // empty means none
-	Address Address // of an agent; empty if only the name is known
+	Address Address // the address of an agent; empty if only the name is known
 }
 
 // ParseIdentifier parses an address, name/address or a name, each optionally after agent:// or test-agent://. A name is 1 to 128 visible

@@ -35,7 +35,7 @@ const (
 // A Model is a type of message.
 type Model struct {
 	Name   string               // title of the schema
-	Digest envelope.ModelDigest // of the schema
+	Digest envelope.ModelDigest // the digest of the schema
 	Schema json.RawMessage      // in the form that the digest covers; read-only
 }
 

@@ -35,10 +35,10 @@ func (c *Conn) Answer() (*Answer, error) {
 	}
 }
 
-// errInterim means that an informational response announces a body, which it must not have. RFC 9110 15.2.
+// errInterim means that an informational response announces a body, which it must not have. See RFC 9110, section 15.2.
 var errInterim = errors.New("an informational response announces a body")
 
-// begin prepares the connection for reading the body after a head. RFC 9112 6.3.
+// begin prepares the connection for reading the body after a head. See RFC 9112, section 6.3.
 func (c *Conn) begin(h *head) {
 	c.answer = Answer{Status: h.status, Length: h.length, Header: h.fields, Body: (*body)(c)}
 	c.keeps = h.status >= 200 && !h.closes && (!h.old || h.keepsAlive) && (!h.chunked || h.length < 0)
@@ -92,7 +92,8 @@ const maxTrailer = 4 << 10
 
 var errTrailer = errors.New("the trailer of the response is malformed, too long, or contains fields that are not permitted there")
 
-// readTrailer reads and discards the fields after the last chunk. It returns io.EOF if the trailer is complete. RFC 9112 7.1.2.
+// readTrailer reads and discards the fields after the last chunk. It returns io.EOF if the trailer is complete. See RFC 9112, section
+// 7.1.2.
 func (c *Conn) readTrailer() error {
 	c.left = maxTrailer
 	for size := 0; ; {

@@ -31,7 +31,7 @@ func (f Fields) Lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
-// List returns the values of all fields with this name, separated by commas, or "" if there are none. RFC 9110 5.3.
+// List returns the values of all fields with this name, separated by commas, or "" if there are none. See RFC 9110, section 5.3.
 func (f Fields) List(name string) string {
 	var values []string
 	for rest := f; ; {

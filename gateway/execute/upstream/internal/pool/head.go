@@ -31,8 +31,8 @@ type head struct {
 	closes, keepsAlive bool
 }
 
-// readHead reads a status line, header fields and the empty line after them. RFC 9112 4 and 5. It accepts lines that end with LF alone
-// (2.2), but rejects fields that continue on the next line.
+// readHead reads a status line, header fields and the empty line after them. See RFC 9112, sections 4 and 5. It accepts lines that end with
+// LF alone (2.2), but rejects fields that continue on the next line.
 func (c *Conn) readHead() (head, error) {
 	h := head{length: -1, fields: c.fields[:0]}
 	line, _, err := c.line()
@@ -103,7 +103,7 @@ func (h *head) add(name, value []byte, keep []string) error {
 }
 
 // check checks the fields for consistency. It accepts a response with both Content-Length and chunks: the chunks determine the length, and
-// begin closes the connection afterwards. It rejects chunks in HTTP/1.0. RFC 9112 6.1.
+// begin closes the connection afterwards. It rejects chunks in HTTP/1.0. See RFC 9112, section 6.1.
 func (h *head) check() error {
 	switch {
 	case h.codings > 1, h.codings == 1 && (!h.chunked || h.old):
@@ -129,7 +129,7 @@ func fieldOf(line []byte) (name, value []byte, err error) {
 	return name, bytes.Trim(value, " \t"), nil
 }
 
-// isText reports whether a value contains no control characters except tabs. RFC 9110 5.5.
+// isText reports whether a value contains no control characters except tabs. See RFC 9110, section 5.5.
 func isText(s []byte) bool {
 	for _, b := range s {
 		if b < ' ' && b != '\t' || b == 0x7f {
