@@ -794,7 +794,7 @@ successions = {}
 
 
 def succeeded(a, e, where):
-    """Checks a charge under another policy than that of the agreement: the agent has agreed to that policy as well, or its terms of the
+    """Checks a charge under a policy other than that of the agreement: the agent has agreed to that policy as well, or its terms of the
     intent are the same. If they are written in another way, --opa decides the call under the agreed policy as well."""
     was, now = policies.get(a["policy"]), policies.get(e["pol"])
     if was is None or now is None or any(o["jkt"] == a["jkt"] and o["policy"] == e["pol"] for o in agreements.values()):

@@ -14,7 +14,7 @@ export interface Window {
   nano: bigint;
 }
 
-/** What was spent in the current period, by currency and kind of period. */
+/** The amounts spent in the current period, by currency and kind of period. */
 export type Accounts = Map<string, Map<Period, Window>>;
 
 /** Returns the beginning of the period that contains a time. */
@@ -71,7 +71,7 @@ export function formatAccounts(accounts: Accounts, now: number): string {
   return `{\n  "version": 1,\n  "spent": {${spent.length > 0 ? `\n${spent.join(",\n")}\n  ` : ""}}\n}\n`;
 }
 
-/** Parses spent.json. It throws a FileError if the text has another form, because the amounts spent are then not known. */
+/** Parses spent.json. It throws a FileError if the text is invalid, because the amounts spent are then unknown. */
 export function parseAccounts(text: string, path: string): Accounts {
   const damaged = new FileError(`${path} is damaged, so the amounts spent are unknown: repair the file, or remove it to start over`);
   let document: Json;

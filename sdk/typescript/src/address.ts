@@ -38,7 +38,7 @@ function ipv4(text: string): number | undefined {
   return parts?.every((n) => n < 256) ? parts.reduce((n, part) => n * 256 + part, 0) : undefined;
 }
 
-/** Reports whether the host of a URL is an address outside of the public internet. A name is not. */
+/** Reports whether the host of a URL is an address outside of the public internet. It returns false for names. */
 export function isPrivateAddress(host: string): boolean {
   if (host.startsWith("["))
     return (
@@ -50,8 +50,9 @@ export function isPrivateAddress(host: string): boolean {
 }
 
 /**
- * Returns the URL of a text if the client may send a request to it. from is the document that named it; undefined means the caller. A
- * document may refer to this machine only if it came from this machine. Other hosts need https, and an address of the public internet.
+ * Parses a URL, and returns it if the client may send a request to it. from is the document that contains the URL; undefined means that the
+ * caller named it. A document may refer to this machine only if it came from this machine. Other hosts need https and an address on the
+ * public internet.
  */
 export function checkUrl(text: string | URL, from: URL | undefined, allowInsecure: boolean): URL {
   let url: URL;

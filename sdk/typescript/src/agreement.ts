@@ -16,7 +16,7 @@ export interface AgreeOptions {
   scope?: string[];
   /** What the agent declares about itself, such as {purpose: ["research"]}. */
   declared?: Record<string, string[]>;
-  /** A name of the service that the caller accepts although the host does not vouch for it. */
+  /** A name of the service that the caller accepts although the host may not use it. */
   issuer?: string;
   signal?: AbortSignal;
 }
@@ -30,25 +30,25 @@ export interface Agreement {
   readonly scope: string[];
   /** Requested intents that were not granted, and why. */
   readonly scopeOmitted: OmittedEntry[];
-  /** End of the token; undefined if the service does not state it. The client renews it in time. */
+  /** End of the token; undefined if the service does not state it. The client renews the token before that. */
   readonly expiresAt: Date | undefined;
 }
 
 const MAX_ANSWER = 256 << 10;
 const EXCHANGE_MS = 30_000;
 
-/** What the parts of a client share. */
+/** The values that the parts of a client share. */
 export interface Connection {
   readonly settings: Settings;
   readonly catalog: Catalog;
   readonly exchanger: Exchanger;
   readonly clock: ServiceClock;
-  /** URL of agents.json, and the one that was asked for first. */
+  /** URL of agents.json, and the URL that was requested first. */
   readonly agents: URL;
   readonly asked: URL;
 }
 
-/** Agrees, renews and revokes. It signs no policy that the caller has not accepted by its digest. */
+/** Agrees, renews and revokes. It signs only a policy that the caller has accepted by its digest. */
 export class Agreements {
   #session: Session | undefined;
   #renewing: Promise<Session> | undefined;
@@ -61,7 +61,7 @@ export class Agreements {
     return this.#session;
   }
 
-  /** Reads the kept session. It ignores one of another service, key or agent. It reports whether the token is another one. */
+  /** Reads the stored session. It ignores a session of another service, key or agent. It reports whether the token has changed. */
   async load(): Promise<boolean> {
     const text = await this.c.settings.session?.load();
     if (!text) return false;
@@ -77,7 +77,7 @@ export class Agreements {
     return true;
   }
 
-  /** Fetches the policy in force or, with a digest, the one of that digest that is in force or takes effect next. */
+  /** Fetches the policy in force. With a digest, it fetches the policy with that digest, which is in force or takes effect next. */
   async policy(digest?: string, signal?: AbortSignal): Promise<Policy> {
     const { catalog, agents } = this.c;
     const policy = await this.fetchPolicy(catalog.endpoints.policy, signal);
@@ -92,7 +92,7 @@ export class Agreements {
     return Policy.read(answer.text, answer.url.href, (policy) => this.explain(policy));
   }
 
-  /** Fetches the sentences of the service about a policy, which is named by its digest. */
+  /** Fetches the service's explanation of the policy with a digest. */
   private async explain(policy: Policy): Promise<string> {
     const url = new URL(policy.url);
     url.searchParams.set("digest", policy.digest);
@@ -121,7 +121,7 @@ export class Agreements {
     return this.c.settings.timeoutMs ?? EXCHANGE_MS;
   }
 
-  /** Signs a policy if it is the accepted one, and keeps the token. */
+  /** Signs a policy if it is the accepted one, and stores the token. */
   async agree(accept: string | ((policy: Policy) => boolean | Promise<boolean>), options: AgreeOptions = {}): Promise<Agreement> {
     const { settings, catalog, agents, asked } = this.c;
     const digest = typeof accept === "string" ? accept : undefined;
@@ -234,7 +234,7 @@ export class Agreements {
     }
   }
 
-  /** Replaces the token of a session, unless that has happened already. Calls at the same time share one renewal. */
+  /** Replaces the token of a session, unless it was already replaced. Calls that run at the same time share one renewal. */
   renew(before?: Session): Promise<Session> {
     const session = this.#session;
     if (!session) return Promise.reject(new NotAgreedError());
@@ -282,7 +282,7 @@ export class Agreements {
     });
   }
 
-  /** Revokes the token at the service, and forgets the session. */
+  /** Revokes the token at the service, and deletes the session. */
   async revoke(): Promise<void> {
     const session = this.#session;
     if (!session) throw new NotAgreedError();
@@ -301,14 +301,14 @@ export class Agreements {
   }
 }
 
-/** changed returns a PolicyChangedError for a refusal that requires another policy than the agreed one, and other errors as they are. */
+/** changed returns a PolicyChangedError if a refusal requires a policy other than the agreed one, and other errors unchanged. */
 export function changed(error: unknown, agreed: string): unknown {
   if (!(error instanceof RefusalError) || !error.is("POLICY_MISMATCH", "POLICY_REQUIRES_AGREEMENT") || error.offered === agreed)
     return error;
   return new PolicyChangedError(agreed, error.offered, error.changes, { cause: error });
 }
 
-/** agreementOf returns what a session says of its agreement. */
+/** agreementOf returns the agreement of a session. */
 export function agreementOf(s: Session): Agreement {
   return {
     id: s.agreementId,

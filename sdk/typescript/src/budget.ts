@@ -2,7 +2,7 @@ import { type Accounts, endOf, type Period, PERIODS, windowOf } from "./accounts
 import { BudgetError, OptionsError } from "./errors.js";
 import { type Amount, amountOfNano, MAX_NANO, nanoOf, parseAmount, showAmount } from "./money.js";
 
-/** The most that may be spent in one hour, day or month of the UTC calendar. */
+/** The maximum amount for one hour, day or month of the UTC calendar. */
 export interface BudgetLimit {
   readonly amount: Amount;
   readonly period: Period;
@@ -16,23 +16,23 @@ export function parseLimit(text: string): BudgetLimit {
   return { amount: parseAmount(amount), period: known };
 }
 
-/** Where the amounts spent are kept. change applies f to them while nobody else can, and stores them before it returns. */
+/** Stores the amounts spent. change applies f to them under a lock, and stores the result before it returns. */
 export interface AccountStore {
   change<T>(f: (accounts: Accounts) => T): Promise<T>;
 }
 
-/** An amount that is set aside for one call. */
+/** An amount that is reserved for one call. */
 export interface Reservation {
-  /** Undefined if nothing is reserved, because the price is not known. */
+  /** Undefined if nothing is reserved because the price is unknown. */
   readonly amount: Amount | undefined;
   /**
-   * Replaces the reservation by the charge; undefined means that nothing was charged. If the charge is not known, do not call settle: the
-   * amount then counts until its periods end. settle may be called once.
+   * Replaces the reservation by the charge; undefined means that nothing was charged. If the charge is unknown, do not call settle: the
+   * amount then counts until its periods end. Call settle at most once.
    */
   settle(charged: Amount | undefined): Promise<void>;
 }
 
-/** Keeps the spending of an agent within limits. It is safe for calls that run at the same time. */
+/** Limits the spending of an agent. It is safe for calls that run at the same time. */
 export class Budget {
   constructor(
     readonly limits: readonly BudgetLimit[],
@@ -41,8 +41,8 @@ export class Budget {
   ) {}
 
   /**
-   * Sets a price aside within all limits of its currency; undefined means that the price is not known, and needs a limit that is not used
-   * up. It throws a BudgetError, and then has reserved nothing.
+   * Reserves a price within all limits of its currency. undefined means that the price is unknown: then nothing is reserved, but no limit
+   * may be used up. If it throws a BudgetError, nothing is reserved.
    */
   async reserve(price: Amount | undefined): Promise<Reservation> {
     const limits = this.limits.filter((limit) => !price || limit.amount.currency === price.currency);
@@ -71,7 +71,7 @@ export class Budget {
     return this.reservation(price, from);
   }
 
-  /** Returns a reservation of nothing, for a call that should be free. If the service charges it nevertheless, settle counts the charge. */
+  /** Returns an empty reservation, for a call that should be free. If the service charges it nevertheless, settle counts the charge. */
   nothing(): Reservation {
     return this.reservation(undefined, undefined);
   }
@@ -85,7 +85,7 @@ export class Budget {
     return { amount, settle };
   }
 
-  /** replace counts a charge instead of a reservation, but not in periods that began after the reservation. */
+  /** replace counts a charge in place of a reservation, except in periods that began after the reservation. */
   private replace(
     accounts: Accounts,
     amount: Amount | undefined,
@@ -122,7 +122,7 @@ function plus(a: bigint, b: bigint): bigint {
   return a + b > MAX_NANO ? MAX_NANO : a + b;
 }
 
-/** Returns a budget that this process counts alone, and forgets when it ends. */
+/** Returns a budget in the memory of this process. */
 export function memoryBudget(...limits: string[]): Budget {
   const accounts: Accounts = new Map();
   return new Budget(limits.map(parseLimit), { change: async (f) => f(accounts) });

@@ -10,13 +10,13 @@ import { executeDigest, randomId, signProof } from "./sign.js";
 export interface Result extends CallAnswer {
   /** Key under which the call can be repeated; empty if it has none. */
   readonly idempotencyKey: string;
-  /** How often the call was sent. */
+  /** Number of times that the call was sent. */
   readonly attempts: number;
   /** jti of the token that the call was made with. */
   readonly tokenId: string;
 }
 
-/** What all attempts of a call share. */
+/** The values that all attempts of a call share. */
 export interface CallPlan {
   intent: string;
   parameters: JsonObject;
@@ -34,7 +34,7 @@ export interface CallPlan {
 const FIRST_BACKOFF = 250;
 const MAX_BACKOFF = 8000;
 
-/** Sends a call until it has an outcome. It repeats a call only if that cannot do or charge anything twice. */
+/** Sends a call until it has an outcome. It repeats the call only if the service cannot execute or charge it twice. */
 export class Call {
   #attempts = 0;
   #repeats = 0;
@@ -52,7 +52,7 @@ export class Call {
     this.#body = JSON.stringify({ intent_uid: plan.intent, parameters: plan.parameters });
   }
 
-  /** Whether a proof was added, because the call was planned so or the service asked for it. */
+  /** Whether a proof was added, because the call needs one or the service requested one. */
   get proved(): boolean {
     return this.plan.prove;
   }
@@ -143,7 +143,7 @@ export class Call {
     return e.status >= 500 ? this.afterFailure(e) : undefined;
   }
 
-  /** replaced reports whether there is another token after the service has refused that of a session. */
+  /** replaced reports whether there is a new token after the service has refused the token of a session. */
   private async replaced(e: RefusalError, session: Session): Promise<boolean> {
     if (this.agreements.session && this.agreements.session.token !== session.token) return true; // another call has renewed it
     if (await this.agreements.load()) return true; // another process has
@@ -174,7 +174,7 @@ export class Call {
     return this.waits(wait, maxWaitMs);
   }
 
-  /** await waits for a call under the same key that is still running, as long as the intent may take. */
+  /** await waits for a call under the same key that is still running, for at most the time that the intent may take. */
   private await(wait: number): number | undefined {
     return this.waits(wait, Math.max(this.c.settings.maxWaitMs, this.plan.timeoutMs));
   }
@@ -185,7 +185,10 @@ export class Call {
     return wait;
   }
 
-  /** lost wraps an error if an earlier attempt may have taken effect, unless it is the response that was stored under the key. */
+  /**
+   * lost wraps an error in a LostError if an earlier attempt may have taken effect. It does not wrap the response that was stored under the
+   * key.
+   */
   private lost(error: unknown): unknown {
     if (!this.#maybeDone || error instanceof LostError || (error instanceof RefusalError && error.replayed)) return error;
     return new LostError(error as Error, this.plan.idempotencyKey);

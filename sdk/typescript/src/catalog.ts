@@ -8,17 +8,17 @@ export interface Intent {
   readonly uid: string;
   readonly name: string;
   readonly description: string;
-  /** Whether calls only read. */
+  /** Whether calls change nothing. */
   readonly safe: boolean;
-  /** Such as 0.05 EUR, for information: the policy binds. Empty if agents.json states none. */
+  /** The price in agents.json, such as 0.05 EUR; empty if there is none. It is only informative; the policy is binding. */
   readonly price: string;
-  /** Seconds that a call may take. */
+  /** Maximum duration of a call, in seconds. */
   readonly timeout: number;
-  /** Whether it has ended. */
+  /** Whether the intent is retired. */
   readonly retired: boolean;
   /** JSON Schema of the parameters, an object. */
   readonly inputSchema: JsonObject;
-  /** The whole description, as the service sent it. */
+  /** The complete description, as the service sent it. */
   readonly raw: JsonObject;
 }
 
@@ -38,7 +38,7 @@ export interface Endpoints {
   readonly receipts: string;
 }
 
-/** What agents.json describes. */
+/** The contents of an agents.json. */
 export interface Catalog {
   readonly issuer: string;
   readonly intents: readonly Intent[];
@@ -52,7 +52,7 @@ const UID = /^[^\s:]{1,253}:[^\s:]{1,128}:[^\s:]{1,64}$/;
 /** Members of a parameter that are not keywords of its schema. */
 const NOT_SCHEMA = new Set(["name", "from", "constraints", "required"]);
 
-/** Reads an agents.json that was found at a URL. It throws a DiscoveryError if the document is not one. */
+/** Reads an agents.json from a URL. It throws a DiscoveryError if the document is not one. */
 export function readCatalog(text: string, at: URL): Catalog {
   let tree: JsonObject;
   try {

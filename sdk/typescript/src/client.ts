@@ -26,25 +26,28 @@ import { parseTarget } from "./target.js";
 
 /** The options of execute(). */
 export interface ExecuteOptions {
-  /** 1 to 128 visible ASCII characters, chosen before the first attempt and kept with the task: one key never does or charges twice. */
+  /**
+   * The idempotency key: 1 to 128 visible ASCII characters. Choose it before the first attempt, and store it with the task: the service
+   * never executes or charges a key twice.
+   */
   idempotencyKey?: string;
-  /** The budget of this call instead of that of the client, or the most that it may cost, such as "0.10 EUR". */
+  /** The budget for this call in place of the client's, or its maximum price, such as "0.10 EUR". */
   budget?: Budget | string;
-  /** Decides about this call instead of the callback of the client. */
+  /** Accepts or rejects this call, in place of the callback of the client. */
   approve?: Approve;
-  /** Adds a proof to a call that needs none by its price. */
+  /** Adds a proof even if the call is free. */
   prove?: boolean;
   /** Your own id of the request, 1 to 64 of A-Z a-z 0-9 . _ -. */
   requestId?: string;
   /** W3C Trace Context. */
   traceparent?: string;
-  /** Milliseconds that one attempt may take. */
+  /** Maximum duration of one attempt, in milliseconds. */
   timeoutMs?: number;
-  /** Stops waiting. A call that was sent may still take effect. */
+  /** Aborts the wait. A call that was sent may still take effect. */
   signal?: AbortSignal;
 }
 
-/** How much longer than its intent states a call may take: for a queue, the records of the service, and the network. */
+/** The time that a call may take in addition to that of its intent, for queues, the records of the service and the network. */
 const MARGIN_MS = 20_000;
 const DISCOVERY_MS = 30_000;
 const MAX_LOCATED = 4;
@@ -66,8 +69,9 @@ export class UimClient {
   }
 
   /**
-   * Finds a service, and reads its agents.json. The target is a domain, whose DNS records are looked up first, an origin, or the URL of an
-   * agents.json. A session that options.session has kept is used again. Errors: OptionsError, DiscoveryError, AddressError, FileError.
+   * Finds a service, and reads its agents.json. The target is a domain, an origin, or the URL of an agents.json. For a domain, DNS records
+   * are looked up first. If options.session has a stored session, the client continues it. Errors: OptionsError, DiscoveryError,
+   * AddressError, FileError.
    */
   static async discover(target: string, options: ClientOptions): Promise<UimClient> {
     const settings = settingsOf(options);
@@ -128,7 +132,7 @@ export class UimClient {
     return this.#c.catalog.endpoints;
   }
 
-  /** What the service offers. */
+  /** The intents that the service offers. */
   get intents(): readonly Intent[] {
     return this.#c.catalog.intents;
   }
@@ -150,9 +154,9 @@ export class UimClient {
   }
 
   /**
-   * Signs a policy, and keeps the token. accept is the digest of the policy that the caller has read, or decides about the policy that it
-   * gets. The client signs no other policy, and never one by itself. Errors: PolicyChangedError, IssuerError, PendingError, ApprovalError,
-   * RefusalError, NetworkError.
+   * Signs a policy, and stores the token. accept is the digest of the policy that the caller has read, or a function that decides about the
+   * policy. The client signs no other policy, and signs only when the caller calls agree. Errors: PolicyChangedError, IssuerError,
+   * PendingError, ApprovalError, RefusalError, NetworkError.
    */
   async agree(accept: string | ((policy: Policy) => boolean | Promise<boolean>), options: AgreeOptions = {}): Promise<Agreement> {
     const agreement = await this.#agreements.agree(accept, options);
@@ -161,7 +165,7 @@ export class UimClient {
     return agreement;
   }
 
-  /** Replaces the token by a new one of the same agreement. execute() does so by itself. */
+  /** Replaces the token by a new one under the same agreement. execute() does this when the token is about to expire. */
   async renew(): Promise<Agreement> {
     return agreementOf(await this.#agreements.renew());
   }
@@ -171,13 +175,13 @@ export class UimClient {
     return this.#agreements.revoke();
   }
 
-  /** Returns the most that a call costs under the policy agreed to, or what the service has charged, if that is more. */
+  /** Returns the maximum price of a call under the agreed policy, or the highest charge so far if that is more. */
   async price(intent: string): Promise<Price> {
     return this.#spending.price(await this.#stated(intent), intent);
   }
 
   /**
-   * Calls an intent. It renews the token when that is due, proves the key, and repeats a call whose response was lost under the same
+   * Calls an intent. It renews the token when that is due, and proves the key. If a response is lost, it repeats the call under the same
    * idempotency key. Errors: BudgetError, ApprovalError, ParametersError, NotAgreedError, PolicyChangedError, RefusalError, NetworkError,
    * ResponseError, RenewalError, RedirectError and LostError.
    */
@@ -233,7 +237,7 @@ export class UimClient {
     });
   }
 
-  /** Verifies the receipt of a result: its signature, and that it is about this call, its output and its charge. */
+  /** Verifies the receipt of a result: its signature, and that it is for this call, its output and its charge. */
   async checkReceipt(result: Result, intent: string, parameters: object = {}): Promise<CheckedReceipt> {
     const { charge, receipt } = result;
     if (!charge || !receipt) {
@@ -258,7 +262,7 @@ export class UimClient {
     });
   }
 
-  /** #stated returns the price by the policy agreed to. */
+  /** #stated returns the price under the agreed policy. */
   async #stated(intent: string): Promise<Price> {
     const session = this.#agreements.session;
     if (!session) return { kind: "unknown" };
@@ -296,7 +300,7 @@ function checkOptions(options: ExecuteOptions): void {
     throw new OptionsError("traceparent is invalid");
 }
 
-/** checkNames checks that an agents.json found by DNS uses only names that its domain vouches for. */
+/** checkNames checks that an agents.json found by DNS uses only names of its domain. */
 function checkNames(catalog: Catalog, domain: string): void {
   for (const name of [catalog.issuer, ...catalog.intents.map((intent) => intent.uid.split(":")[0] ?? "")]) {
     if (name !== domain && !name.endsWith(`.${domain}`)) {

@@ -1,9 +1,9 @@
-/** A difference in milliseconds that no slow connection explains, and that makes agreements and proofs stale. */
+/** A difference in milliseconds that is larger than any delay of a connection, and that makes agreements and proofs stale. */
 const TOLERANCE = 60_000;
 
 /**
- * The clock of a service, as far as its responses state it. The clock of the agent is used until it differs by more than a minute:
- * agreements and proofs must be within five minutes of the clock of the service.
+ * The clock of a service, from its responses. The clock of the agent is used until the two differ by more than a minute, because agreements
+ * and proofs must be within five minutes of the clock of the service.
  */
 export class ServiceClock {
   #offset = 0;
@@ -22,7 +22,7 @@ export class ServiceClock {
     return Math.floor(this.now() / 1000);
   }
 
-  /** Takes the time of a response (RFC 9110, section 6.6.1). One that a cache has kept is older by its Age. */
+  /** Reads the time of a response (RFC 9110, section 6.6.1), and adds the Age of a cached response. */
   observe(headers: Headers): void {
     const date = Date.parse(headers.get("date") ?? "");
     const age = Number(headers.get("age") ?? 0);

@@ -25,7 +25,7 @@ async function locate(domain: string, lookUp: (name: string) => Promise<string[]
   return out;
 }
 
-/** Looks up domains at the DNS servers of the system. It needs Node.js. */
+/** Looks up domains with the DNS servers of the system. It needs Node.js. */
 export const systemDns: Locate = async (domain) => {
   const dns = await nodeModule<typeof import("node:dns/promises")>("dns/promises", "the DNS of the system");
   const resolver = new dns.Resolver({ timeout: 3000, tries: 2 });
@@ -41,7 +41,7 @@ export const systemDns: Locate = async (domain) => {
 };
 
 /**
- * Looks up domains by DNS over HTTPS at a resolver with the JSON form, such as https://cloudflare-dns.com/dns-query. The resolver learns
+ * Looks up domains by DNS over HTTPS at a resolver with the JSON form, such as https://cloudflare-dns.com/dns-query. The resolver can see
  * which services the agent uses.
  */
 export function dnsOverHttps(resolver: string, fetch: Fetch = globalThis.fetch): Locate {

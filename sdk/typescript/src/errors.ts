@@ -13,7 +13,7 @@ export class OptionsError extends UimError {
   override name = "OptionsError";
 }
 
-/** The parameters of a call have no form in JSON that both sides read alike. Nothing was sent. */
+/** The parameters of a call have no form in JSON that all parsers read in the same way. Nothing was sent. */
 export class ParametersError extends UimError {
   override name = "ParametersError";
 }
@@ -33,12 +33,12 @@ export class DiscoveryError extends UimError {
   override name = "DiscoveryError";
 }
 
-/** The client does not use a URL: it is not https, or a document of the public internet refers to this machine or to a private address. */
+/** The client rejects a URL: it is not https, or a document of the public internet refers to this machine or to a private address. */
 export class AddressError extends UimError {
   override name = "AddressError";
 }
 
-/** A service uses a name that its host does not vouch for. Nothing was signed. */
+/** A service uses a name that its host may not use. Nothing was signed. */
 export class IssuerError extends UimError {
   override name = "IssuerError";
   constructor(
@@ -60,10 +60,13 @@ export class NotAgreedError extends UimError {
   }
 }
 
-/** The service offers another policy than the accepted one. Nothing was signed. */
+/** The service offers a policy other than the accepted one. Nothing was signed. */
 export class PolicyChangedError extends UimError {
   override name = "PolicyChangedError";
-  /** agreed and offered are digests; offered is empty if the service does not state it. changes are in the words of the service. */
+  /**
+   * agreed and offered are digests; offered is empty if the service does not state it. changes describes the changes in the words of the
+   * service.
+   */
   constructor(
     readonly agreed: string,
     readonly offered: string,
@@ -79,7 +82,7 @@ export class PolicyChangedError extends UimError {
   }
 }
 
-/** The operator of the service has to approve the agent first. Call agree() again later, at most once a minute. */
+/** The operator of the service must approve the agent first. Call agree() again later, at most once a minute. */
 export class PendingError extends UimError {
   override name = "PendingError";
   constructor(readonly agreementId: string) {
@@ -109,7 +112,7 @@ export class NetworkError extends UimError {
   }
 }
 
-/** A response cannot be used: it is too large, not JSON, or lacks what it must have. If sent is true, the request may have taken effect. */
+/** A response cannot be used: it is too large, not JSON, or incomplete. If sent is true, the request may have taken effect. */
 export class ResponseError extends UimError {
   override name = "ResponseError";
   constructor(
@@ -127,7 +130,7 @@ export class RedirectError extends UimError {
   override name = "RedirectError";
 }
 
-/** An earlier attempt of a call may have taken effect, although the last one failed. The cause is the error of the last one. */
+/** An earlier attempt of a call may have taken effect, although the last one failed. The cause is the error of the last attempt. */
 export class LostError extends UimError {
   override name = "LostError";
   constructor(
@@ -150,14 +153,14 @@ export class RenewalError extends UimError {
   }
 }
 
-/** What is wrong with one parameter. */
+/** An error in one parameter. */
 export interface Violation {
   /** JSON pointer into the body, such as /parameters/quantity. */
   pointer: string;
   reason: string;
   message: string;
   keyword?: string;
-  /** The limit that the value does not keep, such as the number of maximum. */
+  /** The limit that the value violates, such as the number of the keyword maximum. */
   limit?: Json;
   known?: string[];
   nearest?: string;
@@ -189,7 +192,10 @@ export interface Refusal {
   upstream: string;
 }
 
-/** A service refused a request, or failed. Decide by reason. Texts come from the service: bounded, without control characters. */
+/**
+ * A service refused a request, or failed. Decide by reason. Texts come from the service; they are limited in length, and have no control
+ * characters.
+ */
 export class RefusalError extends UimError {
   override name = "RefusalError";
   /** HTTP status. */
@@ -209,9 +215,9 @@ export class RefusalError extends UimError {
   readonly helpUrl: string;
   /** Whether this is the response stored for an earlier call under the same idempotency key. */
   readonly replayed: boolean;
-  /** The whole of error.details, as the service sent it. */
+  /** The complete error.details, as the service sent it. */
   readonly details: JsonObject;
-  /** What has changed since the agreement, in the words of the service. */
+  /** The changes since the agreement, in the words of the service. */
   readonly changes: string[];
   /** Digest of the policy that the service now offers; empty if it does not state it. */
   readonly offered: string;
@@ -219,7 +225,7 @@ export class RefusalError extends UimError {
   readonly receipt: string | undefined;
   /** The number of the reason in the specification of UIM, such as UIM-VAL-001; empty if the service gives none. */
   readonly uimCode: string;
-  /** What the API behind the service responded; empty if the service does not state it. */
+  /** The message of the API behind the service; empty if the service does not state it. */
   readonly upstream: string;
 
   constructor(r: Refusal) {
@@ -244,7 +250,7 @@ export class RefusalError extends UimError {
     this.upstream = r.upstream;
   }
 
-  /** Reports whether the reason is one of these; where the service gives none, whether its code is. */
+  /** Reports whether the reason is one of these. If the service gives no reason, it compares the code. */
   is(...reasons: (Reason | (string & {}))[]): boolean {
     return reasons.includes(this.reason || this.code);
   }

@@ -8,17 +8,17 @@ export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promi
 export interface ExchangeRequest {
   method: "GET" | "POST";
   url: string | URL;
-  /** The document that named the URL; undefined means the caller. */
+  /** The document that contains the URL; undefined means that the caller named it. */
   from?: URL | undefined;
   headers: Record<string, string>;
   body?: string;
-  /** Most bytes of the response. */
+  /** Maximum size of the response, in bytes. */
   maxBytes: number;
   timeoutMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** A whole response. */
+/** A complete response. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -42,7 +42,7 @@ const UNSENT = new Set([
   "ERR_TLS_CERT_ALTNAME_INVALID",
 ]);
 
-/** Exchanges requests with bounds in size and time. Nothing that carries a token or a signature follows a redirect. */
+/** Sends requests, and limits the size and the time of responses. Nothing that carries a token or a signature follows a redirect. */
 export class Exchanger {
   constructor(
     readonly fetch: Fetch,

@@ -4,9 +4,9 @@ import { IssuerError } from "./errors.js";
 import { clean } from "./text.js";
 
 /**
- * Checks that a service may use the name that agreements are made out to. Without the check, a service could publish a copy of another
- * service's policy, have agents sign it, and use their agreements there. A host vouches for itself and for the names below it; a name
- * vouches for a host below it if its own DNS records name the agents.json. A loopback host may use any name. It throws an IssuerError.
+ * Checks that a service may use the name that agreements contain. Without the check, a service could publish a copy of another service's
+ * policy, have agents sign it, and use their agreements there. A host may use its own name and the names below it. It may use a name above
+ * it if the DNS records of that name refer to the agents.json. A loopback host may use any name. It throws an IssuerError.
  */
 export async function checkIssuer(issuer: string, agents: URL, asked: URL, locate: Locate, signal: AbortSignal): Promise<void> {
   const name = hostOfIssuer(issuer);

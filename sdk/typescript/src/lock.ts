@@ -6,10 +6,10 @@ const POLL_MS = 10;
 /** open(2) of macOS takes the lock of flock(2) with this flag; Linux has no such flag. */
 const O_EXLOCK = 0x20;
 
-/** The last call for each file of this process: they wait for each other here. */
+/** The last call for each file. Calls of this process for the same file wait for each other. */
 const queues = new Map<string, Promise<unknown>>();
 
-/** Runs f while this process holds the lock of flock(2) on a file, which `uimgate` takes too. A lock ends with the process. */
+/** Runs f while this process holds the lock of flock(2) on a file. `uimgate` uses the same lock. A lock ends with the process. */
 export function lockFile<T>(path: string, f: () => Promise<T>): Promise<T> {
   const run = async (): Promise<T> => {
     const unlock = await (process.platform === "linux" ? lockByProgram(path) : lockByOpen(path));
@@ -28,7 +28,7 @@ export function lockFile<T>(path: string, f: () => Promise<T>): Promise<T> {
   return mine;
 }
 
-/** lockByProgram has the program flock hold the lock until its standard input ends, which a crash of this process ends too. */
+/** lockByProgram starts the program flock, which holds the lock until its standard input ends. A crash of this process ends it too. */
 async function lockByProgram(path: string): Promise<() => Promise<void>> {
   await makeDirectory(path);
   const { spawn } = await nodeModule<typeof import("node:child_process")>("child_process", "a lock");

@@ -2,7 +2,7 @@ import { OptionsError } from "./errors.js";
 
 /** Billionths in one unit of a currency. */
 export const NANO = 1_000_000_000n;
-/** The largest sum that the file of a budget keeps. */
+/** The largest sum that a budget file can contain. */
 export const MAX_NANO = 2n ** 63n - 1n;
 
 const NUMBER = /^([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,2}))?$/;

@@ -14,10 +14,10 @@ export interface PlannedCall {
   readonly service: string;
 }
 
-/** Decides about a call that costs something, or whose price is not known. It may ask a person. */
+/** Accepts or rejects a call that costs something, or whose price is unknown. It may ask a person. */
 export type Approve = (call: PlannedCall, price: Price) => boolean | Promise<boolean>;
 
-/** Keeps the session of an agent with one service as text, where only the agent can read it: the token is in it. */
+/** Stores the session of an agent with one service as text. Only the agent may be able to read it, because it contains the token. */
 export interface SessionStore {
   load(): Promise<string | undefined>;
   save(text: string): Promise<void>;
@@ -29,27 +29,29 @@ export interface ClientOptions {
   key: AgentKey;
   /** Name of the agent, 1 to 200 visible ASCII characters. The default is agent- and the first 12 characters of the thumbprint. */
   agentId?: string;
-  /** What calls may cost. Without a budget and without approve, calls that cost something are refused. */
+  /** Limits the cost of calls. Without a budget and without approve, calls that cost something are refused. */
   budget?: Budget;
-  /** Decides about each call that costs something. */
+  /** Accepts or rejects each call that costs something. */
   approve?: Approve;
-  /** Where the session is kept. Without a store, it lasts as long as the client. */
+  /** Stores the session. Without a store, the session lasts as long as the client. */
   session?: SessionStore;
   /** Looks up a domain. The default is the DNS of the system in Node.js, and no DNS elsewhere. */
   locate?: Locate;
-  /** Reports what the owner of the agent should know: a wrong clock, a receipt that does not fit. The default is console.warn. */
+  /**
+   * Receives warnings for the owner of the agent: a wrong clock, or a receipt that does not match the call. The default is console.warn.
+   */
   onWarning?: (message: string) => void;
   /** The function that sends requests. The default is the global fetch. */
   fetch?: Fetch;
-  /** Milliseconds that one exchange may take. The default is 30 s or, for a call, what its intent may take and 20 s. */
+  /** Maximum duration of one exchange, in milliseconds. The default is 30 s or, for a call, 20 s more than its intent may take. */
   timeoutMs?: number;
-  /** Most bytes of agents.json (16 MiB) and of the response to a call (8 MiB). */
+  /** Maximum size of agents.json (default 16 MiB) and of the response to a call (default 8 MiB), in bytes. */
   maxDocument?: number;
   maxAnswer?: number;
-  /** How often a call is sent at most (4), and the sum of the waits between attempts in milliseconds (30 s). */
+  /** Maximum number of times that a call is sent (default 4), and maximum total wait between attempts, in milliseconds (default 30 s). */
   maxAttempts?: number;
   maxWaitMs?: number;
-  /** Permits http, private addresses and any issuer. Only for tests in a closed network. */
+  /** Permits http, private addresses and any issuer. Use it only for tests in a closed network. */
   allowInsecure?: boolean;
   /** Milliseconds since 1970. The default is Date.now. */
   now?: () => number;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, parseObject } from "./json.js";
 import { type Price, priceOf } from "./price.js";
 import { policyDigest } from "./sign.js";
 
-/** The most bytes of a policy. */
+/** Maximum size of a policy, in bytes. */
 export const MAX_POLICY = 1 << 20;
 
 /** The terms that a service offers: an ODRL document. */
@@ -11,9 +11,9 @@ export class Policy {
   private constructor(
     /** uid of the document; empty if it has none. */
     readonly uid: string,
-    /** sha-256: and the digest of the canonical form. It names the policy in agree(). */
+    /** The digest of the canonical form, with the prefix sha-256:. Pass it to agree(). */
     readonly digest: string,
-    /** Exactly as served. */
+    /** The document exactly as served. */
     readonly text: string,
     readonly document: JsonObject,
     readonly url: string,
@@ -31,12 +31,12 @@ export class Policy {
     return new Policy(uidOf(document), await policyDigest(document), text, document, url, sentences);
   }
 
-  /** Returns what the policy means, in the sentences of the service, which are for people. */
+  /** Returns the meaning of the policy in the words of the service, for people to read. */
   explain(): Promise<string> {
     return this.sentences(this);
   }
 
-  /** Returns the most that a call of an intent costs under this policy, as far as this package reads it. */
+  /** Returns the maximum price of a call under this policy; unknown if this package cannot read it. */
   priceOf(intent: string): Price {
     return priceOf(this.document, intent);
   }

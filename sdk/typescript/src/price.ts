@@ -2,8 +2,8 @@ import { isObject, type Json, type JsonObject } from "./json.js";
 import { type Amount, amountOf, nanoOf } from "./money.js";
 
 /**
- * What a call costs under a policy. free: nothing. paid: at most that amount. unknown: the policy uses terms that this package does not
- * read as a price. forbidden: no permission has the intent as its target.
+ * The price of a call under a policy. free: the call costs nothing. paid: it costs at most that amount. unknown: the policy uses terms that
+ * this package does not read as a price. forbidden: no permission has the intent as its target.
  */
 export type Price = { readonly kind: "free" | "unknown" | "forbidden" } | { readonly kind: "paid"; readonly most: Amount };
 
@@ -40,7 +40,7 @@ const DUTY = new Set([
   "comment",
 ]);
 
-/** Returns the most that a call of an intent costs. Conditions of permissions are taken as met, so that the price is never too low. */
+/** Returns the maximum price of a call. It assumes that the conditions of permissions hold, so the price is never too low. */
 export function priceOf(policy: JsonObject, intent: string): Price {
   const permissions = listOf(policy.permission);
   if (policy["@graph"] !== undefined || policy.inheritFrom !== undefined || listOf(policy.obligation).length > 0)

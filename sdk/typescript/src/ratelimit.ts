@@ -1,15 +1,15 @@
-/** The longest wait that a client takes from a service, in seconds: a year. */
+/** The longest wait that a client accepts from a service, in seconds: a year. */
 export const MAX_WAIT = 365 * 24 * 3600;
 
 /** The state of one limit (draft-ietf-httpapi-ratelimit-headers). */
 export interface Limit {
-  /** Such as minute, hour, pat or service. */
+  /** The name of the limit, such as minute, hour, pat or service. */
   readonly name: string;
-  /** Calls that are left. */
+  /** Number of calls that are left. */
   readonly remaining: number;
-  /** Seconds until the oldest call that counts will count no more; 0 if the service does not state it. */
+  /** Seconds until the oldest counted call leaves the window; 0 if the service does not state it. */
   readonly reset: number;
-  /** Calls in the whole window; 0 if the service does not state it. */
+  /** Number of calls in the whole window; 0 if the service does not state it. */
   readonly limit: number;
   /** Length of the window in seconds; 0 if the service does not state it. */
   readonly window: number;
@@ -18,9 +18,9 @@ export interface Limit {
 /** The limits that a call counted under. */
 export interface RateLimit {
   readonly limits: Limit[];
-  /** The fewest calls that are left of any limit. */
+  /** The smallest number of calls that any limit has left. */
   readonly remaining: number;
-  /** Seconds until that limit has one call more. */
+  /** Seconds until that limit admits one more call. */
   readonly reset: number;
 }
 

@@ -14,14 +14,14 @@ export interface ReceiptProblem {
 
 /** A receipt after its verification. Neither a missing receipt nor a wrong one makes a call fail. */
 export interface CheckedReceipt {
-  /** Whether there is a receipt with a valid signature that fits the call and its charge. */
+  /** Whether there is a receipt that has a valid signature and matches the call and its charge. */
   readonly ok: boolean;
   readonly problems: ReceiptProblem[];
-  /** The entry of the ledger that the receipt signs, if it is about this call; otherwise undefined. */
+  /** The signed entry of the ledger, if it is for this call; otherwise undefined. */
   readonly entry: JsonObject | undefined;
 }
 
-/** What an agent knows of a call. Members that are undefined are not compared. */
+/** The agent's record of a call. Undefined members are not compared. */
 export interface KnownCall {
   iss: string;
   agent: string;
@@ -85,14 +85,14 @@ export class KeySet {
   }
 }
 
-/** The keys of a service that a client trusts: the first ones that it gets, and those that trusted ones introduce. */
+/** The keys of a service that a client trusts: the first ones that it receives, and those that trusted keys introduce. */
 export class ReceiptKeys {
   readonly #set = new KeySet();
   #fetched = 0;
 
   constructor(readonly c: Connection) {}
 
-  /** Fetches the keys, unless the client trusts some already. A service without them has no receipts. */
+  /** Fetches the keys, unless the client already trusts some. A service without keys has no receipts. */
   async pin(): Promise<void> {
     if (this.#set.size > 0) return;
     for (const { uim_purpose: purpose, kid, ...jwk } of await this.fetch()) {
@@ -120,7 +120,7 @@ export class ReceiptKeys {
     }
   }
 
-  /** Checks a receipt. If its key is not known, the keys of the service may introduce it. */
+  /** Checks a receipt. If its key is unknown, it fetches the keys of the service, which can introduce the key. */
   async check(receipt: string, call: KnownCall): Promise<CheckedReceipt> {
     await this.pin();
     const checked = await checkReceipt(this.#set, receipt, call);
@@ -169,10 +169,10 @@ function compare(entry: JsonObject, account: JsonObject, call: KnownCall): Recei
   }
   if (differs(entry.req, call.req)) report("REQUEST", "the receipt is for a call with another intent or other parameters");
   if (entry.to === "captured" && differs(entry.ans, entry.ans_form === "jcs" ? call.ans_jcs : call.ans)) {
-    report("ANSWER", "the receipt is for another output than the agent received");
+    report("ANSWER", "the receipt is for an output that differs from the one that the agent received");
   }
   if (call.replayed) return problems; // the call was made under the agreement of that time
-  if (differs(entry.pol, call.pol)) report("POLICY", "the receipt is for another policy than the agent agreed to");
+  if (differs(entry.pol, call.pol)) report("POLICY", "the receipt is for a policy that the agent did not agree to");
   if (differs(entry.agr, call.agr) || differs(entry.pat, call.pat) || (entry.jkt !== undefined && differs(entry.jkt, call.jkt))) {
     report("AGREEMENT", "the receipt is for another agreement, token or key of the agent");
   }

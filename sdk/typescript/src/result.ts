@@ -8,26 +8,26 @@ import { identifier } from "./text.js";
 /** When an intent or its terms end (RFC 8594, section 3). */
 export interface Sunset {
   readonly at: Date;
-  /** Whether only the terms end, and the intent goes on under others. */
+  /** Whether only the terms end, and the intent continues under new ones. */
   readonly terms: boolean;
 }
 
-/** What a response to a call contains. */
+/** The contents of a response to a call. */
 export interface CallAnswer {
-  /** What the intent returns. */
+  /** The output of the intent. */
   readonly output: Json;
-  /** The same as the service sent it. Numbers that JavaScript does not keep are exact here. */
+  /** The output as JSON text, as the service sent it. It preserves numbers that JavaScript would round. */
   readonly text: string;
   readonly status: number;
-  /** What the call cost; undefined if the service states no charge. */
+  /** The charge of the call; undefined if the service does not state one. */
   readonly charge: Charge | undefined;
   /** The limits that the call counted under. */
   readonly rateLimit: RateLimit | undefined;
   /** The signed receipt of the charge. UimClient.checkReceipt verifies it. */
   readonly receipt: string | undefined;
-  /** Finds the call in the log of the service. */
+  /** Identifies the call in the log of the service. */
   readonly requestId: string;
-  /** Whether this is the stored response of an earlier call under the same key: nothing was done now. */
+  /** Whether this is the stored response of an earlier call under the same key. If so, this call executed nothing. */
   readonly replayed: boolean;
   /** Undefined if the service announces no end. */
   readonly sunset: Sunset | undefined;

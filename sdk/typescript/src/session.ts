@@ -3,13 +3,13 @@ import { isObject, type Json, type JsonObject, parseObject } from "./json.js";
 import { jwsPart } from "./sign.js";
 import { clean, codeName, identifier, isDigest } from "./text.js";
 
-/** What a service did not grant, and why. */
+/** A requested scope entry that a service did not grant, and the reason. */
 export interface OmittedEntry {
   readonly entry: string;
   readonly reason: string;
 }
 
-/** The agreement of an agent with a service, and its token. Keep it as secret as a password: the token is in it. */
+/** The agreement of an agent with a service, and its token. It contains the token, so keep it as secret as a password. */
 export interface Session {
   readonly version: 1;
   /** URL of agents.json. */
@@ -96,7 +96,7 @@ function omittedOf(value: Json | undefined): OmittedEntry[] {
   return list.map((item) => ({ entry: clean(item.entry), reason: codeName(item.reason) })).filter((item) => item.entry !== "");
 }
 
-/** Reads a session that the caller has kept as text. It throws a ResponseError if the text is not one. */
+/** Reads a session that the caller has stored as text. It throws a ResponseError if the text is not one. */
 export function parseSession(text: string): Session {
   let tree: JsonObject;
   try {

@@ -6,26 +6,26 @@ import { type Amount, nanoOf, parseAmount, showAmount } from "./money.js";
 import type { Approve, PlannedCall } from "./options.js";
 import type { Price } from "./price.js";
 
-/** What limits one call. */
+/** The limits of one call. */
 export interface Bounds {
   budget?: Budget | undefined;
-  /** Most that this call may cost. */
+  /** Maximum price of this call. */
   most?: string | undefined;
   approve?: Approve | undefined;
 }
 
-/** Decides before each call whether it may be made, and counts afterwards what it cost. */
+/** Decides before each call whether the budget covers its price, and counts its actual cost afterwards. */
 export class Spending {
-  /** The most that a service has charged for an intent under the present agreement. */
+  /** The highest charge of a service for an intent under the present agreement. */
   #charged = new Map<string, Amount>();
   #unproved: Promise<unknown> = Promise.resolve();
 
-  /** Forgets what was charged under an earlier agreement. */
+  /** Deletes the charges of an earlier agreement. */
   reset(): void {
     this.#charged.clear();
   }
 
-  /** Returns the price of a call: that of the policy, or what the service has charged, if that is more. */
+  /** Returns the price of a call: that of the policy, or the highest charge so far if that is more. */
   price(stated: Price, intent: string): Price {
     const charged = this.#charged.get(intent);
     if (!charged || stated.kind === "unknown" || stated.kind === "forbidden") return stated;
@@ -35,7 +35,7 @@ export class Spending {
     return { kind: "paid", most: charged };
   }
 
-  /** Asks for approval and sets the price aside. It throws a BudgetError or an ApprovalError, and nothing may be sent then. */
+  /** Asks for approval, and reserves the price. If it throws a BudgetError or an ApprovalError, the caller must not send the call. */
   async reserve(call: PlannedCall, stated: Price, bounds: Bounds): Promise<Reservation> {
     const price = this.price(stated, call.intent);
     const budget = bounds.budget ?? memoryBudget();
@@ -57,7 +57,7 @@ export class Spending {
     return bounds.budget ? bounds.budget.reserve(most) : budget.nothing();
   }
 
-  /** Counts what a call has cost. error is how it failed, if it did. */
+  /** Counts the actual cost of a call. error is the error of a failed call. */
   async settle(reservation: Reservation, intent: string, stated: Price, charge: Charge | undefined, error?: unknown): Promise<void> {
     const cost = charge && charge.state !== "released" ? { amount: charge.amount, currency: charge.currency } : undefined;
     if (cost) this.note(intent, stated, cost);
@@ -72,7 +72,7 @@ export class Spending {
     if (nano > expected && nano > before) this.#charged.set(intent, cost);
   }
 
-  /** Runs calls whose price is not known one at a time, so that only one of them may exceed the budget. */
+  /** Runs calls with an unknown price one at a time, so that only one of them can exceed the budget. */
   async alone<T>(stated: Price, run: () => Promise<T>): Promise<T> {
     if (stated.kind === "free" || stated.kind === "paid") return run();
     const before = this.#unproved;

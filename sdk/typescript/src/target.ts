@@ -5,7 +5,7 @@ import { OptionsError } from "./errors.js";
 export interface Target {
   /** The domain to look up in DNS; undefined if the caller named an address. */
   domain?: string;
-  /** In the order in which they are tried. */
+  /** The URLs to try, in this order. */
   urls: URL[];
 }
 

@@ -7,13 +7,13 @@ import { showAmount } from "./money.js";
 import type { Approve } from "./options.js";
 import { toolNames } from "./toolnames.js";
 
-/** Which intents become tools, and what their calls may cost. */
+/** Selects the intents that become tools, and limits the cost of their calls. */
 export interface ToolOptions {
   /** UIDs, or a function that chooses. The default is all intents that have not ended and are in the scope of the agreement. */
   only?: readonly string[] | ((intent: Intent) => boolean);
-  /** The budget of these tools instead of that of the client. */
+  /** The budget of these tools, in place of the client's. */
   budget?: Budget;
-  /** Decides about each call that costs something, instead of the callback of the client. */
+  /** Accepts or rejects each call that costs something, in place of the callback of the client. */
   approve?: Approve;
 }
 
@@ -26,13 +26,13 @@ export interface ToolSpec {
   /** JSON Schema of the arguments. */
   readonly schema: JsonObject;
   /**
-   * Makes the call. What a model or its user can act on (a refusal, a budget, an outcome that is not known) is returned as {error}; other
-   * errors are thrown.
+   * Makes the call. It returns errors that a model or its user can act on (a refusal, a budget, an unknown outcome) as {error}, and throws
+   * others.
    */
   call(args: unknown, signal?: AbortSignal): Promise<Json>;
 }
 
-/** Returns the intents of a service as tools, for frameworks without an adapter of their own here. */
+/** Returns the intents of a service as tools, for frameworks without an adapter in this package. */
 export async function toolSpecs(client: UimClient, options: ToolOptions = {}): Promise<ToolSpec[]> {
   const { only } = options;
   const scope = new Set(client.agreement?.scope.map((entry) => entry.replace(/:execute$/, "")));

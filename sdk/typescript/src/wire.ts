@@ -10,13 +10,13 @@ const EXTENSION = "https://uimprotocol.com/a2a/v1";
 export interface WireCall {
   readonly intent: string;
   readonly parameters: JsonObject;
-  /** The key under which the request itself asks to be done once; empty if it has none. */
+  /** The idempotency key in the request; empty if it has none. */
   readonly key: string;
-  /** Whether the request itself has a proof. */
+  /** Whether the request has a proof. */
   readonly proved: boolean;
 }
 
-/** Finds the call in a request to a service; undefined if the request is no call. names has the UIDs by the names of tools. */
+/** Finds the call in a request to a service; undefined if the request is not a call. names contains the UIDs by the names of tools. */
 export function callIn(url: URL, executeUrl: string, body: string, names: ReadonlyMap<string, string>): WireCall | undefined {
   let message: JsonObject;
   try {
@@ -75,7 +75,7 @@ function inMessage(message: Json | undefined): WireCall | undefined {
   return call && { ...call, proved: call.proved || metadata.proof !== undefined };
 }
 
-/** What a response says of a call: its charge, and how it failed. */
+/** The outcome of a call in a response: its charge, and its error. */
 export interface WireOutcome {
   charge: Charge | undefined;
   error: RefusalError | undefined;

@@ -1,4 +1,4 @@
-"""A client for services behind uimgate: it agrees to their policies, proves its calls, and keeps to a budget.
+"""A client for services behind uimgate: it agrees to their policies, proves its calls, and keeps within a budget.
 
     from uimgate import Budget, Key, UimClient
 

@@ -1,4 +1,4 @@
-"""Flows that agree to a policy, and keep the token current. A client drives them with requests that block, or that do not."""
+"""Flows that agree to a policy and keep the token current. A client runs them with blocking requests or on asyncio."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Agreements:
         return self.settings.key
 
     def load(self) -> Flow:
-        """Reads the session that was kept."""
+        """Reads the stored session."""
         if self._file:
             kept = yield Work(self._file.load)
             if kept:
@@ -87,7 +87,7 @@ class Agreements:
             yield Work(partial(self._file.save, self._session, self.keys))
 
     def exchange(self, exchange: Exchange) -> Flow:
-        """Sends a request, and takes the time of the response."""
+        """Sends a request, and updates the clock from the response."""
         exchange.named_by = exchange.named_by or self.catalog.url
         if self.settings.timeout:
             exchange.timeout = self.settings.timeout
@@ -121,7 +121,7 @@ class Agreements:
     def agree(
         self, accept: str | Accept, scope: list[str] | None, declared: dict[str, list[str]] | None, issuer: str | None, on_date: bool
     ) -> Flow:
-        """Signs a policy that the caller accepts, and keeps the token."""
+        """Signs a policy that the caller accepts, and stores the token."""
         self.key()
         self._check_issuer(issuer)
         if callable(accept):
@@ -213,7 +213,7 @@ class Agreements:
         return read_token(answer, uid=policy.uid, digest=policy.digest, key=self.key(), now=now, policy=policy.text)
 
     def refused(self, answer: Answer, agreed: str) -> UimError:
-        """Returns the error of a response; a PolicyChangedError if the service offers another policy than the agreed one."""
+        """Returns the error of a response; a PolicyChangedError if the service offers a policy other than the agreed one."""
         refusal = read_refusal(answer)
         if 300 <= answer.status < 400:
             refusal.message = "the service redirects the request, but the client sends no token and no signature through a redirect"
@@ -228,7 +228,7 @@ class Agreements:
         return (yield from self.exchange(Exchange("POST", url, headers, body, most, timeout)))
 
     def proof(self, session: Session, digest: str) -> str:
-        """Makes a proof of key for one request. It is good once, within five minutes."""
+        """Makes a proof of key for one request. The proof is valid once, within five minutes."""
         key = self.key()
         return key.sign_jws(
             {"typ": "uim-proof+jwt", "kid": key.thumbprint},
@@ -242,7 +242,7 @@ class Agreements:
         )
 
     def current(self) -> Flow:
-        """Returns the session, after a renewal if that is due. While the token is valid, a renewal that fails is tried again later."""
+        """Returns the session, after a renewal if that is due. If a renewal fails while the token is still valid, it is retried later."""
         session = self.must()
         now = self.settings.clock.now()
         if session.due(now):
@@ -295,7 +295,8 @@ class Agreements:
             yield Work(partial(self._file.path.unlink, missing_ok=True))
 
     def _check_issuer(self, accepted: str | None) -> None:
-        """Checks that the address of the service vouches for its name: otherwise it could use the agreement at the owner of the name."""
+        """Checks that the address of the service may use the name of the service. Otherwise the service could use the agreement at the
+        owner of the name."""
         issuer = self.catalog.issuer
         hosts = [urlsplit(url).hostname or "" for url in (self.catalog.url, self.target.urls[0])]
         if self.settings.allow_insecure or accepted == issuer or any(is_loopback(host) for host in hosts):
@@ -304,14 +305,14 @@ class Agreements:
             raise IssuerError(issuer, hosts[0])
 
     def _pin(self) -> Flow:
-        """Trusts the keys that the service uses for receipts now."""
+        """Trusts the keys that sign the service's receipts at present."""
         answer = yield from self._fetch_keys()
         found = KeySet.parse(answer.body) if answer else KeySet()
         if found.keys:
             self.keys = found
 
     def trusted(self) -> Flow:
-        """Returns the keys for receipts that were pinned, or pins those that the service uses now."""
+        """Returns the pinned keys for receipts. If there are none, it first pins the present keys of the service."""
         if not self.keys.keys:
             yield from self._pin()
         return self.keys
@@ -336,7 +337,7 @@ class Agreements:
 
 
 def _carried(new: Session, old: Session) -> Session:
-    """Returns a renewed session with what the response did not repeat."""
+    """Returns a renewed session, completed with the values that the response does not repeat."""
     a, b = new.agreement, old.agreement
     new.agreement = Agreement(
         a.id or b.id,

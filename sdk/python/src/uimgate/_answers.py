@@ -1,4 +1,4 @@
-"""Responses of services, which may be anything."""
+"""Parses responses of services, which are not trusted."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class RateLimit:
 
 @dataclass(frozen=True)
 class Sunset:
-    """When an intent ends, in seconds since 1970; with terms, it goes on under other terms (RFC 8594)."""
+    """When an intent ends, in seconds since 1970 (RFC 8594). If terms is true, only its terms end, and the intent continues under new
+    ones."""
 
     at: int
     terms: bool

@@ -1,4 +1,4 @@
-"""Budgets: what calls may cost in an hour, a day or a month. The file has the form of the bridge's spent.json."""
+"""Budgets, which limit the cost of calls in an hour, a day or a month. The file has the format of the bridge's spent.json."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST = 2**63 - 1
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that may be spent in one period of the calendar in UTC, such as 5 EUR/day."""
+    """The maximum amount for one period of the UTC calendar, such as 5 EUR/day."""
 
     amount: Amount
     period: str
@@ -43,15 +43,15 @@ class Limit:
 
 @dataclass(frozen=True)
 class Reservation:
-    """An amount that is set aside for a call, and the begin of each period in which it is counted."""
+    """An amount that is reserved for a call, and the start of each period that counts it."""
 
     amount: Amount | None
     since: tuple[tuple[str, str], ...] = ()
 
 
 class Budget:
-    """What calls may cost. With a path, the amounts spent are shared with other processes, such as the bridge; otherwise they are in
-    memory."""
+    """Limits the cost of calls. With a path, the amounts spent are in a file that other processes share, such as the bridge; otherwise
+    they are in memory."""
 
     def __init__(self, *limits: str, path: str | Path | None = None, now: Callable[[], float] = time.time) -> None:
         self.limits = tuple(Limit.parse(limit) for limit in limits)
@@ -63,7 +63,7 @@ class Budget:
         self._memory: dict[str, Any] = {"version": 1, "spent": {}}
 
     def reserve(self, price: Amount | None) -> Reservation:
-        """Sets a price aside. None is a price that is not known: nothing is set aside, but every limit must have something left."""
+        """Reserves a price. None means that the price is unknown: then nothing is reserved, but no limit may be used up."""
         applies = [limit for limit in self.limits if price is None or limit.amount.currency == price.currency]
         if not applies:
             raise BudgetError(f"the call costs up to {price}, and there is no budget in {price.currency if price else ''}")
@@ -78,7 +78,7 @@ class Budget:
             return Reservation(price, self._add(accounts, price) if price else ())
 
     def settle(self, reservation: Reservation, charged: Amount | None) -> None:
-        """Counts what a call has cost in place of its reservation; None is nothing."""
+        """Replaces the reservation of a call by its actual cost; None means that the call was free."""
         charged = charged if charged and charged.nano else None
         if charged == reservation.amount or (not reservation.since and charged is None):
             return

@@ -1,4 +1,4 @@
-"""Calls that were sent and have not ended, so that a process that was killed can repeat them without paying or counting twice."""
+"""Records the calls that were sent and have not ended. After a crash, the next process can repeat them without paying or counting twice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAX_CALLS = 1000
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A call whose outcome this agent does not know. Repeat it with the same parameters and idempotency key within 24 hours of at (seconds
-    since 1970): the service then does and charges nothing twice."""
+    """A call whose outcome this agent does not know. Repeat it with the same parameters and idempotency key within 24 hours of at
+    (seconds since 1970); the service then neither executes nor charges the call twice."""
 
     intent: str
     idempotency_key: str
@@ -31,14 +31,14 @@ class Unfinished:
 
 
 class CallsFile:
-    """The unfinished calls with one service. It has digests of parameters, and no parameters."""
+    """The unfinished calls with one service. The file contains digests of the parameters, not the parameters."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
 
     def begin(self, call: Unfinished) -> None:
-        """Records a call before it is sent first."""
+        """Records a call before it is first sent."""
 
         def add(calls: dict[str, Any]) -> None:
             if len(calls) >= _MAX_CALLS and call.idempotency_key not in calls:

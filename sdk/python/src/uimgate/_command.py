@@ -1,4 +1,4 @@
-"""The command uimgate: it runs the program that the wheel of this platform carries, such as uvx uimgate mcp shop.example."""
+"""The command uimgate. It runs the program in the wheel for this platform, for example: uvx uimgate mcp shop.example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding services: targets, agents.json, and the TXT records of a domain by DNS over HTTPS (RFC 8484)."""
+"""Finds services: reads targets and agents.json, and looks up the TXT records of a domain by DNS over HTTPS (RFC 8484)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_DNS = 64 << 10
 
 @dataclass(frozen=True)
 class Target:
-    """What names a service: the URLs at which its agents.json may be, and the domain whose records are looked up before; "" if none."""
+    """Identifies a service: the URLs at which its agents.json may be, and the domain whose records are looked up first ("" if none)."""
 
     urls: tuple[str, ...]
     domain: str = ""
@@ -75,7 +75,8 @@ def _is_ipv6(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Intent:
-    """What a service offers. parameters and outputs are its lists, as agents.json has them; price is for information, the policy binds."""
+    """An operation that a service offers. parameters and outputs are the lists in agents.json. price is only informative; the policy is
+    binding."""
 
     uid: str
     name: str
@@ -163,7 +164,7 @@ def _named(value: object) -> tuple[dict[str, Any], ...]:
 
 
 def speaks_for(host: str, name: str) -> bool:
-    """Reports whether a host vouches for a name: its own, or that of a subdomain."""
+    """Reports whether a host may use a name: its own, or that of a subdomain."""
     host, name = host.lower().rstrip("."), name.lower().rstrip(".")
     return host != "" and (name == host or name.endswith("." + host))
 
@@ -187,7 +188,8 @@ def txt_query(name: str) -> bytes:
 
 
 def txt_records(message: bytes) -> list[str]:
-    """Returns the TXT records of a response. It follows no alias by itself: the server does. Anything malformed is a DiscoveryError."""
+    """Returns the TXT records of a response. It does not follow aliases, because the server does. Anything malformed is a
+    DiscoveryError."""
     try:
         questions, answers = int.from_bytes(message[4:6], "big"), int.from_bytes(message[6:8], "big")
         code = message[3] & 0x0F

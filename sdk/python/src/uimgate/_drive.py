@@ -1,4 +1,4 @@
-"""Runs flows: it does what a flow asks for, and gives it the answer or the error."""
+"""Runs flows: performs each effect that a flow requests, and passes the result or the error back to the flow."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class UimError(Exception):
-    """Every error of this package."""
+    """The base class of all errors of this package."""
 
 
 class OptionsError(UimError, ValueError):
@@ -19,7 +19,7 @@ class OptionsError(UimError, ValueError):
 
 
 class JsonError(UimError, ValueError):
-    """A text is not JSON that every parser reads in the same way, or a value has no exact JSON."""
+    """A text is not JSON that all parsers read in the same way, or a value has no exact form in JSON."""
 
     def __init__(self, why: str, pointer: str | None = None) -> None:
         super().__init__(why if pointer is None else f"{why} (at {pointer or 'the top'})")
@@ -27,7 +27,7 @@ class JsonError(UimError, ValueError):
 
 
 class FileError(UimError):
-    """A file of a key, a session or a budget cannot be used."""
+    """A key, session or budget file cannot be used."""
 
 
 class DiscoveryError(UimError):
@@ -39,7 +39,7 @@ class AddressError(UimError):
 
 
 class IssuerError(UimError):
-    """A service uses a name that its address does not vouch for. Nothing was signed."""
+    """A service uses a name that its address may not use. Nothing was signed."""
 
     def __init__(self, issuer: str, host: str) -> None:
         super().__init__(f"{host} requests an agreement made out to {issuer}, which is not its own name: nothing was signed")
@@ -62,7 +62,7 @@ class NotAgreedError(UimError):
 
 
 class PendingError(UimError):
-    """The operator of the service has to approve the agent. Call agree() again later, at most once a minute."""
+    """The operator of the service must approve the agent first. Call agree() again later, at most once a minute."""
 
     def __init__(self, agreement_id: str) -> None:
         super().__init__(f"the agreement {agreement_id} waits until the operator of the service approves it")
@@ -70,7 +70,8 @@ class PendingError(UimError):
 
 
 class PolicyChangedError(UimError):
-    """The service no longer offers the policy that was accepted. The new one was not signed. changes are the words of the service."""
+    """The service no longer offers the policy that was accepted. The new one was not signed. changes describes the changes in the words
+    of the service."""
 
     def __init__(self, agreed: str, offered: str, changes: tuple[str, ...] = ()) -> None:
         now = f", but the service now offers {offered}" if offered else ""
@@ -91,7 +92,7 @@ class ApprovalError(UimError):
 
 
 class RenewalError(UimError):
-    """The token could not be renewed, so that the call was not sent."""
+    """The token could not be renewed, so the call was not sent."""
 
 
 class LostError(UimError):
@@ -104,7 +105,7 @@ class LostError(UimError):
 
 @dataclass(frozen=True)
 class Violation:
-    """One thing that is wrong with the parameters of a call."""
+    """One error in the parameters of a call."""
 
     pointer: str = ""
     message: str = ""
@@ -117,7 +118,8 @@ class Violation:
 
 @dataclass
 class Refusal:
-    """What the response of a refused or failed call contains. Its texts are the service's: at most 500 characters on one line."""
+    """What the response of a refused or failed call contains. Its texts come from the service, each limited to 500 characters on one
+    line."""
 
     status: int
     code: str = ""
@@ -160,7 +162,7 @@ class RefusalError(UimError):
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """All that is wrong with the parameters."""
+        """All errors in the parameters."""
         return self.refusal.violations
 
     @property
@@ -184,11 +186,11 @@ class ResponseError(RefusalError):
 
 
 class TokenError(RefusalError):
-    """401: the token is missing, expired, revoked or of no use."""
+    """401: the token is missing, expired, revoked or invalid."""
 
 
 class ParameterError(RefusalError):
-    """400: the parameters are wrong. violations lists everything that is."""
+    """400: the parameters are invalid. violations lists all errors."""
 
 
 class PaymentError(RefusalError):
@@ -200,7 +202,7 @@ class PermissionsError(RefusalError):
 
 
 class ConflictError(RefusalError):
-    """409: another call, agreement or key is in the way."""
+    """409: the request conflicts with another call, agreement or key."""
 
 
 class OutcomeUnknownError(RefusalError):
@@ -208,11 +210,11 @@ class OutcomeUnknownError(RefusalError):
 
 
 class LimitError(RefusalError):
-    """429: a limit is used up. retry_after states when it admits calls again; QUOTA_EXCEEDED does not come back."""
+    """429: a limit is used up. retry_after states when the limit admits calls again. After QUOTA_EXCEEDED, it never does."""
 
 
 class UnavailableError(RefusalError):
-    """5xx: the service failed, or is not there."""
+    """5xx: the service failed or is unavailable."""
 
 
 def refusal_error(refusal: Refusal) -> RefusalError:

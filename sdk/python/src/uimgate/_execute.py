@@ -1,4 +1,4 @@
-"""The flow of one call: what it may cost, its attempts, and what the receipt states."""
+"""The flow of one call: its price, its attempts and its receipt."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Result(Generic[_T]):
-    """The result of a call. charge, rate_limit and receipt are None if the service does not state them. discrepancies are what contradicts
-    the receipt."""
+    """The result of a call. charge, rate_limit and receipt are None if the service does not state them. discrepancies lists the
+    differences between the receipt and the call."""
 
     output: _T
     status: int
@@ -105,14 +105,14 @@ class Executor:
         self._policy: Policy | None = None
 
     def price_of(self, uid: str) -> Price:
-        """Returns what a call costs under the agreed policy, or what the service has charged, if that is more."""
+        """Returns the price of a call under the agreed policy, or the highest charge so far if that is more."""
         session = self.agreements.must()
         if self._policy is None or self._policy.digest != session.agreement.policy_digest:
             self._policy = Policy.read(session.policy)
         return self.spending.price(self._policy.price_of(uid), uid)
 
     def body(self, uid: str, parameters: dict[str, Any] | None) -> bytes:
-        """Returns the canonical body of a call, of which a proof has the digest."""
+        """Returns the canonical body of a call. A proof contains its digest."""
         try:
             return canonical({"intent_uid": uid, "parameters": parameters or {}})
         except JsonError as error:
@@ -128,7 +128,7 @@ class Executor:
         return uid in self._proved or not self.is_free(uid, self.price_of(uid))
 
     def execute(self, uid: str, parameters: dict[str, Any] | None, options: Options) -> Flow:
-        """Makes a call. A price that is not known makes calls wait for each other, so that only one of them can exceed a budget."""
+        """Makes a call. Calls with an unknown price wait for each other, so that only one of them can exceed a budget."""
         options.check()
         if not 0 < len(uid) <= 512:
             raise OptionsError("an intent is named by its UID, such as shop.example:search-products:v1")
@@ -240,7 +240,7 @@ class Executor:
     def _account(
         self, c: _Attempts, session: Session, charge: Charge, receipts: tuple[str, ...], parsed: Parsed | None, replayed: bool
     ) -> Flow:
-        """Checks the receipt of a charge. Neither a missing nor a wrong one makes a call fail."""
+        """Checks the receipt of a charge. A missing or wrong receipt does not make the call fail."""
         a = self.agreements
         known = Known(
             a.catalog.issuer,

@@ -62,7 +62,8 @@ def write_private(path: Path, data: bytes, *, new: bool = False) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path, wait: float = 10.0) -> Iterator[None]:
-    """Holds an exclusive lock on a file, as the programs of uimgate do. It ends with the process, so that a crash leaves nothing behind."""
+    """Holds an exclusive lock on a file, as the programs of uimgate do. The lock ends with the process, so a crash leaves nothing
+    behind."""
     import fcntl  # not on Windows
 
     try:

@@ -141,7 +141,7 @@ def _number(value: Any, pointer: str) -> str:
 
 
 def _shortest(number: float) -> str:
-    """Writes a number as ECMAScript does (RFC 8785 3.2.2.3). Python finds the same digits, and sets other points."""
+    """Writes a number as ECMAScript does (RFC 8785 3.2.2.3). Python uses the same digits, but a different notation."""
     if number == 0:
         return "0"
     sign = "-" if number < 0 else ""

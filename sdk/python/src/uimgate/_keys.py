@@ -35,7 +35,7 @@ def b64(data: bytes) -> str:
 
 
 def unb64(text: str) -> bytes:
-    """Reads base64url without padding. Each value has one text."""
+    """Reads base64url without padding. It accepts only one text for each value."""
     if not re.fullmatch(r"[A-Za-z0-9_-]*", text):
         raise ValueError("not base64url")
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -77,7 +77,7 @@ class PublicKey:
 
     @classmethod
     def from_jwk(cls, jwk: dict[str, Any]) -> PublicKey:
-        """Reads an Ed25519 key (RFC 8037). Services sign their receipts with no other."""
+        """Reads an Ed25519 key (RFC 8037). Services sign receipts only with such keys."""
         if jwk.get("kty") == "OKP" and jwk.get("crv") == "Ed25519" and isinstance(jwk.get("x"), str):
             try:
                 return cls(ed25519.Ed25519PublicKey.from_public_bytes(unb64(jwk["x"])))
@@ -97,7 +97,7 @@ class PublicKey:
         return encoded.decode("ascii")
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        """Reports whether a signature in the format of JOSE is of this key."""
+        """Reports whether this key made a signature in JOSE format."""
         try:
             if isinstance(self._public, ed25519.Ed25519PublicKey):
                 self._public.verify(signature, message)
@@ -125,12 +125,13 @@ class Key(PublicKey):
 
     @classmethod
     def generate(cls) -> Key:
-        """Makes a new Ed25519 key, which lasts as long as the process. Use from_file to keep one."""
+        """Generates an Ed25519 key that exists only in this process. To keep a key, use from_file."""
         return cls._of(ed25519.Ed25519PrivateKey.generate())
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], *, create: bool = False) -> Key:
-        """Reads a private key: PEM, PKCS#8, not encrypted, readable by its owner only. With create, a missing file gets a new key."""
+        """Reads a private key from a file: PEM, PKCS#8, not encrypted. Only the owner may be able to read the file. With create, a
+        missing file gets a new key."""
         at = Path(path).expanduser()
         text = read_private(at, _MAX_FILE)
         if text is None and create:
@@ -164,8 +165,8 @@ class Key(PublicKey):
 
     @classmethod
     def from_signer(cls, public_pem: str, sign: Signer) -> Key:
-        """Uses a key that this process does not have, such as one of a KMS. sign returns the signature over its argument: 64 bytes for
-        Ed25519 and for P-256 (or DER), PKCS#1 v1.5 for RSA, the last two over SHA-256 of the argument."""
+        """Uses a key outside this process, such as a key in a KMS. sign returns the signature over its argument: 64 bytes for Ed25519
+        and for P-256 (or DER), PKCS#1 v1.5 for RSA, the last two over SHA-256 of the argument."""
         try:
             public = serialization.load_pem_public_key(public_pem.encode("ascii"))
         except (ValueError, UnicodeError, UnsupportedAlgorithm):

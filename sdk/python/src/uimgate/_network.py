@@ -1,4 +1,4 @@
-"""Requests to services that nobody vouches for: which addresses may be reached, how much is read, and for how long."""
+"""Sends requests to services that are not trusted. It limits the addresses, the size of responses and the time."""
 
 from __future__ import annotations
 
@@ -98,7 +98,8 @@ def origin_of(url: str) -> str:
 
 
 def check_url(url: str, named_by: str | None, insecure: bool) -> None:
-    """Raises an AddressError if a URL must not be used. named_by is the URL of the document that named it; None is the caller."""
+    """Raises an AddressError if a URL must not be used. named_by is the URL of the document that contains the URL; None means that the
+    caller named it."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -129,7 +130,7 @@ def _is_address(host: str) -> bool:
 
 
 def _allowed(host: str, found: list[Any], insecure: bool) -> str:
-    """Returns the address to connect to. Every address of the name must be allowed, so that none can be chosen later."""
+    """Returns the address to connect to. Every address of the name must be allowed."""
     addresses = [str(item[4][0]) for item in found]
     fits = (lambda _: True) if insecure else is_loopback if is_loopback(host) else is_public
     if not addresses or not all(fits(address) for address in addresses):
@@ -138,7 +139,8 @@ def _allowed(host: str, found: list[Any], insecure: bool) -> str:
 
 
 class _Backend:
-    """Wraps a network backend of httpcore: it connects only to addresses that are allowed. The name is resolved once, for check and use."""
+    """Wraps a network backend of httpcore: it connects only to addresses that are allowed. It resolves the name once, for both the check
+    and the connection."""
 
     def __init__(self, inner: Any, insecure: bool) -> None:
         self._inner, self._insecure = inner, insecure
@@ -198,7 +200,7 @@ class AsyncGuardedTransport(httpx.AsyncHTTPTransport):
 
 @dataclass
 class Exchange:
-    """One request. follow follows redirects, which requests with a token or a signature never do."""
+    """One request. If follow is true, redirects are followed; it is never true for requests with a token or a signature."""
 
     method: str
     url: str
@@ -234,7 +236,7 @@ def _failure(error: Exception, url: str) -> NetworkError:
 
 
 class _Body:
-    """Collects a body within its bounds of size and time."""
+    """Collects a body within limits of size and time."""
 
     def __init__(self, exchange: Exchange, response: httpx.Response, end: float) -> None:
         self._parts: list[bytes] = []

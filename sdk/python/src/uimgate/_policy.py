@@ -1,4 +1,4 @@
-"""Policies: digests, and what calls cost under them."""
+"""Policies: their digests, and the prices of calls."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _DUTY = {"uid", "@id", "@type", "type", "action", "amount", "unit", "target", "c
 
 @dataclass(frozen=True)
 class Price:
-    """What a call costs under a policy. free: nothing. paid: at most most. unknown: the policy uses terms that this package does not read
-    as a price. forbidden: no permission has the intent as its target."""
+    """The price of a call under a policy. free: the call costs nothing. paid: it costs at most the amount in most. unknown: the policy
+    uses terms that this package does not read as a price. forbidden: no permission has the intent as its target."""
 
     kind: Literal["free", "paid", "unknown", "forbidden"]
     most: Amount | None = None
@@ -54,18 +54,18 @@ class Policy:
 
     @classmethod
     def read(cls, text: bytes, url: str = "", sentences: str = "") -> Policy:
-        """Reads a policy. A document that has no canonical form is a JsonError: nobody can agree to it."""
+        """Reads a policy. If the document has no canonical form, no agent can agree to it, and read raises a JsonError."""
         document = decode_object(text, exact=True)
         return cls(_uid(document), "sha-256:" + digest_of(document), text, document, url, sentences)
 
     def explain(self) -> str:
-        """Returns what the policy means, in the sentences of the service, which are for people. Only the document itself binds."""
+        """Returns the meaning of the policy in the words of the service, for people to read. Only the document itself is binding."""
         if self.sentences:
             return self.sentences
         return f"The service does not explain its policy {self.uid}. It is this document:\n{self.text.decode('utf-8')}"
 
     def price_of(self, intent: str) -> Price:
-        """Returns the most that a call of an intent costs. Conditions of permissions are taken as met, so that it is never too low."""
+        """Returns the maximum price of a call. It assumes that the conditions of permissions hold, so the price is never too low."""
         rest = self.document
         if "@graph" in rest or "inheritFrom" in rest or _list(rest.get("obligation")):
             return Price("unknown")

@@ -19,8 +19,8 @@ _MAX_INTRODUCTIONS = 100
 
 @dataclass(frozen=True)
 class Problem:
-    """What contradicts a receipt. name is AMOUNT, STATE, REQUEST, ANSWER, POLICY, AGREEMENT, UNKNOWN_EXECUTION, KEY, SIGNATURE or
-    CHARGED_WITHOUT_RECEIPT."""
+    """A difference between a receipt and a call. name is AMOUNT, STATE, REQUEST, ANSWER, POLICY, AGREEMENT, UNKNOWN_EXECUTION, KEY,
+    SIGNATURE or CHARGED_WITHOUT_RECEIPT."""
 
     name: str
     detail: str
@@ -28,7 +28,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A receipt whose signature verifies, and that is about the call."""
+    """A receipt that is for the call and has a valid signature."""
 
     entry: dict[str, Any]
     amount: Amount
@@ -39,7 +39,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Known:
-    """What the agent knows of a call. Digests have the form sha-256:…; an empty one is not compared."""
+    """The agent's record of a call. Digests have the form sha-256:…; an empty one is not compared."""
 
     issuer: str
     agent: str
@@ -126,7 +126,7 @@ def _read_entry(payload: bytes) -> dict[str, Any]:
 
 
 def check_receipt(text: str, trusted: KeySet, known: Known) -> tuple[Receipt | None, list[Problem]]:
-    """Checks the receipt of a call. It returns the receipt if it is about this call, even if it contradicts the call in another respect."""
+    """Checks the receipt of a call. It returns the receipt if the receipt is for this call, even if other values differ."""
     try:
         header, payload, signature, signed = read_jws(text, _MAX_RECEIPT)
         entry = _read_entry(payload)
@@ -162,11 +162,11 @@ def _compare(entry: dict[str, Any], amount: Amount, known: Known) -> list[Proble
     if differs("req", known.request):
         problems.append(Problem("REQUEST", "the receipt is for a call with another intent or other parameters"))
     if entry.get("to") == "captured" and differs("ans", known.canonical if entry.get("ans_form") == "jcs" else known.answer):
-        problems.append(Problem("ANSWER", "the receipt is for another output than the agent received"))
+        problems.append(Problem("ANSWER", "the receipt is for an output that differs from the one that the agent received"))
     if known.replayed:  # the call was made under the agreement of that time
         return problems
     if differs("pol", known.policy):
-        problems.append(Problem("POLICY", "the receipt is for another policy than the agent agreed to"))
+        problems.append(Problem("POLICY", "the receipt is for a policy that the agent did not agree to"))
     if differs("agr", known.agreement) or differs("pat", known.token_id) or ("jkt" in entry and differs("jkt", known.key_id)):
         problems.append(Problem("AGREEMENT", "the receipt is for another agreement, token or key of the agent"))
     return problems

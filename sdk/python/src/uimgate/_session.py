@@ -33,7 +33,7 @@ class Omitted:
 
 @dataclass(frozen=True)
 class Agreement:
-    """An agreement that the service has accepted. Times are in seconds since 1970; None is not stated."""
+    """An agreement that the service has accepted. Times are in seconds since 1970; None means that the service does not state them."""
 
     id: str
     policy_uid: str
@@ -46,7 +46,7 @@ class Agreement:
 
 @dataclass
 class Session:
-    """What a client keeps of an agreement."""
+    """The data of an agreement that a client stores."""
 
     token: str = field(repr=False)
     token_id: str
@@ -128,7 +128,7 @@ def _texts(value: object) -> tuple[str, ...] | None:
 
 
 class SessionFile:
-    """Keeps a session in a file that only its owner can read: the token is in it."""
+    """Stores a session in a file that only its owner can read, because it contains the token."""
 
     def __init__(self, directory: Path, agents: str, agent_id: str, thumbprint: str) -> None:
         host = re.sub(r"[^a-z0-9.-]", "_", (urlsplit(agents).hostname or "").lower()).lstrip(".")[:100]

@@ -1,4 +1,4 @@
-"""The options of a client, and what a client asks its driver to do."""
+"""The options of a client, and the effects that a client requests from its driver."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Clock:
         return self._local() + self._offset
 
     def observe(self, answer: Answer) -> bool:
-        """Takes the time of a response (RFC 9110 6.6.1), and reports whether the clock was set by it."""
+        """Reads the time of a response (RFC 9110, section 6.6.1), and reports whether it set the clock."""
         date, age = http_time(answer.headers.get("Date", "")), answer.headers.get("Age", "0")
         if date is None or not re.fullmatch(r"[0-9]{1,9}", age):
             return False

@@ -1,4 +1,4 @@
-"""Decides before each call whether it may cost what it may cost, and counts afterwards what it has cost."""
+"""Decides before each call whether the budget covers its price, and counts its actual cost afterwards."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Spending:
         self._charged: dict[str, Amount] = {}  # the most that the service has charged for an intent, beyond its policy
 
     def reset(self) -> None:
-        """Forgets what was charged under an earlier agreement."""
+        """Deletes the charges of an earlier agreement."""
         self._charged.clear()
 
     def price(self, stated: Price, intent: str) -> Price:
-        """Returns the price of a call: that of the policy, or what the service has charged, if that is more."""
+        """Returns the price of a call: that of the policy, or the highest charge so far if that is more."""
         charged = self._charged.get(intent)
         if charged is None or stated.kind in ("unknown", "forbidden"):
             return stated
@@ -38,8 +38,9 @@ class Spending:
     def reserve(
         self, call: Call, price: Price, budget: Budget | Amount | None, approve: Approve | None, earlier: Reservation | None
     ) -> Flow:
-        """Asks for approval, and sets the price aside. A BudgetError or an ApprovalError means that nothing may be sent. earlier is the
-        reservation of a process that was killed before it knew the outcome of the same call: it counts in place of a new one."""
+        """Asks for approval, and reserves the price. If it raises a BudgetError or an ApprovalError, the caller must not send the call.
+        earlier is the reservation of a process that was killed before it knew the outcome of the same call: it counts in place of a new
+        one."""
         if price.kind == "free":
             return Reservation(None)
         cost = f"costs up to {price.most}" if price.most else "has a price that its policy does not state simply"
@@ -56,7 +57,7 @@ class Spending:
         return Reservation(None)
 
     def begin(self, call: Unfinished) -> Flow:
-        """Records a call that may cost something, before it is sent first."""
+        """Records a call that may cost something, before it is first sent."""
         if self.file is not None:
             yield Work(partial(self.file.begin, call))
 
@@ -71,7 +72,7 @@ class Spending:
         receipt: Receipt | None,
         error: BaseException | None,
     ) -> Flow:
-        """Counts what a call has cost. While that is unknown, its reservation stays."""
+        """Counts the actual cost of a call. While the cost is unknown, the reservation remains."""
         cost: Amount | None = None
         known = charge is not None or (is_free(error) if error is not None else reservation.amount is None)
         if charge is not None:
@@ -98,7 +99,7 @@ class Spending:
 
 
 def is_unknown(error: BaseException | None) -> bool:
-    """Reports whether a call that failed may still have taken effect, or may yet."""
+    """Reports whether a failed call may have taken effect, or may still take effect."""
     if error is None or isinstance(error, RenewalError):
         return False
     if isinstance(error, NetworkError):

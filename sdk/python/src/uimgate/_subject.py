@@ -1,4 +1,4 @@
-"""Which call of an intent a request makes: that of this protocol, of MCP, or of A2A."""
+"""Determines which intent a request calls, over UIM, MCP or A2A."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Subjects:
         return _subject(self._tools.get(name), arguments)
 
     def _list(self) -> Flow:
-        """Learns the names of the tools. The _meta of each has the UID of its intent."""
+        """Reads the names of the tools. The _meta of each has the UID of its intent."""
         agreements = self._agreements
         now = agreements.settings.clock.now()
         if self._listed is not None and now < self._listed + _PAUSE:

@@ -1,4 +1,4 @@
-"""Intents as tools of a language model. The adapters for frameworks are made of this."""
+"""Intents as tools of a language model. The adapters for frameworks use it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Tool:
     _approve: Approve | None
 
     def call(self, parameters: dict[str, Any]) -> str:
-        """Calls the intent, and returns what a model reads: the output as JSON, or why the call was refused."""
+        """Calls the intent, and returns a text for a model: the output as JSON, or the reason of a refusal."""
         if not isinstance(self._client, UimClient):
             raise TypeError("these tools are of an AsyncUimClient: use the asynchronous way of the framework")
         try:
@@ -55,7 +55,8 @@ class Tool:
 def tools_of(
     client: UimClient | AsyncUimClient, only: Iterable[str] | None, budget: Budget | str | None, approve: Approve | None
 ) -> list[Tool]:
-    """Returns the agreed intents as tools. only limits them to some UIDs; an UID that the service does not offer is a ParametersError."""
+    """Returns the agreed intents as tools. only limits them to some UIDs; if the service does not offer a UID, it raises a
+    ParametersError."""
     offered = {intent.uid: intent for intent in client.intents}
     chosen = list(offered) if only is None else list(only)
     missing = [uid for uid in chosen if uid not in offered]
@@ -89,7 +90,7 @@ def _output(result: Result[Any]) -> str:
 
 
 def _refused(error: UimError) -> str:
-    """Returns an error for a model: what is wrong, and what to do. The texts of services are bounded and on one line."""
+    """Returns the text of an error for a model: the error and a suggestion. Texts from services are limited in length, and on one line."""
     told: dict[str, Any] = {"error": str(error)}
     if isinstance(error, RefusalError):
         if error.suggestion:

@@ -115,7 +115,7 @@ def _readable(response: httpx.Response) -> bool:
 
 
 class UimAuth(httpx.Auth):
-    """Authentication of httpx for one service. budget and approve are those of the client, unless they are given."""
+    """Authenticates requests of httpx to one service. budget and approve replace those of the client."""
 
     requires_request_body = True
 

@@ -32,7 +32,7 @@ _C = TypeVar("_C", bound="_Base")
 
 
 class _Base:
-    """What both clients have in common."""
+    """The common parts of both clients."""
 
     def __init__(self, settings: Settings, catalog: Catalog, target: Target) -> None:
         self._settings = settings
@@ -62,7 +62,7 @@ class _Base:
 
     @property
     def intents(self) -> list[Intent]:
-        """What the service offers."""
+        """The intents that the service offers."""
         return list(self._agreements.catalog.intents.values())
 
     @property
@@ -72,7 +72,7 @@ class _Base:
         return session.agreement if session else None
 
     def price_of(self, intent: str) -> Price:
-        """Returns what a call costs under the agreed policy, or what the service has charged for it, if that is more."""
+        """Returns the price of a call under the agreed policy, or the highest charge so far if that is more."""
         return self._executor.price_of(intent)
 
 
@@ -130,7 +130,7 @@ def _locate(settings: Settings, domain: str) -> Flow:
 
 
 def _check_names(catalog: Catalog, domain: str) -> None:
-    """Checks that a domain vouches for the names in a file to which its DNS records point, so that it cannot offer those of others."""
+    """Checks that the file to which the DNS records of a domain point uses only names of that domain."""
     for name in [catalog.issuer, *(uid.partition(":")[0] for uid in catalog.intents)]:
         if not speaks_for(domain, issuer_host(name)):
             raise DiscoveryError(
@@ -150,10 +150,10 @@ class UimClient(_Base):
         """Finds a service by its domain, its origin, or the URL of its agents.json.
 
         Options: key (a Key; without one, the client can only read), agent_id, budget (a Budget), approve (a function of a Call and a
-        Price), directory (keeps the session, and the calls that have not ended, so that they outlive the process), doh (the server for
-        DNS over HTTPS; None: domains are not looked up), allow_insecure (http and private addresses, for tests), timeout in seconds,
+        Price), directory (stores the session, and the calls that have not ended, for the next process), doh (the server for DNS over
+        HTTPS; None: domains are not looked up), allow_insecure (http and private addresses, for tests), timeout in seconds,
         max_attempts, max_wait in seconds, max_answer in bytes, now and on_warning. A transport of your own replaces the check of
-        addresses. """
+        addresses."""
         settings, at = settings_of(**options), parse_target(target)
         driver = _Driver(Exchanger(transport, settings.allow_insecure))
         try:
@@ -199,16 +199,15 @@ class UimClient(_Base):
         return agreement
 
     def execute(self, intent: str, parameters: dict[str, Any] | None = None, **options: Any) -> Result[Any]:
-        """Calls an intent. It renews the token if that is due, and retries what cannot be done or charged twice.
+        """Calls an intent. It renews the token if that is due, and retries the call if it cannot be executed or charged twice.
 
-        Options: idempotency_key (chosen before the first attempt, and kept with the task), budget (a Budget, or the most that this call may
-        cost, such as "0.10 EUR"), approve, prove, request_id, traceparent, and timeout in seconds of one attempt.
-        """
+        Options: idempotency_key (chosen before the first attempt, and kept with the task), budget (a Budget, or the maximum price of
+        this call, such as "0.10 EUR"), approve, prove, request_id, traceparent, and timeout in seconds of one attempt."""
         result: Result[Any] = self._driver.run(self._executor.execute(intent, parameters, Options(**options)))
         return result
 
     def renew(self) -> Agreement:
-        """Gets a new token of the same agreement. Calls do so by themselves."""
+        """Gets a new token under the same agreement. execute does this when the token is about to expire."""
         agreement: Agreement = self._driver.run(self._agreements.renew(self._agreements.must()))
         return agreement
 
@@ -293,7 +292,7 @@ class AsyncUimClient(_Base):
 
 
 class _Driver:
-    """Runs flows with calls that block."""
+    """Runs flows with blocking calls."""
 
     def __init__(self, exchanger: Exchanger) -> None:
         self.exchanger = exchanger

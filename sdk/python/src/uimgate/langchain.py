@@ -21,8 +21,8 @@ def tools(
     budget: Budget | str | None = None,
     approve: Approve | None = None,
 ) -> list[Any]:
-    """Returns the agreed intents as tools. budget and approve are those of the client, unless they are given. With an AsyncUimClient, the
-    tools are asynchronous (ainvoke)."""
+    """Returns the agreed intents as tools. budget and approve replace those of the client. With an AsyncUimClient, the tools are
+    asynchronous (ainvoke)."""
     return [_tool(tool) for tool in tools_of(client, only, budget, approve)]
 
 

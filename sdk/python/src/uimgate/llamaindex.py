@@ -21,7 +21,7 @@ def tools(
     budget: Budget | str | None = None,
     approve: Approve | None = None,
 ) -> list[BaseTool]:
-    """Returns the agreed intents as tools. budget and approve are those of the client, unless they are given."""
+    """Returns the agreed intents as tools. budget and approve replace those of the client."""
     return [_IntentTool(tool) for tool in tools_of(client, only, budget, approve)]
 
 

@@ -19,7 +19,7 @@ from .client import AsyncUimClient
 def tools(
     client: AsyncUimClient, *, only: Iterable[str] | None = None, budget: Budget | str | None = None, approve: Approve | None = None
 ) -> list[FunctionTool]:
-    """Returns the agreed intents as tools. budget and approve are those of the client, unless they are given."""
+    """Returns the agreed intents as tools. budget and approve replace those of the client."""
     return [
         FunctionTool(
             name=tool.name,

@@ -17,7 +17,7 @@ from .client import AsyncUimClient
 def tools(
     client: AsyncUimClient, *, only: Iterable[str] | None = None, budget: Budget | str | None = None, approve: Approve | None = None
 ) -> list[Any]:
-    """Returns the agreed intents as tools. budget and approve are those of the client, unless they are given."""
+    """Returns the agreed intents as tools. budget and approve replace those of the client."""
     return [
         PydanticTool.from_schema(
             function=partial(_run, tool), name=tool.name, description=tool.description, json_schema=tool.schema, takes_ctx=False
