@@ -51,7 +51,7 @@ func catalogue() string {
 	var b strings.Builder
 	b.WriteString(`# Errors
 
-All error responses have the same format:
+For developers of agents, and for operators. All error responses have the same format:
 
 ` + "```" + `json
 {"error": {"code": "INVALID_PARAMETER", "message": "…", "details": {

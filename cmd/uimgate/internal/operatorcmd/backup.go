@@ -119,9 +119,10 @@ the ledger, and the data of a message relay except the contents of its files. Th
 does not block it. FILE must not exist. It appears only when it is complete, checked and synced, and only its owner
 can read it.
 
-FILE contains no private key, no admin token and no audit stream. A restore does not need the keys: it ends every
-PAT issued before, and the gateway creates a new key. FILE does contain the results that calls with an idempotency
-key returned during the last day, so protect it like the data directory.`,
+FILE contains neither the keys in the data directory, nor the admin token, nor the audit stream. A restore does not need
+these keys: it ends every PAT issued before, and the gateway creates a new key. FILE does contain the private keys of
+ACME certificates, and the results that calls with an idempotency key returned during the last day, so protect it like
+the data directory.`,
 		Example: "  uimgate backup /var/backups/uimgate-2026-11-21.db",
 		RunE: func(c *cobra.Command, args []string) error {
 			state, err := k.open(c, ofState)

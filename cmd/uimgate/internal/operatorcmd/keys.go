@@ -30,18 +30,18 @@ var keyColumns = []cli.Column[admin.Key]{
 	cli.TextColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).OnlyCSV(),
 }
 
-// Keys returns the command uimgate keys, for the keys that sign PATs. Private keys never leave the data directory.
+// Keys returns the command uimgate keys, for the keys with which the gateway signs. Private keys never leave the data directory.
 func Keys() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "keys", Short: "Create, rotate, retire and list the keys that sign PATs",
+		Use: "keys", Short: "Create, rotate, retire and list the signing keys of a gateway",
 		Example: "  uimgate keys list\n  uimgate keys rotate --all",
 	}, o.keysNew(), o.keysRotate(), o.keysRetire(), o.keysList())
 }
 
 func (o *operator) keysList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the keys that currently verify PATs", Args: cli.Args(cobra.NoArgs),
+		Use: "list", Short: "List the signing keys that still verify", Args: cli.Args(cobra.NoArgs),
 		Long: `List prints the keys of all processes that share the database. PROCESS is the machine and the data directory of the
 process that has the private key. SIGNING is yes for the keys with which that process signs. A key with a time under
 NOT_AFTER signs nothing any longer.`,
@@ -91,7 +91,7 @@ answers. The previous key stays in the key set for as long as the ledger is kept
 		},
 	}
 	c.Flags().BoolVar(&r.All, "all", false, "rotate the keys of every process that shares the database")
-	c.Flags().StringVar(&purpose, "purpose", purpose, "which key to replace: the one that signs pat, receipt or log")
+	c.Flags().StringVar(&purpose, "purpose", purpose, "purpose of the key to replace: pat, receipt or log")
 	return c
 }
 
