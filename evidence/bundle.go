@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// BundleVersion is the version of the form of bundles.
+// BundleVersion is the version of the bundle format.
 const BundleVersion = "1"
 
 // A BundleHeader is the first line of a bundle.
@@ -23,7 +23,7 @@ type BundleHeader struct {
 }
 
 // A BundleWriter writes a bundle: lines of JSON, compressed by gzip, with everything that is needed to check the charges of an agent
-// without the gateway. It is not safe for concurrent use. The first error of a line is that of all later ones.
+// without the gateway. It is not safe for concurrent use. After an error, all later calls return that error.
 type BundleWriter struct {
 	zipped *gzip.Writer
 	lines  *json.Encoder
@@ -79,7 +79,7 @@ func (b *BundleWriter) Agreement(export []byte) {
 	}{export})
 }
 
-// Decision writes what the policy decided for an execution.
+// Decision writes the question that the policy decided for an execution.
 func (b *BundleWriter) Decision(execution string, asked []byte) {
 	b.line("decision", struct {
 		Execution string `json:"execution"`

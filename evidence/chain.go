@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// maxProblems is how many problems a Chain keeps; it counts further ones.
+// maxProblems is the maximum number of problems that a Chain stores; it counts further ones.
 const maxProblems = 1000
 
 // A Chain checks the entries of one account, which can be added in any order. It needs memory for each call that has not ended and for each
@@ -56,8 +56,8 @@ func (c *Chain) report(name ProblemName, k int64, format string, args ...any) {
 // Where names an entry in problems: the currency of the account and the number of the entry.
 func (c *Chain) Where(k int64) string { return c.account.Currency + " " + strconv.FormatInt(k, 10) }
 
-// Expect adds what a carry states about the entries before it. A caller that has these entries calls it before it adds them, so that the
-// sums are compared: Add does so only if the entries that the carry replaces come later or are missing.
+// Expect adds what a carry states about the entries before it. A caller that has these entries must call Expect before it adds them;
+// otherwise the sums are compared only if the entries come after the carry or are missing.
 func (c *Chain) Expect(carry Entry) {
 	if t := carry.Through; t != nil && carry.Sums != nil {
 		c.cuts[t.K] = carryPosition{*t, *carry.Sums, carry.K}
@@ -105,7 +105,7 @@ func (c *Chain) drop(r *run) {
 	delete(c.ends, r.to)
 }
 
-// addCarry checks a carry against what is known of the entries that it replaces.
+// addCarry compares a carry with the known entries that it replaces.
 func (c *Chain) addCarry(e Entry) {
 	t := e.Through
 	switch {
@@ -134,8 +134,8 @@ type Summary struct {
 	Open     int   // executions that are held or unresolved
 }
 
-// Finish checks what can be checked only with all entries. With sparse, entries may be missing: the service sends receipts only of some.
-// No entry may be added after Finish.
+// Finish makes the checks that need all entries. With sparse, entries may be missing: the service sends receipts only of some. No entry may
+// be added after Finish.
 func (c *Chain) Finish(sparse bool) Summary {
 	s := Summary{To: -1, Entries: int64(len(c.prints))}
 	var all *run
@@ -197,7 +197,8 @@ func (c *Chain) compare(at carryPosition, r *run) {
 	}
 }
 
-// settled checks that what ended was held before, by an entry or according to the carry at the beginning, and that no sum is below zero.
+// settled checks that each ended charge was held before, by an entry or according to the carry at the beginning, and that no sum is below
+// zero.
 func (c *Chain) settled(r *run) {
 	var held, unresolved int64
 	for id, s := range r.calls {

@@ -1,9 +1,9 @@
-// Package evidence holds what a gateway and its agents can prove to each other about charges.
+// Package evidence contains the evidence by which a gateway and its agents prove charges to each other.
 //
-// Each change of an account (a charge that is held, captured or released, a top-up, a reversal) is one Entry: a canonical JSON object
-// (RFC 8785) that anyone can hash. The entries of one account form a chain: each contains its number and the hash of the one before it. A
-// receipt is an entry that the gateway signed, as a compact JWS. So the receipts of an agent show that its statement is complete, and two
-// receipts with the same number show that the gateway changed its books.
+// Each change of an account (a charge that is held, captured or released, a top-up, a reversal) is one Entry: a canonical JSON object (RFC
+// 8785) that anyone can hash. The entries of one account form a chain: each contains its number and the hash of the previous one. A receipt
+// is an entry that the gateway signed, as a compact JWS. So the receipts of an agent show that its statement is complete, and two receipts
+// with the same number show that the gateway changed its books.
 //
 //	receipt, err := evidence.ParseReceipt(text)
 //	if err := receipt.Verify(jwks); err != nil { … }

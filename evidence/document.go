@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The typ of documents that sum up an account. Keys of PurposeReceipt sign them.
+// The typ values of documents that summarize an account. Keys of PurposeReceipt sign them.
 const (
 	TypeStatement = "uim-statement+jwt"
 	TypeInvoice   = "uim-invoice+jwt"

@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// TimeFormat is the form of times in entries: RFC 3339 in UTC with nine decimal places.
+// TimeFormat is the format of times in entries: RFC 3339 in UTC with nine decimal places.
 const TimeFormat = "2006-01-02T15:04:05.000000000Z"
 
-// Append appends the RFC 8785 form of the entry to out. The members that the entry does not have are absent.
+// Append appends the RFC 8785 form of the entry to out. Members without a value are omitted.
 func (e *Entry) Append(out []byte) []byte {
 	w := encoder{out: append(out, '{')}
 	if e.Account != (Account{}) {

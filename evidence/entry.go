@@ -9,12 +9,12 @@ import (
 // Version is the member v of every entry.
 const Version = "uim-entry-1"
 
-// A Kind is what an entry records.
+// A Kind is the kind of change that an entry records.
 type Kind string
 
 // The kinds of entries. Entries of KindKey and KindRestored belong to the log of a service, and to no account.
 const (
-	KindCharge   Kind = "charge"   // a call that is charged changed its state
+	KindCharge   Kind = "charge"   // a charge changed its state
 	KindTopUp    Kind = "top-up"   // the operator credited an amount
 	KindReversal Kind = "reversal" // the operator took back a top-up; Amount is negative
 	KindCarry    Kind = "carry"    // earlier entries of the account were deleted, or were made before entries had numbers
@@ -42,7 +42,7 @@ type Account struct {
 // An Entry is one line of the ledger of a service. Empty strings and zero values are members that the entry does not have.
 type Entry struct {
 	Issuer string // the issuer of the service's PATs
-	// Epoch counts the logs of the service: it grows by one when the state is restored. It does not restart the chain.
+	// Epoch counts the logs of the service: it grows by one when the state is restored. The chain continues across epochs.
 	Epoch   int64
 	Account Account // zero for KindKey and KindRestored
 	K       int64   // number of the entry in the chain of its account, starting from 0

@@ -13,7 +13,7 @@ type Hash [HashSize]byte
 // HashSize is the size of a Hash in bytes.
 const HashSize = sha256.Size
 
-// HashOf returns a hash that was stored as bytes. No bytes are the zero Hash.
+// HashOf returns a hash that was stored as bytes. For no bytes, it returns the zero Hash.
 func HashOf(b []byte) (h Hash) {
 	copy(h[:], b)
 	return h

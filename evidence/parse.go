@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Bounds of what is parsed, in bytes.
+// Maximum sizes of the parsed texts, in bytes.
 const (
 	MaxEntry   = 16 << 10
 	MaxReceipt = 24 << 10 // compact JWS
@@ -21,8 +21,8 @@ const (
 // ErrEntry means that bytes are not an entry.
 var ErrEntry = errors.New("not an entry of the ledger")
 
-// ParseEntry parses the bytes of an entry. It accepts only the bytes that Append makes, so that an entry has one hash: not another order,
-// another spelling, a duplicate or an unknown member. The error wraps ErrEntry.
+// ParseEntry parses the bytes of an entry. It accepts only the bytes that Append makes, so that an entry has only one hash. It rejects
+// another order or spelling, duplicates and unknown members. The error wraps ErrEntry.
 func ParseEntry(data []byte) (Entry, error) {
 	if len(data) > MaxEntry {
 		return Entry{}, fmt.Errorf("%w: it has more than %d bytes", ErrEntry, MaxEntry)

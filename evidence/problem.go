@@ -5,33 +5,33 @@ type ProblemName string
 
 // The names of problems.
 const (
-	ProblemAgreement     ProblemName = "AGREEMENT"               // of another service, agent, agreement or key
+	ProblemAgreement     ProblemName = "AGREEMENT"               // an entry of another service, agent, agreement or key
 	ProblemAmount        ProblemName = "AMOUNT"                  // two amounts for one execution, or sums that do not add up
 	ProblemAnswer        ProblemName = "ANSWER"                  // the digest of another output
 	ProblemDecision      ProblemName = "DECISION"                // the digest of another question to the policy
 	ProblemDuplicate     ProblemName = "DUPLICATE"               // the same entry twice
 	ProblemEpoch         ProblemName = "EPOCH"                   // the state of the service was restored, or its epoch decreases
-	ProblemFile          ProblemName = "FILE"                    // text that is not a record
+	ProblemFile          ProblemName = "FILE"                    // a text that is not a record
 	ProblemFork          ProblemName = "FORK"                    // two histories: the service changed its books
 	ProblemGap           ProblemName = "GAP"                     // entries are missing
 	ProblemInvoice       ProblemName = "INVOICE"                 // an invoice that the entries contradict
 	ProblemKey           ProblemName = "KEY"                     // a key that is unknown, or for another purpose
 	ProblemLog           ProblemName = "LOG"                     // a checkpoint or a proof that does not verify
-	ProblemOrder         ProblemName = "ORDER"                   // an entry that is not where it belongs
+	ProblemOrder         ProblemName = "ORDER"                   // an entry in the wrong place
 	ProblemPolicy        ProblemName = "POLICY"                  // a policy that the agent did not sign
 	ProblemProof         ProblemName = "PROOF"                   // a proof of key that does not verify
 	ProblemRequest       ProblemName = "REQUEST"                 // the digest of another call
 	ProblemSignature     ProblemName = "SIGNATURE"               // a signature that does not verify, or a text that is not a receipt
-	ProblemState         ProblemName = "STATE"                   // a change of state that must not happen
+	ProblemState         ProblemName = "STATE"                   // a change of state that is not allowed
 	ProblemStatement     ProblemName = "STATEMENT"               // a statement that the entries contradict
 	ProblemUnknown       ProblemName = "UNKNOWN_EXECUTION"       // a charge for a call that the agent did not make
 	ProblemNotLogged     ProblemName = "RECEIPT_NOT_LOGGED"      // the log lacks a receipt after the merge delay
 	ProblemUnreceipted   ProblemName = "CHARGED_WITHOUT_RECEIPT" // a charge without a receipt
-	ProblemNotReconciled ProblemName = "NOT_RECONCILED"          // the service did not send what reconciling needs
+	ProblemNotReconciled ProblemName = "NOT_RECONCILED"          // the service did not send data that reconciling needs
 )
 
-// A Problem is something that contradicts the evidence, or that the evidence lacks. Where identifies the entry, the execution or the line;
-// it is empty if the problem is about the whole. Detail is a sentence for people, without text that a service chose freely.
+// A Problem is a contradiction in the evidence, or a gap in it. Where identifies the entry, the execution or the line; it is empty if the
+// problem concerns the whole evidence. Detail is a sentence for people; it contains no text that a service can choose freely.
 type Problem struct {
 	Name   ProblemName `json:"name"`
 	Where  string      `json:"where"`

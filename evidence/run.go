@@ -18,7 +18,7 @@ type run struct {
 	calls      map[string]span // by execution; those that began and ended in the run are left out
 }
 
-// A span is what the entries of a run show of one execution.
+// A span describes one execution in the entries of a run.
 type span struct {
 	first, last string // state before the first of the entries, and after the last
 	amount      int64
@@ -69,7 +69,7 @@ func (c *Chain) newRun(e Entry, leaf Hash) *run {
 	return r
 }
 
-// join returns the run of two runs that follow each other, and reports what does not fit. It changes both.
+// join returns one run for two consecutive runs, and reports contradictions. It modifies both.
 func (c *Chain) join(a, b *run) *run {
 	adjacent := a.to+1 == b.from
 	if adjacent && a.leaf != b.prev {
@@ -99,7 +99,7 @@ func (c *Chain) join(a, b *run) *run {
 	}
 }
 
-// follow puts what two runs show of one execution into calls. earlier or later may be missing.
+// follow combines the spans of one execution in two runs, and stores the result in calls. earlier or later may be missing.
 func (c *Chain) follow(calls map[string]span, id string, earlier span, before bool, later span, after bool) {
 	switch {
 	case !before:

@@ -24,8 +24,8 @@ func (e *EventError) Error() string { return e.Pointer + ": " + e.Problem }
 const maxReference = 200
 
 // ReadEvent returns the payment that an event describes: an event of Stripe (https://docs.stripe.com/api/events), or an object with amount,
-// currency, agent, reference and kind. ignored means that the event describes no payment. The error is an *EventError. Service of the
-// payment is empty, and so is its AgentID if an event of Stripe names none.
+// currency, agent, reference and kind. ignored means that the event describes no payment. The error is an *EventError. The Service of the
+// payment is empty. Its AgentID is empty if an event of Stripe does not name an agent.
 func ReadEvent(tree strictjson.Object) (p store.Payment, ignored bool, err error) {
 	if tree.Text("object") == "event" {
 		return readStripe(tree)
@@ -75,7 +75,7 @@ func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err erro
 		return p, false, &EventError{"/data/object/amount_total", "must be an integer number above zero of the minor units of currency"}
 	}
 	id := session.Text("payment_intent")
-	if id == "" { // of a session without one, such as a subscription
+	if id == "" { // a session without a payment intent, such as a subscription
 		id = session.Text("id")
 	}
 	p.Reference, err = reference(id, "/data/object/payment_intent")

@@ -1,4 +1,5 @@
-// Package payments is about how agents pay in: what is asked of an agent that cannot pay for a call, and what it has.
+// Package payments defines how agents pay in: the demand in the refusal of a call that an agent cannot pay for, and the events that report
+// payments.
 package payments
 
 import (
@@ -9,11 +10,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Offer describes how agents pay in at a service. The zero Offer names no way.
+// An Offer describes how agents pay in at a service. The zero Offer offers no way to pay.
 type Offer struct {
-	Minimum  money.Amount // least amount to ask for; without a currency, what is needed
+	Minimum  money.Amount // the smallest amount to ask for; without a currency, the missing amount
 	TopUpURL string       // a page where people pay in, with placeholders; empty: none
-	Contact  string       // whom to ask; empty: unknown
+	Contact  string       // the contact for payments; empty: unknown
 	Webhook  *Webhook     // reports payments of a hosted checkout; nil: none
 }
 
@@ -25,8 +26,8 @@ func (o Offer) Page(service, agentID string, amount money.Amount) string {
 	).Replace(o.TopUpURL)
 }
 
-// Ask returns the amount to ask for if shortfall is needed: at least Minimum if that has the same currency, rounded up to the minor unit of
-// the currency.
+// Ask returns the amount to ask for if shortfall is missing: at least Minimum if that has the same currency, rounded up to the minor unit
+// of the currency.
 func (o Offer) Ask(shortfall money.Amount) money.Amount {
 	if o.Minimum.Currency == shortfall.Currency {
 		shortfall.Nano = max(shortfall.Nano, o.Minimum.Nano)
@@ -34,13 +35,13 @@ func (o Offer) Ask(shortfall money.Amount) money.Amount {
 	return shortfall.RoundUp()
 }
 
-// A Demand is what an agent can do about a call that it cannot pay for. Amounts are decimal numbers in Currency.
+// A Demand describes the payment that an agent needs to make for a call that it cannot pay for. Amounts are decimal numbers in Currency.
 type Demand struct {
 	Currency  string
 	Price     string // the price of the call
 	Balance   string // paid in and not used; negative if the agent owes
-	Owed      string // by the agent
-	Limit     string // what the agent may owe
+	Owed      string // the amount that the agent has used
+	Limit     string // the maximum that the agent can owe
 	Shortfall string // the smallest payment that pays for the call
 	Minimum   string // the amount to pay at least
 	TopUpURL  string // empty: there is no page
@@ -61,7 +62,7 @@ func (d *Demand) Members() map[string]any {
 	return out
 }
 
-// Demand returns what an agent of a service can do about a call that was refused with short.
+// Demand returns the demand for a call of an agent that was refused with short.
 func (o Offer) Demand(service, agentID string, short *store.CreditError) Demand {
 	balance, missing := short.Balance(), short.Shortfall()
 	ask := o.Ask(missing)
@@ -72,7 +73,7 @@ func (o Offer) Demand(service, agentID string, short *store.CreditError) Demand 
 	}
 }
 
-// Advice returns what a person or a model can do about the demand, as sentences. It is empty if the offer names no way.
+// Advice returns sentences that explain to a person or a model how to pay. It is empty if the offer offers no way to pay.
 func (d *Demand) Advice() string {
 	var ways []string
 	if d.TopUpURL != "" {

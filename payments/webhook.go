@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A Webhook verifies the events that a hosted checkout posts. Its secret is in no text of it.
+// A Webhook verifies the events that a hosted checkout posts. Its String and GoString methods do not reveal the secret.
 type Webhook struct {
 	secret    []byte
 	tolerance time.Duration
@@ -22,10 +22,10 @@ func NewWebhook(secret string, tolerance time.Duration) *Webhook {
 	return &Webhook{secret: []byte(secret), tolerance: tolerance}
 }
 
-// String returns no secret.
+// String does not reveal the secret.
 func (*Webhook) String() string { return "webhook" }
 
-// GoString returns no secret.
+// GoString does not reveal the secret.
 func (*Webhook) GoString() string { return "webhook" }
 
 const (

@@ -127,8 +127,8 @@ type SignedCheckpoint struct {
 	Signers []string // names of the keys
 }
 
-// OpenCheckpoint parses a signed checkpoint of at most MaxCheckpoint bytes, and verifies the signatures of the given keys. It ignores those
-// of other keys. The error wraps ErrCheckpoint, or, if no key has signed or a signature does not verify, evidence.ErrSignature.
+// OpenCheckpoint parses a signed checkpoint of at most MaxCheckpoint bytes, and verifies the signatures of the given keys. It ignores
+// signatures of other keys. The error wraps ErrCheckpoint, or, if no key has signed or a signature does not verify, evidence.ErrSignature.
 func OpenCheckpoint(signed []byte, verifiers ...note.Verifier) (SignedCheckpoint, error) {
 	if len(signed) > MaxCheckpoint {
 		return SignedCheckpoint{}, fmt.Errorf("%w: it has more than %d bytes", ErrCheckpoint, MaxCheckpoint)

@@ -39,7 +39,7 @@ func cosignedAt(signature []byte) (uint64, bool) {
 	return at, at <= math.MaxInt64
 }
 
-// cosigned returns what a cosignature covers.
+// cosigned returns the bytes that a cosignature covers.
 func cosigned(text []byte, at uint64) []byte {
 	head := strconv.AppendUint([]byte("cosignature/v1\ntime "), at, 10)
 	return append(append(head, '\n'), text...)

@@ -23,7 +23,7 @@ const (
 var (
 	// ErrProof means that a text is not a proof.
 	ErrProof = errors.New("not a proof of inclusion")
-	// ErrNotIncluded means that a proof does not show what it should.
+	// ErrNotIncluded means that a proof does not show that the leaf is in the log.
 	ErrNotIncluded = errors.New("the proof does not lead to the root of the checkpoint")
 )
 
@@ -124,5 +124,5 @@ func CheckConsistency(before, after Checkpoint, proof []evidence.Hash) error {
 	return nil
 }
 
-// ErrNotConsistent means that a log does not contain an earlier state of it.
+// ErrNotConsistent means that a log does not contain its earlier state.
 var ErrNotConsistent = errors.New("the log does not contain the earlier checkpoint")

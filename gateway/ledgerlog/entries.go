@@ -19,7 +19,8 @@ import (
 
 const saltSize = 16
 
-// restored returns the entry that begins an epoch. It names the log before with the lines that are appended to it in the same transaction.
+// restored returns the entry that begins an epoch. It names the previous log, including the lines that are appended to it in the same
+// transaction.
 func (r *round) restored(h *store.LogHead, grown map[place]*growth) (store.LogEntry, error) {
 	e := evidence.Entry{Kind: evidence.KindRestored, By: "operator"}
 	for epoch := h.Epoch - 1; epoch >= 0 && e.Last == nil; epoch-- {
@@ -107,7 +108,7 @@ func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.
 		if i := slices.IndexFunc(earlier, func(k keys.PrivateKey) bool { return r.s.known[id(k.ID)] }); i >= 0 {
 			by = &earlier[i]
 		} else if r.others(id(""), own.ID) {
-			r.s.o.Log.Warn("a new key signs without an entry by the key before, which this process does not have",
+			r.s.o.Log.Warn("a new key signs without an introduction, because this process does not have the previous key",
 				zap.String("service", h.Service), zap.String("purpose", string(purpose)), zap.String("kid", string(own.ID)))
 		}
 		if err := r.addKey(ctx, h, purpose, own.SigningKey, by); err != nil {

@@ -19,7 +19,7 @@ type round struct {
 	heads  map[place]*store.LogHead
 }
 
-// A growth is a log while lines are appended to it.
+// A growth is a log to which lines are being appended.
 type growth struct {
 	tree   *log.Tree
 	change store.LogChange

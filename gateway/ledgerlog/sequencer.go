@@ -1,5 +1,5 @@
 // Package ledgerlog appends the lines of the ledger to the logs of services, signs their checkpoints, and asks witnesses to confirm them.
-// Of all processes that share a database, one does so at a time. Nothing here is on the way of a call.
+// Of all processes that share a database, one does so at a time. Calls never wait for this package.
 //
 //	sequencer := ledgerlog.New(ledgerlog.Options{Store: state.Logs(), Keys: keyring, …})
 //	err := sequencer.Run(ctx)
@@ -29,11 +29,12 @@ import (
 const (
 	// batch is the maximum number of lines that one transaction appends.
 	batch = 4096
-	// lease is how long a process is the one that appends. If it ends without releasing the lease, the others wait this long.
+	// lease is the duration of the lease of the process that appends. If the process ends without releasing the lease, the others wait until
+	// it expires.
 	lease = 5 * time.Second
 	// renewAfter is when a process renews the lease.
 	renewAfter = 2 * time.Second
-	// endWithin limits how long the end of a process waits to release the lease.
+	// endWithin limits how long a process that stops waits to release the lease.
 	endWithin = time.Second
 )
 
@@ -75,7 +76,7 @@ type Sequencer struct {
 
 	until     time.Time // the lease of this process; zero: it has none
 	trees     map[place]*log.Tree
-	known     map[store.LogKey]bool // keys that are introduced; nil: not read
+	known     map[store.LogKey]bool // keys that the logs have introduced; nil: not read yet
 	complete  uint64                // the version of the keys that are all introduced
 	witnesses witnesses
 	failing   bool // the last round failed
@@ -149,7 +150,7 @@ func (s *Sequencer) Round(ctx context.Context) error {
 	return err
 }
 
-// forget drops the state in memory, which is read again when it is needed.
+// forget deletes the state in memory, which is read again when it is needed.
 func (s *Sequencer) forget() {
 	clear(s.trees)
 	s.known = nil

@@ -11,13 +11,13 @@ import (
 
 // A State is the state of the logs of a database.
 type State struct {
-	Waiting int64     // ledger numbers that are in no log yet
+	Waiting int64     // ledger numbers that are not in a log yet
 	Oldest  time.Time // the time of the oldest line that waits; zero: no line waits
 	// Heads are the newest logs that have a leaf, by service, without those of earlier epochs.
 	Heads map[string]store.LogHead
 }
 
-// Lag returns how long the first line that waits has waited, at the given time.
+// Lag returns the age of the oldest waiting line at the given time.
 func (s State) Lag(now time.Time) time.Duration {
 	if s.Oldest.IsZero() {
 		return 0
@@ -33,7 +33,7 @@ type Reader interface {
 }
 
 const (
-	// stateFor is how long a Watch keeps a State, because anyone may request documents that contain parts of it.
+	// stateFor is how long a Watch caches a State. Anyone can request documents that contain parts of it.
 	stateFor = time.Second
 	// readWithin limits one reading.
 	readWithin = 2 * time.Second
@@ -58,7 +58,7 @@ func NewWatch(ctx context.Context, r Reader, now func() time.Time) (*Watch, erro
 	return w, err
 }
 
-// Last returns the State that was read last. If it is more than a second old, Last makes the Watch read it again, and does not wait.
+// Last returns the State of the last reading. If it is more than a second old, Last makes the Watch read it again, and does not wait.
 func (w *Watch) Last() State {
 	if w.mu.TryLock() {
 		if w.due() {

@@ -33,7 +33,7 @@ type witnesses struct {
 	list     []*witness
 }
 
-// A witness is a client of a witness, and what it has cosigned.
+// A witness is a client of a witness, with the record of its cosignatures.
 type witness struct {
 	*log.Witness
 
@@ -41,7 +41,7 @@ type witness struct {
 
 	mu       sync.Mutex
 	failures int
-	until    time.Time       // it is not asked before
+	until    time.Time       // the earliest time of the next request
 	cosigned map[place]int64 // the size of the last checkpoint that it has cosigned
 }
 
@@ -70,7 +70,7 @@ func (w *witnesses) close() {
 	w.list, w.settings = nil, nil
 }
 
-// configure makes a list of witnesses the present one.
+// configure replaces the list of witnesses.
 func (w *witnesses) configure(settings []config.Witness) {
 	if slices.Equal(w.settings, settings) {
 		return

@@ -14,10 +14,10 @@ type Introductions interface {
 	LoggedKeys(ctx context.Context) ([]store.LogKey, error)
 }
 
-// recheckAfter is how long the choice of an earlier key is kept.
+// recheckAfter is how long an earlier key remains the chosen one.
 const recheckAfter = 200 * time.Millisecond
 
-// A choice is the key that signs while newest is the newest key of the process.
+// A choice is the key that signs as long as newest is the newest key of the process.
 type choice struct {
 	newest keys.ID
 	key    *keys.PrivateKey
@@ -29,11 +29,11 @@ func (c *choice) holds(newest keys.ID, now time.Time) bool {
 }
 
 // Await makes the Signer sign only with keys that the logs introduce, so that agents that trust an earlier key can verify each receipt at
-// once: the newest key of this process that is introduced signs. If none is, the newest key signs. Await must be called before the Signer
-// is used.
+// once: the newest introduced key of this process signs. If no key is introduced, the newest key signs. Await must be called before the
+// Signer is used.
 func (s *Signer) Await(i Introductions, now func() time.Time) { s.introductions, s.now = i, now }
 
-// key returns the key that signs now.
+// key returns the key that signs at present.
 func (s *Signer) key(ctx context.Context) (*keys.PrivateKey, error) {
 	newest, err := s.keys.PrivateKey(ctx)
 	if err != nil || s.introductions == nil {

@@ -1,4 +1,4 @@
-// Package receipt signs entries of the ledger for agents, with a key of its own.
+// Package receipt signs entries of the ledger for agents, with a separate key.
 package receipt
 
 import (

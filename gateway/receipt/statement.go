@@ -73,7 +73,7 @@ func positionOf(p store.Position) Position {
 	return Position{show(p.ToppedUp), show(p.Held), show(p.Unresolved), show(p.Captured), show(p.Balance())}
 }
 
-// A SignedStatement is the payload of a signed statement: what it sums up, and the part of the chain that it covers.
+// A SignedStatement is the payload of a signed statement: the statement, and the part of the chain that it covers.
 type SignedStatement struct {
 	Issuer string `json:"iss"`
 	Statement

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// A Choice states which tools a list has. The zero value leaves it to the number of intents.
+// A Choice states which tools a list has. With the zero value, the number of intents decides.
 type Choice struct {
 	All   bool     // one tool for each intent
 	Few   bool     // the three tools

@@ -10,14 +10,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// signatureBytes is the length, in bytes, up to which a signature contains details that a call can do without, so that it takes fewer than
-// 400 tokens.
+// signatureBytes is the maximum length, in bytes, of a signature with optional details. Such a signature takes fewer than 400 tokens.
 const signatureBytes = 1400
 
 // maxSignature is the maximum length of a signature, in bytes.
 const maxSignature = 16 << 10
 
-// A detail is the amount of detail in a signature. Signature uses the first one whose signature has at most signatureBytes.
+// A detail is a level of detail of a signature. Signature uses the first level with which the signature has at most signatureBytes.
 type detail struct {
 	about    int  // characters of the description of the intent
 	remarks  int  // characters of the description of a parameter
@@ -34,7 +33,7 @@ var details = []detail{
 	{120, 0, 1, false, false},
 }
 
-// maxNames is the number of optional parameters or outputs that a signature lists by name.
+// maxNames is the maximum number of optional parameters or outputs that a signature lists by name.
 const maxNames = 25
 
 // Signature describes an intent in a few lines for a model: what it does, its parameters and results in TypeScript notation with their

@@ -1,6 +1,6 @@
-// Package toolset makes a catalogue of any size usable through three tools of a language model: search_intents finds intents,
-// describe_intents returns their signatures, and call_intent calls one of them. A list of one tool for each intent fills the context of a
-// model with a few hundred intents, and assistants cut such lists off. Servers of the Model Context Protocol share this package.
+// Package toolset makes a catalog of any size usable for a language model through three tools: search_intents finds intents,
+// describe_intents returns their signatures, and call_intent calls one of them. A list with one tool for each of several hundred intents
+// would fill the context of a model, and assistants truncate such lists. Servers of the Model Context Protocol share this package.
 package toolset
 
 import (
@@ -38,12 +38,12 @@ const (
 type Entry struct {
 	ID     string // the uid, or the name of the tool if the uid is ambiguous
 	Intent *intents.Intent
-	Terms  string // what a call costs and how often it may be made, in a few words; empty: unknown
+	Terms  string // the price and the limits of a call, in a few words; empty: unknown
 }
 
-// A Source is one or several catalogues.
+// A Source provides the intents of one or several catalogs.
 type Source interface {
-	// Find returns the first q.PageSize intents that match a query, the best match first, and how many match in all.
+	// Find returns the first q.PageSize intents that match a query, the best match first, and the total number of matches.
 	Find(q intents.Query) (found []Entry, total int)
 	// Lookup returns the intent with a uid or a tool name. If there is none, nearest is the most similar uid, or empty.
 	Lookup(id string) (e Entry, nearest string, ok bool)
