@@ -31,6 +31,10 @@ var scalars = yamlconf.Scalars{
 	reflect.TypeFor[money.Percent](): {
 		Want: "a percentage such as 19 or 8.875", Number: true, Pattern: `^[0-9]{1,3}([.][0-9]{1,3})?$`, Parse: parsePercent,
 	},
+	reflect.TypeFor[limit.Allowance](): {
+		Want: "an amount and a period, such as 20 EUR/month or 5 EUR/day", Pattern: `^[0-9.eE+-]+ +[A-Z]{3} */ *(day|month)$`,
+		Parse: func(s string) (any, error) { return limit.ParseAllowance(s) },
+	},
 	reflect.TypeFor[netip.Prefix](): {
 		Want: "a network such as 10.0.0.0/8, or an address", Pattern: `^[0-9A-Fa-f.:]+(/[0-9]+)?$`,
 		Parse: func(s string) (any, error) { return parsePrefix(s) },

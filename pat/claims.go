@@ -39,6 +39,7 @@ type Claims struct {
 	Agreement    AgreementID // agr
 	Assurance    Assurance
 	Declared     Declaration // declared: the declaration of the agent in its agreement
+	Budget       *Budget     // bud: what the client may spend, only under consent; nil: nothing
 }
 
 // A Limit is the claim lmt: at most Rate calls in Period seconds. A limit with Period 0 applies to the whole lifetime. See UIM core,
@@ -121,6 +122,9 @@ func (c *Claims) payload() map[string]any {
 	if len(c.Declared) > 0 {
 		m["declared"] = c.Declared
 	}
+	if c.Budget != nil {
+		m["bud"] = c.Budget.claim()
+	}
 	return m
 }
 
@@ -151,6 +155,10 @@ func readClaims(payload []byte) (*Claims, error) {
 	if c.Declared, err = readDeclared(declared, present); err != nil {
 		return nil, errClaim
 	}
+	bud, present := tree["bud"]
+	if c.Budget, err = readBudget(bud, present); err != nil {
+		return nil, errClaim
+	}
 	lmt := claimReader{tree: r.object("lmt")}
 	c.Limit = Limit{lmt.count("rate"), lmt.count("period")}.rate()
 	if assurance, ok := tree["assurance"]; ok {
@@ -159,7 +167,7 @@ func readClaims(payload []byte) (*Claims, error) {
 		}
 		c.Assurance = Assurance(r.text("assurance"))
 	}
-	if c.Resource, err = readAudience(tree["aud"], c.Issuer); err != nil || c.Resource != "" && c.Assurance != Consent {
+	if c.Resource, err = readAudience(tree["aud"], c.Issuer); err != nil || (c.Resource != "" || c.Budget != nil) && c.Assurance != Consent {
 		return nil, errClaim
 	}
 	cnf := claimReader{}

@@ -42,6 +42,7 @@ type ConsentRequest struct {
 	Resource       string   // see Claims.Resource
 	PolicyDigest   string   // the digest of the policy that was shown
 	Scope          []string // the part of the shown scope that the person permits; at least one entry
+	Budget         *Budget  // what the client may spend; nil: nothing. Its intents are added to the scope
 	Page           string   // digest of the content that was shown
 	Address        string   // network of the browser
 	UserAgent      string   // the User-Agent field of the browser, shortened
@@ -78,11 +79,13 @@ type ConsentRecord struct {
 	Address        string        `json:"address"`
 	UserAgent      string        `json:"user_agent"`
 	Invitation     string        `json:"invitation,omitempty"`
+	Budget         *budgetClaim  `json:"budget,omitempty"`
 }
 
-// ConsentScope returns the part of the requested entries that a consent can cover; nil requests all entries. Errors: of kind ErrBadScope,
+// ConsentScope returns the part of the requested entries that a consent can cover; nil requests all entries. spends is as in
+// ScopeRequest.Spends. Errors: of kind ErrBadScope,
 // ErrNothingGranted, ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
-func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, error) {
+func (i *Issuer) ConsentScope(ctx context.Context, requested []string, spends func(intent, currency string) bool) (Scope, error) {
 	if i.rules.Freshness == FreshnessRequired {
 		return Scope{}, ErrFreshRequired
 	}
@@ -90,7 +93,7 @@ func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, e
 	if err != nil {
 		return Scope{}, err
 	}
-	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent}, requested, nil)
+	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent}, requested, nil, spends)
 }
 
 // Consent stores a consent as an agreement of a new agent, with a record that the gateway signs. The agreement is pending if the operator
@@ -104,10 +107,21 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 	if i.rules.Admission == AdmitAllowlist && !r.Invited {
 		return Agreement{}, ErrNotAdmitted
 	}
+	if r.Budget != nil {
+		if err := r.Budget.Check(); err != nil {
+			return Agreement{}, err
+		}
+		r.Scope = slices.Clone(r.Scope)
+		for _, uid := range r.Budget.Intents {
+			if entry := uid + operation; !slices.Contains(r.Scope, entry) {
+				r.Scope = append(r.Scope, entry)
+			}
+		}
+	}
 	if len(r.Scope) == 0 {
 		return Agreement{}, &ScopeFormError{"a consent must name at least one intent"}
 	}
-	granted, err := i.ConsentScope(ctx, r.Scope)
+	granted, err := i.ConsentScope(ctx, r.Scope, r.Budget.Covers)
 	if err != nil {
 		return Agreement{}, err
 	}
@@ -153,7 +167,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 		Issuer: i.rules.Issuer, ID: jti, IssuedAt: now.Unix(), AgentID: AgentID(consentedPrefix + jti[:consentedHex]),
 		ClientID: r.ClientID, ClientDocument: r.ClientDocument, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Resource: r.Resource,
 		Policy: consentPolicy{offer.UID, offer.Digest}, Scope: scope,
-		Page: r.Page, Address: r.Address, UserAgent: r.UserAgent, Invitation: r.Invitation,
+		Page: r.Page, Address: r.Address, UserAgent: r.UserAgent, Invitation: r.Invitation, Budget: r.Budget.claim(),
 	}
 	signed, err := keys.SignJWS(key.Private, map[string]any{"typ": TypeConsent, "kid": key.ID}, record)
 	if err != nil {
@@ -205,13 +219,17 @@ func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource st
 	if requested, err = normalScope(requested); err != nil {
 		return Issuance{}, err
 	}
+	budget, err := a.Budget()
+	if err != nil {
+		return Issuance{}, err
+	}
 	covered, uncovered := narrowScope(a.Scope, requested)
-	scope, err := i.scope(ctx, a, covered, uncovered)
+	scope, err := i.scope(ctx, a, covered, uncovered, budget.Covers)
 	if err != nil {
 		return Issuance{}, err
 	}
 	t := i.token(a, scope, covered, i.now())
-	t.Resource = resource
+	t.Resource, t.Budget = resource, budget
 	token, claims, err := i.issue(ctx, t)
 	if err != nil {
 		return Issuance{}, err
@@ -247,6 +265,15 @@ func (a Agreement) Consent() (ConsentRecord, bool) {
 		return ConsentRecord{}, false
 	}
 	return r, true
+}
+
+// Budget returns the budget in the record of a consent, or nil if there is none. The error is of kind ErrBadBudget.
+func (a Agreement) Budget() (*Budget, error) {
+	record, ok := a.Consent()
+	if !ok {
+		return nil, nil //nolint:nilnil // there is no budget
+	}
+	return record.Budget.budget()
 }
 
 // verifyConsent verifies the stored record of a consent again. The error is of kind ErrBadExport.

@@ -214,7 +214,7 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 		return Issuance{}, err
 	}
 	covered, uncovered := narrowScope(accepted.Scope, requested)
-	scope, err := i.scope(ctx, agreement, covered, uncovered)
+	scope, err := i.scope(ctx, agreement, covered, uncovered, nil)
 	if err != nil {
 		return Issuance{}, err
 	}
@@ -343,12 +343,15 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 // scope returns the scope that the terms grant to the agent. omitted are the entries that the agreement does not cover; scope adds them to
 // Scope.Omitted. If nothing is granted, the error is a *ScopeError, or ErrFreshRequired if every omitted entry needs only a fresh
 // agreement.
-func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry) (Scope, error) {
+func (i *Issuer) scope(
+	ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry, spends func(intent, currency string) bool,
+) (Scope, error) {
 	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
 	}
 	s, err := i.terms.Scope(ctx, ScopeRequest{
 		AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, PolicyDigest: a.PolicyDigest, Requested: requested,
+		Spends: spends,
 	})
 	if err != nil {
 		return Scope{}, fmt.Errorf("determining the scope: %w", err)
@@ -430,7 +433,7 @@ func (i *Issuer) claims(t Token) *Claims {
 		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.start().UTC(),
 		ExpiresAt: t.ExpiresAt.UTC(),
 		Scope:     t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
-		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared, Resource: t.Resource,
+		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared, Resource: t.Resource, Budget: t.Budget,
 	}
 }
 

@@ -94,6 +94,7 @@ type Token struct {
 	Assurance    Assurance
 	Declared     Declaration // from the agreement; a store does not store it with the token
 	Resource     string      // see Claims.Resource; a store does not store it
+	Budget       *Budget     // see Claims.Budget; a store does not store it
 	SigningKeyID keys.ID
 	IssuedAt     time.Time
 	// NotBefore is nbf, if the token is not valid as soon as it is issued; otherwise zero. A store does not store it.

@@ -64,7 +64,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	} else if !approved {
 		return Issuance{}, ErrNotAdmitted
 	}
-	scope, err := i.scope(ctx, agreement, claims.Scope, nil)
+	scope, err := i.scope(ctx, agreement, claims.Scope, nil, nil)
 	if err != nil {
 		return Issuance{}, err
 	}

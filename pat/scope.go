@@ -57,6 +57,8 @@ type ScopeRequest struct {
 	PolicyDigest string
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string
+	// Spends reports whether a person permits charges for an intent in a currency without a proof of key. nil: for none.
+	Spends func(intent, currency string) bool
 }
 
 // A Scope is the scope that the terms grant to an agent.

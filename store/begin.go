@@ -13,6 +13,8 @@ import (
 type Reservation struct {
 	Principal pat.Principal
 	limit.Limit
+	// Units is how many units of the limit the call takes; 0 means 1. The units of a limit.Budget come back when the charge is released.
+	Units int64
 }
 
 // A Candidate is one permission that may permit the call. Begin uses the first candidate whose limits and charge are all available.
@@ -107,6 +109,7 @@ type CounterSlot struct {
 	LimitID   string
 	Period    limit.Period
 	Slot      int64
+	Units     int64 // that were taken; 0 means 1
 	// Restored is when the state was last restored from an earlier copy; the zero time means never. If the state is restored again after
 	// units were counted, they are not released, because the restored state may not include them.
 	Restored time.Time

@@ -181,14 +181,19 @@ func (x *question) ticket(nonce string) string {
 	return nonce + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// seed returns the seed of a decision. It is derived from the cookie, the ticket of the form, and the scope that the person permits.
-func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
+// seed returns the seed of a decision. It is derived from the cookie, the ticket of the form, and what the person permits.
+func (x *question) seed(ticket string, scope []string, s page.BudgetInput) (seed consent.Seed) {
 	mac := hmac.New(sha512.New, []byte(x.browser))
-	for _, text := range append([]string{"decision", ticket}, scope...) {
+	texts := append([]string{"decision", ticket}, scope...)
+	if s.May {
+		texts = append(texts, "spend", s.Amount, s.Period, s.PerCall)
+		texts = append(texts, s.Entries...)
+	}
+	for _, text := range texts {
 		mac.Write([]byte(url.QueryEscape(text) + "\n"))
 	}
-	copy(s[:], mac.Sum(nil))
-	return s
+	copy(seed[:], mac.Sum(nil))
+	return seed
 }
 
 // decide handles POST /oauth/authorize, which contains the person's decision.
@@ -200,7 +205,7 @@ func (d *Door) decide(q *request) {
 	}
 	form, err := readForm(q)
 	if err == nil {
-		err = once(form, "scope")
+		err = once(form, "scope", memberPay)
 	}
 	if err != nil {
 		q.failPage(p, err)
@@ -218,7 +223,8 @@ func (d *Door) decide(q *request) {
 		}
 		return
 	}
-	chosen, err := x.shown.Leaving(form["scope"]) // in case the page must be shown again
+	spending := spendingOf(form)
+	chosen, err := x.shown.Leaving(form["scope"], spending) // in case the page must be shown again
 	if err != nil {
 		x.failPage(x.page, err)
 		return
@@ -234,10 +240,15 @@ func (d *Door) decide(q *request) {
 		x.show(false, "Please agree, or leave without agreeing.")
 		return
 	}
+	budget, wrong := budgetOf(spending, x.authorization.Budget)
+	if wrong != "" {
+		x.show(false, wrong)
+		return
+	}
 	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.authorization, consent.Decision{
-		Scope: form["scope"], Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
+		Scope: form["scope"], Budget: budget, Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
 		UserAgent: q.r.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
-		Seed: x.seed(ticket, form["scope"]),
+		Seed: x.seed(ticket, form["scope"], spending),
 	})
 	x.agreed(step, err)
 }

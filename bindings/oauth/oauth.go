@@ -216,11 +216,10 @@ func readForm(q *request) (url.Values, error) {
 	return form, nil
 }
 
-// once returns an error if a parameter is repeated. If but is given, the parameter with that name may be repeated. See RFC 6749, sections
-// 3.1 and 3.2.
+// once returns an error if a parameter is repeated, except those with the names in but. See RFC 6749, sections 3.1 and 3.2.
 func once(values url.Values, but ...string) error {
 	for name, list := range values {
-		if len(list) > 1 && (len(but) == 0 || name != but[0]) {
+		if len(list) > 1 && !slices.Contains(but, name) {
 			return &consent.Error{Code: consent.InvalidRequest, Description: "A parameter occurs more than once."}
 		}
 	}

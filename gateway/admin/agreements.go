@@ -29,12 +29,13 @@ type Agreement struct {
 	Consent      *ConsentInfo       `json:"consent,omitempty"` // nil: the agent signed the agreement
 }
 
-// ConsentInfo is the gateway's record of a person's consent. All fields except Invitation are claims of the client.
+// ConsentInfo is the gateway's record of a person's consent. All fields except Invitation and Budget are claims of the client.
 type ConsentInfo struct {
 	ClientID     string `json:"client_id"` // URL of a client-ID metadata document, or the id of a registration
 	ClientName   string `json:"client_name"`
 	RedirectHost string `json:"redirect_host"`        // the host to which the person was redirected
 	Invitation   string `json:"invitation,omitempty"` // the operator's name for the invitation
+	Budget       string `json:"budget,omitempty"`     // what the client may spend, such as 5.00 EUR/month; empty: nothing
 }
 
 // AgreementOf returns the operator's view of an agreement.
@@ -45,6 +46,9 @@ func AgreementOf(a pat.Agreement) Agreement {
 	}
 	if r, ok := a.Consent(); ok {
 		out.Consent = &ConsentInfo{ClientID: r.ClientID, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Invitation: r.Invitation}
+		if b, err := a.Budget(); err == nil && b != nil {
+			out.Consent.Budget = b.Allowance.String()
+		}
 	}
 	return out
 }

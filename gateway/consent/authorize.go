@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -37,10 +38,19 @@ type Request struct {
 	Resource    string
 	Scope       pat.Scope // the scope that can be granted, and the omitted entries
 	Policy      pat.Offer
+	// Budget is what the person may permit the client to spend; nil: nothing.
+	Budget *BudgetChoice
 	// Invited means that the person needs an invitation of the operator. Approved means that the operator must approve the consent.
 	Invited, Approved bool
 	// Earlier is the earlier consent of the same browser for this client, if the policy has changed since; otherwise nil. See Service.Earlier.
 	Earlier *Earlier
+}
+
+// A BudgetChoice is what a person may permit a client to spend.
+type BudgetChoice struct {
+	service.BudgetOffer
+
+	Entries []string // scope entries of the intents that may be charged, at most pat.MaxBudgetIntents; some may also be free
 }
 
 // Ask checks an authorization request. Errors are an *Error or a *reason.Refusal. If Ask returns a Request together with an *Error that has
@@ -88,12 +98,60 @@ func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) 
 	if len(requested) == 0 || slices.Contains(requested, pat.WholeScope(c.Service.Issuer)) {
 		requested = nil
 	}
-	granted, err := c.Service.Issuance.ConsentScope(ctx, requested)
+	granted, err := c.Service.Issuance.ConsentScope(ctx, requested, nil)
+	if r.Budget = d.budgetChoice(ctx, c, requested); r.Budget != nil && err != nil { // everything may cost money
+		if _, refused := errors.AsType[*Error](errorOf(err)); refused {
+			granted, err = pat.Scope{Limit: c.Service.TokenRate}, nil
+		}
+	}
 	if own, ok := errors.AsType[*Error](errorOf(err)); ok {
 		return text(own.Code, own.Description)
 	}
 	r.Scope = granted
 	return errorOf(err)
+}
+
+// budgetChoice returns what the person may permit the client to spend on the requested intents; nil: nothing.
+func (d *Service) budgetChoice(ctx context.Context, c agree.Call, requested []string) *BudgetChoice {
+	offer := c.Service.BudgetOffer()
+	if offer == nil {
+		return nil
+	}
+	spends := func(_, currency string) bool { return currency == offer.Max.Currency }
+	all, err := c.Service.Issuance.ConsentScope(ctx, requested, spends)
+	if err != nil {
+		return nil
+	}
+	choice := &BudgetChoice{BudgetOffer: *offer}
+	for _, entry := range all.Entries {
+		in, err := c.Service.Executable(strings.TrimSuffix(entry, ":execute"))
+		if err == nil && len(choice.Entries) < pat.MaxBudgetIntents && c.Service.Charges(ctx, in, offer.Max.Currency) {
+			choice.Entries = append(choice.Entries, entry)
+		}
+	}
+	if len(choice.Entries) == 0 {
+		return nil
+	}
+	return choice
+}
+
+// within returns an *Error unless a budget is within what the person was offered. A nil budget always is.
+func (o *BudgetChoice) within(b *pat.Budget) error {
+	switch {
+	case b == nil:
+		return nil
+	case o == nil:
+		return failed(InvalidRequest, "The service offers no budget.")
+	case b.Check() != nil:
+		return failed(InvalidRequest, "The budget is not valid.")
+	case !b.Allowance.Fits(o.Max):
+		return failed(InvalidRequest, "The budget exceeds the maximum of this service, "+o.Max.String()+".")
+	case b.PerCall.Nano > o.PerCall.Nano:
+		return failed(InvalidRequest, "The amount of one call exceeds the maximum of this service, "+o.PerCall.String()+".")
+	case slices.ContainsFunc(b.Intents, func(uid string) bool { return !slices.Contains(o.Entries, uid+":execute") }):
+		return failed(InvalidScope, "The budget names an intent that was not shown.")
+	}
+	return nil
 }
 
 func challenge(s string) bool {
@@ -103,10 +161,11 @@ func challenge(s string) bool {
 
 // A Decision is a person's decision on the page.
 type Decision struct {
-	Scope      []string // entries of Request.Scope that the person permits
-	Page       string   // digest of the shown content
-	Browser    string   // digest of the cookie that identifies the browser
-	Address    string   // network of the browser
+	Scope      []string    // entries of Request.Scope that the person permits
+	Budget     *pat.Budget // what the client may spend; nil: nothing
+	Page       string      // digest of the shown content
+	Browser    string      // digest of the cookie that identifies the browser
+	Address    string      // network of the browser
 	UserAgent  string
 	Invitation string // invitation code as typed; empty: none
 	// Seed is a secret of this decision. If the browser sends the form again, Seed is the same, so that Agree stores only one consent with
@@ -173,11 +232,15 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 			return Step{}, failed(InvalidScope, "The chosen scope is not part of the scope that was shown.")
 		}
 	}
+	if err := r.Budget.within(by.Budget); err != nil {
+		return Step{}, err
+	}
 	to, _ := SentTo(r.RedirectURI)
 	request := pat.ConsentRequest{
 		ClientID: r.Client.ID, ClientDocument: r.Client.Document, ClientName: r.Client.Name, RedirectHost: to, Resource: r.Resource,
-		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Page: by.Page, Address: by.Address, UserAgent: plain(by.UserAgent, maxUserAgent),
-		Admit: func() error { return d.keep(strangers) }, Once: handle,
+		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Budget: by.Budget, Page: by.Page, Address: by.Address,
+		UserAgent: plain(by.UserAgent, maxUserAgent),
+		Admit:     func() error { return d.keep(strangers) }, Once: handle,
 	}
 	if by.Invitation != "" {
 		invitation, taken := d.invitation(ctx, c, by.Invitation)

@@ -42,7 +42,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 		return grant.Grant{}, nil, refusal.For(err)
 	case admitted.Replay != nil:
 		e.reference = new(referenceOf(admitted.Replay))
-		return grant.Grant{}, &replay{*admitted.Replay, admitted.Standing}, nil
+		return grant.Grant{}, &replay{*admitted.Replay, shown(admitted.Standing)}, nil
 	}
 	e.room.admission = admitted
 	e.admission, e.sendBy = &e.room.admission, since.Add(request.Hold-sentBefore)
@@ -112,6 +112,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		}
 		if s.OpenAdmission && !e.approved && candidate.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
 			all = append(all, store.Reservation{Limit: e.intent.Newcomers})
+		}
+		if !candidate.Charge.IsZero() {
+			all = e.appendSpending(all, candidate.Charge)
 		}
 		r.Candidates = append(r.Candidates, store.Candidate{
 			Rule: candidate.Rule, Charge: candidate.Charge, Limits: slices.Clip(all[before:]),

@@ -156,7 +156,10 @@ var elsewhere = []reason.Reason{
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {
-	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded, reason.RestoredLimits, reason.Stopped}
+	tried := []reason.Reason{
+		reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded, reason.RestoredLimits, reason.Stopped,
+		reason.BudgetExceeded, reason.ConfirmationRequired,
+	}
 	for _, c := range refusals {
 		tried = append(tried, c.want)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -86,7 +87,9 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	if err != nil {
 		return grant.Grant{}, err
 	}
-	e.admission.Standing = a.Standing
+	if len(a.Standing) == len(e.admission.Standing) { // otherwise one of the limits is a budget, which the attempt does not count against
+		e.admission.Standing = a.Standing
+	}
 	x.refresh(ctx, e)
 	further := x.attemptOf(e, &a, since)
 	further.own = &a
@@ -99,6 +102,9 @@ func (e *execution) furtherAttempt() store.BeginRequest {
 	call := e.admission.Execution
 	only := store.Candidate{Rule: call.Rule}
 	for i, taken := range e.admission.Taken {
+		if limit.KindOf(taken.LimitID) == limit.Budget { // the attempt is not charged
+			continue
+		}
 		only.Limits = append(only.Limits, store.Reservation{Principal: taken.Principal, Limit: e.admission.Standing[i].Limit})
 	}
 	return store.BeginRequest{

@@ -113,9 +113,9 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 	charge := chargeOf(record)
 	x.addReceipt(ctx, e, charge, record.Entry)
 	if s.refusal != nil {
-		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)
+		return Result{}, s.refusal.Charged(charge).Standings(shown(e.admission.Standing))
 	}
-	result := Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices(), Warnings: s.missing}
+	result := Result{Output: s.output, Charge: charge, Standing: shown(e.admission.Standing), Attribution: e.notices(), Warnings: s.missing}
 	if ended.Answer == nil { // otherwise the store may still refer to the output
 		result.buffer = s.buffer
 	}

@@ -197,6 +197,9 @@ func outOfScope(ctx context.Context, e *execution) error {
 	switch {
 	case e.intent.Reserved(e.claims.Assurance):
 		return freshRequired(e)
+	case e.claims.Assurance == pat.Consent && e.service.NeedsKey(ctx, e.intent) && e.service.BudgetOffer() != nil:
+		return reason.ScopeExceeded.Refusal("This intent charges or requires a key, and the person did not permit this client to spend money on it.").
+			With("suggestion", "Ask the person to consent again, and to select this intent among those that may cost money.")
 	case e.claims.Assurance == pat.Consent && e.service.NeedsKey(ctx, e.intent):
 		return reason.ScopeExceeded.Refusal("This intent charges or requires a key, so a person's consent does not cover it.").
 			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
@@ -270,13 +273,20 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err := x.extra(ctx, e, request); err != nil {
 		return err
 	}
-	reached, refused := e.intent.Allowed(e.claims.Assurance, e.proof != nil, decision.Candidates)
+	var spends func(currency string) bool
+	if e.claims.Budget != nil {
+		spends = e.spends
+	}
+	reached, refused := e.intent.Allowed(e.claims.Assurance, e.proof != nil, decision.Candidates, spends)
 	switch refused {
 	case "":
 		e.decision.Candidates = reached
-		return e.freeIfStopped()
+		if err := e.freeIfStopped(); err != nil {
+			return err
+		}
+		return e.needsConfirmation()
 	case reason.FreshAgreementRequired:
-		return freshRequired(e)
+		return e.beyondBudget(freshRequired(e))
 	default:
 		message := "A call that is charged needs a proof of key."
 		if e.intent.ProvedAlways() {
@@ -315,7 +325,7 @@ func denial(d odrl.Decision) string {
 	return "The policy does not permit this call."
 }
 
-func freshRequired(e *execution) error {
+func freshRequired(e *execution) *reason.Refusal {
 	return reason.FreshAgreementRequired.Refusal("This intent requires an agreement that cannot be replayed, or a proof of key with the call.").
 		With("issuer", e.service.Issuer).With("policy", e.service.PolicyRef())
 }

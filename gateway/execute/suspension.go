@@ -34,7 +34,7 @@ func newSuspension() *suspension {
 // an error.
 func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
 	most := e.service.SuspendAfter
-	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling {
+	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling || full.Kind == limit.Budget {
 		return false, nil
 	}
 	key := [2]string{e.service.ID + " " + string(e.claims.Principal()), full.ID}
@@ -68,6 +68,9 @@ func periodNumber(p limit.Period, now time.Time) int64 {
 // overLimit returns the refusal of a call because of an exhausted limit.
 func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.LimitError) error {
 	e.exceeded = full.Period
+	if full.Kind == limit.Budget {
+		return e.overBudget(full, x.now())
+	}
 	if full.Restored {
 		return x.heldByRestore(full)
 	}

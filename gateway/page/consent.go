@@ -13,6 +13,8 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -76,8 +78,9 @@ type shownView struct {
 	Client, ClientID, Host, To string
 	Local                      bool // To is the machine of the browser
 	Choices                    []choiceView
-	Wide                       []string // a scope entry for each namespace; replaces Choices if there would be too many
-	WideLeft                   bool     // the person deselected Wide before
+	Wide                       []string    // a scope entry for each namespace; replaces Choices if there would be too many
+	WideLeft                   bool        // the person deselected Wide before
+	Budget                     *budgetView // nil: the client can spend nothing
 	Granted, LeftOut, More     int
 	Limit, Length              string
 	Policy                     []topicView
@@ -103,6 +106,52 @@ type choiceView struct {
 	Kept, Changed                   bool // an earlier consent permits the intent; permitted it before its terms changed
 }
 
+// A budgetView is what the person may permit the client to spend.
+type budgetView struct {
+	Most, MostCall, MostDay, Above string // in words; MostDay is empty unless a day has a smaller maximum
+	Currency                       string
+	Choices                        []choiceView
+	Chosen                         BudgetInput
+}
+
+// BudgetInput is what the person entered about money, as typed.
+type BudgetInput struct {
+	May                     bool // the client may spend money
+	Amount, Period, PerCall string
+	Entries                 []string // scope entries of the intents that may be charged
+}
+
+// budgetOf returns the view of a budget, or nil if there is none.
+func (c *Consent) budgetOf(ctx context.Context, b *consent.BudgetChoice) *budgetView {
+	if b == nil {
+		return nil
+	}
+	v := &budgetView{
+		Most: spendingWords(b.Max), MostCall: b.PerCall.String(), Above: b.ConfirmAbove.String(), Currency: b.Max.Currency,
+		Chosen: BudgetInput{Period: string(b.Max.Period)},
+	}
+	if b.Max.Period == limit.Month {
+		v.MostDay = money.Amount{Nano: b.Max.Nano / 31, Currency: b.Max.Currency}.String()
+	}
+	for _, entry := range b.Entries {
+		choice := c.choice(ctx, entry)
+		if in := c.intents[entry]; in != nil {
+			choice.Terms = paidTerms(ctx, c.service, in, b.Max.Currency)
+		}
+		choice.Left = true // nothing costs money before the person has chosen it
+		v.Choices = append(v.Choices, choice)
+	}
+	return v
+}
+
+// spendingWords describes a limit in money, such as "20 EUR in a calendar month".
+func spendingWords(s limit.Allowance) string {
+	if s.Period == limit.Month {
+		return s.Amount.String() + " in a calendar month"
+	}
+	return s.Amount.String() + " in a day"
+}
+
 // Shown is the content that a person agrees to.
 type Shown struct {
 	view   *shownView
@@ -119,7 +168,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
 		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Length: lengthWords(s.Announced().Consent.For), Approved: r.Approved,
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
-		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Next: nextOf(s), Since: sinceOf(r.Earlier),
+		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Budget: c.budgetOf(ctx, r.Budget), Next: nextOf(s), Since: sinceOf(r.Earlier),
 	}
 	if v.Client == "" {
 		v.Client = "An unnamed client"
@@ -158,15 +207,23 @@ func (v *shownView) html() (template.HTML, error) {
 	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
-// Leaving returns the content with only the chosen entries selected, so that a page that is shown again keeps the person's choice. Its
-// Digest is that of s.
-func (s Shown) Leaving(chosen []string) (Shown, error) {
+// Leaving returns the content with only the chosen entries selected, and with what was entered about money, so that a page that is shown
+// again keeps the person's choice. Its Digest is that of s.
+func (s Shown) Leaving(chosen []string, spending BudgetInput) (Shown, error) {
 	v := *s.view
 	v.Choices = slices.Clone(v.Choices)
 	for i, c := range v.Choices {
 		v.Choices[i].Left = !slices.Contains(chosen, c.Entry)
 	}
 	v.WideLeft = len(v.Wide) > 0 && !slices.ContainsFunc(v.Wide, func(entry string) bool { return slices.Contains(chosen, entry) })
+	if s.view.Budget != nil {
+		budget := *s.view.Budget
+		budget.Chosen, budget.Choices = spending, slices.Clone(budget.Choices)
+		for i, c := range budget.Choices {
+			budget.Choices[i].Left = !slices.Contains(spending.Entries, c.Entry)
+		}
+		v.Budget = &budget
+	}
 	html, err := v.html()
 	return Shown{&v, html, s.Digest}, err
 }

@@ -29,6 +29,11 @@ func freeTerms(ctx context.Context, s *service.Definition, in *service.Intent) s
 	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return c.Charge.IsZero() })
 }
 
+// paidTerms is like ShortTerms, but considers only the permissions that charge in a currency.
+func paidTerms(ctx context.Context, s *service.Definition, in *service.Intent, currency string) string {
+	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return !c.Charge.IsZero() && c.Charge.Currency == currency })
+}
+
 func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent, chosen func(odrl.Candidate) bool) string {
 	terms, err := s.Policy.Terms(ctx, odrl.Request{Intent: in.UID.String()})
 	if err != nil || !terms.Permitted {

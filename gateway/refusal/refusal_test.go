@@ -100,6 +100,7 @@ var elsewhere = map[string]string{
 	"pat.ErrNotFound":             "the store's word; the issuer and the verifier make ErrInvalid of it, gateway/admin NoSuchRecord",
 	"pat.ErrEnded":                "the store's word; the issuer tries again a moment later",
 	"store.ErrSettled":            "settle keeps what was settled; gateway/admin",
+	"pat.ErrBadBudget":            "the page's: bindings/oauth",
 	"store.ErrReferenceUsed":      "the operator's: gateway/admin",
 	"store.ErrNotCaptured":        "the operator's: gateway/admin",
 	"store.RefundError":           "the operator's: gateway/admin",

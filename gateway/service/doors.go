@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // An Announcement holds the entries that a door adds to the documents that a service publishes about itself.
@@ -34,6 +36,22 @@ type Consent struct {
 	Resource string        // URL of the endpoint that tokens are for
 	Open     bool          // whether people may agree
 	For      time.Duration // how long a client can obtain tokens after the consent
+	Budget   *BudgetOffer  // what people may permit clients to spend; nil: nothing
+}
+
+// A BudgetOffer bounds the budgets that people give to clients. All amounts have one currency.
+type BudgetOffer struct {
+	Max          limit.Allowance
+	PerCall      money.Amount // the largest PerCall of a budget
+	ConfirmAbove money.Amount // a call that costs more needs a confirmation, even if the budget permits it
+}
+
+// BudgetOffer returns what people may permit clients to spend at the service; nil: nothing.
+func (d *Definition) BudgetOffer() *BudgetOffer {
+	if consent := d.Announced().Consent; consent != nil && consent.Open {
+		return consent.Budget
+	}
+	return nil
 }
 
 // An Announcer is implemented by the settings of a door that contributes an Announcement. It is safe for concurrent use.

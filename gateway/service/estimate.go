@@ -34,7 +34,7 @@ func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (
 	if !request.Permitted || len(scope.Entries) == 0 {
 		return Estimate{}, reason.InsufficientPermissions.Refusal("The policy does not permit this agent to call this intent.")
 	}
-	within, refused := in.Allowed(pat.Fresh, false, request.Candidates)
+	within, refused := in.Allowed(pat.Fresh, false, request.Candidates, nil)
 	if request.NeedsProof || refused != "" || len(within) == 0 {
 		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Each call of this intent requires a proof of key.")
 	}

@@ -65,7 +65,7 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 		if err != nil {
 			return pat.Scope{}, err
 		}
-		if left := omission(in, terms, r.Assurance); left != "" {
+		if left := omission(in, terms, r); left != "" {
 			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.ID), Reason: left})
 			continue
 		}
@@ -115,11 +115,11 @@ const maxOmitted = 64
 func entry(uid string) string { return uid + ":execute" }
 
 // omission returns why a scope omits an intent, or "" if the scope includes it.
-func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reason {
+func omission(in *Intent, terms odrl.Terms, r pat.ScopeRequest) reason.Reason {
 	if !terms.Permitted {
 		return reason.InsufficientPermissions
 	}
-	if !in.allowedBy(assurance, terms) {
+	if !in.allowedBy(r.Assurance, terms, r.Spends) {
 		return reason.FreshAgreementRequired
 	}
 	return ""

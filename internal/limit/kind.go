@@ -13,12 +13,15 @@ const (
 	Token
 	// Ceiling is a limit that the service sets for an intent. All agents, or all unapproved agents, share it.
 	Ceiling
+	// Budget is what a client may spend under a person's consent. It counts money instead of calls.
+	Budget
 )
 
 // The ids of counters that do not belong to a policy. They are stored: a change to them loses the counts.
 const (
 	tokenID       = "pat"
 	ceilingPrefix = "ceiling:"
+	budgetPrefix  = "budget:"
 	newcomers     = "newcomers:" // follows ceilingPrefix; cannot be mistaken for the uid of an intent, which has three parts
 )
 
@@ -29,6 +32,8 @@ func KindOf(id string) Kind {
 		return Token
 	case strings.HasPrefix(id, ceilingPrefix):
 		return Ceiling
+	case strings.HasPrefix(id, budgetPrefix):
+		return Budget
 	default:
 		return Policy
 	}

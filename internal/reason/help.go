@@ -36,6 +36,10 @@ var help = map[Reason]string{
 		"characters, new each time), aud (the issuer), pat (the jti of the PAT) and digest. The digest is the unpadded base64url of " +
 		"the SHA-256 of the RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",
 	ProofReplayed: "The jti of a proof can be used only once. A repeated call needs a new proof, but keeps its Idempotency-Key.",
+	BudgetExceeded: "A person permitted the client to spend at most details.budget, and the charge of the call exceeds what is left of it, " +
+		"details.left. Charges that are released come back. details.until is when more is available, as far as is known.",
+	ConfirmationRequired: "A person permitted the client to spend money, but not as much on one call: details.charge is above " +
+		"details.without_confirmation, which is the smaller of the person's and the operator's amounts.",
 	AgentBlocked: "The operator blocked the agent, or the gateway blocked it after too many attempts to exceed a limit that the " +
 		"policy forbids exceeding.",
 	FreshAgreementRequired: "The agent agreed with a signature that anyone who has seen it could send again: a JWS over the policy, " +

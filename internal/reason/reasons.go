@@ -19,6 +19,8 @@ const (
 	ProofReplayed              Reason = "PROOF_REPLAYED"
 	AgentBlocked               Reason = "AGENT_BLOCKED"
 	FreshAgreementRequired     Reason = "FRESH_AGREEMENT_REQUIRED"
+	BudgetExceeded             Reason = "BUDGET_EXCEEDED"
+	ConfirmationRequired       Reason = "CONFIRMATION_REQUIRED"
 
 	// Agreements that the service does not accept, 403. See UIM core, section 4.2.
 	PolicyMismatch       Reason = "POLICY_MISMATCH"

@@ -21,6 +21,7 @@ var literalsAllowed = []string{"internal/reason/"}
 var otherMeanings = map[string]bool{
 	"INVALID_PARAMETER": true, "METHOD_NOT_ALLOWED": true, "UNSUPPORTED_MEDIA_TYPE": true,
 	"REQUEST_TIMEOUT": true, "VERSION_CONFLICT": true, "INTENT_DEPRECATED": true,
+	"BUDGET_EXCEEDED": true, // the bridge reports it about the agent's own budget, without asking a service
 }
 
 // TestReasonsAreLiteralsInThisPackageOnly reads every source file, because the compiler cannot check a reason that is written as a string.

@@ -91,6 +91,16 @@ var table = map[Reason]row{
 		suggestion: "Agree with a uim-agreement+jwt. It states the policy, this service, the URL to which it is sent, the time and a " +
 			"nonce.",
 	},
+	BudgetExceeded: {
+		code: CodeForbidden, status: http.StatusForbidden,
+		message:    "The call costs more than what is left of the budget that the person gave this client.",
+		suggestion: "Wait until details.until, or ask the person to consent again with a larger budget.",
+	},
+	ConfirmationRequired: {
+		code: CodeForbidden, status: http.StatusForbidden,
+		message:    "The call costs more than what this client may spend on one call without a confirmation by the person.",
+		suggestion: "Make a call that costs less, or ask the person to consent again with a larger amount for each call.",
+	},
 
 	PolicyMismatch: {
 		code: CodePolicyRejected, status: http.StatusForbidden, number: "POL-003",

@@ -114,7 +114,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 		d.scalar(path, resolved, v, tag, scalar)
 		return
 	}
-	if f, ok := shortField(v.Type()); ok && kindOf(resolved) == kindText {
+	if f, ok := shortField(v.Type()); ok && (kindOf(resolved) == kindText || isBool(resolved) && f.Type.Kind() == reflect.Bool) {
 		d.value(path, resolved, v.FieldByIndex(f.Index), "")
 		return
 	}

@@ -63,6 +63,11 @@ func keyText(n ast.Node) (text, fault string) {
 	}
 }
 
+func isBool(n ast.Node) bool {
+	_, is := n.(*ast.BoolNode)
+	return is
+}
+
 func isNull(n ast.Node) bool {
 	_, null := n.(*ast.NullNode)
 	return null || n == nil

@@ -125,6 +125,9 @@ func (ts Types) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
 		entry := *schema
 		ts.annotate(&entry, t)
 		text := &jsonschema.Schema{Type: "string", Pattern: short.Tag.Get("pattern") + `|` + expandable}
+		if short.Type.Kind() == reflect.Bool {
+			text = scalarSchema(short.Type, Scalar{})
+		}
 		*schema = jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, &entry}}
 		return
 	}

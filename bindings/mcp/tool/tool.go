@@ -115,7 +115,12 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 		lines = append(lines, about)
 	}
 	lines = append(lines, "Intent: "+in.ID, "Terms: "+terms)
-	if s.NeedsKey(ctx, in) {
+	switch offer := s.BudgetOffer(); {
+	case !s.NeedsKey(ctx, in):
+	case offer != nil && s.Charges(ctx, in, offer.Max.Currency):
+		lines = append(lines, "Requires a person's consent that permits spending on it, or an agent that has its own key, such as the "+
+			"local bridge: uimgate mcp.")
+	default:
 		lines = append(lines, "Requires an agent that has its own key, such as the local bridge: uimgate mcp.")
 	}
 	t.Description = strings.Join(lines, "\n")

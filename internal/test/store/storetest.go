@@ -164,6 +164,7 @@ func Run(t *testing.T, open Opener) {
 		"refunds":     testRefunds,
 		"invoices":    testInvoices,
 		"payments":    testPayments,
+		"budgets":     testBudgets,
 		"agreements":  testAgreements,
 		"tokens":      testTokens,
 		"changes":     testChanges,

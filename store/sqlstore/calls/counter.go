@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -8,36 +9,38 @@ import (
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// A reservation is one unit of one counter, with its limit.
+// A reservation is one or more units of one counter, with its limit.
 type reservation struct {
 	key   CounterKey
 	limit limit.Limit
+	units int64
 }
 
-// joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max.
-// An invalid rate is an error.
+// joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max and
+// the larger number of units. An invalid rate is an error.
 func joinReservations(service string, lists ...[]store.Reservation) ([]reservation, error) {
 	var out []reservation
 	for _, list := range lists {
 		for _, r := range list {
-			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
+			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount || r.Units < 0 {
 				return nil, fmt.Errorf("limit %s: %s is not a valid rate", r.ID, r.Rate)
 			}
 			k := CounterKey{service, string(r.Principal), r.ID, r.Period}
 			if i := slices.IndexFunc(out, func(o reservation) bool { return o.key == k }); i >= 0 {
-				out[i].limit.Max = min(out[i].limit.Max, r.Max)
+				out[i].limit.Max, out[i].units = min(out[i].limit.Max, r.Max), max(out[i].units, r.Units)
 				continue
 			}
-			out = append(out, reservation{k, r.Limit})
+			out = append(out, reservation{k, r.Limit, max(1, r.Units)})
 		}
 	}
 	return out, nil
 }
 
-// fit checks that every limit admits one more call. If not, it returns a *store.LimitError for the limit that stays exhausted longest,
-// because the call cannot succeed before then.
+// fit checks that every limit admits one more call with its units. If not, it returns a *store.LimitError for the limit that stays
+// exhausted longest, because the call cannot succeed before then.
 func (w *work) fit(rs []reservation) error {
 	var refusal *store.LimitError
 	for _, r := range rs {
@@ -45,11 +48,11 @@ func (w *work) fit(rs []reservation) error {
 		if c.err != nil {
 			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
 		}
-		if c.Left(r.limit.Max) > 0 {
+		if c.Left(r.limit.Max) >= r.units {
 			continue
 		}
 		e := &store.LimitError{
-			Status: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted()),
+			Status: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max-(r.units-1), w.t.Counted()),
 			Restored: c.Restored(r.limit.Max),
 		}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
@@ -62,26 +65,66 @@ func (w *work) fit(rs []reservation) error {
 	return refusal
 }
 
-// take takes one unit of each limit, and returns the slots in which the units are counted.
+// take takes the units of each limit, and returns the slots in which they are counted.
 func (w *work) take(rs []reservation) []store.CounterSlot {
 	out, restored := make([]store.CounterSlot, len(rs)), w.calls.db.Floor()
 	for i, r := range rs {
 		c := w.counters[r.key]
-		c.Take(1)
+		c.Take(r.units)
 		c.dispatched()
 		c.dirty = true
 		out[i] = store.CounterSlot{
-			Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot, Restored: restored,
+			Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot, Units: r.units,
+			Restored: restored,
 		}
 	}
 	return out
 }
 
-// give releases one unit of each slot.
+// give releases the units of each slot.
 func (w *work) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
-		w.giveBack(service, s, 1)
+		w.giveBack(service, s, max(1, s.Units))
 	}
+}
+
+// spent returns the slots that count money.
+func spent(slots []store.CounterSlot) (money []store.CounterSlot) {
+	for _, s := range slots {
+		if limit.KindOf(s.LimitID) == limit.Budget {
+			money = append(money, s)
+		}
+	}
+	return money
+}
+
+// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are not known any more. The units are those of
+// the time when the call began.
+func (w *work) giveBudget(ctx context.Context, e store.Execution) error {
+	if e.Charge.IsZero() || !pat.Consented(e.AgentID) {
+		return nil
+	}
+	for _, p := range limit.AllowancePeriods() {
+		k := CounterKey{e.Service, string(e.AgentID), limit.BudgetID(e.Charge.Currency), p}
+		c := &counter{Window: window.Window{Period: p}}
+		found, err := w.t.Row(ctx, selectCounter, []any{k.Service, k.AgentID, k.LimitID, string(k.Period)},
+			&c.was.Slot, &c.was.Counts, &c.was.Dispatch, &c.was.DispatchSlot)
+		if err != nil {
+			return err
+		}
+		if c.found = found; found {
+			w.counters[k] = c
+			w.need.counters = append(w.need.counters, k)
+		}
+	}
+	w.openCounters()
+	for _, k := range w.need.counters {
+		c := w.counters[k]
+		if c.err == nil && c.Give(k.Period.Slot(e.BeganAt), limit.AllowanceUnits(e.Charge)) {
+			c.dirty = true
+		}
+	}
+	return nil
 }
 
 // giveBack releases units of a slot, unless they no longer count or the database was restored since they were taken.

@@ -34,6 +34,11 @@ func (c *Calls) resolve(ctx context.Context, service, id string, to store.State,
 		if e.State != store.Unresolved {
 			return store.ErrSettled
 		}
+		if to == store.Released {
+			if err := w.giveBudget(ctx, e); err != nil {
+				return err
+			}
+		}
 		outcome := e.Outcome
 		if to == store.Captured {
 			outcome = store.Done

@@ -13,7 +13,8 @@ import (
 )
 
 // Settle ends a call that Begin admitted. It changes the record, if there is one. If the outcome is store.NotSent, it also releases the
-// units of limits that still count, and deletes the idempotency key, so that the agent can retry. If the execution was already settled,
+// units of limits that still count, and deletes the idempotency key, so that the agent can retry. If the charge is released, it releases
+// what the charge took of a budget. If the execution was already settled,
 // Settle returns the record in its present state and store.ErrSettled. For a call without a record, Settle must be called at most once,
 // because a second call cannot be detected. The answer is stored only if the call has an idempotency key and the answer is within the
 // limits.
@@ -23,8 +24,11 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 		return store.Execution{}, fmt.Errorf("settling execution %s: %w", e.ID, err)
 	}
 	var back []store.CounterSlot
-	if to.Outcome == store.NotSent {
+	switch {
+	case to.Outcome == store.NotSent:
 		back = b.Taken
+	case to.State == store.Released:
+		back = spent(b.Taken)
 	}
 	if !b.Recorded {
 		e.State, e.Outcome = to.State, to.Outcome
@@ -80,8 +84,8 @@ func (w *work) settle(ctx context.Context, service, id string, to store.Settleme
 	if e, err = w.move(ctx, e, to, ledger.ByAgent); err != nil {
 		return store.Execution{}, err
 	}
+	w.give(service, back)
 	if to.Outcome == store.NotSent {
-		w.give(service, back)
 		if e.IdempotencyKey == "" {
 			return e, nil
 		}

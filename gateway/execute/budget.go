@@ -1,0 +1,101 @@
+package execute
+
+import (
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// spends reports whether the person behind the agreement permits charges in a currency for the intent of the call, and the operator still
+// offers budgets. For agreements without a budget it returns false.
+func (e *execution) spends(currency string) bool {
+	return e.claims.Budget.Covers(e.intent.ID, currency) && e.current.BudgetOffer() != nil
+}
+
+// beyondBudget returns the refusal of a charged call under consent that the person did not choose. f is the refusal for agreements without a
+// key.
+func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
+	if e.claims.Assurance != pat.Consent || e.claims.Budget == nil {
+		return f
+	}
+	if e.current.BudgetOffer() == nil {
+		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend money any more.").
+			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
+	}
+	return reason.ScopeExceeded.Refusal("The person permitted this client to spend money, but not on this intent.").
+		With("suggestion", "Ask the person to consent again, and to select this intent among those that may cost money.")
+}
+
+// needsConfirmation removes the candidates whose charge the person must confirm. If none is left, it returns a refusal.
+func (e *execution) needsConfirmation() error {
+	b := e.claims.Budget
+	if b == nil {
+		return nil
+	}
+	most := b.PerCall
+	if offer := e.current.BudgetOffer(); offer != nil && offer.ConfirmAbove.Nano < most.Nano {
+		most = money.Amount{Nano: offer.ConfirmAbove.Nano, Currency: most.Currency}
+	}
+	left := slices.DeleteFunc(slices.Clone(e.decision.Candidates), func(c odrl.Candidate) bool { return c.Charge.Nano > most.Nano })
+	if len(left) > 0 || len(e.decision.Candidates) == 0 {
+		e.decision.Candidates = left
+		return nil
+	}
+	charge := e.decision.Candidates[0].Charge
+	return reason.ConfirmationRequired.Refusal("The call costs "+charge.String()+", and the person permits this client at most "+
+		most.String()+" a call without a confirmation.").
+		With("charge", amountDetail(charge)).With("without_confirmation", amountDetail(most))
+}
+
+// appendSpending appends what a charge takes of the budget of the call's consent, if it has one, and of the operator's maximum. They are
+// one limit if both have the same period.
+func (e *execution) appendSpending(to []store.Reservation, charge money.Amount) []store.Reservation {
+	b := e.claims.Budget
+	if b == nil {
+		return to
+	}
+	take := store.Reservation{Principal: e.claims.Principal(), Limit: limit.OfBudget(b.Allowance), Units: limit.AllowanceUnits(charge)}
+	to = append(to, take)
+	if offer := e.current.BudgetOffer(); offer != nil {
+		take.Limit = limit.OfBudget(offer.Max)
+		to = append(to, take)
+	}
+	return to
+}
+
+// overBudget returns the refusal of a call whose charge exceeds what is left of the budget, or of the operator's maximum.
+func (e *execution) overBudget(full *store.LimitError, now time.Time) error {
+	b := e.claims.Budget
+	left := limit.AllowanceLeft(full.Left, b.Currency)
+	most := limit.Allowance{Amount: limit.AllowanceLeft(full.Max, b.Currency), Period: full.Period}
+	message := "The person permits this client to spend "
+	if full.Period != b.Period || full.Max < limit.OfBudget(b.Allowance).Max {
+		message = "The service lets a client spend under a person's consent at most "
+	}
+	f := reason.BudgetExceeded.Refusal(message+most.String()+", and "+left.String()+" is left.").
+		With("budget", most.String()).With("left", amountDetail(left)).Because(full)
+	if full.RetryAfter > 0 {
+		f.With("until", now.Add(full.RetryAfter).UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
+	}
+	return f
+}
+
+// amountDetail returns an amount as details show it.
+func amountDetail(a money.Amount) map[string]string {
+	return map[string]string{"amount": a.Decimal(), "currency": a.Currency}
+}
+
+// shown returns the states of the limits that count calls. A budget counts money, and is not shown as a limit.
+func shown(limits []limit.Status) []limit.Status {
+	isBudget := func(l limit.Status) bool { return l.Kind == limit.Budget }
+	if !slices.ContainsFunc(limits, isBudget) {
+		return limits
+	}
+	return slices.DeleteFunc(slices.Clone(limits), isBudget)
+}

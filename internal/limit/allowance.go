@@ -1,0 +1,89 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+// An Allowance is a limit in money: at most Amount in a period, which is a rolling day or a calendar month (UTC).
+type Allowance struct {
+	money.Amount
+
+	Period Period
+}
+
+// ErrAllowance means that a text or an Allowance is not valid.
+var ErrAllowance = errors.New("want an amount and a period such as 20 EUR/month or 5 EUR/day")
+
+// allowancePeriods are the periods of an Allowance.
+var allowancePeriods = []Period{Day, Month}
+
+// AllowancePeriods returns the periods that an Allowance may have.
+func AllowancePeriods() []Period { return append([]Period(nil), allowancePeriods...) }
+
+// ParseAllowance parses an amount and a period, such as 20 EUR/month.
+func ParseAllowance(s string) (Allowance, error) {
+	text, name, found := strings.Cut(s, "/")
+	amount, err := money.Parse(strings.TrimSpace(text))
+	if !found || err != nil {
+		return Allowance{}, fmt.Errorf("%q: %w", s, ErrAllowance)
+	}
+	period, err := ParsePeriod(strings.TrimSpace(name))
+	if err != nil {
+		return Allowance{}, fmt.Errorf("%q: %w", s, ErrAllowance)
+	}
+	out := Allowance{amount, period}
+	return out, out.Check()
+}
+
+// Check returns an error unless the amount is positive and can be counted, and the period is a day or a month.
+func (s Allowance) Check() error {
+	if s.Nano <= 0 || s.Currency == "" || s.Nano/allowanceUnit > MaxCount || s.Period != Day && s.Period != Month {
+		return fmt.Errorf("%s: %w, up to %d in its currency", s, ErrAllowance, MaxCount*allowanceUnit/money.Unit)
+	}
+	return nil
+}
+
+// String returns the form that ParseAllowance parses.
+func (s Allowance) String() string { return s.Amount.String() + "/" + string(s.Period) }
+
+// Fits reports whether somebody who spends at most s can never spend more than most. 31 days make up a month, and a day may have the whole
+// amount of a month.
+func (s Allowance) Fits(most Allowance) bool {
+	const longestMonth = 31
+	switch {
+	case s.Currency != most.Currency || s.Nano > most.Nano:
+		return false
+	case s.Period == Day && most.Period == Month:
+		return s.Nano <= most.Nano/longestMonth
+	}
+	return true
+}
+
+// allowanceUnit is the part of an amount that the counter of an Allowance counts, in billionths: a millionth of the currency.
+const allowanceUnit = 1000
+
+// AllowanceUnits returns how many units of an Allowance a charge takes: millionths of the currency, rounded up.
+func AllowanceUnits(charge money.Amount) int64 {
+	units := charge.Nano / allowanceUnit
+	if charge.Nano%allowanceUnit > 0 {
+		units++
+	}
+	return units
+}
+
+// AllowanceLeft returns the amount for a number of units.
+func AllowanceLeft(units int64, currency string) money.Amount {
+	return money.Amount{Nano: units * allowanceUnit, Currency: currency}
+}
+
+// OfBudget returns the limit that counts what is spent under a consent.
+func OfBudget(s Allowance) Limit {
+	return Limit{ID: BudgetID(s.Currency), Rate: Rate{Max: s.Nano / allowanceUnit, Period: s.Period}, Kind: Budget}
+}
+
+// BudgetID returns the id of the limit that counts what is spent in a currency under a consent.
+func BudgetID(currency string) string { return budgetPrefix + currency }
