@@ -1,21 +1,47 @@
 package config
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // Payments configures how agents pay in.
 type Payments struct {
 	Minimum money.Amount `yaml:"minimum" doc:"Least amount to ask for in one payment, such as 1 USD. What a call does not need remains credit. Default: what the call needs."`
+	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one payment by x402, such as 100 USD. It also bounds what an agent that the operator has not approved may have paid in and not used. Default: no limit."`
 	// TopUpURL may have the placeholders {agent_id}, {service}, {amount} and {currency}.
 	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
 	Contact  string         `yaml:"contact" doc:"Whom agents and people may ask about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
 	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each tops up the credit of an agent."`
+	X402     X402           `yaml:"x402" doc:"Payments of agents by x402, version 2: an agent sends a signed authorization of a payment with a call, or to /api/credit, and a facilitator settles it. What a call does not use remains credit."`
+}
+
+// X402 accepts payments by x402 if it has a Facilitator.
+type X402 struct {
+	Facilitator *url.URL      `yaml:"facilitator" doc:"The facilitator, such as https://x402.org/facilitator: the base of its /verify, /settle and /supported. https, or http on this machine. Not set: no payments by x402."`
+	Auth        Secret        `yaml:"auth" doc:"Token that the gateway sends to the facilitator, as Authorization: Bearer TOKEN."`
+	Private     bool          `yaml:"private" doc:"The facilitator may have a private address, and http."`
+	PayTo       string        `yaml:"pay_to" doc:"The address that receives the payments: 0x and 40 hexadecimal digits."`
+	Accepts     []X402Asset   `yaml:"accepts" doc:"The tokens that are accepted, the preferred one first: at most 8."`
+	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment, and again to settle it. An outcome that is not known then is asked for again in the background."`
+}
+
+// An X402Asset is a token.
+type X402Asset struct {
+	Network  string `yaml:"network" required:"true" example:"eip155:8453" doc:"The chain of the token: eip155 and its number, such as eip155:8453 for Base."`
+	Asset    string `yaml:"asset" required:"true" example:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" doc:"The address of the contract of the token. The contract must implement EIP-3009, as that of USDC does."`
+	Decimals int    `yaml:"decimals" default:"6" min:"0" max:"18" doc:"How many decimals of the currency one atomic unit of the token has."`
+	Currency string `yaml:"currency" required:"true" example:"USD" doc:"The currency that a unit of the token pays one unit of. The gateway converts nothing."`
+	Name     string `yaml:"name" required:"true" example:"USD Coin" doc:"The name of the token in its EIP-712 domain: USD Coin on eip155:8453, USDC on eip155:84532."`
+	Version  string `yaml:"version" default:"2" doc:"The version of that domain."`
 }
 
 // A PaymentWebhook accepts events if it has a Secret.
@@ -29,7 +55,89 @@ const maxContact = 200
 // placeholder matches the placeholders of top_up_url.
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
 
+// Options returns the options of the facilitator.
+func (x *X402) Options() x402.FacilitatorOptions {
+	return x402.FacilitatorOptions{URL: x.Facilitator, Token: x.Auth.Reveal(), Private: x.Private, Timeout: x.Timeout}
+}
+
+// Terms returns what the configuration accepts.
+func (x *X402) Terms() x402.Terms {
+	t := x402.Terms{PayTo: x.PayTo}
+	for _, a := range x.Accepts {
+		t.Assets = append(t.Assets, x402.Asset{
+			Network: a.Network, Address: a.Asset, Decimals: a.Decimals, Currency: a.Currency, Name: a.Name, Version: a.Version,
+		})
+	}
+	return t
+}
+
+// maxAssets bounds the terms in the header of a refusal.
+const maxAssets = 8
+
+// currencyCode matches the codes of currencies.
+var currencyCode = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func (l *loader) checkX402(p *Payments) {
+	x := &p.X402
+	if x.Facilitator == nil {
+		if x.PayTo != "" || len(x.Accepts) > 0 || !x.Auth.IsEmpty() {
+			l.Errorf("payments.x402.facilitator", "is required with the other settings of payments.x402: set the URL of the facilitator")
+		}
+		return
+	}
+	if err := fetch.New(fetch.Options{AllowInsecure: x.Private}).Check(x.Facilitator, nil); err != nil {
+		l.Errorf("payments.x402.facilitator", "%v: for a facilitator inside your network, set private: true", err)
+	}
+	if !printable(x.Auth.Reveal()) || strings.ContainsRune(x.Auth.Reveal(), ' ') {
+		l.Errorf("payments.x402.auth", "cannot be in a header: want a token without spaces, on one line")
+	}
+	if !x402.Address(x.PayTo) {
+		l.Errorf("payments.x402.pay_to", "is not an address: want 0x and 40 hexadecimal digits")
+	}
+	if n := len(x.Accepts); n == 0 || n > maxAssets {
+		l.Errorf("payments.x402.accepts", "has %d tokens: want 1 to %d", n, maxAssets)
+	}
+	for i, a := range x.Accepts {
+		at := fmt.Sprintf("payments.x402.accepts[%d]", i)
+		if !x402.Network(a.Network) && !l.Failed(at+".network") {
+			l.Errorf(at+".network", "is not a chain such as eip155:8453")
+		}
+		if !x402.Address(a.Asset) && !l.Failed(at+".asset") {
+			l.Errorf(at+".asset", "is not an address: want 0x and 40 hexadecimal digits")
+		}
+		if !currencyCode.MatchString(a.Currency) && !l.Failed(at+".currency") {
+			l.Errorf(at+".currency", "is not a currency code such as USD")
+		}
+		for name, text := range map[string]string{"name": a.Name, "version": a.Version} {
+			if text == "" || len(text) > maxTokenName || strings.ContainsFunc(text, unreadable) {
+				if !l.Failed(at + "." + name) {
+					l.Errorf(at+"."+name, "must have 1 to %d printable ASCII characters", maxTokenName)
+				}
+			}
+		}
+		for j := range i {
+			if o := x.Accepts[j]; o.Network == a.Network && strings.EqualFold(o.Asset, a.Asset) {
+				l.Errorf(at+".asset", "is the token of payments.x402.accepts[%d] as well", j)
+			}
+		}
+	}
+	if p.Minimum.Currency != "" && !slices.ContainsFunc(x.Accepts, func(a X402Asset) bool { return a.Currency == p.Minimum.Currency }) {
+		l.Warnf("payments.minimum", "has a currency that no token of payments.x402.accepts has")
+	}
+}
+
+// maxTokenName bounds the name of a token, in bytes.
+const maxTokenName = 64
+
+func unreadable(r rune) bool { return r < ' ' || r > '~' }
+
 func (l *loader) checkPayments(p *Payments) {
+	l.checkX402(p)
+	switch {
+	case p.Maximum.Currency == "" || p.Minimum.Currency == "":
+	case p.Maximum.Currency != p.Minimum.Currency || p.Maximum.Nano < p.Minimum.Nano:
+		l.Errorf("payments.maximum", "must be at least payments.minimum, and in the same currency")
+	}
 	l.checkHook("payments.webhook", nil, p.Webhook.Secret, false)
 	if len(p.Contact) > maxContact {
 		l.Errorf("payments.contact", "must have at most %d bytes", maxContact)

@@ -1,6 +1,6 @@
 // Package online checks the dependencies of a configuration outside of this machine: the names of the services in DNS, whether their ports
 // accept connections, and whether the upstreams, the CA and the collectors can be reached. It sends nothing but the beginning of
-// connections, and one request for the directory of the CA.
+// connections, one request for the directory of the CA, and one for what the facilitator of payments supports.
 package online
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // A Finding is the result of one check.
@@ -104,7 +105,26 @@ func checksOf(c *config.Config, resolver *net.Resolver) (list []check) {
 	for i := range c.Notify {
 		server("notify["+strconv.Itoa(i)+"].url", c.Notify[i].URL)
 	}
+	if x := &c.Payments.X402; x.Facilitator != nil {
+		add("payments.x402.facilitator", func(ctx context.Context) (string, error) { return supports(ctx, x) })
+	}
 	return list
+}
+
+// supports asks a facilitator whether it settles payments on the networks of all tokens that are accepted.
+func supports(ctx context.Context, x *config.X402) (string, error) {
+	f := x402.NewFacilitator(x.Options())
+	defer f.Close()
+	kinds, err := f.Supported(ctx)
+	if err != nil {
+		return "", fmt.Errorf("%s: check its URL, and payments.x402.auth: %w", f, err)
+	}
+	for _, a := range x.Accepts {
+		if !slices.Contains(kinds, x402.Kind{Scheme: x402.SchemeExact, Network: a.Network}) {
+			return "", fmt.Errorf("%s settles no payments of the scheme exact on %s: remove the token from payments.x402.accepts", f, a.Network)
+		}
+	}
+	return f.String() + " settles payments on the networks of all tokens", nil
 }
 
 // hosts yields the names of a service, each once, with the path of the setting. It leaves out the names of the machine itself.

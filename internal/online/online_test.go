@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/online"
 	"github.com/uimgate/uimgate/internal/test/acmeca"
+	facilitatortest "github.com/uimgate/uimgate/internal/test/facilitator"
 )
 
 // closed returns an address of this machine at which nothing listens.
@@ -131,6 +132,27 @@ telemetry: {otlp: {endpoint: "http://CLOSED"}}
 	for i := range want {
 		if !strings.HasPrefix(got[i], want[i]) {
 			t.Errorf("%q; want %q", got[i], want[i])
+		}
+	}
+}
+
+func TestFacilitator(t *testing.T) {
+	t.Parallel()
+	chain := facilitatortest.New(t, nil)
+	const yaml = `services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: 'http://127.0.0.1:1'}}]
+payments: {x402: {facilitator: URL, auth: TOKEN, pay_to: TO, accepts: [{network: 'eip155:CHAIN', asset: TO, currency: USD, name: USDC}]}}
+`
+	check := func(chain, address string) string {
+		list := findings(t, over(""), yaml, "URL", "'"+address+"'", "TOKEN", "token", "TO", "'"+facilitatortest.PayTo+"'", "CHAIN", chain)
+		return strings.ReplaceAll(list[len(list)-1], address, "URL")
+	}
+	for _, tt := range []struct{ chain, address, want string }{
+		{"84532", chain.URL, "payments.x402.facilitator: ok"},
+		{"8453", chain.URL, "payments.x402.facilitator: URL settles no payments of the scheme exact on eip155:8453: remove the token from payments.x402.accepts"},
+		{"84532", "http://" + closed(t), "payments.x402.facilitator: URL: check its URL, and payments.x402.auth: the facilitator gives no answer"},
+	} {
+		if got := check(tt.chain, tt.address); !strings.HasPrefix(got, tt.want) || tt.want == "payments.x402.facilitator: ok" && got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}
 }

@@ -268,7 +268,7 @@ type pendingKey struct {
 func (d *Document) unknown(path string, e pair, t reflect.Type, above pendingKey) {
 	keys := d.types.keysOf(t)
 	shown, hint := Quote(e.key), "known keys are "+strings.Join(keys, ", ")
-	near, elsewhere := suggest.Name(e.key, keys), d.types.pathOf(d.root, e.key)
+	near, elsewhere := suggest.Name(e.key, keys), d.types.pathOf(d.root, e.key, path)
 	switch {
 	case above.t != nil && slices.Contains(d.types.keysOf(above.t), e.key):
 		hint = fmt.Sprintf("it belongs under %s: indent it more than that key", above.key)

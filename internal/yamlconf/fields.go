@@ -3,6 +3,7 @@ package yamlconf
 import (
 	"iter"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -125,9 +126,9 @@ func (ts Types) holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// pathOf returns the only path under root that has the key, for a message; for the root itself, it returns a phrase. It returns "" if no
-// path or several paths have the key.
-func (ts Types) pathOf(root reflect.Type, key string) string {
+// pathOf returns the only path under root that has the key, for a message; for the root itself, it returns a phrase. If several paths have
+// the key, it returns the only one of them that is below near. Otherwise, it returns "".
+func (ts Types) pathOf(root reflect.Type, key, near string) string {
 	var found []string
 	var search func(path string, t reflect.Type)
 	search = func(path string, t reflect.Type) {
@@ -150,6 +151,9 @@ func (ts Types) pathOf(root reflect.Type, key string) string {
 		}
 	}
 	search("", root)
+	if below := number.ReplaceAllString(near, "[]") + "."; near != "" && len(found) > 1 {
+		found = slices.DeleteFunc(found, func(path string) bool { return !strings.HasPrefix(path, below) })
+	}
 	if len(found) != 1 {
 		return ""
 	}
@@ -158,6 +162,9 @@ func (ts Types) pathOf(root reflect.Type, key string) string {
 	}
 	return found[0]
 }
+
+// number matches the index of an item of a list in a path.
+var number = regexp.MustCompile(`\[[0-9]+\]`)
 
 // setDefaults sets v, and everything in it, to the defaults of its tags.
 func (d *Document) setDefaults(v reflect.Value, path string) {

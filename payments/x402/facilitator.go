@@ -1,0 +1,157 @@
+package x402
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/lines"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// maxAnswer bounds a response of the facilitator, in bytes, and maxAnswerValues its values.
+	maxAnswer       = 64 << 10
+	maxAnswerValues = 4096
+	// maxReason bounds a reason of the facilitator, in characters.
+	maxReason = 100
+	// maxInFlight bounds the requests that a Facilitator makes at once.
+	maxInFlight = 128
+)
+
+// FacilitatorOptions configure a Facilitator.
+type FacilitatorOptions struct {
+	URL     *url.URL      // base of /verify, /settle and /supported
+	Token   string        // sent as Authorization: Bearer; empty: none
+	Private bool          // the facilitator may have a private address, and http
+	Timeout time.Duration // of one request
+}
+
+// A Facilitator verifies and settles payments. It is safe for concurrent use. It follows no redirects.
+type Facilitator struct {
+	base   *url.URL
+	token  string
+	client *fetch.Client
+	slots  chan struct{}
+}
+
+// NewFacilitator returns a Facilitator.
+func NewFacilitator(o FacilitatorOptions) *Facilitator {
+	return &Facilitator{
+		base: o.URL, token: o.Token, slots: make(chan struct{}, maxInFlight),
+		client: fetch.New(fetch.Options{AllowInsecure: o.Private, Timeout: o.Timeout, UserAgent: "uimgate"}),
+	}
+}
+
+// String returns no token.
+func (f *Facilitator) String() string { return fetch.Origin(f.base) }
+
+// GoString returns no token.
+func (f *Facilitator) GoString() string { return f.String() }
+
+// Close closes idle connections.
+func (f *Facilitator) Close() { f.client.Close() }
+
+// ErrUnreachable means that the facilitator gave no answer. It was not asked to settle anything.
+var ErrUnreachable = errors.New("the facilitator gives no answer")
+
+// An InvalidError means that the facilitator does not accept a payment.
+type InvalidError struct{ Reason string } // of the facilitator: printable ASCII
+
+func (e *InvalidError) Error() string {
+	return "the facilitator does not accept the payment: " + e.Reason
+}
+
+// Verify asks the facilitator whether a payment can be settled. order is the Body of an Order. The error is an *InvalidError, or wraps
+// ErrUnreachable.
+func (f *Facilitator) Verify(ctx context.Context, order []byte) error {
+	answer, tree, err := f.ask(ctx, http.MethodPost, "verify", order)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	case tree != nil && answer.Status == http.StatusOK && tree["isValid"] == true:
+		return nil
+	case tree != nil && answer.Status < http.StatusInternalServerError && tree["isValid"] == false:
+		return &InvalidError{reasonOf(tree, "invalidReason")}
+	default:
+		return fmt.Errorf("%w: /verify responded with status %d", ErrUnreachable, answer.Status)
+	}
+}
+
+// Settle asks the facilitator to settle a payment. order is the Body of an Order. repeated means that the facilitator may have been asked
+// before, so that a failure now does not prove that nothing was paid.
+func (f *Facilitator) Settle(ctx context.Context, order []byte, repeated bool) Settlement {
+	answer, tree, err := f.ask(ctx, http.MethodPost, "settle", order)
+	switch {
+	case err != nil:
+		s := Settlement{Outcome: Unknown, Reason: err.Error()}
+		if failed, ok := errors.AsType[*fetch.Error](err); !repeated && (!ok || !failed.Sent) {
+			s.Outcome = Unsent
+		}
+		return s
+	case tree == nil || answer.Status >= http.StatusInternalServerError:
+		return Settlement{Outcome: Unknown, Reason: fmt.Sprintf("/settle responded with status %d", answer.Status)}
+	}
+	return settlementOf(answer.Status, tree, repeated)
+}
+
+// A Kind is a way of payment that a facilitator supports. x402 7.3.
+type Kind struct{ Scheme, Network string }
+
+// Supported returns the ways of payment of version 2 that the facilitator supports. The error wraps ErrUnreachable.
+func (f *Facilitator) Supported(ctx context.Context) ([]Kind, error) {
+	answer, tree, err := f.ask(ctx, http.MethodGet, "supported", nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if tree == nil || answer.Status != http.StatusOK {
+		return nil, fmt.Errorf("%w: /supported responded with status %d", ErrUnreachable, answer.Status)
+	}
+	var kinds []Kind
+	for _, v := range tree.List("kinds") {
+		if kind, ok := strictjson.AsObject(v); ok && kind.Number("x402Version").String() == "2" {
+			kinds = append(kinds, Kind{kind.Text("scheme"), kind.Text("network")})
+		}
+	}
+	return kinds, nil
+}
+
+// ask makes a request. tree is nil if the response is not a JSON object.
+func (f *Facilitator) ask(ctx context.Context, method, path string, body []byte) (fetch.Answer, strictjson.Object, error) {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return fetch.Answer{}, nil, context.Cause(ctx)
+	}
+	header := http.Header{"Accept": {"application/json"}}
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if f.token != "" {
+		header.Set("Authorization", "Bearer "+f.token)
+	}
+	answer, err := f.client.Do(ctx, fetch.Request{
+		Method: method, URL: f.base.JoinPath(path).String(), Header: header, Body: body, Max: maxAnswer,
+	})
+	if err != nil {
+		return fetch.Answer{}, nil, err
+	}
+	tree, err := strictjson.DecodeObjectOf(answer.Body, maxAnswerValues)
+	if err != nil {
+		return answer, nil, nil //nolint:nilerr // the status shows what kind of response it is
+	}
+	return answer, tree, nil
+}
+
+// reasonOf returns the reason in a response, as text that can be shown.
+func reasonOf(tree strictjson.Object, member string) string {
+	if text := lines.Printable(tree.Text(member), maxReason); text != "" {
+		return text
+	}
+	return "no reason given"
+}
