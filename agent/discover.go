@@ -127,7 +127,7 @@ func (c *Client) document(ctx context.Context, address string, from *url.URL, ma
 		return answer, nil
 	}
 	if answer.Status != 200 {
-		return fetch.Answer{}, fmt.Errorf("asking %s for %s: %w", fetch.Origin(answer.URL), clean(answer.URL.Path), readError(answer))
+		return fetch.Answer{}, fmt.Errorf("a request to %s for %s: %w", fetch.Origin(answer.URL), clean(answer.URL.Path), readError(answer))
 	}
 	if kind := mediaType(answer.Header); !jsonType(kind) {
 		return fetch.Answer{}, fmt.Errorf("%w: %s at %s is %s, not JSON",

@@ -39,7 +39,7 @@ type ExecuteOptions struct {
 	// RequestID identifies the call in the service's logs: 1 to 64 characters of A-Z a-z 0-9 . _ -. If it is empty, the service
 	// generates an id.
 	RequestID string
-	// Traceparent continues a trace. W3C Trace Context.
+	// Traceparent continues a trace. See W3C Trace Context.
 	Traceparent string
 	// Before is called before the call is first sent, with its idempotency key, which is empty if it has none. A caller that keeps the key can
 	// repeat the call after a crash. Before may be nil.

@@ -61,8 +61,8 @@ func Records(s Service) ([]Record, error) {
 	return records, nil
 }
 
-// MCPProof returns the TXT record that entitles the holder of the private key to list servers of the domain in the MCP registry. The
-// record belongs at the domain itself. The error wraps ErrDomain. MCP registry, authentication.
+// MCPProof returns the TXT record that entitles the holder of the private key to list servers of the domain in the MCP registry. The record
+// belongs at the domain itself. The error wraps ErrDomain. See MCP registry, authentication.
 func MCPProof(domain string, key ed25519.PublicKey) (Record, error) {
 	domain, err := ParseDomain(domain)
 	if err != nil {

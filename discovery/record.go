@@ -34,7 +34,7 @@ const (
 )
 
 // MCPRegistry is the key of records that are not part of UIM: each contains a public key whose holder may act for the domain in the MCP
-// registry, in the form v=MCPv1; k=ed25519; p=…. Agents ignore these records. MCP registry, authentication.
+// registry, in the form v=MCPv1; k=ed25519; p=…. Agents ignore these records. See MCP registry, authentication.
 const MCPRegistry Field = "v"
 
 // proofPrefix is the prefix of the value of every MCPRegistry record.

@@ -1,4 +1,4 @@
-// Package evidence contains the evidence by which a gateway and its agents prove charges to each other.
+// Package evidence contains the evidence with which a gateway and its agents prove charges to each other.
 //
 // Each change of an account (a charge that is held, captured or released, a top-up, a reversal) is one Entry: a canonical JSON object (RFC
 // 8785) that anyone can hash. The entries of one account form a chain: each contains its number and the hash of the previous one. A receipt

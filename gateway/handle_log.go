@@ -132,7 +132,7 @@ func (q *logRequest) tile(level int, n int64) ([]byte, error) {
 	return q.logs.Tile(q.ctx, q.service, q.head.Epoch, level, n)
 }
 
-// checkpoint handles GET /api/log/checkpoint. It responds with the newest checkpoint, with its cosignatures. C2SP tlog-checkpoint.
+// checkpoint handles GET /api/log/checkpoint. It responds with the newest checkpoint, with its cosignatures. See C2SP tlog-checkpoint.
 func (s *Server) checkpoint(c echo.Context) error {
 	q, err := s.openLog(c)
 	if err != nil {
@@ -169,7 +169,7 @@ func (q *logRequest) find(c echo.Context) (store.LoggedLine, error) {
 }
 
 // logProof handles GET /api/log/proof. It responds with the proof that an entry is in the log: see find. With the query parameter size, the
-// proof is for the log of that size, and ends before the checkpoint, which the client has. C2SP tlog-proof.
+// proof is for the log of that size, and ends before the checkpoint, which the client has. See C2SP tlog-proof.
 func (s *Server) logProof(c echo.Context) error {
 	q, err := s.openLog(c)
 	if err != nil {
@@ -260,7 +260,7 @@ func (s *Server) logConsistency(c echo.Context) error {
 	return c.Blob(http.StatusOK, mediaText, log.HashLines(hashes))
 }
 
-// logTile handles GET /api/log/tile/<L>/<N>[.p/<W>]. C2SP tlog-tiles.
+// logTile handles GET /api/log/tile/<L>/<N>[.p/<W>]. See C2SP tlog-tiles.
 func (s *Server) logTile(c echo.Context) error {
 	q, err := s.openLog(c)
 	if err != nil {

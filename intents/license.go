@@ -11,7 +11,7 @@ import (
 )
 
 // A License is the value of uim-license if it is a name of the UIM licensing scheme: [Open-][artifacts-]UIM-<elements>-v<version>, such as
-// D-UIM-BY-NC-v1.0. Only ParseLicense creates a License; the zero License means that there is none. UIM reference, licensing scheme.
+// D-UIM-BY-NC-v1.0. Only ParseLicense creates a License; the zero License means that there is none. See UIM reference, licensing scheme.
 type License struct {
 	Open      bool     // offered at no charge
 	Artifacts string   // what the licence covers: letters of DAMPS, in that order; empty means everything

@@ -122,8 +122,8 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// shorten returns text if it has at most this many characters and at most room bytes in JSON. Otherwise it truncates text and appends an
-// ellipsis, for which it reserves space in room. It truncates at a space if there is one in the second half of the result.
+// shorten returns text if it has at most the given number of characters, and at most room bytes in JSON. Otherwise it truncates text and
+// appends an ellipsis, for which it reserves space in room. It truncates at a space if there is one in the second half of the result.
 func shorten(text string, characters, room int) string {
 	const mark = "…"
 	at, word, escapes := 0, 0, len(mark) // word is the end of the last whole word

@@ -86,7 +86,7 @@ type TermsReader func(ctx context.Context, policy agent.Policy, catalog *intents
 // read.
 type PolicyComparer func(ctx context.Context, agreed, offered []byte, catalog *intents.Catalog) (Difference, bool)
 
-// A Difference has what changes for an agent when one policy replaces another.
+// A Difference describes the changes for an agent when one policy replaces another.
 type Difference struct {
 	Same  map[string]bool // UIDs of the intents whose terms stay the same: the agreement holds for them
 	Words string          // the changes in plain words

@@ -164,7 +164,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 		t.of.save(service)
 	}
 	if problems := contradictions(evidenceOf(result, err)); problems != "" {
-		b.o.Log("the receipt of a call of " + t.intent.UID.String() + " does not fit it: " + strings.ReplaceAll(problems, "\n", "; "))
+		b.o.Log("the receipt of a call of " + t.intent.UID.String() + " does not match it: " + strings.ReplaceAll(problems, "\n", "; "))
 	}
 	charged, reported := chargedFor(result, err, m.reserved)
 	if reported {

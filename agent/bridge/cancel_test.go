@@ -10,8 +10,8 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// The bridge sends no response to a request that the host cancelled, and its shutdown does not wait for one.
-// MCP 2026-07-28, basic/patterns/cancellation.
+// The bridge sends no response to a request that the host cancelled, and its shutdown does not wait for one. See MCP 2026-07-28,
+// basic/patterns/cancellation.
 func TestCancelledRequestHasNoResponse(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

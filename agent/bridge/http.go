@@ -40,7 +40,7 @@ func ListenAddress(address string) (netip.AddrPort, error) {
 
 // ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done. It then closes the listener and returns nil. The
 // listener must have a loopback address. ServeHTTP accepts only requests whose Host is the listener's own, and whose Origin is the same or
-// absent, so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. MCP 2026-07-28,
+// absent, so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. See MCP 2026-07-28,
 // basic/transports/streamable-http.
 func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	defer b.finish()

@@ -48,7 +48,7 @@ func TestBudgetCountsReceipts(t *testing.T) {
 					t.Fatal(err)
 				}
 				has(t, string(meta), tt.want)
-				has(t, text(result, 1), "The call was made, but its receipt does not fit it", tt.want)
+				has(t, text(result, 1), "The call was made, but its receipt does not match it", tt.want)
 				has(t, <-logged, tt.want, agenttest.Order)
 			}
 			spent, err := o.Budget.Reserve(t.Context(), o.Budget.Limits()[0].Amount)

@@ -28,7 +28,7 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 		result.StructuredContent = json.RawMessage(output)
 	}
 	if problems := contradictions(r.Evidence); problems != "" {
-		result.Content = append(result.Content, &mcp.TextContent{Text: "The call was made, but its receipt does not fit it:\n" + problems})
+		result.Content = append(result.Content, &mcp.TextContent{Text: "The call was made, but its receipt does not match it:\n" + problems})
 	}
 	if len(t.intent.Outputs) == 0 {
 		return result
@@ -217,7 +217,7 @@ func (e *termsError) explain() (failure, string) {
 	}
 	heading := "The terms of " + e.service
 	if e.changes {
-		heading = "What changes in the terms of " + e.service
+		heading = "Changes in the terms of " + e.service
 	}
 	return f, fmt.Sprintf("No call was made: %s.\n\n%s:\n%s\n\n%s\nThen call the tool again.",
 		e.Error(), heading, severalLines(words, maxWords), suggestion)
@@ -259,7 +259,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 		say("Charge: %s.", e.Charge)
 	}
 	if problems := contradictions(e.Evidence); problems != "" {
-		say("The receipt of the charge does not fit the call: %s", sentenceOf(problems))
+		say("The receipt of the charge does not match the call: %s", sentenceOf(problems))
 		reply["discrepancies"] = e.Discrepancies
 	}
 	ended := e.Is(agent.ErrRevokedToken) || e.Is(agent.ErrInvalidToken) || e.Is(agent.ErrExpiredToken)

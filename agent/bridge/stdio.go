@@ -28,7 +28,7 @@ const (
 	drain = 10 * time.Second
 )
 
-// A stdio is a transport of one JSON-RPC message per line. MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at the
+// A stdio is a transport of one JSON-RPC message per line. See MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at the
 // first line that is not a message; this one responds with an error and continues.
 type stdio struct {
 	in  io.Reader
@@ -140,7 +140,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements mcp.Connection. It drops the response to a request that the host has cancelled. MCP 2026-07-28,
+// Write implements mcp.Connection. It drops the response to a request that the host has cancelled. See MCP 2026-07-28,
 // basic/patterns/cancellation.
 func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	answer, ok := m.(*jsonrpc.Response)

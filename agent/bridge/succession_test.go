@@ -88,7 +88,7 @@ func TestToolsAfterDateOfPolicy(t *testing.T) {
 	g.Later(30 * time.Minute)
 	h.ok(gatetest.Searching, search)
 	sentence, _ := h.refused(gatetest.Ordering, order, "POLICY_REQUIRES_AGREEMENT")
-	has(t, sentence, "What changes in the terms of shop.example", "The price is 0.50 EUR, instead of 0.25 EUR.")
+	has(t, sentence, "Changes in the terms of shop.example", "The price is 0.50 EUR, instead of 0.25 EUR.")
 	h.ok(gatetest.Searching, search)
 }
 

@@ -119,8 +119,8 @@ func shownExactly(v any) bool {
 }
 
 // schema copies a JSON Schema. It shortens descriptive texts and omits everything that cannot be shown unchanged, so the copy may accept
-// more than the original; the service validates the arguments itself. It also omits members whose names begin with x-, because
-// x-mcp-header would make clients copy an argument into a header. MCP 2026-07-28, basic/transports/streamable-http.
+// more than the original; the service validates the arguments itself. It also omits members whose names begin with x-, because x-mcp-header
+// would make clients copy an argument into a header. See MCP 2026-07-28, basic/transports/streamable-http.
 func schema(v any) any {
 	switch v := v.(type) {
 	case strictjson.Object:

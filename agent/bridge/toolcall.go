@@ -102,8 +102,8 @@ func digestOf(uid string, arguments strictjson.Object) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// reserve reserves the maximum price of the call. A call whose price is unknown needs a budget as well: its charge is counted when
-// the service reports it. The price of an earlier call is already reserved.
+// reserve reserves the maximum price of the call. A call whose price is unknown also needs a budget: its charge is counted when the service
+// reports it. The price of an earlier call is already reserved.
 func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:

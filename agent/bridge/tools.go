@@ -195,8 +195,8 @@ func (t tool) description() string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// meta returns machine-readable metadata that identifies the intent, under the reversed domain name of the issuer. MCP 2026-07-28, basic,
-// _meta.
+// meta returns machine-readable metadata that identifies the intent, under the reversed domain name of the issuer. See MCP 2026-07-28,
+// basic, _meta.
 func (t tool) meta() mcp.Meta {
 	current, _, _, _ := t.of.state()
 	in := t.intent

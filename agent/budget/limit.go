@@ -46,7 +46,7 @@ func (p Period) end(start time.Time) time.Time {
 	}
 }
 
-// A Limit is the most that may be spent in one period.
+// A Limit is the maximum amount that can be spent in one period.
 type Limit struct {
 	money.Amount
 	Period Period

@@ -5,7 +5,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// responseAmong returns the only response in a complete stream of events. It skips notifications and requests from the server. MCP
+// responseAmong returns the only response in a complete stream of events. It skips notifications and requests from the server. See MCP
 // 2026-07-28, basic/transports/streamable-http, Receiving Messages.
 func responseAmong(stream []byte) (found []byte, err error) {
 	for _, event := range fetch.Events(stream) {

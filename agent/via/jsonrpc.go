@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// request encodes a JSON-RPC request. JSON-RPC 2.0, section 4.
+// request encodes a JSON-RPC request. See JSON-RPC 2.0, section 4.
 func request(id, method string, params func(*strictjson.Writer)) ([]byte, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("jsonrpc", "2.0")
@@ -21,7 +21,7 @@ func request(id, method string, params func(*strictjson.Writer)) ([]byte, error)
 	return w.End()
 }
 
-// A response is a JSON-RPC response. JSON-RPC 2.0, section 5.
+// A response is a JSON-RPC response. See JSON-RPC 2.0, section 5.
 type response struct {
 	text   []byte            // the whole document
 	result strictjson.Object // nil if the response is an error

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MCP encodes calls for an MCP server of the revision in which every request is independent. MCP 2026-07-28.
+// MCP encodes calls for an MCP server of the revision in which every request is independent. See MCP 2026-07-28.
 type MCP struct {
 	URL    string // the URL of the endpoint
 	Client string // name and version of the client, such as agent/1.0
@@ -26,7 +26,7 @@ const (
 // Trace Context.
 var metaFields = []string{"Idempotency-Key", "UIM-Proof", "UIM-Request-ID", "traceparent"}
 
-// Message encodes a tools/call request. MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
+// Message encodes a tools/call request. See MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
 func (m MCP) Message(c Call) (Message, error) {
 	h := c.Header.Clone()
 	name, version, _ := strings.Cut(m.Client, "/")
@@ -53,7 +53,7 @@ func (m MCP) Message(c Call) (Message, error) {
 	return Message{URL: m.URL, Header: h, Body: body}, err
 }
 
-// HeaderText returns s as the value of a header field, encoded if the field cannot carry s unchanged. MCP 2026-07-28,
+// HeaderText returns s as the value of a header field, encoded if the field cannot carry s unchanged. See MCP 2026-07-28,
 // basic/transports/streamable-http, Value Encoding.
 func HeaderText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {
@@ -65,7 +65,7 @@ func HeaderText(s string) string {
 // besideTool are the members of a result's _meta that the execute endpoint sends as header fields.
 var besideTool = []string{"UIM-Charge", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "UIM-Request-ID", "UIM-Receipt"}
 
-// Read reads the result of a tool call, or the error. MCP 2026-07-28, server/tools, Tool Result, Error Handling.
+// Read reads the result of a tool call, or the error. See MCP 2026-07-28, server/tools, Tool Result, Error Handling.
 func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	body := a.Body
 	if kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" && a.Status/100 == 2 {

@@ -245,7 +245,7 @@ func (x *exchange) speaksVersion() bool {
 
 const extensionsKey = "A2A-Extensions"
 
-// activates reports whether the client activates the extension. A2A 1.0, topics/extensions, Extension Activation.
+// activates reports whether the client activates the extension. See A2A 1.0, topics/extensions, Extension Activation.
 func activates(h http.Header) bool {
 	for _, field := range h[http.CanonicalHeaderKey(extensionsKey)] {
 		for uri := range strings.SplitSeq(field, ",") {

@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A card is an encoded agent card. A2A 1.0, 8.
+// A card is an encoded agent card. See A2A 1.0, section 8.
 type card struct {
 	body []byte
 	etag string

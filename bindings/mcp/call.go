@@ -25,7 +25,7 @@ const (
 	requestID      = "UIM-Request-ID"
 )
 
-// call responds to tools/call. MCP 2026-07-28, server/tools, Calling Tools.
+// call responds to tools/call. See MCP 2026-07-28, server/tools, Calling Tools.
 func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	name, isText := a.Params["name"].(string)
 	if !isText {
@@ -107,7 +107,7 @@ func (a *answer) beside(call *execute.Call) error {
 }
 
 // trace sets the operation and the span of the call. The parent of the span is the span of the request or, if only _meta contains a
-// traceparent, the span that the traceparent names. OpenTelemetry semantic conventions for MCP.
+// traceparent, the span that the traceparent names. See OpenTelemetry semantic conventions for MCP.
 func (a *answer) trace(call *execute.Call, tool string) {
 	sent, _ := a.meta()["traceparent"].(string)
 	call.Span = a.SpanOf(a.header, sent)
@@ -152,7 +152,7 @@ func (a *answer) metaOf(out []byte) []byte {
 }
 
 // toolFailed responds with a refusal as a tool error that a model can act on: a sentence, and the UIM error as JSON. The result has no
-// structuredContent, because that would have to match the output schema of the tool. MCP 2026-07-28, server/tools, Error Handling.
+// structuredContent, because that would have to match the output schema of the tool. See MCP 2026-07-28, server/tools, Error Handling.
 func (a *answer) toolFailed(f *reason.Refusal) {
 	a.Refusal, a.fault = f, "tool_error"
 	wire.WriteTaken(a.Header(), f)

@@ -16,7 +16,7 @@ const listedFor = 300_000
 // capabilities are those of the door in all revisions.
 const capabilities = `{"tools":{},"resources":{},"prompts":{},"completions":{}}`
 
-// discovered returns the result of server/discover. MCP 2026-07-28, server/discover.
+// discovered returns the result of server/discover. See MCP 2026-07-28, server/discover.
 func (d *Door) discovered(ctx context.Context, a *answer) []byte {
 	q := a.request
 	w := strictjson.NewWriter(nil)
@@ -38,7 +38,7 @@ func (d *Door) discovered(ctx context.Context, a *answer) []byte {
 }
 
 // initialized returns the result of initialize. It contains the revision that the client requests if that revision is supported and has a
-// handshake, and otherwise the newest revision with a handshake. MCP 2025-11-25, basic/lifecycle, Initialization.
+// handshake, and otherwise the newest revision with a handshake. See MCP 2025-11-25, basic/lifecycle, Initialization.
 func (d *Door) initialized(ctx context.Context, a *answer) []byte {
 	q := a.request
 	version, _ := q.Params["protocolVersion"].(string)

@@ -83,7 +83,7 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 	return door.Status{Door: Name, Addresses: map[string]string{"url": s.At(own.Path)}}, true
 }
 
-// Serve responds to one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
+// Serve responds to one message. See MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	var began time.Time
 	if d.durations != nil {

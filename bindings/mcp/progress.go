@@ -20,7 +20,7 @@ const (
 const maxProgressToken = 200
 
 // reportProgress sends notifications/progress until stop is called, if the client has sent a progress token and accepts a stream. The
-// response is then a stream whose last event is the result. The caller must call stop before it responds. MCP 2026-07-28,
+// response is then a stream whose last event is the result. The caller must call stop before it responds. See MCP 2026-07-28,
 // basic/patterns/progress.
 func (a *answer) reportProgress() (stop func()) {
 	token := progressToken(a.meta()["progressToken"])

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A prompt is a template of a message that a person starts. MCP 2026-07-28, server/prompts.
+// A prompt is a template of a message that a person starts. See MCP 2026-07-28, server/prompts.
 type prompt struct {
 	name, title, about string
 	arguments          []promptArgument
@@ -103,7 +103,7 @@ func (a *answer) prompt() {
 	a.plain(map[string]any{"description": p.about, "messages": []any{message}})
 }
 
-// maxValues is the maximum number of values of a completion. MCP 2026-07-28, server/utilities/completion.
+// maxValues is the maximum number of values of a completion. See MCP 2026-07-28, server/utilities/completion.
 const maxValues = 100
 
 // completion responds to completion/complete. It completes uids of intents and, if the context names an intent, the values of its

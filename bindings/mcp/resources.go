@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// notFound is the code for an unknown resource in revisions with a handshake; later ones use InvalidParams. MCP 2025-11-25,
+// notFound is the code for an unknown resource in revisions with a handshake; later ones use InvalidParams. See MCP 2025-11-25,
 // server/resources, Error Handling.
 const notFound = -32002
 
@@ -82,7 +82,7 @@ func (a *answer) besideTools(ctx context.Context) bool {
 	return true
 }
 
-// resources responds to resources/list. MCP 2026-07-28, server/resources, Listing Resources.
+// resources responds to resources/list. See MCP 2026-07-28, server/resources, Listing Resources.
 func (a *answer) resources() {
 	list := make([]map[string]any, 0, len(documents))
 	for _, d := range documents {

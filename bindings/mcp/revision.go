@@ -25,7 +25,7 @@ type revision struct {
 	alone bool   // each request is independent, without a handshake
 }
 
-// Codes of errors. MCP 2026-07-28, basic, Error Codes.
+// Codes of errors. See MCP 2026-07-28, basic, Error Codes.
 const (
 	headerMismatch     = -32020
 	unsupportedVersion = -32022
@@ -43,7 +43,7 @@ func revisionOf(h http.Header) revision {
 }
 
 // settle determines the revision of a message. It returns an error if the revision is not supported, or if the headers do not match the
-// body. MCP 2026-07-28, basic/versioning; basic/transports/streamable-http, Server Validation.
+// body. See MCP 2026-07-28, basic/versioning; basic/transports/streamable-http, Server Validation.
 func (q *request) settle() *jsonrpc.Error {
 	meta := q.meta()
 	inBody, stated := meta[metaVersion]
@@ -97,7 +97,7 @@ func (q *request) compareHeaders() *jsonrpc.Error {
 	return nil
 }
 
-// decoded returns the value of a header. Clients encode values that contain special characters. MCP 2026-07-28,
+// decoded returns the value of a header. Clients encode values that contain special characters. See MCP 2026-07-28,
 // basic/transports/streamable-http, Value Encoding.
 func decoded(value string) string {
 	inner, wrapped := strings.CutPrefix(value, "=?base64?")

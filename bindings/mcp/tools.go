@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
-// list responds to tools/list. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
+// list responds to tools/list. See MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
 func (d *Door) list(ctx context.Context, a *answer) {
 	t := d.tools.Of(ctx, a.Service.Definition)
 	names, tools := a.listed(t)

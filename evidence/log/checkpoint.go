@@ -24,7 +24,7 @@ const maxOrigin = 1024 // bytes
 // ErrCheckpoint means that a text is not a checkpoint.
 var ErrCheckpoint = errors.New("not a checkpoint")
 
-// A Checkpoint is the state of a log at a point in time. C2SP tlog-checkpoint.
+// A Checkpoint is the state of a log at a point in time. See C2SP tlog-checkpoint.
 type Checkpoint struct {
 	Origin string
 	Size   int64

@@ -18,7 +18,7 @@ const (
 	signatureMark = "— " // U+2014 and a space begin each signature of a note
 )
 
-// ParseCosigner parses the verifier key of a witness for Ed25519 cosignatures. The error is ErrVerifier. C2SP tlog-cosignature.
+// ParseCosigner parses the verifier key of a witness for Ed25519 cosignatures. The error is ErrVerifier. See C2SP tlog-cosignature.
 func ParseCosigner(text string) (note.Verifier, error) {
 	name, public, err := parseVerifier(text, typeCosignature)
 	if err != nil {

@@ -20,7 +20,7 @@ const (
 )
 
 // A Tile holds up to 256 consecutive hashes of one level of the tree: leaf hashes at level 0, and the roots of the full tiles below at each
-// higher level. C2SP tlog-tiles.
+// higher level. See C2SP tlog-tiles.
 type Tile struct {
 	Level  int
 	N      int64  // number of the tile in its level

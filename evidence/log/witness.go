@@ -31,7 +31,7 @@ var (
 	ErrUnknownLog = errors.New("the witness does not know the log, or its key")
 )
 
-// A Witness requests cosignatures. C2SP tlog-witness. It is safe for concurrent use.
+// A Witness requests cosignatures. See C2SP tlog-witness. It is safe for concurrent use.
 type Witness struct {
 	key    note.Verifier
 	client *fetch.Client

@@ -128,7 +128,7 @@ func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.Agent
 
 // Client returns the client with an id. If the id is a URL, it is the address of the client's metadata document: Client fetches the
 // document and caches it for as long as its header fields allow, but at least 5 minutes and at most a day. Any other id is that of a
-// registered client. Errors are an *Error or a *reason.Refusal. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
+// registered client. Errors are an *Error or a *reason.Refusal. See draft-ietf-oauth-client-id-metadata-document; RFC 7591.
 func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
 	if !strings.HasPrefix(id, "https://") {
 		unknown := failed(InvalidClient, "No client with this id is registered: register again, or use a client-ID metadata document.")

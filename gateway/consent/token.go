@@ -152,7 +152,7 @@ func find(
 }
 
 // replayed revokes a consent whose code or refresh token was used twice, because one of the two users was not the client. It returns the
-// error for the client. OAuth 2.1 4.1.3 and 4.3.1.
+// error for the client. See OAuth 2.1, sections 4.1.3 and 4.3.1.
 func (d *Service) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
 	if err := d.end(ctx, c, kept, "a code or refresh token was used twice"); err != nil {
 		return err

@@ -136,7 +136,7 @@ func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error
 }
 
 // agreed refuses a PAT that was issued under an earlier policy, unless the clause of the intent has not changed since. If uid is empty, it
-// refuses a PAT that permits no intent any more.
+// refuses a PAT that no longer permits any intent.
 func agreed(c *pat.Claims, s *service.Service, uid string) error {
 	if err := s.Holds(c.PolicyDigest, uid); err != nil {
 		return changed(err, c, s)
@@ -144,7 +144,7 @@ func agreed(c *pat.Claims, s *service.Service, uid string) error {
 	return nil
 }
 
-// changed returns the refusal of a PAT whose agreement does not permit a call any more. err is the reason.
+// changed returns the refusal of a PAT whose agreement no longer permits a call. err is the reason.
 func changed(err error, c *pat.Claims, s *service.Service) error {
 	f := refusal.For(err)
 	if s.Holds(c.PolicyDigest, "") == nil {

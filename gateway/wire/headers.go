@@ -60,7 +60,7 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 }
 
 // WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item for each limit, the limits of the policy first. r is a lower
-// bound for the number of calls that are still admitted; t is the number of seconds until the oldest counted slot expires.
+// bound for the number of calls that are still admitted; t is the number of seconds until the oldest counted slot expires. See
 // draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
 func WriteRateLimit(h http.Header, limits []limit.Status) {
 	if len(limits) == 0 {

@@ -32,5 +32,5 @@ func Reverse(issuer string) string {
 	return strings.Join(labels, ".")
 }
 
-// Member returns the name of the member of _meta that holds the intent's UID in the tools of an issuer. MCP 2026-07-28, basic, _meta.
+// Member returns the name of the member of _meta that holds the intent's UID in the tools of an issuer. See MCP 2026-07-28, basic, _meta.
 func Member(issuer string) string { return Reverse(issuer) + "/intent" }

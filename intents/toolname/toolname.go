@@ -1,5 +1,5 @@
-// Package toolname derives tool names from the UIDs of intents, so that language models can call intents as tools. A UID cannot serve as
-// a tool name, because it contains colons and dots and may be too long. MCP 2026-07-28, server/tools, Tool Names.
+// Package toolname derives tool names from the UIDs of intents, so that language models can call intents as tools. A UID cannot serve as a
+// tool name, because it contains colons and dots and may be too long. See MCP 2026-07-28, server/tools, Tool Names.
 package toolname
 
 import (

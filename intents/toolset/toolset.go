@@ -58,7 +58,7 @@ func (e *ArgumentError) Error() string { return e.Message }
 func invalid(format string, args ...any) error { return &ArgumentError{fmt.Sprintf(format, args...)} }
 
 // Tools returns the three tools as JSON, in the order in which a model uses them. about names the services, and n is the number of their
-// intents. MCP 2026-07-28, server/tools, Tool.
+// intents. See MCP 2026-07-28, server/tools, Tool.
 func Tools(about string, n int) [][]byte {
 	return [][]byte{
 		tool(Search, "Search intents",

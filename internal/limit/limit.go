@@ -113,7 +113,7 @@ func (p Period) Oldest(k int64) int64 {
 // MaxDispatch is the maximum number of dispatch slots of a limit per second. They last 5 s.
 const MaxDispatch = 50
 
-// Spare returns how many slots before Oldest must be kept as well. They may matter later, for an admission with more dispatch slots, or
+// Spare returns how many slots before Oldest must also be kept. They may matter later, for an admission with more dispatch slots, or
 // because a clock was set forward.
 func (p Period) Spare() int64 {
 	switch {

@@ -1,6 +1,6 @@
 package reason
 
-// The reasons. UIM core 3.3; UIM reference, error codes.
+// The reasons. See UIM core, section 3.3; UIM reference, error codes.
 const (
 	// The PAT, 401. See UIM core, sections 4.3 and 4.5.
 	MissingToken Reason = "MISSING_TOKEN"

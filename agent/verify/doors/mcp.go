@@ -164,7 +164,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	return point.Holds.Because("%s", strings.Join(versions[:min(len(versions), 10)], ", "))
 }
 
-// handshake opens a session of the revisions before 2026-07-28. MCP 2025-11-25, basic/lifecycle, Initialization.
+// handshake opens a session of the revisions before 2026-07-28. See MCP 2025-11-25, basic/lifecycle, Initialization.
 func (d *Doors) handshake(ctx context.Context) point.Finding {
 	r, err := d.request(ctx, d.bearer(http.Header{}), "initialize", map[string]any{
 		"protocolVersion": revision2025, "capabilities": map[string]any{}, "clientInfo": clientInfo,

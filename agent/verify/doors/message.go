@@ -57,7 +57,7 @@ func (d *Doors) send(ctx context.Context, address string, h http.Header, method 
 	return r, nil
 }
 
-// read finds the response to a message: the body, or one event of a stream. JSON-RPC 2.0 5.
+// read finds the response to a message: the body, or one event of a stream. See JSON-RPC 2.0, section 5.
 func (r *reply) read(id string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {

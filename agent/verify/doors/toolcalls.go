@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// callTool calls the tool of an intent. MCP 2026-07-28, server/tools, Calling Tools.
+// callTool calls the tool of an intent. See MCP 2026-07-28, server/tools, Calling Tools.
 func (d *Doors) callTool(ctx context.Context, name string, arguments map[string]any) (reply, error) {
 	if arguments == nil {
 		arguments = map[string]any{}
@@ -89,7 +89,7 @@ func (d *Doors) mcpLimits(context.Context) point.Finding {
 	return d.shared(h)
 }
 
-// mcpRefused makes the call that HTTP refused because of its parameters. MCP 2026-07-28, server/tools, Error Handling.
+// mcpRefused makes the call that HTTP refused because of its parameters. See MCP 2026-07-28, server/tools, Error Handling.
 func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
 	if d.Refused.Intent == nil {
 		return noRefusal

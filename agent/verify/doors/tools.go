@@ -33,7 +33,7 @@ const (
 	maxTools = 10_000
 )
 
-// mcpTools lists the tools. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
+// mcpTools lists the tools. See MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
 func (d *Doors) mcpTools(ctx context.Context) point.Finding {
 	params := map[string]any{}
 	seen, listed := map[string]bool{}, map[string]bool{}

@@ -76,7 +76,7 @@ func (t *Tools) UID(name string) string {
 // Terms returns the terms of an intent in a few words, or "" if there is no such intent.
 func (t *Tools) Terms(uid string) string { return t.terms[uid] }
 
-// A tool describes one intent. MCP 2026-07-28, server/tools, Tool.
+// A tool describes one intent. See MCP 2026-07-28, server/tools, Tool.
 type tool struct {
 	Name         string         `json:"name"`
 	Title        string         `json:"title,omitempty"`
@@ -87,7 +87,7 @@ type tool struct {
 	Meta         map[string]any `json:"_meta"`
 }
 
-// annotations are hints, which clients need not trust. MCP 2026-07-28, schema, ToolAnnotations.
+// annotations are hints, which clients need not trust. See MCP 2026-07-28, schema, ToolAnnotations.
 type annotations struct {
 	Title       string `json:"title,omitempty"`
 	ReadOnly    bool   `json:"readOnlyHint"`

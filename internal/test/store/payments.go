@@ -38,7 +38,7 @@ func card(reference string, id pat.AgentID, nano int64) store.Payment {
 	}
 }
 
-// settling returns a payment by x402 that the facilitator is asked about.
+// settling returns a payment by x402 whose outcome the facilitator must report.
 func (b *suite) settling(reference string, id pat.AgentID, nano int64) store.Payment {
 	p := card(reference, id, nano)
 	p.Rail, p.State, p.Payload, p.Digest = store.RailX402, store.PaymentSettling, []byte(`{"a":1}`), "d-"+reference
@@ -141,7 +141,7 @@ func paymentOpen(b *suite) {
 		b.Fatalf("got %+v", out)
 	}
 	b.pay(b.settling("x-3", "another", 6), false)
-	b.pay(card("p-1", agent, 1), false) // a card is not asked about
+	b.pay(card("p-1", agent, 1), false) // a payment by card has no facilitator
 	open, found, err := b.OpenPayment(b.Context(), service, agent)
 	if b.must(err); !found || open.Reference != "x-1" {
 		b.Fatalf("got %+v, %v", open, found)

@@ -26,7 +26,7 @@ const (
 	InternalError  = -32603
 )
 
-// A Message is a request, a notification, which is a request without an id, or a client's response to a request of the server. JSON-RPC
+// A Message is a request, a notification, which is a request without an id, or a client's response to a request of the server. See JSON-RPC
 // 2.0, sections 4 and 5.
 type Message struct {
 	ID     ID

@@ -2,8 +2,8 @@ package model
 
 import "strings"
 
-// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with everything that the engine needs to know about it.
-// To add a left operand, add a row to operands below.
+// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with its properties for the engine. To add a left
+// operand, add a row to operands below.
 type Operand struct {
 	Name    string
 	Aliases string // deprecated and UIM spellings, separated by spaces
@@ -16,7 +16,7 @@ type Operand struct {
 	Codes     *codeScheme
 	Operators string // the operators that ODRL V 2.2 provides for it, separated by spaces; if empty, all
 	Datatype  *datatype
-	Temporal  bool // it concerns when something is done; on a duty, it sets the deadline
+	Temporal  bool // it concerns the time of an action; on a duty, it sets the deadline
 	UIM       bool // a term of the UIM profile, which ODRL itself does not have
 }
 

@@ -118,7 +118,7 @@ func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 	return x
 }
 
-// performer returns the function of the party that performs a duty's action, which is assignee for most actions. ODRL V 3.10.
+// performer returns the function of the party that performs a duty's action, which is assignee for most actions. See ODRL V, section 3.10.
 func performer(node *model.Rule) string {
 	does := map[string]string{
 		"compensate": "compensatingParty", "attribute": "attributingParty", "inform": "informingParty", "obtainConsent": "consentingParty",

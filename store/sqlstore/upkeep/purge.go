@@ -14,8 +14,8 @@ const counterKept = 7 * 24 * time.Hour
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
-// documentsKept is how long refunds and invoices are kept at least, because they are documents of accounting. Refunds must outlive their
-// executions, whose charges could be refunded again otherwise.
+// documentsKept is the minimum time for which refunds and invoices are kept, because they are accounting documents. Refunds must outlive
+// their executions, whose charges could be refunded again otherwise.
 const documentsKept = 10 * 365 * 24 * time.Hour
 
 // stopKept is how long the record of a stop is kept after the stop has ended, so that every process reads that it has ended.
@@ -30,7 +30,7 @@ const stopKept = 30 * 24 * time.Hour
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
 //   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger), from the beginning of each account's chain up to
-//     the first that has not; their sums are kept, in an entry of kind carry.
+//     the first that is more recent; their sums are kept in an entry of kind carry.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	// The first deletions do not need the journal to be written. On a full disk, they free the space to write it.
 	total, err := u.purgeExpired(ctx)
