@@ -59,7 +59,7 @@ func readResult(a fetch.Answer) (Result, error) {
 // A Sunset is the announced end of an intent, or of its terms. See RFC 8594, section 3.
 type Sunset struct {
 	At    time.Time
-	Terms bool // the terms end, and the intent goes on under other terms
+	Terms bool // the terms end, and the intent continues under new terms
 }
 
 // readSunset returns the end that a response announces, or nil if there is none.

@@ -197,7 +197,7 @@ func (r *Resolver) lookupName(ctx context.Context, name string) answer {
 	return r.cache.put(a)
 }
 
-// follow queries the TXT records of a name. If a response ends with a CNAME record, it goes on to query the target of that record.
+// follow queries the TXT records of a name. If a response ends with a CNAME record, it then queries the target of that record.
 func (r *Resolver) follow(ctx context.Context, name string) (answer, error) {
 	servers, err := r.servers()
 	if err != nil {

@@ -15,8 +15,8 @@ type LedgerEntry struct {
 	K     int64 // place in the chain of its account
 	Leaf  evidence.Hash
 	Bytes []byte
-	// Decision is what the policy decided, in the form of the member asked of the audit record, and Proof the proof of key. Both are empty
-	// unless the reading includes evidence and the entry is the first of its execution.
+	// Decision is the question that the policy decided, in the form of the member asked of the audit record, and Proof the proof of key. Both
+	// are empty unless the reading includes evidence and the entry is the first of its execution.
 	Decision []byte
 	Proof    string
 }

@@ -36,7 +36,7 @@ type AccountEvidence struct {
 // An EvidenceLine is one entry of the ledger.
 type EvidenceLine struct {
 	Receipt string `json:"receipt"`         // compact JWS
-	Asked   string `json:"asked,omitempty"` // what the policy decided, with the first entry of an execution
+	Asked   string `json:"asked,omitempty"` // the question that the policy decided, with the first entry of an execution
 	Proof   string `json:"proof,omitempty"` // proof of key, with the first entry of an execution
 	// Logged is the proof that the entry is in the log, with the checkpoint (C2SP tlog-proof); empty if it is not in the log yet.
 	Logged string `json:"logged,omitempty"`

@@ -105,7 +105,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		found, err := w.o.Look(ctx)
 		if err != nil && ctx.Err() == nil {
-			w.o.Log.Warn("what the operator should be notified of cannot be read", zap.Error(wire.Loggable(err)))
+			w.o.Log.Warn("the conditions for notices cannot be read", zap.Error(wire.Loggable(err)))
 		}
 		seen = w.update(seen, found, err != nil)
 		for _, h := range hooks {

@@ -37,7 +37,7 @@ type Change struct {
 func (u *update) change(c Change) { u.result.Changes = append(u.result.Changes, c) }
 
 // versions finds intents whose change breaks agents. Unless Options.InPlace is set, it gives their operations UIDs with the next version,
-// so that the intents under the previous UIDs can go on. have are the existing intents.
+// so that the intents under the previous UIDs can continue. have are the existing intents.
 func (u *update) versions(have []any) {
 	existing := map[string]map[string]any{}
 	used := map[string]bool{}

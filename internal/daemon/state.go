@@ -39,7 +39,7 @@ func (p *process) state() record.State {
 		if backlog, err := p.store.Backlog(ctx, s.ID); err == nil {
 			one.Backlog = &backlog
 		} else {
-			p.Log.Warn("what is waiting for the operator cannot be read", zap.String("service", s.ID), zap.Error(err))
+			p.Log.Warn("the items that wait for the operator cannot be read", zap.String("service", s.ID), zap.Error(err))
 		}
 		out.Services = append(out.Services, one)
 	}

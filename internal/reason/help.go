@@ -86,7 +86,7 @@ var help = map[Reason]string{
 		"The gateway denies such calls.",
 	PaymentUsed: "Each payment has a reference, and each reference belongs to one payment with one agent, amount and currency. The gateway " +
 		"received it before with other values. Nothing was entered.",
-	PaymentUnknown: "A payment was begun and has not ended, or it cannot be entered yet. The gateway finds out by itself, or the operator " +
+	PaymentUnknown: "A payment was begun and has not ended, or it cannot be entered yet. The gateway obtains the outcome, or the operator " +
 		"decides. Until then, it asks for no other payment.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is available for your key.",
 	KeyTaken: "A key has one agent_id at each service: the one that it first agreed with. After a fresh agreement, which proves that you " +

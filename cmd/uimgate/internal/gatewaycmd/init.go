@@ -66,7 +66,7 @@ nothing. --pick offers only the operations that a file names. --all also offers 
 Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
 edited them. Init prints a plan: intents that are added, changed, replaced and retired, changes that break agents,
 and what changes in each policy. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
-the intent; the old one goes on until --retire-after. If an operation is gone, its intent ends after 30 days or at --retire-after.
+the intent; the old one continues until --retire-after. If an operation is gone, its intent ends after 30 days or at --retire-after.
 Init does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
 copies prices and limits that you changed in the policy to openapi.curation.yaml and the reverse, and adds permissions.
 The policies are those that uimgate.yaml names. If it lists policies with dates, --merge adds permissions to the one in

@@ -24,13 +24,13 @@ import (
 func (o *operator) usageBundle() *cobra.Command {
 	var agent, month, currency, out string
 	c := &cobra.Command{
-		Use: "bundle", Short: "Write what proves the charges of an agent in a month to a file", Args: cli.Args(cobra.NoArgs),
+		Use: "bundle", Short: "Write the evidence for the charges of an agent in a month to a file", Args: cli.Args(cobra.NoArgs),
 		Long: `Bundle writes one file with everything that is needed to check the charges of an agent in a month without this gateway:
-every entry of the ledger with its signature, what the policy decided, the agent's proofs of key, agreements, policies,
+every entry of the ledger with its signature, the decision of the policy, the agent's proofs of key, agreements, policies,
 keys, and the signed statement and invoice. It is JSON, one object per line, compressed by gzip; docs/evidence.md
 describes it, and examples/evidence has two programs that check it.
 
-The file contains what the policy decided about the agent's calls, and no parameters and outputs of calls.`,
+The file contains the decisions about the agent's calls, but no parameters or outputs of calls.`,
 		Example: "  uimgate usage bundle --agent agent-1 --month 2026-11 --out agent-1.jsonl.gz\n  node examples/evidence/verify.mjs agent-1.jsonl.gz",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if agent == "" || month == "" || out == "" {

@@ -109,7 +109,7 @@ func (o *operator) usageRevenue() *cobra.Command {
 	var q admin.RevenueQuery
 	var from, to string
 	c := &cobra.Command{
-		Use: "revenue", Short: "Sum up what was charged and refunded, by intent, agent or month", Args: cli.Args(cobra.NoArgs),
+		Use: "revenue", Short: "Sum up charges and refunds, by intent, agent or month", Args: cli.Args(cobra.NoArgs),
 		Long: `Revenue sums up the captured charges and the refunds of a period, by intent, agent or calendar month (UTC), and by
 currency. A charge counts when it is captured, and a refund when it is made. Months reach as far back as the ledger is
 kept.`,

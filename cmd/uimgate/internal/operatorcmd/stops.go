@@ -32,7 +32,7 @@ var stoppable = []struct {
 	argument, stopped string
 	example           string
 }{
-	{pat.StopCharging, "", "calls that are charged; calls that are free go on", "charging"},
+	{pat.StopCharging, "", "charged calls; free calls continue", "charging"},
 	{pat.StopConsent, "", "consents of people, and all calls under them", "consent --service shop"},
 	{pat.StopAgent, "AGENT", "all calls of one agent", "agent agent-1"},
 	{pat.StopIntent, "INTENT", "all calls of one intent", "intent shop.example:order:v1"},
