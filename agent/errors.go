@@ -225,6 +225,8 @@ const (
 	ErrRestoredLimits          = reasonError(reason.RestoredLimits)
 	ErrPolicyRequiresPayment   = reasonError(reason.PolicyRequiresPayment)
 	ErrNewcomersExhausted      = reasonError(reason.NewcomersExhausted)
+	ErrPaymentMismatch         = reasonError(reason.PaymentMismatch)
+	ErrPaymentFailed           = reasonError(reason.PaymentFailed)
 	ErrPaymentUsed             = reasonError(reason.PaymentUsed)
 	ErrPaymentUnknown          = reasonError(reason.PaymentUnknown)
 	ErrPolicyConflict          = reasonError(reason.PolicyConflict)

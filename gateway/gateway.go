@@ -24,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 )
 
 // A Config configures a Server.
@@ -34,7 +35,8 @@ type Config struct {
 	Keys       *keys.Keyring
 	Ledger     Ledger
 	Receipts   Receipts
-	Logs       Logs // nil: there are none
+	Cashier    *payments.Cashier // nil: no payments by x402
+	Logs       Logs              // nil: there are none
 	// LogKey returns the verifier key of the log of a service, or "" if there is no log. nil: there are no logs.
 	LogKey func(d *service.Definition) string
 	// Publish returns who can read the logs. nil: they are not published.
@@ -57,7 +59,7 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
-		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, logs: c.Logs, logKey: c.LogKey, publish: c.Publish,
+		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, cashier: c.Cashier, logs: c.Logs, logKey: c.LogKey, publish: c.Publish,
 		log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,

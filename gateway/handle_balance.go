@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -35,7 +36,9 @@ type balanceAnswer struct {
 	Balances []balance   `json:"balances"` // sorted by currency
 	Minimum  *minimum    `json:"minimum,omitempty"`
 	TopUpURL string      `json:"top_up_url,omitempty"`
-	Contact  string      `json:"contact,omitempty"`
+	// CreditURL is where the agent pays in by x402.
+	CreditURL string `json:"credit_url,omitempty"`
+	Contact   string `json:"contact,omitempty"`
 }
 
 // A minimum is the least amount of one payment.
@@ -73,6 +76,9 @@ func (s *Server) balance(c echo.Context) error {
 		least.Currency = accounts[0].Currency
 	}
 	out.TopUpURL = of.Payments.Page(of.ID, string(agent), least)
+	if of.Payments.X402 != nil {
+		out.CreditURL = of.At(execute.CreditPath)
+	}
 	body, err := json.Marshal(out)
 	if err != nil {
 		return reason.Internal.Refusal("The balance could not be encoded.").Because(err)

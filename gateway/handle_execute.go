@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}. The body of the latter need not name the intent.
@@ -25,7 +26,12 @@ func (s *Server) execute(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	payment, err := payment(r, x.service)
+	if err != nil {
+		return err
+	}
 	call := execute.Call{
+		Payment: payment,
 		Service: func() *service.Service { return s.serving(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Span: x.span,
@@ -58,6 +64,14 @@ func (s *Server) execute(c echo.Context) error {
 		return err
 	}
 	return c.Blob(http.StatusOK, wire.MediaType, body)
+}
+
+// payment returns the payment that came with a request, or nil if there is none or the service takes none.
+func payment(r *http.Request, s *service.Service) (*x402.Payload, error) {
+	if s.Payments.X402 == nil {
+		return nil, nil //nolint:nilnil // a field of another protocol
+	}
+	return wire.Payment(r.Header)
 }
 
 // readCall reads the body of a call. uid is the escaped intent uid in the path, or empty if the path has none.

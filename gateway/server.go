@@ -29,6 +29,7 @@ import (
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 )
 
 const (
@@ -48,6 +49,7 @@ type Server struct {
 	keys          *keys.Keyring
 	ledger        Ledger
 	receipts      Receipts
+	cashier       *payments.Cashier // nil: no payments by x402
 	logs          Logs
 	introductions introductions
 	logKey        func(d *service.Definition) string
@@ -107,6 +109,7 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.renew, "/api/pat/renew", "/pat/renew")
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
+	post(s.credit, execute.CreditPath)
 	post(s.creditWebhook, "/api/credit/webhook")
 	post(s.execute, "/api/intents/execute", "/uim/execute", "/api/intents/execute/:uid")
 	// Without these routes, GET /api/intents/execute would return the intent with the uid "execute".

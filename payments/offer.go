@@ -7,16 +7,28 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/payments/x402"
 	"github.com/uimgate/uimgate/store"
 )
 
 // An Offer describes how agents pay in at a service. The zero Offer offers no way to pay.
 type Offer struct {
 	Minimum  money.Amount // the smallest amount to ask for; without a currency, the missing amount
+	Maximum  money.Amount // the largest amount of one payment by x402; without a currency, there is no bound
 	TopUpURL string       // a page where people pay in, with placeholders; empty: none
 	Contact  string       // the contact for payments; empty: unknown
 	Webhook  *Webhook     // reports payments of a hosted checkout; nil: none
+	X402     *X402        // nil: no payments by x402
 }
+
+// An X402 is how a service takes payments by x402.
+type X402 struct {
+	Terms       x402.Terms
+	Facilitator *x402.Facilitator
+}
+
+// Takes reports whether agents can pay in by x402 in a currency.
+func (o *Offer) Takes(currency string) bool { return o.X402 != nil && o.X402.Terms.In(currency) }
 
 // Page returns the address where people pay in a given amount for an agent, or "" if there is none.
 func (o Offer) Page(service, agentID string, amount money.Amount) string {
@@ -45,6 +57,7 @@ type Demand struct {
 	Shortfall string // the smallest payment that pays for the call
 	Minimum   string // the amount to pay at least
 	TopUpURL  string // empty: there is no page
+	CreditURL string // where the agent pays by x402 without a call; empty: nowhere
 	Contact   string // empty: unknown
 }
 
@@ -54,7 +67,9 @@ func (d *Demand) Members() map[string]any {
 		"currency": d.Currency, "price": d.Price, "balance": d.Balance, "owed": d.Owed, "limit": d.Limit, "shortfall": d.Shortfall,
 		"minimum": d.Minimum,
 	}
-	for name, text := range map[string]string{"top_up_url": d.TopUpURL, "contact": d.Contact} {
+	for name, text := range map[string]string{
+		"top_up_url": d.TopUpURL, "credit_url": d.CreditURL, "contact": d.Contact,
+	} {
 		if text != "" {
 			out[name] = text
 		}
@@ -78,6 +93,9 @@ func (d *Demand) Advice() string {
 	var ways []string
 	if d.TopUpURL != "" {
 		ways = append(ways, "Pay at least "+d.Minimum+" "+d.Currency+" at "+d.TopUpURL+", and repeat the call.")
+	}
+	if d.CreditURL != "" {
+		ways = append(ways, "Or pay by x402: sign one of the terms in PAYMENT-REQUIRED, and repeat the call with PAYMENT-SIGNATURE.")
 	}
 	if d.Contact != "" {
 		ways = append(ways, "Contact for payments: "+d.Contact+".")

@@ -24,12 +24,28 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	wire.WriteCharge(h, r.Charge)
 	wire.WriteReplayed(h, r.Replayed)
 	wire.WriteWarnings(h, r.Warnings)
+	WritePaid(h, r)
 	WriteSunset(h, r.Sunset)
 	for _, notice := range r.Attribution {
 		h.Add(attribution, mime.FormatMediaType("attribution", map[string]string{"notice": notice}))
 	}
 	if r.License != "" {
 		h.Set(license, r.License)
+	}
+}
+
+// WritePaid sets the header fields for the payment that came with a call: its settlement and its receipt, or a warning that it was not
+// taken.
+func WritePaid(h http.Header, r *execute.Result) {
+	if r.PaymentIgnored {
+		h.Add(wire.Warning, "payment-not-taken")
+	}
+	if r.Paid == nil {
+		return
+	}
+	wire.WritePayment(h, nil, r.Paid.Receipt)
+	if r.Paid.Entry != "" {
+		h.Set(wire.TopUpReceipt, r.Paid.Entry)
 	}
 }
 

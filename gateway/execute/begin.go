@@ -33,7 +33,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
 	}
 	if short, ok := errors.AsType[*store.CreditError](err); ok {
-		return grant.Grant{}, nil, e.unpaid(short)
+		return grant.Grant{}, nil, x.unpaid(ctx, e, short)
 	}
 	switch {
 	case errors.Is(err, store.ErrOutcomeUnknown) && e.service.Upstream.HasStatusQuestion():

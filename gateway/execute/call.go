@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // A Call is a request from an agent, through any door, to execute an intent.
@@ -28,7 +29,9 @@ type Call struct {
 	// SenderKey is the key of the sender, if the protocol identifies senders by key; otherwise it is empty. It takes precedence over Sender.
 	SenderKey      keys.ID
 	IdempotencyKey IdempotencyKey
-	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
+	// Payment pays in before the call begins, if the call is charged. nil: none.
+	Payment *x402.Payload
+	Proof   string // compact JWS of typ uim-proof+jwt; empty: none
 	// Proved is an alternative to Proof, for a message that is itself signed over intent, parameters, service and a nonce. If its key is not
 	// the key of the agreement, it is ignored. nil: the message is not signed.
 	Proved    *pat.Proof

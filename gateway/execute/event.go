@@ -155,6 +155,7 @@ func (x *Executor) finish(e *execution, result Result, err error) (Result, error
 	var fault *reason.Refusal
 	if err != nil {
 		fault = e.withOutcome(refusal.For(err))
+		e.paidBy(fault)
 		err = fault
 	}
 	x.countFailure(e, fault)

@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
+	// Cashier takes the payments that come with calls. If it is nil, none are taken.
+	Cashier *payments.Cashier
 }
 
 // A Store reserves limits and charges for calls, and stores their outcomes.
@@ -89,6 +92,7 @@ type Executor struct {
 	records     Records
 	receipts    Receipts
 	entries     Entries
+	cashier     *payments.Cashier
 	started     sync.WaitGroup // calls that continue in the background
 }
 
@@ -98,7 +102,8 @@ func New(c Config) *Executor {
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
 		recorder: c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
-		late: newLateEnds(c.Store, c.Now, c.Late),
+		cashier: c.Cashier,
+		late:    newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
 
@@ -131,6 +136,7 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	result, err := x.caught(ctx, e)
 	if err == nil {
 		result.License, result.Sunset = e.service.License, e.service.Sunset(e.intent.ID)
+		result.Paid, result.PaymentIgnored = e.paid, e.paymentIgnored
 	}
 	return x.finish(e, result, err)
 }
@@ -181,6 +187,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.heldBack(e); err != nil { // refuse agents that have sent too many invalid calls
 		return Result{}, err
 	}
+	e.adopt()                                 // the name of a payment is the idempotency key of a call without one
 	if err := x.resolve(ctx, e); err != nil { // find the intent, and check that the PAT covers it
 		return Result{}, err
 	}
@@ -197,6 +204,9 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 		return Result{}, err
 	}
 	if err := x.decide(ctx, e); err != nil { // evaluate the policy: permissions, limits and charges
+		return Result{}, err
+	}
+	if err := x.pay(ctx, e); err != nil { // take the payment that came with the call, if there is one
 		return Result{}, err
 	}
 	if err := x.enter(ctx, e); err != nil { // get a place among the calls in progress to the service

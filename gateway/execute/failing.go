@@ -23,9 +23,14 @@ func (x *Executor) heldBack(e *execution) error {
 		After(x.failing.Wait()).ShedFor(reason.ShedFailing)
 }
 
+// invalid reports whether a call was refused because of what it contains, or because of a payment that came with it.
+func invalid(f *reason.Refusal) bool {
+	return slices.Contains(inTheCall, f.Code) || f.Reason == reason.PaymentMismatch || f.Reason == reason.PaymentFailed
+}
+
 // countFailure counts a call that was refused as invalid against the limit of its agent.
 func (x *Executor) countFailure(e *execution, fault *reason.Refusal) {
-	if fault == nil || e.claims == nil || e.admission != nil || !slices.Contains(inTheCall, fault.Code) {
+	if fault == nil || e.claims == nil || e.admission != nil || !invalid(fault) {
 		return
 	}
 	x.failing.Admit(e.caller, x.now())

@@ -152,7 +152,7 @@ var elsewhere = []reason.Reason{
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
 	reason.PolicyExpired, reason.ReceiptNotFound, reason.EvidenceExpired, reason.NotLoggedYet,
-	reason.PaymentUsed, reason.PaymentUnknown,
+	reason.PaymentUsed, reason.PaymentUnknown, reason.PaymentMismatch, reason.PaymentFailed,
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {

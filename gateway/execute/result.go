@@ -6,6 +6,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -21,7 +22,10 @@ type Result struct {
 	License  string          // license of the output, as the value of a header field; empty: none
 	Sunset   *service.Sunset // when the terms of the intent change; nil: no change is announced
 	Replayed bool            // the response is that of an earlier call under the same idempotency key; this call executed nothing
-	buffer   *upstream.Buffer
+	// Paid is the payment that came with the call. nil: there was none, or it was not taken.
+	Paid           *payments.Paid
+	PaymentIgnored bool // a payment came with the call and was not taken, because the call is free
+	buffer         *upstream.Buffer
 }
 
 // Sent releases the memory of Output for other calls. Call it after Output was completely sent, and do not use Output afterwards.

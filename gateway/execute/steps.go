@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -43,6 +44,8 @@ type execution struct {
 	id             string            // id of the record; empty: the call did not reach begin
 	approved       bool              // the operator has approved the agent
 	place          func()            // releases the place among the calls in progress; nil: the call has none
+	paid           *payments.Paid    // the payment that came with the call; nil: there was none, or it was not taken
+	paymentIgnored bool              // a payment came with the call and was not taken, because the call is free
 	admission      *store.Admission
 	reference      *Reference        // to the record of the call, or of the earlier call that it repeats; nil: there is no record
 	sendBy         time.Time         // nothing is sent from then on, because other processes may end the record

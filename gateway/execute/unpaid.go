@@ -1,13 +1,21 @@
 package execute
 
 import (
+	"context"
+
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
-// unpaid returns the refusal of a call for which the agent cannot pay. It states the price, what the agent has, and where to pay.
-func (e *execution) unpaid(short *store.CreditError) *reason.Refusal {
+// unpaid returns the refusal of a call for which the agent cannot pay. It states the price, what the agent has, and where to pay. If a
+// payment of the agent has not ended, the refusal is about that payment.
+func (x *Executor) unpaid(ctx context.Context, e *execution, short *store.CreditError) *reason.Refusal {
 	demand := e.service.Payments.Demand(e.service.ID, string(e.claims.Principal().Record()), short)
+	byX402 := x.cashier != nil && e.current.Payments.Takes(short.Charge.Currency)
+	if byX402 {
+		demand.CreditURL = e.service.At(CreditPath)
+	}
 	price := "The call costs " + demand.Price + " " + demand.Currency
 	var f *reason.Refusal
 	switch {
@@ -25,5 +33,13 @@ func (e *execution) unpaid(short *store.CreditError) *reason.Refusal {
 	} else if advice != "" {
 		f.With("suggestion", f.Suggestion()+" "+advice)
 	}
-	return f.With("payment", demand.Members()).Because(short)
+	f.With("payment", demand.Members()).Because(short)
+	if !byX402 {
+		return f
+	}
+	asked, err := x.cashier.Ask(ctx, e.payer(), short.Shortfall(), f)
+	if err != nil {
+		return refusal.For(err)
+	}
+	return asked
 }

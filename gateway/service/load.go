@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/payments"
+	"github.com/uimgate/uimgate/payments/x402"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -47,7 +48,7 @@ const (
 // Load checks and compiles a configuration and all files that it names. The LoadedConfig is nil if and only if one of the problems is an
 // error; the other problems are warnings.
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedConfig, config.Problems) {
-	l := &loadState{ctx: ctx, config: c, now: now}
+	l := &loadState{ctx: ctx, config: c, now: now, offer: offerOf(&c.Payments)}
 	settings := Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}
 	out := &LoadedConfig{server: settings, hash: configHash(c)}
 	for i := range c.Services {
@@ -79,6 +80,7 @@ type loadState struct {
 	config   *config.Config
 	now      func() time.Time
 	problems config.Problems
+	offer    payments.Offer // how agents pay in, the same for all services
 }
 
 // found adds the problems of the document f, with their positions, and reports whether one of them is an error.
@@ -128,7 +130,7 @@ func (l *loadState) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		Payments: offerOf(&l.config.Payments), Invoices: c.Invoices,
+		Payments: l.offer, Invoices: c.Invoices,
 		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts, now: l.now,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
@@ -310,9 +312,12 @@ func configHash(c *config.Config) string {
 
 // offerOf returns how agents pay in.
 func offerOf(c *config.Payments) payments.Offer {
-	o := payments.Offer{Minimum: c.Minimum, TopUpURL: c.TopUpURL, Contact: c.Contact}
+	o := payments.Offer{Minimum: c.Minimum, Maximum: c.Maximum, TopUpURL: c.TopUpURL, Contact: c.Contact}
 	if hook := c.Webhook; !hook.Secret.IsEmpty() {
 		o.Webhook = payments.NewWebhook(hook.Secret.Reveal(), hook.Tolerance)
+	}
+	if c.X402.Facilitator != nil {
+		o.X402 = &payments.X402{Terms: c.X402.Terms(), Facilitator: x402.NewFacilitator(c.X402.Options())}
 	}
 	return o
 }

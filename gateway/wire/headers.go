@@ -19,6 +19,8 @@ const (
 	Receipt  = "Uim-Receipt"
 	Replayed = "Idempotency-Replayed"
 	Warning  = "Uim-Warning"
+	// TopUpReceipt carries the receipt of the payment that came with a call.
+	TopUpReceipt = "Uim-Top-Up-Receipt"
 )
 
 // WriteCharge sets the header fields for the charge of a call and its receipt, unless c is nil.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // About holds the details of a refusal that concern its request. Empty members are omitted.
@@ -66,6 +67,17 @@ func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 		h.Set("WWW-Authenticate", challenge(f.Reason, realm))
 	}
 	WriteTaken(h, f)
+	WritePayment(h, f.Terms, f.Settlement)
+}
+
+// WritePayment sets the header fields of x402: how the agent can pay, and how a payment ended. Both are JSON; nil: not set.
+func WritePayment(h http.Header, terms, settlement []byte) {
+	if terms != nil {
+		h.Set(x402.HeaderRequired, x402.Header(terms))
+	}
+	if settlement != nil {
+		h.Set(x402.HeaderResponse, x402.Header(settlement))
+	}
 }
 
 // WriteTaken sets the header fields for the limits and the charge of a refused call, and marks a replayed refusal.

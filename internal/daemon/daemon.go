@@ -37,6 +37,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -153,6 +154,7 @@ type process struct {
 	logs          *ledgerLogs // nil: there are none
 	directory     *service.Directory
 	executor      *execute.Executor
+	cashier       *payments.Cashier
 	agreements    *agree.Service
 	notices       *notifier
 	consents      *consent.Service
@@ -259,10 +261,14 @@ func (p *process) open(ctx context.Context) (err error) {
 
 // build creates and connects the parts that serve agents and the operator.
 func (p *process) build(ctx context.Context) error {
+	p.cashier = gateway.NewCashier(gateway.CashierConfig{
+		Book: p.store, Receipts: p.receipts, Directory: p.directory, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+	})
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
 		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.telemetry.Traces, p.uses},
 		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Late: p.metrics.Late,
+		Cashier: p.cashier,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{
@@ -272,7 +278,7 @@ func (p *process) build(ctx context.Context) error {
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{ //nolint:contextcheck // handlers have the contexts of their requests
 		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys,
-		Ledger: p.store, Receipts: p.receipts, Metrics: p.metrics,
+		Ledger: p.store, Receipts: p.receipts, Cashier: p.cashier, Metrics: p.metrics,
 		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
 		Doors: door.Of[door.Door](p.modules), Memory: bodies, Logs: p.store.Logs(), LogKey: p.logKey, Publish: p.publish,
 	})

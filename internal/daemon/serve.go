@@ -37,6 +37,7 @@ func (p *process) serve(ctx context.Context) error {
 		group.Go(func() error { return p.serveHTTP(ctx, plain, p.plain) })
 	}
 	group.Go(func() error { return p.executor.Run(life) })
+	group.Go(func() error { return p.cashier.Run(life) })
 	for _, runner := range door.Of[door.Runner](p.modules) {
 		group.Go(func() error { return runner.Run(life) })
 	}

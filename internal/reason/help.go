@@ -84,6 +84,10 @@ var help = map[Reason]string{
 
 	PolicyConflict: "A permission and a prohibition apply to the same call, and the policy does not define which of them prevails. " +
 		"The gateway denies such calls.",
+	PaymentMismatch: "The payment that came with the request is for another address, token or network, or for less than the service asks " +
+		"for, or for more than it accepts. The facilitator did not receive it, so nothing was paid. details.member names the part that differs.",
+	PaymentFailed: "The facilitator did not accept the payment, or could not settle it, for example because the payer has too little of the " +
+		"token. Nothing was paid, and nothing was done. details.error_reason has the reason of the facilitator.",
 	PaymentUsed: "Each payment has a reference, and each reference belongs to one payment with one agent, amount and currency. The gateway " +
 		"received it before with other values. Nothing was entered.",
 	PaymentUnknown: "A payment was begun and has not ended, or it cannot be entered yet. The gateway obtains the outcome, or the operator " +

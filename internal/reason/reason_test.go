@@ -53,6 +53,8 @@ var wire = map[string]struct {
 	"PAYMENT_USED":            {"CONFLICT", 409, ""},
 	"PAYMENT_UNKNOWN":         {"CONFLICT", 409, ""},
 	"NEWCOMERS_EXHAUSTED":     {"PAYMENT_REQUIRED", 402, ""},
+	"PAYMENT_MISMATCH":        {"PAYMENT_REQUIRED", 402, ""},
+	"PAYMENT_FAILED":          {"PAYMENT_REQUIRED", 402, ""},
 
 	"POLICY_CONFLICT":         {"CONFLICT", 409, "UIM-POL-006"},
 	"AGENT_ID_TAKEN":          {"CONFLICT", 409, ""},

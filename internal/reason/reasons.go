@@ -42,6 +42,8 @@ const (
 	// Charges, 402.
 	PolicyRequiresPayment Reason = "POLICY_REQUIRES_PAYMENT"
 	NewcomersExhausted    Reason = "NEWCOMERS_EXHAUSTED"
+	PaymentMismatch       Reason = "PAYMENT_MISMATCH"
+	PaymentFailed         Reason = "PAYMENT_FAILED"
 
 	// Conflicts with the state of the service, 409.
 	PolicyConflict        Reason = "POLICY_CONFLICT"

@@ -22,9 +22,11 @@ type Refusal struct { //nolint:errname // a Refusal is a response, not only an e
 	RetryAfter time.Duration  // time until the same request may succeed; 0: unknown
 	Charge     *Charge        // the charge or possible charge of the refused call; nil if nothing was charged
 	Standing   []limit.Status
-	Shed       Cause // why a valid request was shed; empty: the request is invalid, or other code counts the refusal
-	Replayed   bool  // the response was stored under the same idempotency key; this request executed nothing
-	cause      error
+	// Terms are how the agent can pay, and Settlement is how a payment that came with the request ended: JSON documents of x402. nil: none.
+	Terms, Settlement []byte
+	Shed              Cause // why a valid request was shed; empty: the request is invalid, or other code counts the refusal
+	Replayed          bool  // the response was stored under the same idempotency key; this request executed nothing
+	cause             error
 }
 
 // A Charge is the amount that an agent owes, or may owe, for one call.

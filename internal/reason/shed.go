@@ -35,6 +35,7 @@ const (
 	ShedGrant       Cause = "grant"       // too much time passed between begin and send
 	ShedRevocations Cause = "revocations" // the view of revocations is too old
 	ShedStore       Cause = "store"       // the store does not respond in time
+	ShedFacilitator Cause = "facilitator" // the facilitator of payments does not respond
 	ShedStoreQueue  Cause = "store_queue" // too many writes wait for the store
 )
 
@@ -44,7 +45,7 @@ func Causes() []Cause {
 		ShedConnections, ShedConnectionsAddress, ShedMemory, ShedRequestsAddress, ShedAgreementsAddress, ShedAgentIDs, ShedAgreements,
 		ShedSignatures, ShedAdminTokens, ShedClients, ShedAlmanac,
 		ShedAlmanacAddress, ShedAlmanacLookup, ShedDocuments, ShedEnvelopes, ShedStreams, ShedReceipts, ShedAudit, ShedFailing, ShedBreaker,
-		ShedUpstream, ShedGrant, ShedRevocations, ShedStore, ShedStoreQueue,
+		ShedUpstream, ShedGrant, ShedRevocations, ShedStore, ShedFacilitator, ShedStoreQueue,
 	}
 }
 

@@ -171,6 +171,16 @@ var table = map[Reason]row{
 		message:    "The credit that all agents without the operator's approval share is used up.",
 		suggestion: "Pay in advance, ask the operator to approve the agent, or repeat the call after the time in Retry-After.",
 	},
+	PaymentMismatch: {
+		code: CodePaymentRequired, status: http.StatusPaymentRequired,
+		message:    "The payment does not meet the terms of the service. It was not taken.",
+		suggestion: "Pay by the terms in PAYMENT-REQUIRED of this response.",
+	},
+	PaymentFailed: {
+		code: CodePaymentRequired, status: http.StatusPaymentRequired,
+		message:    "The payment failed.",
+		suggestion: "Correct what details.error_reason names, and make a new payment by the terms in PAYMENT-REQUIRED of this response.",
+	},
 
 	PolicyConflict: {
 		code: CodeConflict, status: http.StatusConflict, number: "POL-006",

@@ -59,6 +59,14 @@ func (o *Order) Confirms(s *Settlement) bool {
 		(s.Amount == "" || s.Amount == o.Atomic)
 }
 
+// Judge returns a settlement of the order as it counts: one that does not agree with the order leaves open whether the order was settled.
+func (o *Order) Judge(s Settlement) Settlement {
+	if s.Outcome == Settled && !o.Confirms(&s) {
+		s.Outcome, s.Reason = Unknown, "the facilitator reports the settlement of another payment"
+	}
+	return s
+}
+
 var (
 	// wrong are the reasons for which an authorization can never be settled, neither now nor earlier. x402 9.
 	wrong = []string{

@@ -13,6 +13,7 @@ package x402
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,6 +94,17 @@ func (t *Terms) asset(r Requirements) (Asset, bool) {
 		}
 	}
 	return Asset{}, false
+}
+
+// In reports whether an asset has a currency.
+func (t *Terms) In(currency string) bool {
+	return slices.ContainsFunc(t.Assets, func(a Asset) bool { return a.Currency == currency })
+}
+
+// Takes reports whether a payment is in a token that the terms equate with a currency.
+func (t *Terms) Takes(p *Payload, currency string) bool {
+	a, known := t.asset(p.Accepted)
+	return known && a.Currency == currency
 }
 
 // OrderOf returns the order that has a Body, without its Amount. The error is a *FormError.

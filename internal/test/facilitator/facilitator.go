@@ -21,7 +21,7 @@ const (
 	Network = "eip155:84532"
 	Asset   = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 	PayTo   = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C"
-	Token   = "a token of the facilitator"
+	Token   = "token-of-the-facilitator"
 )
 
 // A Fault is how /settle fails.
@@ -272,4 +272,10 @@ func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
+}
+
+// Settings returns the setting payments.x402 of a gateway, in flow style, with the token of the facilitator as the only one.
+func Settings(address, currency string) string {
+	return "x402: {facilitator: '" + address + "', auth: " + Token + ", pay_to: '" + PayTo + "', timeout: 2s, accepts: [{network: '" + Network +
+		"', asset: '" + Asset + "', currency: " + currency + ", name: USDC}]}"
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -81,6 +82,7 @@ type Gate struct {
 	View       *pat.View
 	Directory  *service.Directory
 	Executor   *execute.Executor
+	Cashier    *payments.Cashier // Run does not run: a test calls Settle
 	Agreements *agree.Service
 	Consents   *consent.Service
 	Documents  *fetch.Client // fetches documents that strangers name; prepare may set one that trusts a server of the test
@@ -194,9 +196,13 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	})
 	g.Index = record.NewIndex(record.IndexOptions{Store: g.Store, Log: g.Log, Metrics: g.Metrics, Now: g.Now, Process: "test:1"})
 	g.Index.Configure(cfg.Audit.Index.Retain, cfg.Audit.Index.Limit)
+	g.Cashier = gateway.NewCashier(gateway.CashierConfig{
+		Book: g.Store, Receipts: g.Receipts, Directory: g.Directory, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
+	})
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index}, Now: g.Now,
 		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Late: g.Metrics.Late,
+		Cashier: g.Cashier,
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	g.Consents = consent.New(consent.Config{
@@ -207,7 +213,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	}
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Index: g.Index,
-		Ledger: g.Store, Receipts: g.Receipts, Log: g.Log, Now: g.Now,
+		Ledger: g.Store, Receipts: g.Receipts, Cashier: g.Cashier, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: door.Of[door.Door](g.Modules),
 	})
 	g.Handler, g.Host = server.Handler(), server

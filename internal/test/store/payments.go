@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +22,9 @@ func testPayments(t *testing.T, open Opener) {
 		"a payment that has ended is kept, then deleted": paymentDeleted,
 		"payments are listed in pages, the newest first": paymentPages,
 		"a process that is late cannot change a payment": paymentMoved,
+		"a payment that was not sent is forgotten":       paymentDropped,
+		"what an agent can afford, and has not used":     paymentUnspent,
+		"a payment has an entry with a receipt":          paymentEntry,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,4 +254,54 @@ func paymentMoved(b *suite) {
 	if a, err := b.Accounts(b.Context(), store.Filter{Service: service}); err != nil || len(a) > 0 && a[0].ToppedUp.Nano != 0 {
 		b.Fatalf("got %+v, %v", a, err)
 	}
+}
+
+func paymentDropped(b *suite) {
+	p := b.pay(b.settling("x-1", agent, 5), false)
+	b.want(b.DropPayment(b.Context(), service, "x-1", p.ChangedAt.Add(-time.Second)), store.ErrPaymentMoved)
+	b.must(b.DropPayment(b.Context(), service, "x-1", p.ChangedAt))
+	b.want(b.DropPayment(b.Context(), service, "x-1", p.ChangedAt), store.ErrPaymentMoved)
+	p = b.pay(b.settling("x-1", agent, 5), false)
+	moved, err := b.MovePayment(b.Context(), service, "x-1", store.PaymentMove{To: store.PaymentUnknown, After: p.ChangedAt})
+	b.must(err)
+	b.want(b.DropPayment(b.Context(), service, "x-1", moved.ChangedAt), store.ErrPaymentMoved) // it may have been paid
+}
+
+func paymentUnspent(b *suite) {
+	billing := store.Billing{Credit: usd(3)}
+	unspent := func(want int64) {
+		b.Helper()
+		got, err := b.Unspent(b.Context(), service, agent, store.RailX402, "USD")
+		if b.must(err); got != usd(want) {
+			b.Fatalf("got %v, want %d", got, want)
+		}
+	}
+	unspent(0)
+	b.must(b.Affords(b.Context(), service, agent, usd(3), billing))
+	err := b.Affords(b.Context(), service, agent, usd(4), billing)
+	if short, ok := errors.AsType[*store.CreditError](err); !ok || short.Shortfall() != usd(1) {
+		b.Fatalf("got %v, want 1 missing", err)
+	}
+	b.pay(card("p-1", agent, 7), false)
+	unspent(0)
+	p := card("x-1", agent, 5)
+	p.Rail = store.RailX402
+	b.pay(p, false)
+	b.must(b.Affords(b.Context(), service, agent, usd(15), billing))
+	unspent(5)
+	_, err = b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(9), Reverse: true})
+	b.must(err)
+	unspent(3)
+}
+
+func paymentEntry(b *suite) {
+	b.pay(card("p-1", agent, 7), false)
+	e, err := b.TopUpEntry(b.Context(), service, agent, "p-1")
+	if b.must(err); len(e.Bytes) == 0 || !strings.Contains(string(e.Bytes), `"p-1"`) {
+		b.Fatalf("got %s", e.Bytes)
+	}
+	_, err = b.TopUpEntry(b.Context(), service, "another", "p-1")
+	b.want(err, store.ErrNotFound)
+	_, err = b.TopUpEntry(b.Context(), service, agent, "")
+	b.want(err, store.ErrNotFound)
 }

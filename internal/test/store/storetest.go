@@ -76,6 +76,10 @@ type ledgers interface {
 	Payment(ctx context.Context, service, reference string) (store.Payment, error)
 	Payments(ctx context.Context, f store.PaymentFilter) ([]store.Payment, error)
 	OpenPayment(ctx context.Context, service, agent string) (store.Payment, bool, error)
+	DropPayment(ctx context.Context, service, reference string, after time.Time) error
+	Affords(ctx context.Context, service string, agent pat.AgentID, charge money.Amount, billing store.Billing) error
+	Unspent(ctx context.Context, service string, agent pat.AgentID, rail, currency string) (money.Amount, error)
+	TopUpEntry(ctx context.Context, service string, agent pat.AgentID, reference string) (store.LedgerEntry, error)
 	DuePayments(ctx context.Context, by time.Time, limit int) ([]store.Payment, error)
 }
 

@@ -138,6 +138,19 @@ func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to 
 	return out, err
 }
 
+// DropPayment deletes a payment in the state PaymentSettling for which the facilitator was not asked to settle anything. after is the value
+// that ChangedAt must still have. The error is store.ErrPaymentMoved if there is no such payment any more.
+func (l *Ledger) DropPayment(ctx context.Context, service, reference string, after time.Time) error {
+	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, "DELETE FROM payments WHERE service = ? AND reference = ? AND state = ? AND changed_at = ?", service, reference,
+			string(store.PaymentSettling), engine.Nanos(after))
+		if err == nil && n == 0 {
+			return store.ErrPaymentMoved
+		}
+		return err
+	})
+}
+
 // unopened returns store.ErrPaymentOpen if another payment of the agent is being settled, or may have been.
 func unopened(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	var other string

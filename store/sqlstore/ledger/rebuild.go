@@ -235,6 +235,20 @@ func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, e
 	return out[0], nil
 }
 
+// TopUpEntry returns the entry of a top-up. The errors are those of Entry.
+func (l *Ledger) TopUpEntry(ctx context.Context, service string, agent pat.AgentID, reference string) (store.LedgerEntry, error) {
+	var q engine.Conditions
+	q.Add("l.service = ? AND l.reference = ? AND l.reference <> '' AND l.agent_id = ? AND l.k >= 0", service, reference, string(agent))
+	out, err := l.entries(ctx, service, q.Query(SelectChain, "ORDER BY l.seq DESC", 1), q.Args, false)
+	switch {
+	case err != nil:
+		return store.LedgerEntry{}, err
+	case len(out) == 0:
+		return store.LedgerEntry{}, store.ErrNotFound
+	}
+	return out[0], nil
+}
+
 // expired returns the error for an execution without a record: *store.ExpiredError if it began before the last deleted entry of the agent.
 func (l *Ledger) expired(ctx context.Context, service string, agent pat.AgentID, execution string) error {
 	began, ok := timeOfID(execution)
