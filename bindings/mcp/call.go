@@ -10,12 +10,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents/toolset"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // The headers whose values a client can also send as members of _meta with the same names.
@@ -55,6 +57,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.toolFailed(refusal.For(err))
 		return
 	}
+	a.schemed = hasOutputSchema(a.Service, name, to.IntentUID)
 	call.Read = func() (execute.Request, error) { return to.Request, nil }
 	result, err := a.execute(r.Context(), call)
 	if err == nil {
@@ -73,6 +76,12 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	default:
 		a.toolFailed(f)
 	}
+}
+
+// hasOutputSchema reports whether a tool, with which an intent is called, has an output schema.
+func hasOutputSchema(s *service.Service, name, uid string) bool {
+	in, err := s.Executable(uid)
+	return name != toolset.Call && err == nil && in.OutputSchema() != nil
 }
 
 // execute makes a call, and reports its progress meanwhile.
@@ -97,6 +106,11 @@ func (a *answer) beside(call *execute.Call) error {
 	}
 	if call.Proof, err = either(a.header, meta, proof); err != nil {
 		return err
+	}
+	if sent := meta[x402.MetaPayment]; sent != nil && a.Service.Payments.X402 != nil {
+		if call.Payment, err = x402.ReadTree(sent); err != nil {
+			return wire.MalformedPayment(err)
+		}
 	}
 	if id, isText := meta[requestID].(string); isText && a.header.Get(requestID) == "" {
 		a.RequestID = execute.RequestIDFrom(id)
@@ -147,23 +161,38 @@ func (a *answer) metaOf(out []byte) []byte {
 			w.Texts(m.Name, list)
 		}
 	}
+	if a.Refusal != nil && a.Refusal.Terms != nil {
+		w.JSON(x402.MetaRequired, a.Refusal.Terms)
+	}
+	if a.settlement != nil {
+		w.JSON(x402.MetaResponse, a.settlement)
+	}
 	w.Text(requestID, string(a.RequestID))
 	return ended(w)
 }
 
-// toolFailed responds with a refusal as a tool error that a model can act on: a sentence, and the UIM error as JSON. The result has no
-// structuredContent, because that would have to match the output schema of the tool. See MCP 2026-07-28, server/tools, Error Handling.
+// toolFailed responds with a refusal as a tool error that a model can act on: a sentence, and the UIM error as JSON. If the agent can pay,
+// the terms follow as JSON; they are structuredContent as well, unless that would have to match the output schema of the tool. See MCP
+// 2026-07-28, server/tools, Error Handling; x402, specs/transports-v2/mcp.md, Tool-Result Binding.
 func (a *answer) toolFailed(f *reason.Refusal) {
-	a.Refusal, a.fault = f, "tool_error"
+	a.Refusal, a.fault, a.settlement = f, "tool_error", f.Settlement
 	wire.WriteTaken(a.Header(), f)
 	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
-	for i, text := range []string{refusal.Sentence(f), string(wire.Envelope(f, a.About(f)))} {
+	texts := []string{refusal.Sentence(f), string(wire.Envelope(f, a.About(f)))}
+	if f.Terms != nil {
+		texts = append(texts, string(f.Terms))
+	}
+	for i, text := range texts {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		out = appendText(out, text)
 	}
-	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
+	out = append(out, `],"isError":true`...)
+	if f.Terms != nil && !a.schemed {
+		out = append(append(out, `,"structuredContent":`...), f.Terms...)
+	}
+	a.result(append(a.metaOf(out), '}'))
 }
 
 // unknownTool returns the error for an unknown tool. The message suggests another version of the intent if f lists versions, and otherwise

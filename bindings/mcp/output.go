@@ -28,6 +28,9 @@ func (a *answer) done(result *execute.Result) {
 		return
 	}
 	door.WriteHeader(a.Header(), result)
+	if result.Paid != nil {
+		a.settlement = result.Paid.Receipt
+	}
 	buffer := pieces.Get().(*[]byte) //nolint:forcetypeassert // the pool has only this type
 	p := &pieceWriter{answer: a, out: jsonrpc.BeginResult((*buffer)[:0], a.ID)}
 	p.out = append(append(p.out, '{'), a.complete()...)
