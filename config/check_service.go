@@ -59,6 +59,9 @@ func (l *loader) checkServices(c *Config) {
 		}
 		l.checkUpstream(path+".upstream", &s.Upstream)
 		l.checkInvoices(path+".invoices", &s.Invoices)
+		if s.Upstream.MCP.IsSet() && s.PublishUpstream {
+			l.Errorf(path+".publish_upstream", "has no meaning with upstream.mcp: agents cannot call the server of MCP themselves")
+		}
 		l.checkParties(path, s, &c.PAT)
 		l.checkIntents(path+".intents", s)
 		l.checkFixed(path+".fixed", s.Fixed)
@@ -195,6 +198,7 @@ func (l *loader) header(path, name string) (string, bool) {
 }
 
 func (l *loader) checkUpstream(path string, u *Upstream) {
+	l.checkMCP(path, u)
 	if u.Execute != "" &&
 		(!strings.HasPrefix(u.Execute, "/") || strings.HasPrefix(u.Execute, "//") || strings.ContainsAny(u.Execute, "?#\\ {}")) {
 		l.Errorf(path+".execute", "%s is not a path: want one such as /execute, without query", yamlconf.Quote(u.Execute))

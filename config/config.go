@@ -188,7 +188,8 @@ func (s *Service) IssuerOr(namespace string) string {
 
 // An Upstream is the API behind a service.
 type Upstream struct {
-	URL               *url.URL      `yaml:"url" required:"true" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path is put before that of the endpoint."`
+	URL               *url.URL      `yaml:"url" required:"true" unless:"mcp" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path is put before that of the endpoint."`
+	MCP               MCPServer     `yaml:"mcp" doc:"Instead of url, a server of the Model Context Protocol: each intent calls one of its tools."`
 	Execute           string        `yaml:"execute" doc:"Path to which calls of intents without an endpoint are posted."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time limit for one call, including retries."`
 	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Maximum number of calls in progress. The same number of further calls can wait, for up to 2 seconds, and agents take turns. One agent can use at most as many places as remain free for other agents; all unapproved agents together can use at most three quarters of the places."`
@@ -199,6 +200,22 @@ type Upstream struct {
 	Auth              Auth          `yaml:"auth" doc:"The operator's credentials for the API, in any combination. Agents can neither read nor set them."`
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent after repeated failures."`
 }
+
+// An MCPServer is a server of the Model Context Protocol behind a service. Exactly one of URL and Command is set; the URL is then also that of
+// the Upstream.
+type MCPServer struct {
+	URL     *url.URL `yaml:"url" example:"https://tools.shop.example/mcp" doc:"The endpoint of a server over Streamable HTTP. Credentials for it are in upstream.auth."`
+	Command string   `yaml:"command" example:"/usr/local/bin/shop-tools" doc:"Instead of url, the program of a server that speaks MCP on its standard input and output. The gateway starts it, and starts it again, after a pause, when it ends. A name without a slash is searched for in the PATH of the gateway."`
+	Args    []string `yaml:"args" max:"256" doc:"Arguments of command."`
+	Dir     string   `yaml:"dir" example:"/srv/shop-tools" doc:"Working directory of command: an absolute path. Default: that of the gateway."`
+	// Env and SecretEnv are the whole environment of the process.
+	Env       map[string]Value `yaml:"env" max:"256" doc:"Environment of command: name to value. It receives no other variable of the gateway, not even PATH."`
+	SecretEnv map[string]Value `yaml:"secret_env" max:"256" doc:"Like env, for secrets such as ${file:/run/secrets/shop-key}: the gateway removes these values from responses."`
+	Sessions  int              `yaml:"sessions" default:"1" min:"1" max:"64" doc:"Number of sessions that all calls share. Each session with command is a process of its own."`
+}
+
+// IsSet reports whether the service is a server of MCP.
+func (m *MCPServer) IsSet() bool { return m.URL != nil || m.Command != "" }
 
 // A Sign is a condition on a response: that its status is one of a list, as in "200, 201", or that its body has a certain value, as in
 // /done or /state=paid.

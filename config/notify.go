@@ -11,7 +11,7 @@ import (
 type Webhook struct {
 	URL     *url.URL `yaml:"url" required:"true" example:"https://ops.shop.example/uimgate" doc:"Where to post. https, or http on this machine."`
 	Secret  Secret   `yaml:"secret" required:"true" example:"${NOTIFY_SECRET}" doc:"Key of the signature in the header UIM-Signature: at least 16 random characters."`
-	Events  []Event  `yaml:"events" max:"8" doc:"Which notices to post: agent.waiting, credit.low, charge.unresolved, breaker.open, certificate.expiring, ledger.mismatch, audit.failing, reload.refused. Default: all."`
+	Events  []Event  `yaml:"events" max:"9" doc:"Which notices to post: agent.waiting, credit.low, charge.unresolved, breaker.open, tool.changed, certificate.expiring, ledger.mismatch, audit.failing, reload.refused. Default: all."`
 	Private bool     `yaml:"private" default:"false" doc:"Permit http and an address that is not on the public internet."`
 }
 
@@ -24,6 +24,7 @@ const (
 	CreditLow           Event = "credit.low"           // an agent has less left to spend than Billing.Low
 	ChargeUnresolved    Event = "charge.unresolved"    // a charge belongs to a call of unknown outcome
 	BreakerOpen         Event = "breaker.open"         // calls of an intent are stopped after failures of the upstream
+	ToolChanged         Event = "tool.changed"         // an intent does not fit its tool of a server of MCP
 	CertificateExpiring Event = "certificate.expiring" // a certificate expires soon, or is missing
 	LedgerMismatch      Event = "ledger.mismatch"      // the balances of the accounts are not the sums of the ledger
 	AuditFailing        Event = "audit.failing"        // audit records cannot be written
@@ -31,7 +32,7 @@ const (
 )
 
 var events = []Event{
-	AgentWaiting, CreditLow, ChargeUnresolved, BreakerOpen, CertificateExpiring, LedgerMismatch, AuditFailing, ReloadRefused,
+	AgentWaiting, CreditLow, ChargeUnresolved, BreakerOpen, ToolChanged, CertificateExpiring, LedgerMismatch, AuditFailing, ReloadRefused,
 }
 
 // Wants reports whether the webhook gets the notices of an event.

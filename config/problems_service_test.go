@@ -19,6 +19,41 @@ var serviceProblems = map[string]problemCase{
 			`uimgate.yaml:6: services[0].hosts[5]: host "a" already belongs to services[0]: give each service a different one`,
 		},
 	},
+	"servers of MCP": {
+		`services:
+- agents_file: agents.json
+  policy_file: policy.json
+  publish_upstream: true
+  upstream: {url: http://a, mcp: {url: "http://b/mcp", command: tools, dir: x}, execute: /x, auth: {query: {a: b}}, reconcile: {url: /x, done: "200", not_done: "404"}}
+- id: b
+  hosts: [b.example]
+  public_url: https://b.example
+  agents_file: agents.json
+  policy_file: policy.json
+  upstream: {mcp: {command: tools, env: {A: 1, "B=": x, C: [1]}, secret_env: {A: x}}, auth: {basic: "u:password"}}
+- id: c
+  hosts: [c.example]
+  public_url: https://c.example
+  agents_file: agents.json
+  policy_file: policy.json
+  upstream: {mcp: {url: "https://b/mcp", env: {A: x}}}
+`,
+		[]string{
+			"uimgate.yaml:2: services[0].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
+			"uimgate.yaml:2: services[0].hosts: is required if there are several services: the host of a request selects the service",
+			"uimgate.yaml:4: services[0].publish_upstream: has no meaning with upstream.mcp: agents cannot call the server of MCP themselves",
+			"uimgate.yaml:5: services[0].upstream.url: is for HTTP APIs: set either url or mcp",
+			"uimgate.yaml:5: services[0].upstream.mcp.dir: is not an absolute path",
+			"uimgate.yaml:5: services[0].upstream.execute: is for HTTP APIs: with mcp, each intent needs an endpoint whose path ends with /tools/ and the name of a tool",
+			"uimgate.yaml:5: services[0].upstream.auth.query: is for HTTP APIs: a call of a tool has no query",
+			"uimgate.yaml:5: services[0].upstream.reconcile: is for HTTP APIs: a server of MCP cannot report the outcome of a call",
+			`uimgate.yaml:11: services[1].upstream.mcp.env["B="]: is not the name of an environment variable`,
+			`uimgate.yaml:11: services[1].upstream.mcp.env["C"]: cannot be an environment variable: want text, a number or a boolean`,
+			`uimgate.yaml:11: services[1].upstream.mcp.secret_env["A"]: is also in env: give one value`,
+			"uimgate.yaml:11: services[1].upstream.auth: is for requests over HTTP: give credentials to the command in mcp.secret_env",
+			"uimgate.yaml:17: services[2].upstream.mcp.command: is required with args, dir, env and secret_env",
+		},
+	},
 	"former ids": {
 		"…  id: now\n  formerly: now\nunserved: [now, A, gone]\n",
 		[]string{

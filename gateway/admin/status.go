@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -95,8 +96,10 @@ type ServiceStatus struct {
 	// Concealed counts the responses, by intent, that contained a credential or a fixed value, which the gateway concealed. It counts from
 	// the time when the configuration was applied.
 	Concealed map[string]int64 `json:"concealed,omitempty"`
-	UnderWay  int              `json:"under_way"` // calls in progress
-	Waiting   int              `json:"waiting"`   // calls that wait to be sent
+	// Tools is what is known of the tools of a server of MCP; nil if the service is an HTTP API.
+	Tools    *ToolsStatus `json:"tools,omitempty"`
+	UnderWay int          `json:"under_way"` // calls in progress
+	Waiting  int          `json:"waiting"`   // calls that wait to be sent
 	// WaitingAgents is the number of agents that have agreed and are waiting for approval. Unresolved is the number of charges of calls of
 	// unknown outcome. Each is at most store.MostCounted. nil means that the number cannot be read.
 	WaitingAgents *int64 `json:"waiting_agents"`
@@ -112,6 +115,35 @@ type ServiceStatus struct {
 	HeldByOthers []pat.AgentID `json:"held_by_others,omitempty"`
 	// Doors are the other protocols that agents can use.
 	Doors []door.Status `json:"doors"`
+}
+
+// A ToolsStatus compares the tools of a server of MCP with the intents that call them.
+type ToolsStatus struct {
+	At     *time.Time `json:"at,omitempty"` // when the tools were last requested; nil: not yet
+	Listed int        `json:"listed"`       // number of tools in the last list
+	// Unread is why the tools cannot be listed; empty: they can.
+	Unread string `json:"unread,omitempty"`
+	// Misfits are the reasons why intents do not fit their tools, by intent.
+	Misfits map[string]string `json:"misfits,omitempty"`
+	// Running and Restarts count the processes of the server, if the gateway starts it. Ended is why a process last ended.
+	Running  int    `json:"running,omitempty"`
+	Restarts int    `json:"restarts,omitempty"`
+	Ended    string `json:"ended,omitempty"`
+}
+
+func toolsStatus(u *upstream.Upstream) *ToolsStatus {
+	r, ok := u.ToolsReport()
+	if !ok {
+		return nil
+	}
+	s := &ToolsStatus{
+		Listed: r.Tools, Unread: r.Unread, Misfits: r.Misfits,
+		Running: r.Processes.Running, Restarts: r.Processes.Restarts, Ended: r.Processes.Failure,
+	}
+	if !r.At.IsZero() {
+		s.At = &r.At
+	}
+	return s
 }
 
 // readiness caches the result of the check that the store is writable for readyFor, because the check costs a disk flush and anyone who can
@@ -236,7 +268,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
 			Policy: policies[0], Successors: policies[1:],
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
-			UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(),
+			UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(), Tools: toolsStatus(s.Upstream),
 			UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
 		}
 		o.readFigures(ctx, s, &one)

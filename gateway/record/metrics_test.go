@@ -50,7 +50,7 @@ func allMetrics() *record.Metrics {
 		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Log: &record.LogState{
 			Services: map[string]record.LogHead{"s": {At: time.Unix(1, 0), CosignedAt: time.Unix(1, 0)}},
 		}, Services: []record.ServiceState{
-			{ID: "s", Concealed: map[string]int64{"i": 1}, Backlog: &store.Backlog{}},
+			{ID: "s", Concealed: map[string]int64{"i": 1}, Backlog: &store.Backlog{}, Tools: &record.ToolsState{}},
 		}}
 	})
 	m.StoreTook("begin", time.Millisecond)

@@ -40,6 +40,14 @@ type ServiceState struct {
 	Breakers          map[string]int   // number of intents whose breaker is not closed, by state of the breaker
 	Concealed         map[string]int64 // responses that contained a credential or a fixed value, by intent
 	Backlog           *store.Backlog   // nil: it cannot be read
+	Tools             *ToolsState      // nil: the service is not a server of MCP
+}
+
+// A ToolsState is the state of a service that is a server of MCP.
+type ToolsState struct {
+	Misfits  int  // intents that do not fit their tool
+	Unread   bool // the tools cannot be listed
+	Restarts int  // how often a process of the server was started again
 }
 
 // stateFor is how long a State is cached. Reading a State is expensive, and anyone who can reach the listener may request the metrics.
@@ -80,6 +88,10 @@ var (
 	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by the state of the breaker.", "service", "state")
 	concealed   = describe("concealed_answers_total",
 		"Responses of the service that contained a credential or a fixed value, which was withheld from agents, by intent.", "service", "intent")
+	misfits  = describe("upstream_tool_misfits", "Intents that do not fit their tool of a server of MCP.", "service")
+	unlisted = describe("upstream_tools_unlisted", "1 if the tools of a server of MCP cannot be listed, otherwise 0.", "service")
+	restarts = describe("upstream_restarts_total", "How often a process of a server of MCP was started again since the configuration was loaded.",
+		"service")
 	stops      = describe("stops", "Stops in force, by kind: charging, consent, agent, intent, door or service.", "kind")
 	waiting    = describe("agents_waiting", "Agents that have agreed and wait for the operator's approval.", "service")
 	logLines   = describe("log_lag_lines", "Lines of the ledger that are in no log yet.")
@@ -94,7 +106,7 @@ var (
 func (*watchedState) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		buildInfo, configInfo, certificate, calls, breakers, concealed, waiting, unresolved, logLines, logSeconds, logSize, logAt, cosignedAt,
-		stops,
+		stops, misfits, unlisted, restarts,
 	} {
 		out <- d
 	}
@@ -134,6 +146,11 @@ func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 		}
 		for intent, n := range service.Concealed {
 			out <- prometheus.MustNewConstMetric(concealed, prometheus.CounterValue, float64(n), service.ID, intent)
+		}
+		if t := service.Tools; t != nil {
+			gauge(misfits, float64(t.Misfits), service.ID)
+			gauge(unlisted, map[bool]float64{true: 1}[t.Unread], service.ID)
+			out <- prometheus.MustNewConstMetric(restarts, prometheus.CounterValue, float64(t.Restarts), service.ID)
 		}
 		if b := service.Backlog; b != nil {
 			gauge(waiting, float64(b.Waiting), service.ID)

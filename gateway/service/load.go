@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -108,7 +109,7 @@ func (l *loadState) wrong(service int, key, format string, args ...any) {
 func (l *loadState) service(at int) *Definition {
 	c := &l.config.Services[at]
 	endpoint := ""
-	if !c.PublishUpstream {
+	if !c.PublishUpstream || c.Upstream.MCP.IsSet() {
 		endpoint = c.PublicURL.JoinPath(executePath).String()
 	}
 	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{
@@ -153,7 +154,7 @@ func (l *loadState) upstream(s *Definition, at int) bool {
 	}
 	up := c.Upstream
 	made, err := upstream.New(upstream.Config{
-		URL: up.URL, Execute: up.Execute, AllowedHosts: hosts, Timeout: up.Timeout, MaxResponse: up.MaxResponse,
+		URL: up.URL, MCP: toolsOf(&up.MCP), Execute: up.Execute, AllowedHosts: hosts, Timeout: up.Timeout, MaxResponse: up.MaxResponse,
 		IdempotencyHeader: up.IdempotencyHeader, ErrorMessage: up.ErrorMessage,
 		Reconcile: upstream.Reconcile{
 			Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone), Fixed: fixedOfQuestion(c),
@@ -173,6 +174,16 @@ func (l *loadState) upstream(s *Definition, at int) bool {
 	}
 	s.Upstream = made
 	return true
+}
+
+// toolsOf returns the server of MCP behind a service, or nil if the service is an HTTP API.
+func toolsOf(c *config.MCPServer) *upstream.MCP {
+	if !c.IsSet() {
+		return nil
+	}
+	m := &upstream.MCP{Command: mcp.Command{Path: c.Command, Args: c.Args, Dir: c.Dir}, Sessions: c.Sessions}
+	m.Command.Env, m.Secrets = c.Environment()
+	return m
 }
 
 func (l *loadState) offerIntents(s *Definition, at int) bool {

@@ -153,6 +153,16 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	return nil
 }
 
+// End closes the connections to all services, and ends the processes of those that are child processes, by force when ctx ends. Call it when
+// no call will follow.
+func (d *Directory) End(ctx context.Context) {
+	if current := d.current.Load(); current != nil {
+		for _, s := range current.ordered {
+			s.Upstream.End(ctx)
+		}
+	}
+}
+
 // snapshot combines the loaded services with the state of this process. It records the policies as offered only if there is no error for
 // any service.
 func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, error) {

@@ -36,6 +36,8 @@ type Options struct {
 	// Upstream is the URL of the service, which takes precedence over the servers of the document. Empty: the URL in the curation, if there is
 	// one.
 	Upstream string
+	// Tools is the server of MCP whose tools the document describes; nil: the document describes an HTTP API.
+	Tools *ToolServer
 	// Email is the address for a certificate from a CA through ACME, which the configuration then uses for https://Namespace. Empty: the
 	// address of the previous run, or no TLS.
 	Email string
@@ -66,6 +68,15 @@ type Options struct {
 	KeepPolicy bool
 	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string
+}
+
+// A ToolServer is a server of MCP, as the configuration names it. Either URL or Command is set.
+type ToolServer struct {
+	URL        string
+	Command    string
+	Args       []string
+	Env        []string // NAME=value
+	HeaderFile string   // file with a header line that the server wants; may be empty
 }
 
 // An Import is the result of Convert.

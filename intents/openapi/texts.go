@@ -26,7 +26,11 @@ func (i *Import) config(prices charges, replaced lineage) []byte {
 	if i.UpstreamGuessed {
 		b.WriteString("    # The document has no usable address of the service: set this.\n")
 	}
-	fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.base.origin))
+	if t := i.options.Tools; t != nil {
+		b.WriteString(t.config())
+	} else {
+		fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.base.origin))
+	}
 	if i.IdempotencyHeader != "" {
 		fmt.Fprintf(&b, "    idempotency_header: %s\n", i.IdempotencyHeader)
 	}
@@ -71,6 +75,35 @@ billing: {credit: %s}
 	return []byte(b.String())
 }
 
+// config returns the settings of the server below upstream.
+func (t *ToolServer) config() string {
+	var b strings.Builder
+	b.WriteString("    mcp: # each intent calls a tool of this server: the last part of its endpoint\n")
+	if t.URL != "" {
+		fmt.Fprintf(&b, "      url: %s\n", strconv.Quote(t.URL))
+	} else {
+		fmt.Fprintf(&b, "      command: %s\n", strconv.Quote(t.Command))
+	}
+	if len(t.Args) > 0 {
+		var quoted []string
+		for _, arg := range t.Args {
+			quoted = append(quoted, strconv.Quote(arg))
+		}
+		fmt.Fprintf(&b, "      args: [%s]\n", strings.Join(quoted, ", "))
+	}
+	if len(t.Env) > 0 {
+		b.WriteString("      env: # the process receives no other variables; secrets belong into secret_env\n")
+	}
+	for _, v := range t.Env {
+		name, value, _ := strings.Cut(v, "=")
+		fmt.Fprintf(&b, "        %s: %s\n", strconv.Quote(name), strconv.Quote(value))
+	}
+	if t.HeaderFile != "" {
+		fmt.Fprintf(&b, "    auth: {header: %s}\n", strconv.Quote("${file:"+t.HeaderFile+"}"))
+	}
+	return b.String()
+}
+
 // creditCalls is how many calls at the highest price an agent may initially owe.
 const creditCalls = 20
 
@@ -112,7 +145,11 @@ const (
 func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
-	fmt.Fprintf(&b, "Created by `uimgate init` from an OpenAPI document. "+
+	source := "an OpenAPI document"
+	if i.options.Tools != nil {
+		source = "the tools of a server of MCP"
+	}
+	fmt.Fprintf(&b, "Created by `uimgate init` from "+source+". "+
 		"Offered as intents: %s. Hidden: %d. Cannot be offered: %d.\n\n",
 		problem.Counted(len(i.Intents), "operation"), i.Hidden, len(i.Unmapped))
 	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what agents find: one intent for each offered operation |\n" +

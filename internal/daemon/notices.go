@@ -57,6 +57,9 @@ func (p *process) conditions() (found []notify.Condition) {
 			})
 		}
 	}
+	for _, s := range p.directory.Current().Services() {
+		found = append(found, toolConditions(s)...)
+	}
 	if trouble := p.certificateTrouble(); trouble != "" {
 		found = append(found, notify.Condition{Event: config.CertificateExpiring, Text: sentence(trouble)})
 	}

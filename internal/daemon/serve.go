@@ -30,6 +30,7 @@ func (p *process) serve(ctx context.Context) error {
 		err := p.serveHTTP(ctx, public, p.public)
 		p.drainDoors(ctx)
 		p.drainEnds(ctx)
+		p.endServices(ctx)
 		return err
 	})
 	if p.plain != nil {
@@ -67,6 +68,7 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	group.Go(func() error { return p.sweep(life) })
 	group.Go(func() error { return p.reconcile(life) })
+	group.Go(func() error { return p.checkTools(ctx) })
 	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error { return p.noteUses(life) })
 	group.Go(func() error { return p.verify(life) })

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,10 @@ func checksOf(c *config.Config, resolver *net.Resolver) (list []check) {
 			for _, port := range ports(c, path, s) {
 				add(path, func(ctx context.Context) (string, error) { return accepts(ctx, dialer, net.JoinHostPort(host, port)) })
 			}
+		}
+		if program := s.Upstream.MCP.Command; program != "" {
+			add(at+".upstream.mcp.command", func(context.Context) (string, error) { return installed(program) })
+			continue
 		}
 		add(at+".upstream.url", func(ctx context.Context) (string, error) { return reaches(ctx, dialer, s.Upstream.URL) })
 	}
@@ -213,6 +218,15 @@ func connects(ctx context.Context, dialer *net.Dialer, address string) (string, 
 	}
 	_ = conn.Close()
 	return address + " accepts connections", nil
+}
+
+// installed checks that a program exists. It does not start the program.
+func installed(program string) (string, error) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", fmt.Errorf("%s is not a program that the gateway can start: %w", program, err)
+	}
+	return path + " exists", nil
 }
 
 // maxDirectory limits the size of the directory of a CA, in bytes.

@@ -137,6 +137,9 @@ func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g 
 	if err := g.Alive(); err != nil {
 		return withoutGrant(err)
 	}
+	if u.server != nil {
+		return u.callTool(ctx, p, header, g)
+	}
 	conn, err := u.conns.Take(ctx.Context, ctx.until)
 	if err != nil {
 		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
@@ -170,14 +173,20 @@ func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g 
 		}
 		return r
 	}
+	return u.judge(ctx, p.route, r)
+}
+
+// judge turns a 2xx response that is a refusal according to Endpoint.ErrorWhen into an error, and conceals secrets in any other.
+func (u *Upstream) judge(ctx context.Context, route *Route, r result) result {
+	answer := r.answer
 	switch {
-	case err != nil || answer.JSON == nil:
-	case p.route.errorWhen.in(answer.JSON):
-		message := u.message(ctx, p.route, answer.JSON, p.route.errorWhen.Message)
+	case r.err != nil || answer.JSON == nil:
+	case route.errorWhen.in(answer.JSON):
+		message := u.message(ctx, route, answer.JSON, route.errorWhen.Message)
 		r.answer, r.outcome = Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType}, store.Failed
 		r.err = &RejectedError{Code: InvalidParameter, Status: answer.Status, Message: message}
 	default:
-		p.route.conceal(answer.JSON)
+		route.conceal(answer.JSON)
 	}
 	return r
 }

@@ -20,7 +20,7 @@ import (
 type Endpoint struct {
 	IntentUID string
 	// URL is the published URL, with {name} placeholders in path segments and query values. Empty: the intent has no endpoint, and its calls
-	// are posted to Config.Execute.
+	// are posted to Config.Execute. With Config.MCP, its path ends with /tools/ and the name of the tool.
 	URL    string
 	Method string // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
 	// ContentType is application/json or a type that ends in +json, application/x-www-form-urlencoded, multipart/form-data, or
@@ -51,6 +51,7 @@ type Route struct {
 	names      []string        // all parameters, in the order of the declaration
 	declared   map[string]bool // the names of all parameters
 	placed     map[string]bool // the parameters with a placeholder in the URL
+	tool       string          // the tool that is called, if the service is a server of MCP
 	execute    bool            // the body has the UIM core format {"intent_uid","parameters"}
 	body       bodyKind
 	jsonType   string // content type of jsonBody
@@ -116,6 +117,9 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 }
 
 func (r *Route) setWay(e Endpoint) error {
+	if r.upstream.server != nil {
+		return r.setTool(e)
+	}
 	if e.URL == "" {
 		return r.setExecute()
 	}
@@ -151,7 +155,8 @@ func (r *Route) breakerOf(stranger bool) *breaker {
 	return r.breaker
 }
 
-// Safe reports whether a call has no side effects: its method is GET or HEAD (RFC 9110 9.2.1), and Endpoint.Unsafe is not set.
+// Safe reports whether a call has no side effects: its method is GET or HEAD (RFC 9110 9.2.1) or it calls a tool, and Endpoint.Unsafe is not
+// set.
 func (r *Route) Safe() bool { return r.safe }
 
 // Method returns the HTTP method.

@@ -23,11 +23,14 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
+	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
@@ -35,8 +38,10 @@ import (
 // are required.
 type Config struct {
 	// URL is the address of the service: http or https, a host, and optionally a path. It replaces the scheme and host of every endpoint,
-	// and its path precedes the path of every endpoint.
+	// and its path precedes the path of every endpoint. With MCP, it is the address of the server's endpoint; nil if MCP has a Command.
 	URL *url.URL
+	// MCP means that the service is a server of the Model Context Protocol. nil: it is an HTTP API.
+	MCP *MCP
 	// Execute is the path, relative to URL, to which intents without an endpoint are posted. Empty: every intent needs an endpoint.
 	Execute string
 	// AllowedHosts are the hosts that endpoints may name, in addition to the namespace of the intent and its subdomains: the host of
@@ -105,7 +110,8 @@ type Upstream struct {
 	auth     pool.Fields // the header fields of credentials that never change
 	tokens   *tokens     // nil: no OAuth2
 	question *question   // nil: the service cannot report the outcome of a call
-	conns    *pool.Pool
+	conns    *pool.Pool  // nil: the service is a child process
+	server   *mcp.Server // nil: the service is an HTTP API
 	places   *fairqueue.Places
 	failing  *ownCircuits
 
@@ -114,6 +120,7 @@ type Upstream struct {
 	routing sync.Mutex
 	routes  []*Route
 	guards  map[string]guard // by the values that they find
+	report  toolsReport
 }
 
 // New checks cfg and returns an Upstream. An error names the invalid setting, but never contains a credential.
@@ -124,11 +131,11 @@ func New(cfg Config) (*Upstream, error) {
 	cfg.Pool.DialTimeout = min(cfg.Pool.DialTimeout, cfg.Timeout)
 	u := &Upstream{
 		cfg:    cfg,
-		scheme: cfg.URL.Scheme,
-		host:   cfg.URL.Host,
-		prefix: strings.TrimRight(cfg.URL.EscapedPath(), "/"),
 		hosts:  map[string]bool{},
 		guards: map[string]guard{},
+	}
+	if cfg.URL != nil {
+		u.scheme, u.host, u.prefix = cfg.URL.Scheme, cfg.URL.Host, strings.TrimRight(cfg.URL.EscapedPath(), "/")
 	}
 	for _, h := range cfg.AllowedHosts {
 		u.hosts[hostname(h)] = true
@@ -139,16 +146,34 @@ func New(cfg Config) (*Upstream, error) {
 	if err := u.setQuestion(cfg.Reconcile); err != nil {
 		return nil, fmt.Errorf("upstream %w", err)
 	}
-	conns, err := pool.New(pool.Config{
-		URL: cfg.URL, TLS: secure(cfg), MaxConns: cfg.Pool.MaxConns, MaxIdle: cfg.Pool.MaxIdle,
-		IdleTimeout: cfg.Pool.IdleTimeout, DialTimeout: cfg.Pool.DialTimeout, MaxHeader: maxHeader, Keep: readHeaders, Now: cfg.Now,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("upstream url: %w", err)
+	if err := u.setConns(); err != nil {
+		return nil, err
 	}
-	u.conns = conns
+	if err := u.setServer(cfg.MCP); err != nil {
+		return nil, err
+	}
 	u.failing, u.places = newOwnCircuits(), fairqueue.New(cfg.Places)
 	return u, nil
+}
+
+// setConns prepares the connections to the service, unless it is a child process.
+func (u *Upstream) setConns() (err error) {
+	cfg := &u.cfg
+	if cfg.URL == nil {
+		return nil
+	}
+	keep := readHeaders
+	if cfg.MCP != nil {
+		keep = append(slices.Clone(keep), mcp.HeaderNames...)
+	}
+	u.conns, err = pool.New(pool.Config{
+		URL: cfg.URL, TLS: secure(*cfg), MaxConns: cfg.Pool.MaxConns, MaxIdle: cfg.Pool.MaxIdle,
+		IdleTimeout: cfg.Pool.IdleTimeout, DialTimeout: cfg.Pool.DialTimeout, MaxHeader: maxHeader, Keep: keep, Now: cfg.Now,
+	})
+	if err != nil {
+		return fmt.Errorf("upstream url: %w", err)
+	}
+	return nil
 }
 
 // Enter reserves a place for one Call of an agent. It shares the places fairly between agents, and waits for a place as Config.Places
@@ -173,15 +198,34 @@ func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (le
 // UnderWay returns the number of calls that have a place, and the number of calls that wait for a place.
 func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 
-// Address returns the address of the service: scheme://host, with the port if the URL has one. The address is for the operator, never for
-// agents.
-func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
+// Address returns the address of the service: scheme://host, with the port if the URL has one, or stdio: and the name of the program of a
+// child process. The address is for the operator, never for agents.
+func (u *Upstream) Address() string {
+	if u.host == "" {
+		return "stdio:" + filepath.Base(u.cfg.MCP.Command.Path)
+	}
+	return u.scheme + "://" + u.host
+}
 
-// Close closes the idle connections. Calls in progress continue to their end, and later calls open new connections.
+// Close closes the idle connections, and ends child processes when their calls have ended. Calls in progress continue to their end, and
+// later calls open new connections.
 func (u *Upstream) Close() {
-	u.conns.Close()
+	if u.conns != nil {
+		u.conns.Close()
+	}
+	if u.server != nil {
+		u.server.Close()
+	}
 	if u.tokens != nil {
 		u.tokens.client.CloseIdleConnections()
+	}
+}
+
+// End is like Close, and then waits until child processes have ended. Call it when no call will follow.
+func (u *Upstream) End(ctx context.Context) {
+	u.Close()
+	if u.server != nil {
+		u.server.End(ctx)
 	}
 }
 
@@ -197,8 +241,13 @@ func secure(cfg Config) *tls.Config {
 }
 
 func check(cfg Config) error {
-	if err := checkURL(cfg.URL); err != nil {
+	if program := cfg.MCP != nil && cfg.MCP.Command.Path != ""; program && cfg.URL != nil {
+		return errors.New("upstream mcp: want either a URL or a command")
+	} else if err := checkURL(cfg.URL); err != nil && !program {
 		return fmt.Errorf("upstream url: %w", err)
+	}
+	if cfg.MCP != nil && (cfg.Execute != "" || cfg.Reconcile.Path != "") {
+		return errors.New("upstream: execute and reconcile are for HTTP APIs, not for servers of MCP")
 	}
 	if cfg.Execute != "" {
 		if _, err := executePath(cfg.Execute); err != nil {

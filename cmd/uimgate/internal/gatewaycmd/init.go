@@ -30,6 +30,7 @@ const initTime = 2 * time.Minute
 
 type initSettings struct {
 	document, out string
+	tools         toolServer
 	refs          string // directory
 	pick          string // file, or - for standard input
 	force, review bool
@@ -74,7 +75,11 @@ force and to those that follow it, and changes prices and limits only in the one
 
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
 directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
-operation with a reference that cannot be read is not offered, and init names the reference.`,
+operation with a reference that cannot be read is not offered, and init names the reference.
+
+Instead of a document, --mcp names the endpoint of a server of the Model Context Protocol, and --mcp-command the program
+of one that speaks on standard input and output. Each of its tools is an operation then, and the gateway calls it.
+Tools that the server marks as read-only are offered at first.`,
 		Example: `  uimgate init
   uimgate init --namespace example.com --upstream http://localhost:9000 --serve
   uimgate init --openapi api.yaml --namespace example.com
@@ -83,16 +88,22 @@ operation with a reference that cannot be read is not offered, and init names th
   uimgate init --openapi api.yaml --namespace example.com --apply --retire-after 60d
   uimgate init --openapi api.yaml --namespace example.com --review
   uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
-  uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
+  uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'
+  uimgate init --mcp http://127.0.0.1:3001/mcp --namespace example.com
+  uimgate init --mcp-command /usr/bin/npx --mcp-arg some-server --mcp-env PATH=/usr/bin --namespace example.com`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.ask || s.unanswered() && cli.IsTerminal(c.InOrStdin()) {
 				if err := s.questions(c.Context(), c.InOrStdin(), c.ErrOrStderr()); err != nil {
 					return err
 				}
 			}
-			if s.options.Namespace == "" || s.document == "" && s.options.Upstream == "" {
-				return cli.Usage(errors.New("--namespace and one of --openapi and --upstream are required; --ask asks for them"))
+			if s.options.Namespace == "" || s.document == "" && s.options.Upstream == "" && !s.tools.isSet() {
+				return cli.Usage(errors.New("--namespace and one of --openapi, --upstream and --mcp are required; --ask asks for them"))
 			}
+			if err := s.tools.check(s.document + s.options.Upstream); err != nil {
+				return err
+			}
+			s.options.Tools = s.tools.settings()
 			if s.options.Email != "" && !s.agree {
 				return cli.Usage(errors.New("--acme-email requires --acme-agree: read " + subscriberAgreement + " and set it if you agree"))
 			}
@@ -125,6 +136,11 @@ operation with a reference that cannot be read is not offered, and init names th
 	f := c.Flags()
 	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, also if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
+	f.StringVar(&s.tools.url, "mcp", "", "endpoint of a server of MCP whose tools to offer: an https URL (http on loopback)")
+	f.StringVar(&s.tools.header, "mcp-header", "", "file with a header line, such as Authorization: Bearer TOKEN, that the server of --mcp wants")
+	f.StringVar(&s.tools.command, "mcp-command", "", "program of a server of MCP on standard input and output, which the gateway will start")
+	f.StringArrayVar(&s.tools.args, "mcp-arg", nil, "argument of --mcp-command; may be repeated")
+	f.StringArrayVar(&s.tools.env, "mcp-env", nil, "NAME=VALUE in the environment of --mcp-command, which is otherwise empty; may be repeated")
 	f.StringVar(&s.options.Upstream, "upstream", "", "URL of your API, instead of the servers of the document; remembered")
 	f.StringVar(&s.options.Email, "acme-email", "", "email address for TLS certificates of Let's Encrypt; remembered")
 	f.BoolVar(&s.agree, "acme-agree", false, "agree to the subscriber agreement of Let's Encrypt: "+subscriberAgreement)
@@ -217,7 +233,7 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 	if s.options.Curation, err = openapi.Curate(existing, s.force); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.out, err)
 	}
-	if s.document == "" {
+	if s.document == "" && !s.tools.isSet() {
 		if s.document, err = writeSkeleton(s.out); err != nil {
 			return nil, err
 		}
@@ -227,7 +243,7 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	if s.options.Source == nil {
+	if s.options.Source == nil && !s.tools.isSet() {
 		top, err := s.openRefs()
 		if err != nil {
 			return nil, err
@@ -240,7 +256,11 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		return nil, cli.Usage(err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", shownSource(s.document), err)
+		source := shownSource(s.document)
+		if s.tools.isSet() {
+			source = s.tools.shown()
+		}
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	if s.review {
 		return &plan{found: found, existing: existing}, nil
@@ -260,6 +280,9 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 
 // read reads the document from a file, or fetches it from a URL and sets Source to the final URL.
 func (s *initSettings) read(ctx context.Context) ([]byte, error) {
+	if s.tools.isSet() {
+		return s.tools.document(ctx, s.options.Namespace)
+	}
 	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
 		return cli.ReadNamed(s.document, read.MaxDocument)
 	}

@@ -72,6 +72,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 			printLog(out, status.Log)
 			printBacklog(out, status.Services)
 			printConcealed(out, status.Services)
+			printTools(out, status.Services)
 			printDoors(out, doorsOf(status.Services))
 			printNeedsRestart(out, status.NeedsRestart)
 			if refused := status.RefusedReload; refused != nil {
@@ -136,6 +137,24 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 		}
 		printNewcomers(out, s)
 		printUnread(out, s)
+	}
+}
+
+// printTools prints what is wrong with the tools of servers of MCP.
+func printTools(out io.Writer, services []admin.ServiceStatus) {
+	for _, s := range services {
+		if s.Tools == nil {
+			continue
+		}
+		if s.Tools.Unread != "" {
+			fmt.Fprintf(out, "The tools of %s cannot be listed: %s\n", cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Unread))
+		}
+		if s.Tools.Ended != "" {
+			fmt.Fprintf(out, "A process of %s last ended because %s; restarts: %d\n", cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Ended), s.Tools.Restarts)
+		}
+		for _, intent := range slices.Sorted(maps.Keys(s.Tools.Misfits)) {
+			fmt.Fprintf(out, "%s of %s does not fit its tool: %s\n", cli.Sanitize(intent), cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Misfits[intent]))
+		}
 	}
 }
 

@@ -1,0 +1,336 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A child is one process of a server. It and the processes that it starts are one process group, which ends as a whole.
+type child struct {
+	cmd     *exec.Cmd
+	in      *os.File // its standard input
+	max     int64    // maximum size of a message, in bytes
+	started time.Time
+
+	writing chan struct{} // held while a message is written
+	gone    chan struct{} // closed when the process has ended or is being ended, and nothing more is read from it
+	exited  chan struct{} // closed when the process has ended
+	unread  chan struct{} // closed when its output has been read to the end
+	once    sync.Once
+	why     atomic.Pointer[string]
+	doubted atomic.Bool
+	probes  atomic.Int64
+	tooLong atomic.Int64 // the only request in progress when a message was too long
+
+	mu      sync.Mutex
+	waiting map[int64]chan response
+	using   int
+	retired bool // it ends when no request is in progress
+}
+
+// startChild starts a process. ended is called once, when the process has ended.
+func startChild(cfg Config, ended func(c *child, why string, closed bool)) (*child, error) {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		_ = theirIn.Close()
+		_ = in.Close()
+		return nil, err
+	}
+	cmd := exec.Command(cfg.Command.Path, cfg.Command.Args...) //nolint:gosec,noctx // the operator configures it; it outlives requests
+	cmd.Dir, cmd.Env = cfg.Command.Dir, append([]string{}, cfg.Command.Env...)
+	cmd.Stdin, cmd.Stdout = theirIn, theirOut // its standard error is discarded: it may contain anything
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = cmd.Start()
+	_ = theirIn.Close()
+	_ = theirOut.Close()
+	if err != nil {
+		_ = in.Close()
+		_ = out.Close()
+		return nil, err
+	}
+	c := &child{
+		cmd: cmd, in: in, max: cfg.MaxMessage, started: cfg.Now(), writing: make(chan struct{}, 1), gone: make(chan struct{}),
+		exited: make(chan struct{}), unread: make(chan struct{}), waiting: map[int64]chan response{},
+	}
+	go c.read(out)
+	go c.wait(out, ended)
+	return c, nil
+}
+
+// wait waits until the process has ended. It delivers the responses that the process sent before.
+func (c *child) wait(out *os.File, ended func(c *child, why string, closed bool)) {
+	err := c.cmd.Wait()
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // what the process started ends with it
+	close(c.exited)
+	isClosed(c.unread, patience)
+	c.kill("it ended: " + exitOf(err))
+	_ = out.Close()
+	c.mu.Lock()
+	closed := c.retired
+	c.mu.Unlock()
+	ended(c, *c.why.Load(), closed)
+}
+
+// isClosed waits until a channel is closed, but not longer than d. It reports whether the channel is closed.
+func isClosed(ch <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ch:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+func exitOf(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ProcessState.String()
+	}
+	return "its end is not known"
+}
+
+// cause describes why a program cannot be started, without its path.
+func cause(err error) string {
+	var number syscall.Errno
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return "there is no such program or directory"
+	case errors.As(err, &number):
+		return number.Error()
+	default:
+		return "the system does not start it"
+	}
+}
+
+func (c *child) alive() bool {
+	select {
+	case <-c.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends the process group at once.
+func (c *child) kill(why string) {
+	c.once.Do(func() {
+		c.why.Store(&why)
+		close(c.gone)
+		_ = c.in.Close()
+	})
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // fails if the group has ended
+}
+
+// enter notes that a request is in progress. It returns false if the process takes no more requests.
+func (c *child) enter() (leave func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.retired || !c.alive() {
+		return nil, false
+	}
+	c.using++
+	return func() {
+		c.mu.Lock()
+		c.using--
+		last := c.using == 0 && c.retired
+		c.mu.Unlock()
+		if last {
+			c.end()
+		}
+	}, true
+}
+
+// retire ends the process when its requests in progress have ended.
+func (c *child) retire() {
+	c.mu.Lock()
+	idle := c.using == 0 && !c.retired
+	c.retired = true
+	c.mu.Unlock()
+	if idle {
+		c.end()
+	}
+}
+
+// patience is how long a process may take to end after its standard input was closed, and again after SIGTERM. MCP 2026-07-28,
+// basic/transports/stdio, Shutdown.
+const patience = 2 * time.Second
+
+// end closes the standard input of the process. It ends the process group by force if the process does not end by itself.
+func (c *child) end() {
+	_ = c.in.Close()
+	go func() {
+		for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+			if isClosed(c.exited, patience) {
+				return
+			}
+			_ = syscall.Kill(-c.cmd.Process.Pid, signal)
+		}
+	}()
+}
+
+// await returns a channel that receives the response to a request.
+func (c *child) await(id int64) <-chan response {
+	w := make(chan response, 1)
+	c.mu.Lock()
+	c.waiting[id] = w
+	c.mu.Unlock()
+	return w
+}
+
+func (c *child) forget(id int64) {
+	c.mu.Lock()
+	delete(c.waiting, id)
+	c.mu.Unlock()
+}
+
+// write writes a message as one line, after admit has admitted it. n is the number of bytes that were written. If only a part of a message
+// was written, the process cannot read further messages, so write ends it.
+func (c *child) write(ctx context.Context, message []byte, admit func() error) (n int, err error) {
+	select {
+	case c.writing <- struct{}{}:
+		defer func() { <-c.writing }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-c.gone:
+		return 0, errGone
+	}
+	if !c.alive() {
+		return 0, errGone
+	}
+	until, _ := ctx.Deadline()
+	if err := c.in.SetWriteDeadline(until); err != nil {
+		return 0, errGone
+	}
+	if err := admit(); err != nil {
+		return 0, err
+	}
+	n, err = c.in.Write(append(message, '\n'))
+	if err != nil {
+		c.kill("it did not read what was sent to it")
+	}
+	return n, err
+}
+
+// cancelTime is the time limit for the notification that a request is canceled.
+const cancelTime = time.Second
+
+// cancel notifies the process that a request is canceled. MCP 2026-07-28, basic/patterns/cancellation.
+func (c *child) cancel(id int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
+	defer cancel()
+	text := strconv.AppendInt([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), id, 10)
+	_, _ = c.write(ctx, append(text, "}}"...), admitted)
+}
+
+func ping(id int64) []byte {
+	return append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"method":"ping"}`...)
+}
+
+// read reads messages until the standard output of the process ends. A line of more than max bytes, or more than max bytes outside of
+// responses, ends the process.
+func (c *child) read(out *os.File) {
+	defer close(c.unread)
+	in := bufio.NewReaderSize(out, 64<<10)
+	surplus := int64(0)
+	for {
+		line, err := readLine(in, c.max)
+		if errors.Is(err, ErrTooLong) {
+			c.blame()
+			c.kill("it sent a line of more than " + strconv.FormatInt(c.max, 10) + " bytes")
+		}
+		if err != nil {
+			go func() {
+				if !isClosed(c.exited, patience) {
+					c.kill("it closed its output")
+				}
+			}()
+			return
+		}
+		if c.deliver(line) {
+			surplus = 0
+			continue
+		}
+		if surplus += int64(len(line)) + 1; surplus > c.max {
+			c.kill("it sent more than " + strconv.FormatInt(c.max, 10) + " bytes outside of responses")
+			return
+		}
+	}
+}
+
+// blame notes which request a line that is too long belongs to, if only one is in progress.
+func (c *child) blame() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 1 {
+		for id := range c.waiting {
+			c.tooLong.Store(id)
+		}
+	}
+}
+
+// deliver hands a response to the caller that waits for it. It reports whether a caller was waiting. It refuses requests of the process,
+// and ignores all else, including lines that are not JSON.
+func (c *child) deliver(line []byte) bool {
+	got, ok := readMessage(line)
+	if !ok {
+		return false
+	}
+	if got.method != "" {
+		if got.id != "" {
+			ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
+			defer cancel()
+			_, _ = c.write(ctx, got.refusal(), admitted)
+		}
+		return false
+	}
+	id, err := strconv.ParseInt(got.id, 10, 64)
+	if err != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.waiting[id]
+	if ok {
+		delete(c.waiting, id)
+		w <- got
+	}
+	return ok
+}
+
+// readLine returns the next line without its end. The line is the caller's.
+func readLine(in *bufio.Reader, most int64) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if int64(len(line)+len(part)) > most+2 {
+			return nil, ErrTooLong
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSpace(line), nil
+		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0:
+			return bytes.TrimSpace(line), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,241 @@
+// Package mcp calls the tools of a server of the Model Context Protocol, for services whose upstream is such a server. The server is
+// reached over Streamable HTTP, or runs as a child process and is reached over its standard input and output.
+//
+//	s, err := mcp.New(mcp.Config{…})               // does not connect
+//	reply, written, err := s.Call(ctx, call, admit) // admit is asked right before the first byte
+//	tools, err := s.Tools(ctx)
+//
+// The client of the official SDK is not used, because it does not report whether a byte of a request was sent, sends some requests again,
+// and rounds numbers. docs/design/dependencies.md has the reasons.
+//
+// Revisions: 2026-07-28, in which every request is independent, and those from 2024-11-05 to 2025-11-25, which begin with initialize.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
+)
+
+// A Config describes a server. Either Conns or Command is set. All other fields except Auth are required.
+type Config struct {
+	// Conns are the connections to a server over Streamable HTTP, and Target is the path of its endpoint. Pass the names of HeaderNames to
+	// the pool as header fields to keep.
+	Conns  *pool.Pool
+	Target string
+	// Auth returns the header fields that authenticate the gateway in requests that prepare calls. nil: none.
+	Auth func(ctx context.Context) (pool.Fields, error)
+	// Command starts a server as a child process.
+	Command Command
+	// Sessions is the number of sessions that calls share. Each session with a Command is a process of its own.
+	Sessions   int
+	MaxMessage int64 // maximum size of a message and of a response, in bytes
+	Now        func() time.Time
+	Version    string // version of this client
+}
+
+// HeaderNames are the names of the response header fields that this package reads.
+var HeaderNames = []string{contentType, contentEncoding, sessionID}
+
+// A Call is one call of a tool.
+type Call struct {
+	Tool      string
+	Arguments []byte      // a JSON object
+	Header    pool.Fields // header fields of the request; not used by servers that run as child processes
+	Meta      pool.Fields // members of _meta, which every server receives
+}
+
+// A Reply is a complete response of the server.
+type Reply struct {
+	Status int         // HTTP status; 200 if the server runs as a child process
+	Header pool.Fields // of the HTTP response
+	Result []byte      // JSON object; nil if the server returned an error
+	Err    *Error      // error of JSON-RPC; nil: none
+	Body   []byte      // of an HTTP response that is not 2xx and not JSON-RPC
+	// Forgotten means that the server does not know the session, so it has not executed the call. A further Call uses a new session.
+	Forgotten bool
+}
+
+// An Error is an error response of JSON-RPC 2.0, section 5.1.
+type Error struct {
+	Code    int64
+	Message string // of the server; it may contain anything
+}
+
+func (e *Error) Error() string {
+	return "the server returned the JSON-RPC error " + strconv.FormatInt(e.Code, 10)
+}
+
+// Errors of Call and Tools. Their messages contain nothing that the server sent.
+var (
+	// ErrTooLong means that a response is longer than Config.MaxMessage.
+	ErrTooLong = errors.New("the response is too long")
+	// ErrNoMemory means that there was not enough memory for the response.
+	ErrNoMemory = errors.New("the gateway had not enough memory for the response")
+	// ErrNotMCP means that a response is not one of MCP.
+	ErrNotMCP = errors.New("the response is not one of MCP")
+	// ErrRevision means that the server speaks no revision of MCP that this package speaks.
+	ErrRevision = errors.New("the server speaks no supported revision of MCP")
+	// ErrNotRunning means that the server, a child process, is not running, and the pause before its next start has not ended.
+	ErrNotRunning = errors.New("the server is not running")
+)
+
+// A Server is a server of MCP. It is safe for concurrent use.
+type Server struct {
+	cfg   Config
+	slots []*slot
+	ids   atomic.Int64
+}
+
+// A slot holds one session.
+type slot struct {
+	server    *Server
+	transport transport
+	using     atomic.Int64
+	lock      chan struct{} // held while the session is being opened
+	current   atomic.Pointer[session]
+}
+
+// A session is what client and server have agreed on.
+type session struct {
+	revision string
+	id       string // Mcp-Session-Id; empty: the server has no sessions
+	of       any    // the process of the session; nil for Streamable HTTP
+}
+
+// modern reports whether every request is independent.
+func (s *session) modern() bool { return s.revision >= stateless }
+
+// A transport carries messages to the server and back.
+type transport interface {
+	// send sends one message, and waits for the response if the message is a request. It calls admit right before the first byte. written
+	// reports whether a byte may have reached the server. The error of admit is returned as it is.
+	send(ctx context.Context, to *session, m message, admit func() error) (r Reply, written bool, err error)
+	// begin returns what a new session belongs to.
+	begin(ctx context.Context) (any, error)
+	// good reports whether a session may still exist.
+	good(s *session) bool
+	doubt(s *session) // checks soon whether the server still responds
+	state() State
+	close()
+	end(ctx context.Context) // waits until closed processes have ended, and ends them by force with ctx
+}
+
+// A message is a request or a notification.
+type message struct {
+	id     int64 // 0: a notification
+	method string
+	name   string // of the tool, for the header Mcp-Name
+	body   []byte
+	header pool.Fields
+}
+
+// A State is the state of the processes of a server. It is the zero State for a server over Streamable HTTP.
+type State struct {
+	Running  int    // number of processes
+	Restarts int    // how often a process was started after the first start
+	Failure  string // why a process last ended; empty: none has ended
+}
+
+// New returns a Server, without connecting.
+func New(cfg Config) (*Server, error) {
+	switch {
+	case (cfg.Conns == nil) == (cfg.Command.Path == ""):
+		return nil, errors.New("want either a URL or a command")
+	case cfg.Sessions < 1 || cfg.Sessions > MaxSessions:
+		return nil, fmt.Errorf("want 1 to %d sessions", MaxSessions)
+	case cfg.MaxMessage <= 0 || cfg.Now == nil:
+		return nil, errors.New("the bound of messages or the clock is missing")
+	}
+	s := &Server{cfg: cfg}
+	for range cfg.Sessions {
+		t := transport(&streamable{server: s})
+		if cfg.Conns == nil {
+			t = newProcess(cfg)
+		}
+		s.slots = append(s.slots, &slot{server: s, transport: t, lock: make(chan struct{}, 1)})
+	}
+	return s, nil
+}
+
+// MaxSessions is the maximum number of sessions with one server.
+const MaxSessions = 64
+
+// Call calls a tool, in the session that has the fewest calls in progress. It opens the session first if that is necessary. It calls admit
+// right before the first byte of the call; after an error of admit, it sends nothing and returns that error. written reports whether a byte
+// of the call may have reached the server. Without an error, the response is complete.
+func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply, written bool, err error) {
+	t := s.slots[0]
+	for _, other := range s.slots[1:] {
+		if other.using.Load() < t.using.Load() {
+			t = other
+		}
+	}
+	t.using.Add(1)
+	defer t.using.Add(-1)
+	in, err := t.open(ctx)
+	if err != nil {
+		return Reply{}, false, err
+	}
+	m, err := s.request(in, "tools/call", c.Tool, c.Meta, func(b *params) {
+		b.text("name", c.Tool)
+		b.raw("arguments", c.Arguments)
+	})
+	if err != nil {
+		return Reply{}, false, err
+	}
+	m.header = c.Header
+	r, written, err = t.transport.send(ctx, in, m, admit)
+	switch {
+	case err != nil && ctx.Err() != nil && written:
+		t.transport.doubt(in)
+	case err == nil && r.refusesSession(in):
+		r.Forgotten = true
+		t.current.CompareAndSwap(in, nil)
+	}
+	return r, written, err
+}
+
+// refusesSession reports whether the server does not know the session, or no longer speaks its revision. Streamable HTTP prescribes status
+// 404 for a session that has ended (2025-11-25, Session Management); some servers return 400. An error for the request itself carries its
+// id, so it is in Err.
+func (r *Reply) refusesSession(s *session) bool {
+	if r.Err != nil {
+		return r.Err.Code == codeUnsupportedRevision
+	}
+	return r.Result == nil && (r.Status == 404 || r.Status == 400) && (s.id != "" || s.modern())
+}
+
+// State returns the state of the processes of the server.
+func (s *Server) State() State {
+	var all State
+	for _, t := range s.slots {
+		one := t.transport.state()
+		all.Running += one.Running
+		all.Restarts += one.Restarts
+		if one.Failure != "" {
+			all.Failure = one.Failure
+		}
+	}
+	return all
+}
+
+// Close ends the processes of the server, each when its calls in progress have ended. Later calls start new ones.
+func (s *Server) Close() {
+	for _, t := range s.slots {
+		t.transport.close()
+	}
+}
+
+// End closes the Server, and waits until its processes have ended. When ctx ends, it ends them by force.
+func (s *Server) End(ctx context.Context) {
+	s.Close()
+	for _, t := range s.slots {
+		t.transport.end(ctx)
+	}
+}

@@ -1,0 +1,203 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A Command starts a server that speaks MCP on its standard input and output. MCP 2026-07-28, basic/transports/stdio.
+type Command struct {
+	Path string // name or path of the program; a name is searched for in the PATH of the gateway
+	Args []string
+	Dir  string   // working directory; empty: that of the gateway
+	Env  []string // NAME=value: the whole environment of the process
+}
+
+// Pauses before a process is started again. The pause doubles from firstPause to longestPause with each process that ends within
+// settledAfter.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+	settledAfter = time.Minute
+)
+
+// A process is a transport to a child process. The process starts when a session is opened, and again, after a pause, after it has ended.
+type process struct {
+	cfg Config
+
+	mu       sync.Mutex
+	child    *child   // nil: none runs
+	closing  []*child // closed, but have not ended
+	starts   int
+	failures int       // processes that ended early, since one did not
+	notUntil time.Time // when the next process may start
+	failure  string    // why the last process ended
+}
+
+func newProcess(cfg Config) *process { return &process{cfg: cfg} }
+
+// begin returns the running process, and starts one if there is none.
+func (p *process) begin(ctx context.Context) (any, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.child != nil && p.child.alive() {
+		return p.child, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	now := p.cfg.Now()
+	if now.Before(p.notUntil) {
+		return nil, ErrNotRunning
+	}
+	p.starts++
+	c, err := startChild(p.cfg, p.ended)
+	if err != nil {
+		p.failed(now, "it cannot be started: "+cause(err))
+		return nil, ErrNotRunning
+	}
+	p.child = c
+	return c, nil
+}
+
+// ended records that a process has ended. closed means that the gateway ended it because it was no longer needed.
+func (p *process) ended(c *child, why string, closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.child == c {
+		p.child = nil
+	}
+	p.closing = slices.DeleteFunc(p.closing, func(other *child) bool { return other == c })
+	now := p.cfg.Now()
+	if closed {
+		return
+	}
+	if now.Sub(c.started) >= settledAfter {
+		p.failures = 0
+	}
+	p.failed(now, why)
+}
+
+func (p *process) failed(now time.Time, why string) {
+	pause := min(firstPause<<min(p.failures, 10), longestPause)
+	p.failures++
+	p.failure, p.notUntil = why, now.Add(pause)
+}
+
+func (p *process) good(s *session) bool {
+	c, ok := s.of.(*child)
+	return ok && c.alive()
+}
+
+func (p *process) state() State {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := State{Restarts: max(p.starts-1, 0), Failure: p.failure}
+	if p.child != nil && p.child.alive() {
+		s.Running = 1
+	}
+	return s
+}
+
+func (p *process) close() {
+	p.mu.Lock()
+	c := p.child
+	p.child = nil
+	if c != nil {
+		p.closing = append(p.closing, c)
+	}
+	p.mu.Unlock()
+	if c != nil {
+		c.retire()
+	}
+}
+
+func (p *process) end(ctx context.Context) {
+	p.mu.Lock()
+	closing := slices.Clone(p.closing)
+	p.mu.Unlock()
+	for _, c := range closing {
+		select {
+		case <-c.exited:
+		case <-ctx.Done():
+			c.kill("the gateway ended")
+		}
+	}
+}
+
+func (p *process) send(ctx context.Context, to *session, m message, admit func() error) (Reply, bool, error) {
+	c, ok := to.of.(*child)
+	if !ok {
+		return Reply{}, false, ErrNotRunning
+	}
+	leave, ok := c.enter()
+	if !ok {
+		return Reply{}, false, ErrNotRunning
+	}
+	defer leave()
+	if m.id == 0 {
+		n, err := c.write(ctx, m.body, admit)
+		return Reply{Status: 202}, n > 0, err
+	}
+	w := c.await(m.id)
+	defer c.forget(m.id)
+	n, err := c.write(ctx, m.body, admit)
+	if err != nil {
+		return Reply{}, n > 0, err
+	}
+	select {
+	case got := <-w:
+		r := Reply{Status: 200}
+		r.set(got)
+		return r, true, nil
+	case <-c.gone:
+		select {
+		case got := <-w: // the response came before the process ended
+			r := Reply{Status: 200}
+			r.set(got)
+			return r, true, nil
+		default:
+		}
+		if c.tooLong.Load() == m.id {
+			return Reply{}, true, ErrTooLong
+		}
+		return Reply{}, true, errGone
+	case <-ctx.Done():
+		c.cancel(m.id)
+		return Reply{}, true, ctx.Err()
+	}
+}
+
+// errGone means that the process ended while it owed a response.
+var errGone = errors.New("the server ended before it responded")
+
+// doubtTime is how long a process that did not respond in time may take to respond to another request.
+const doubtTime = 5 * time.Second
+
+// doubt ends the process if it does not respond to a request at all. Servers of all revisions answer requests that they do not know.
+func (p *process) doubt(s *session) {
+	c, ok := s.of.(*child)
+	if !ok || !c.doubted.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer c.doubted.Store(false)
+		ctx, cancel := context.WithTimeout(context.Background(), doubtTime)
+		defer cancel()
+		id := -c.probes.Add(1)
+		w := c.await(id)
+		defer c.forget(id)
+		if _, err := c.write(ctx, ping(id), admitted); err != nil {
+			return // write ends the process if that is necessary
+		}
+		select {
+		case <-w:
+		case <-c.gone:
+		case <-ctx.Done():
+			c.kill("it did not respond to any request for " + doubtTime.String())
+		}
+	}()
+}

@@ -1,0 +1,291 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
+)
+
+// modeName is the environment variable that makes the test binary a server.
+const modeName = "TOOLS_MODE"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(modeName); mode != "" {
+		serveTools(mode)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serveTools is a server of MCP 2025-11-25 on standard input and output that misbehaves as the mode says.
+func serveTools(mode string) {
+	if mode == "exits" {
+		os.Exit(3)
+	}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			if mode == "stays" {
+				time.Sleep(time.Hour)
+			}
+			return
+		}
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+				Meta      json.RawMessage `json:"_meta"`
+			} `json:"params"`
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			panic(err)
+		}
+		result := func(r string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, r) }
+		switch m.Method {
+		case "server/discover", "ping":
+			if mode == "silent" && m.Method == "server/discover" {
+				continue
+			}
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID)
+		case "initialize":
+			result(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"t","version":"1"}}`)
+		case "tools/list":
+			result(`{"tools":[{"name":"try","inputSchema":{"type":"object","properties":{"a":{}},"required":["a"]}}]}`)
+		case "tools/call":
+			switch mode {
+			case "dies":
+				os.Exit(4)
+			case "answersAndDies":
+				result(`{"structuredContent":{"last":true}}`)
+				os.Exit(0)
+			case "hangs":
+				time.Sleep(time.Hour)
+			case "floods":
+				for {
+					fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` + strings.Repeat("x", 100) + `"}}`)
+				}
+			case "long":
+				result(`{"structuredContent":{"text":"` + strings.Repeat("x", 1<<20) + `"}}`)
+			case "noisy":
+				fmt.Println("Debug: called", m.Params.Name)
+				fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`)
+				fmt.Println(`{"jsonrpc":"2.0","id":99999,"result":{}}`)
+				result(`{"structuredContent":{"n":12345678901234567890}}`)
+			case "child":
+				c := exec.Command("sleep", "1000")
+				c.Stdout = os.Stdout
+				if err := c.Start(); err != nil {
+					panic(err)
+				}
+				result(`{"structuredContent":{"pid":` + strconv.Itoa(c.Process.Pid) + `}}`)
+			default:
+				all, _ := json.Marshal(map[string]any{"env": os.Environ(), "pid": os.Getpid(), "arguments": m.Params.Arguments, "meta": m.Params.Meta})
+				result(`{"structuredContent":` + string(all) + `}`)
+			}
+		}
+	}
+}
+
+func command(tb testing.TB, mode string) mcp.Command {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return mcp.Command{Path: self, Args: []string{"-test.run=^$"}, Env: []string{modeName + "=" + mode, "PATH=" + os.Getenv("PATH")}}
+}
+
+// start returns a server with one session, and a clock that tests can set forward.
+func start(tb testing.TB, mode string) (*mcp.Server, *atomic.Int64) {
+	tb.Helper()
+	var ahead atomic.Int64
+	s, err := mcp.New(mcp.Config{
+		Command: command(tb, mode), Sessions: 1, MaxMessage: 64 << 10,
+		Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(s.Close)
+	return s, &ahead
+}
+
+func call(tb testing.TB, s *mcp.Server, timeout time.Duration) (mcp.Reply, bool, error) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), timeout)
+	defer cancel()
+	return s.Call(ctx, mcp.Call{Tool: "try", Arguments: []byte(`{"a":1.10}`)}, func() error { return nil })
+}
+
+// eventually waits until ok returns true.
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			tb.Fatalf("after 30 s: %s", what)
+		}
+	}
+}
+
+func TestAProcessGetsOnlyItsEnvironmentAndExactNumbers(t *testing.T) {
+	t.Setenv("UIMGATE_ADMIN_TOKEN", "secret-of-the-gateway")
+	s, _ := start(t, "plain")
+	r, written, err := call(t, s, 30*time.Second)
+	if err != nil || !written {
+		t.Fatalf("got written %v, %v", written, err)
+	}
+	var out struct {
+		StructuredContent struct {
+			Env       []string        `json:"env"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"structuredContent"`
+	}
+	if err := json.Unmarshal(r.Result, &out); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(out.StructuredContent.Env)
+	if got := out.StructuredContent.Env; len(got) != 2 || strings.Contains(strings.Join(got, " "), "secret") {
+		t.Errorf("the environment is %v", got)
+	}
+	if string(out.StructuredContent.Arguments) != `{"a":1.10}` {
+		t.Errorf("the arguments are %s", out.StructuredContent.Arguments)
+	}
+}
+
+func TestOutcomesOfProcesses(t *testing.T) {
+	t.Parallel()
+	for mode, c := range map[string]struct {
+		result  string // of the call; empty: an error
+		err     error  // nil: any
+		written bool
+		failure string // State.Failure contains it
+	}{
+		"noisy":          {result: `{"structuredContent":{"n":12345678901234567890}}`, written: true},
+		"answersAndDies": {result: `{"structuredContent":{"last":true}}`, written: true, failure: "exit status 0"},
+		"dies":           {written: true, failure: "exit status 4"},
+		"floods":         {written: true, failure: "bytes outside of responses"},
+		"long":           {written: true, err: mcp.ErrTooLong, failure: "a line of more than"},
+		"exits":          {written: false, failure: "exit status 3"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			s, _ := start(t, mode)
+			r, written, err := call(t, s, 30*time.Second)
+			switch {
+			case c.result != "" && (err != nil || string(r.Result) != c.result):
+				t.Errorf("got %s, %v; want %s", r.Result, err, c.result)
+			case c.result == "" && (err == nil || c.err != nil && !errors.Is(err, c.err)):
+				t.Errorf("got %v; want %v", err, c.err)
+			case written != c.written:
+				t.Errorf("written is %v", written)
+			}
+			eventually(t, "the failure "+c.failure, func() bool { return strings.Contains(s.State().Failure, c.failure) })
+		})
+	}
+}
+
+func TestAnEndedProcessStartsAgainAfterAPause(t *testing.T) {
+	t.Parallel()
+	s, ahead := start(t, "dies")
+	if _, written, err := call(t, s, 30*time.Second); err == nil || !written {
+		t.Fatalf("got written %v, %v", written, err)
+	}
+	eventually(t, "the process runs", func() bool { return s.State().Running == 0 && s.State().Failure != "" })
+	if _, written, err := call(t, s, 30*time.Second); written || !errors.Is(err, mcp.ErrNotRunning) {
+		t.Fatalf("during the pause: got written %v, %v", written, err)
+	}
+	ahead.Store(int64(time.Minute))
+	if _, written, _ := call(t, s, 30*time.Second); !written || s.State().Restarts != 1 {
+		t.Errorf("after the pause: written %v, %d restarts", written, s.State().Restarts)
+	}
+}
+
+func TestAHungProcessEnds(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "hangs")
+	_, written, err := call(t, s, time.Second)
+	if !written || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got written %v, %v", written, err)
+	}
+	eventually(t, "the process runs", func() bool { return s.State().Running == 0 })
+	eventually(t, "the failure is not that the process did not respond", func() bool {
+		return strings.Contains(s.State().Failure, "did not respond")
+	})
+}
+
+// The first request to a server of an earlier revision may get no response at all.
+func TestASilentProcessIsInitialized(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "silent")
+	if _, written, err := call(t, s, 30*time.Second); err != nil || !written {
+		t.Errorf("got written %v, %v", written, err)
+	}
+}
+
+func TestCloseEndsTheWholeProcessGroup(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"child", "stays"} {
+		s, _ := start(t, mode)
+		r, _, err := call(t, s, 30*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct {
+			StructuredContent struct {
+				PID int `json:"pid"`
+			} `json:"structuredContent"`
+		}
+		if err := json.Unmarshal(r.Result, &out); err != nil || out.StructuredContent.PID == 0 {
+			t.Fatalf("got %s, %v", r.Result, err)
+		}
+		s.Close()
+		eventually(t, "process of mode "+mode+" lives", func() bool { return !lives(out.StructuredContent.PID) })
+	}
+}
+
+// lives reports whether a process exists and is not a zombie.
+func lives(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
+}
+
+func TestToolsOfAProcess(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "plain")
+	tools, err := s.Tools(t.Context())
+	if err != nil || len(tools) != 1 || tools[0].Name != "try" || tools[0].Digest == "" {
+		t.Fatalf("got %v, %v", tools, err)
+	}
+	if names, required, open := tools[0].Properties(); len(names) != 1 || len(required) != 1 || !open {
+		t.Errorf("got %v, %v, %v", names, required, open)
+	}
+}
+
+func TestARefusedCallIsNotWritten(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "dies")
+	refused := errors.New("no grant")
+	_, written, err := s.Call(t.Context(), mcp.Call{Tool: "try", Arguments: []byte("{}")}, func() error { return refused })
+	if written || !errors.Is(err, refused) {
+		t.Errorf("got written %v, %v", written, err)
+	}
+}

@@ -1,0 +1,126 @@
+package mcp
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// params writes the members of the params of a request.
+type params struct {
+	out   []byte
+	err   error
+	empty bool
+}
+
+func (b *params) name(name string) {
+	if !b.empty {
+		b.out = append(b.out, ',')
+	}
+	b.empty = false
+	b.out = strictjson.AppendCanonicalText(b.out, name)
+	b.out = append(b.out, ':')
+}
+
+func (b *params) text(name, value string) {
+	b.name(name)
+	b.out = strictjson.AppendCanonicalText(b.out, value)
+}
+
+func (b *params) raw(name string, value []byte) {
+	b.name(name)
+	b.out = append(b.out, value...)
+}
+
+func (b *params) tree(name string, value map[string]any) {
+	b.name(name)
+	out, err := strictjson.Append(b.out, value)
+	if err != nil {
+		b.err = err
+		return
+	}
+	b.out = out
+}
+
+// request returns a request with a new id. meta are members of _meta in addition to those of the revision. MCP 2026-07-28, basic, _meta.
+func (s *Server) request(in *session, method, name string, meta pool.Fields, write func(*params)) (message, error) {
+	id := s.ids.Add(1)
+	b := &params{empty: true}
+	b.out = append(b.out, `{"jsonrpc":"2.0",`...)
+	if !strings.HasPrefix(method, "notifications/") {
+		b.out = append(strconv.AppendInt(append(b.out, `"id":`...), id, 10), ',')
+	}
+	b.out = append(b.out, `"method":`...)
+	b.out = append(strictjson.AppendCanonicalText(b.out, method), `,"params":{`...)
+	if write != nil {
+		write(b)
+	}
+	tree := map[string]any{}
+	for _, f := range meta {
+		tree[f.Name] = f.Value
+	}
+	if in.modern() {
+		tree[metaPrefix+"protocolVersion"] = in.revision
+		tree[metaPrefix+"clientCapabilities"] = map[string]any{}
+		tree[metaPrefix+"clientInfo"] = map[string]any{"name": "uimgate", "version": s.cfg.Version}
+	}
+	if len(tree) > 0 {
+		b.tree("_meta", tree)
+	}
+	b.out = append(b.out, "}}"...)
+	return message{id: id, method: method, name: name, body: b.out}, b.err
+}
+
+// A response is a message of the server, in its parts.
+type response struct {
+	id     string // JSON; empty: none
+	method string // empty: the message is a response
+	result []byte
+	err    *Error
+}
+
+// readMessage reads a message of the server. It returns false if the message is not one of JSON-RPC.
+func readMessage(data []byte) (r response, ok bool) {
+	failed := false
+	ok = strictjson.Members(data, func(name, value []byte) {
+		switch string(name) {
+		case "id":
+			r.id = string(value)
+		case "method":
+			r.method, _ = strictjson.Text(value)
+		case "result":
+			r.result = value
+		case "error":
+			r.err, failed = readError(value), true
+		}
+	})
+	return r, ok && (r.method != "" || (r.result != nil) != failed)
+}
+
+func readError(data []byte) *Error {
+	e := &Error{}
+	strictjson.Members(data, func(name, value []byte) {
+		switch string(name) {
+		case "code":
+			e.Code, _ = strconv.ParseInt(string(value), 10, 32)
+		case "message":
+			e.Message, _ = strictjson.Text(value)
+		}
+	})
+	return e
+}
+
+// answers reports whether a message is the response to the request with this id.
+func (r *response) answers(id int64) bool { return r.method == "" && r.id == strconv.FormatInt(id, 10) }
+
+// refusal returns the response to a request of the server: an empty result for ping, and otherwise an error, because this client has
+// declared no capabilities.
+func (r *response) refusal() []byte {
+	out := append([]byte(`{"jsonrpc":"2.0","id":`), r.id...)
+	if r.method == "ping" {
+		return append(out, `,"result":{}}`...)
+	}
+	return append(out, `,"error":{"code":-32601,"message":"The client does not offer this method."}}`...)
+}
