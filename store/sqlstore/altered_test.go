@@ -82,8 +82,8 @@ func TestAlteredTextsAreFound(t *testing.T) {
 			UPDATE agreements SET id = '2' WHERE id = '3'`,
 		"the agent of an agreement": "UPDATE agreements SET agent_id = 'agent-1' WHERE id = '2'",
 		"the key of an agreement":   "UPDATE agreements SET public_key = (SELECT public_key FROM agreements WHERE id = '1') WHERE id = '2'",
-		"a question":                "UPDATE evidence SET asked = (SELECT asked FROM evidence WHERE execution_id = '1') WHERE execution_id = '2'",
-		"a proof of key":            "UPDATE evidence SET proof = (SELECT proof FROM evidence WHERE execution_id = '1') WHERE execution_id = '2'",
+		"a question":                "UPDATE evidence SET asked = (SELECT asked FROM evidence ORDER BY seq LIMIT 1)",
+		"a proof of key":            "UPDATE evidence SET proof = (SELECT proof FROM evidence ORDER BY seq LIMIT 1)",
 	})
 }
 

@@ -211,7 +211,7 @@ func TestDamagedJournalIsReported(t *testing.T) {
 		"an extra byte": {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
 		"nothing":       {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
 		"of another version": {
-			"UPDATE journal SET effects = x'03' || substr(effects, 2) WHERE id = 1", journal.ErrVersion, journal.ErrVersion,
+			"UPDATE journal SET effects = x'02' || substr(effects, 2) WHERE id = 1", journal.ErrVersion, journal.ErrVersion,
 		},
 		"a record is missing":      {"DELETE FROM journal WHERE id = 2", ErrDamaged, ErrDamaged},
 		"a call began twice":       {"UPDATE executions SET id = '000002' WHERE id = '000000'", ErrDamaged, ErrDamaged},

@@ -51,7 +51,6 @@ const (
 	// insertUnchained is insertExecution for the tables of a release before there was evidence.
 	insertUnchained = "INSERT INTO executions (" + executionFields + ", forget_at) " +
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	insertEvidence = "INSERT INTO evidence (execution_id, service, proof, asked) VALUES (?, ?, ?, ?)"
 
 	selectKey = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
 		`e.fingerprint, e.intent,
@@ -209,7 +208,7 @@ func (w *work) statements() []engine.Command {
 		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(w.t.Now()), k.service, k.id}})
 	}
 	list = append(list, w.writeAnswerSizes()...)
-	return append(list, ledger.WriteLines(w.book.Lines(), true)...)
+	return append(list, ledger.WriteLines(w.book.Lines())...)
 }
 
 func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
@@ -243,19 +242,16 @@ func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	for _, u := range c.Used {
 		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(u.At), u.Service, u.ID}})
 	}
-	return append(list, ledger.WriteLines(c.Lines, !c.Unchained)...)
+	return append(list, ledger.WriteLinesAlone(c.Lines, !c.Unchained)...)
 }
 
-// writeBeginnings returns the statements that record executions, with the evidence of their charges.
+// writeBeginnings returns the statements that record executions.
 func writeBeginnings(list []Beginnings, chained bool) []engine.Command {
-	rows := make([]engine.Command, len(list), 2*len(list))
+	rows := make([]engine.Command, len(list))
 	for i, e := range list {
 		var v store.Evidence
 		if e.Evidence != nil {
 			v = *e.Evidence
-		}
-		if text := v.Text; text != nil {
-			rows = append(rows, engine.Command{Query: insertEvidence, Args: []any{e.ID, e.Service, text.Proof, engine.Blob(text.Asked)}})
 		}
 		rows[i] = engine.Command{Query: insertExecution, Args: []any{
 			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"database/sql/driver"
 	"slices"
 	"strings"
 )
@@ -82,6 +83,23 @@ const (
 	BumpLedger   = "UPDATE sequences SET n = n + ? WHERE name = 'ledger'"
 	ledgerNumber = "(SELECT n FROM sequences WHERE name = 'ledger')"
 )
+
+// TakeLedger returns a statement that allocates n ledger numbers if no other process writes, and the numbers as arguments of later
+// statements of the same transaction.
+func TakeLedger(n int) (numbers func(i int) any, take Command) {
+	last := new(int64)
+	take = Command{Query: BumpLedger + " RETURNING n", Args: []any{n}, Row: func(scan Scan) error { return scan(last) }}
+	return func(i int) any { return ledgerPlace{last, int64(n - 1 - i)} }, take
+}
+
+// A ledgerPlace is a ledger number that is known when its statement runs.
+type ledgerPlace struct {
+	last   *int64
+	before int64 // how many numbers before last
+}
+
+// Value implements driver.Valuer.
+func (p ledgerPlace) Value() (driver.Value, error) { return *p.last - p.before, nil }
 
 // CallTables are the tables and columns that calls change. The schema has no views and no triggers, so every statement that reads or
 // changes one of them contains its name.

@@ -50,6 +50,7 @@ func Postgres() *Dialect {
 		// Ids are ordered by their bytes, as in SQLite, whatever the locale of the database is.
 		Schema: strings.NewReplacer(
 			" TEXT ", ` TEXT COLLATE "C" `,
+			"INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY", // SQLite has no index for a primary key of type INTEGER
 			// JSON in PostgreSQL cannot contain NUL, not even escaped.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,

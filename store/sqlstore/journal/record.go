@@ -18,7 +18,7 @@ import (
 // number, and so are digests and documents. Hashes are written as their 32 bytes. Times are in nanoseconds: the time of the record since
 // 1970 UTC, the time of a pool as in its table, and all others since the time of the record, modulo 2^64.
 const (
-	version   = 2
+	version   = 3
 	unchained = 1 // the version before there were chains; it is only read
 	headerLen = 1 + crc32.Size
 )

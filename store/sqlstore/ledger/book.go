@@ -84,19 +84,34 @@ const (
 	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ?, lines = ?, head = ? " +
 		"WHERE service = ? AND agent_id = ? AND currency = ?"
 	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ? AND lines = ?"
-	insertEntry       = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, " +
-		"from_state, to_state, actor, epoch, k, prev, leaf, outcome, answer, answer_form) " +
-		"VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-// The statements for the tables of a release before there were chains.
+// inserts are statements that add a line to the ledger, and the texts of the charge that it begins.
+type inserts struct{ line, texts string }
+
 const (
-	upsertUnchained = `INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)
+	lineColumns  = "at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor"
+	chainedLine  = "INSERT INTO ledger (seq, " + lineColumns + ", epoch, k, prev, leaf, outcome, answer, answer_form) VALUES "
+	chainedTexts = "INSERT INTO evidence (seq, service, proof, asked) VALUES "
+)
+
+var (
+	// insertBehind has how many numbers a line is before the last one of the ledger.
+	insertBehind = inserts{
+		chainedLine + "({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "({ledger} - ?, ?, ?, ?)",
+	}
+	// insertNumbered has the number of a line.
+	insertNumbered = inserts{
+		chainedLine + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "(?, ?, ?, ?)",
+	}
+	// insertUnchained is insertNumbered for the table of a release before there were chains.
+	insertUnchained = inserts{line: "INSERT INTO ledger (seq, " + lineColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"}
+)
+
+// upsertUnchained is for the table of a release before there were chains.
+const upsertUnchained = `INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
 		captured = excluded.captured, pooled = excluded.pooled`
-	insertUnchained = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, " +
-		"from_state, to_state, actor) VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
 
 func (b *Book) readAccount(k AccountKey) []engine.Command {
 	a := &row{now: Account{AccountKey: k}}
@@ -186,23 +201,50 @@ func (a Account) args() []any {
 	}
 }
 
-// WriteLines returns the statements that write lines to the ledger, with the next numbers. For chained, see Account.Upsert.
-func WriteLines(lines []Line, chained bool) []engine.Command {
+// WriteLines returns the statements that write lines to the ledger, with the next numbers, and the texts of charges that begin. Other
+// processes may write at the same time.
+func WriteLines(lines []Line) []engine.Command {
 	if len(lines) == 0 {
 		return nil
 	}
-	rows := make([]engine.Command, len(lines))
+	bump := engine.Command{Query: engine.BumpLedger, Args: []any{len(lines)}}
+	last := int64(len(lines) - 1)
+	return append([]engine.Command{bump}, engine.Together(numbered(lines, insertBehind, func(i int) any { return last - int64(i) }))...)
+}
+
+// WriteLinesAlone is like WriteLines if no other process writes: it reads the last number once instead of in each statement. For chained,
+// see Account.Upsert.
+func WriteLinesAlone(lines []Line, chained bool) []engine.Command {
+	if len(lines) == 0 {
+		return nil
+	}
+	insert := insertNumbered
+	if !chained {
+		insert = insertUnchained
+	}
+	numbers, bump := engine.TakeLedger(len(lines))
+	return append([]engine.Command{bump}, engine.Together(numbered(lines, insert, numbers))...)
+}
+
+// numbered returns the statements that write lines. The first argument of each is the number of the line.
+func numbered(lines []Line, insert inserts, number func(i int) any) []engine.Command {
+	rows := make([]engine.Command, len(lines), 2*len(lines))
 	for i, l := range lines {
-		rows[i] = engine.Command{Query: insertEntry, Args: []any{
-			int64(len(lines) - 1 - i), engine.Nanos(l.At()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule,
-			l.Charge.Nano, l.Charge.Currency, string(l.From), string(l.State), l.By, l.Epoch, l.K, blob(l.Prev), blob(l.Leaf),
-			string(l.Outcome), l.Sent, l.Form,
+		rows[i] = engine.Command{Query: insert.line, Args: []any{
+			number(i), engine.Nanos(l.At()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
+			string(l.From), string(l.State), l.By,
 		}}
-		if !chained {
-			rows[i] = engine.Command{Query: insertUnchained, Args: rows[i].Args[:12]}
+		if insert.texts == "" {
+			continue
+		}
+		rows[i].Args = append(rows[i].Args, l.Epoch, l.K, blob(l.Prev), blob(l.Leaf), string(l.Outcome), l.Sent, l.Form)
+		if v := l.Evidence; l.From == "" && v != nil && v.Text != nil {
+			rows = append(rows, engine.Command{Query: insert.texts, Args: []any{
+				number(i), l.Service, v.Text.Proof, engine.Blob(v.Text.Asked),
+			}})
 		}
 	}
-	return append([]engine.Command{{Query: engine.BumpLedger, Args: []any{len(lines)}}}, engine.Together(rows)...)
+	return rows
 }
 
 // A Cache holds the accounts and pools of the only writer of a database, as its last transaction left them. The nil Cache is empty.

@@ -91,7 +91,7 @@ func (b *Book) WritePools() (list []engine.Command) {
 // Write writes everything that has changed, at the end of an operation.
 func (b *Book) Write(ctx context.Context) error {
 	list := append(b.WriteAccounts(), b.WritePools()...)
-	return b.t.Write(ctx, append(list, WriteLines(b.lines, true)...))
+	return b.t.Write(ctx, append(list, WriteLines(b.lines)...))
 }
 
 // Changed returns the accounts and pools that have changed, with their new values.

@@ -17,7 +17,9 @@ const (
 	selectOldest   = `SELECT l.k, l.leaf, l.at, l.kind, l.from_state, l.to_state, l.amount, l.execution_id, l.details, COALESCE(e.state, ''),
 		COALESCE(e.settled_at, 0) FROM ledger l LEFT JOIN executions e ON e.id = l.execution_id
 		WHERE l.service = ? AND l.agent_id = ? AND l.currency = ? AND l.k >= 0 AND l.k >= ? ORDER BY l.k LIMIT ?`
-	deletePrefix = `DELETE FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k >= ? AND k <= ?`
+	ofPrefix     = " FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k >= ? AND k <= ?"
+	deleteTexts  = "DELETE FROM evidence WHERE seq IN (SELECT seq" + ofPrefix + ")"
+	deletePrefix = "DELETE" + ofPrefix
 	selectCarry  = "SELECT details FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
 )
 
@@ -59,8 +61,8 @@ func (p *prunable) old(before int64) bool {
 }
 
 // Prune deletes up to limit entries from the beginning of a chain, up to the first one that is about something that has not ended at or
-// before the given time, and adds an entry of kind carry with the sums of the account after the last deleted entry. The caller must delete
-// the records of the executions that have no entries left.
+// before the given time, with the texts of their charges, and adds an entry of kind carry with the sums of the account after the last
+// deleted entry. The caller must delete the records of the executions that have no entries left.
 func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before time.Time, limit int) (Prefix, error) {
 	out := Prefix{Account: Account{AccountKey: k}}
 	var head []byte
@@ -112,8 +114,10 @@ func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before t
 	epoch := l.Epochs.Of(k.Service)
 	place := Place{Epoch: epoch.Number, K: lines, Prev: evidence.HashOf(head)}
 	e := carryEntry(place, epoch.Issuer, k, t.Now(), &through, sums, salt)
-	if _, err := t.Exec(ctx, deletePrefix, append(key[:3:3], kept, through.K)...); err != nil {
-		return out, err
+	for _, query := range []string{deleteTexts, deletePrefix} {
+		if _, err := t.Exec(ctx, query, append(key[:3:3], kept, through.K)...); err != nil {
+			return out, err
+		}
 	}
 	for _, c := range writeCarry(k, e) {
 		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {

@@ -150,9 +150,7 @@ func (l *Ledger) entries(ctx context.Context, service, query string, args []any,
 		err := r.Scan(scan, more...)
 		rows = append(rows, r)
 		e := store.LedgerEntry{Seq: r.Seq, Epoch: r.Epoch, K: r.K, Leaf: r.Leaf}
-		if r.From == "" {
-			e.Decision, e.Proof = asked, proof.String
-		}
+		e.Decision, e.Proof = asked, proof.String
 		out = append(out, e)
 		return err
 	})
@@ -175,7 +173,7 @@ func (l *Ledger) Entries(ctx context.Context, f store.EntryFilter) ([]store.Ledg
 	columns, tables := chainColumns, chainTables
 	if f.Evidence {
 		columns += ", v.proof, v.asked"
-		tables += " LEFT JOIN evidence v ON v.execution_id = l.execution_id"
+		tables += " LEFT JOIN evidence v ON v.seq = l.seq"
 	}
 	out, err := l.entries(ctx, f.Service, q.Query("SELECT "+columns+tables, "ORDER BY l.k", f.Limit), q.Args, f.Evidence)
 	if err != nil || len(out) == 0 || out[0].K == f.After+1 || f.After < 0 {

@@ -169,10 +169,8 @@ func (u *Upkeep) prune(ctx context.Context, t *engine.Tx, k ledger.AccountKey, b
 		if err := u.calls.ForgetKey(ctx, t, id); err != nil {
 			return 0, err
 		}
-		for _, query := range []string{"DELETE FROM evidence WHERE execution_id = ?", "DELETE FROM executions WHERE id = ?"} {
-			if _, err := t.Exec(ctx, query, id); err != nil {
-				return 0, err
-			}
+		if _, err := t.Exec(ctx, "DELETE FROM executions WHERE id = ?", id); err != nil {
+			return 0, err
 		}
 	}
 	return p.Entries, carry(ctx, t, p.Account, p.Until)

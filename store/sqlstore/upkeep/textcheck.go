@@ -22,8 +22,8 @@ const (
 	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.public_key, e.agent_id, e.key_id FROM agreements a
 		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id FROM executions WHERE amount > 0 AND key_id <> '') e
 			ON e.service = a.service AND e.agreement_id = a.id`
-	selectTexts = `SELECT v.service, v.execution_id, v.proof, v.asked, e.proof, e.decision FROM evidence v
-		JOIN executions e ON e.id = v.execution_id`
+	selectTexts = `SELECT v.service, e.id, v.proof, v.asked, e.proof, e.decision FROM evidence v
+		JOIN ledger l ON l.seq = v.seq JOIN executions e ON e.id = l.execution_id`
 	selectLogEntries  = "SELECT service, receipt, leaf FROM log_entries"
 	selectCheckpoints = "SELECT service, epoch, size, root, checkpoint FROM log_heads WHERE size > 0"
 )

@@ -33,7 +33,7 @@
 //	refunds      (service, number)                     refunds of charges, each with the number of its credit note
 //	invoices     (service, number)                     invoices that were issued
 //	document_numbers (service, kind)                   the last number of documents that have no gaps
-//	evidence     (execution_id)                        what the digests in executions cover: the proof of key, and what was decided
+//	evidence     (seq)                                 → ledger; what the digests in executions cover
 //	epochs       (service, epoch)                      the logs of each service, with their issuers
 //	log_entries  (seq)                                 entries of a log that belong to no account
 //	log_tiles    (service, epoch, level, n)            hashes of the Merkle tree of a log
@@ -227,6 +227,11 @@ func (m migration) run(ctx context.Context, tx *sql.Tx, dialect goose.Dialect, q
 	}
 	if m.version == nonceBatches {
 		return carryNonces(ctx, tx)
+	}
+	if m.version == TextsByNumber && dialect == goose.DialectSQLite3 {
+		if err := ledgerNumbers(ctx, tx); err != nil {
+			return err
+		}
 	}
 	if m.version < Services || m.expands {
 		return nil
