@@ -60,17 +60,20 @@ func areas() []area {
 
 const conformanceHead = `# ODRL conformance
 
-What the policy engine does with each class, property, operator and rule of ODRL 2.2, and with the UIM
-profile. Every row is a test; this page is written by the tests and fails them where it is not true:
+For auditors, and for people who write policies. This page lists the behaviour of the policy engine for each class,
+property, operator and rule of ODRL 2.2, and for the UIM profile. Every row is a test. The tests generate this page, and
+fail if it is not up to date:
 
     go test ./odrl -run Conformance -v
 
-*from* names the source: **IM** is the W3C Recommendation ODRL Information Model 2.2, **V** is ODRL
-Vocabulary & Expression 2.2, **FS** the community group's draft of the Formal Semantics, **W** the checks of
-the POE working group's validator, **TS** the public ODRL test suite of SolidLab, **UIM** the core components
-page of UIM; *uimgate* marks what no source decides. *shown by* tells the outcome of validation and, for each
-question ` + "`party action target`" + ` (with facts and the state of the world), the decision: ` + "`permit`" + `, or the code of
-the denial. After it stands what the report must say: ` + "`p:Active`" + ` for a rule, ` + "`d:Fulfilled`" + ` for a duty,
-` + "`p.target:Satisfied`" + ` for a premise, ` + "`owes:`" + `, ` + "`charge:`" + ` and ` + "`limit:`" + ` for what is due. Unless told, it is noon
-(UTC) of 2026-06-15 and duties must be fulfilled. ` + "`ex:`" + ` is http://example.com/, as are names without a prefix.
+The column *from* names the source: **IM** is the W3C Recommendation ODRL Information Model 2.2, **V** is ODRL Vocabulary &
+Expression 2.2, **FS** is the community group's draft of the Formal Semantics, **W** are the checks of the POE working
+group's validator, **TS** is the public ODRL test suite of SolidLab, and **UIM** is the core components page of UIM.
+*uimgate* marks rows for which no source decides.
+
+The column *shown by* has the result of the validation. For each question ` + "`party action target`" + ` (with facts and the
+state of the world), it has the decision: ` + "`permit`" + `, or the code of the denial. Then it lists what the report must
+contain: ` + "`p:Active`" + ` for a rule, ` + "`d:Fulfilled`" + ` for a duty, ` + "`p.target:Satisfied`" + ` for a premise, and ` + "`owes:`" + `, ` + "`charge:`" + `
+and ` + "`limit:`" + ` for duties, charges and limits. By default, the time is noon (UTC) of 2026-06-15, and duties must be
+fulfilled. ` + "`ex:`" + ` means http://example.com/, as do names without a prefix.
 `
