@@ -166,7 +166,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 		Service: of.ID, AgentID: agent, From: from, To: from.AddDate(0, 1, 0),
 	}, head.Currency)
 	if errors.Is(err, store.ErrForgotten) {
-		return reason.EvidenceExpired.Refusal("Entries of this month were deleted, because the ledger is kept only for some time.")
+		return s.forgottenMonth(ctx, of.ID, agent, head.Currency)
 	}
 	if err != nil {
 		return ledgerRefusal(err)
@@ -179,6 +179,17 @@ func (s *Server) usageStatement(c echo.Context) error {
 		return unsigned(err)
 	}
 	return c.Blob(http.StatusOK, "application/"+evidence.TypeStatement, []byte(text))
+}
+
+// forgottenMonth returns the refusal of a statement whose entries were deleted. It names the entry with the sums of the deleted entries, if
+// some of them were of this account.
+func (s *Server) forgottenMonth(ctx context.Context, of string, agent pat.AgentID, currency string) error {
+	forgotten := reason.EvidenceExpired.Refusal("Entries of this month were deleted, because the ledger is kept only for some time.")
+	head, err := s.account(ctx, of, agent, currency)
+	if err == nil && head.Carry >= 0 {
+		forgotten = forgotten.With("carry", map[string]any{"k": head.Carry})
+	}
+	return forgotten
 }
 
 // newestCheckpoint returns the newest checkpoint of the log of a service, or an empty string if there is none.
@@ -213,7 +224,7 @@ func (s *Server) account(ctx context.Context, of string, agent pat.AgentID, curr
 			return h, nil
 		}
 	}
-	return store.Head{Currency: currency, K: -1}, nil
+	return store.Head{Currency: currency, K: -1, Carry: -1}, nil
 }
 
 // ledgerRefusal returns the refusal for an error of the ledger.

@@ -212,6 +212,24 @@ func TestStatementIsSigned(t *testing.T) {
 	}
 }
 
+// The refusal of a month whose entries were deleted names the entry that has their sums.
+func TestStatementOfDeletedEntriesNamesTheirCarry(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Execute(a, gatetest.Ordering)
+	month := g.Now().UTC().Format("2006-01")
+	g.Later(401 * 24 * time.Hour)
+	_, err := g.Store.Purge(t.Context())
+	g.Must(err)
+	if status := g.AgreeAgain(a); status != http.StatusOK {
+		t.Fatalf("agreeing again: %d, want 200", status)
+	}
+	answer := get(g, "/api/usage/statement?month="+month, a.Token)
+	if answer.Status != http.StatusGone || !strings.Contains(string(answer.Body), `"carry":{"k":2}`) {
+		t.Errorf("got %d %s, want the carry 2", answer.Status, answer.Body)
+	}
+}
+
 func TestReceiptsCanBeTurnedOff(t *testing.T) {
 	g := gatetest.New(t, "evidence: {receipts: off}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		gatetest.Unproved+"}\n")

@@ -36,6 +36,7 @@ type Head struct {
 	Currency string
 	K        int64 // the number of the last entry; -1: there is none
 	Hash     evidence.Hash
+	Carry    int64 // K of the newest entry that carries the sums of deleted ones; -1: there is none
 }
 
 // ErrAltered means that a row of the ledger does not contain what its entry contained when it was made: the database was changed by other

@@ -51,7 +51,7 @@ func (b *suite) chain(after int64) []evidence.Entry {
 	}
 	heads, err := b.Heads(b.Context(), service, agent)
 	b.must(err)
-	if last := list[len(list)-1]; len(heads) != 1 || heads[0] != (store.Head{Currency: "USD", K: last.K, Hash: last.Leaf}) {
+	if last := list[len(list)-1]; len(heads) != 1 || heads[0].Currency != "USD" || heads[0].K != last.K || heads[0].Hash != last.Leaf {
 		b.Fatalf("heads %+v, want the hash of entry %d", heads, last.K)
 	}
 	b.must(b.CheckBalance(b.Context()))
@@ -181,6 +181,9 @@ func chainIsPruned(b *suite) {
 	}
 	list := b.chain(-1)
 	first, last := list[0], list[len(list)-1]
+	if heads, err := b.Heads(b.Context(), service, agent); err != nil || len(heads) != 1 || heads[0].Carry != last.K {
+		b.Errorf("the heads are %+v, %v; want the carry %d", heads, err, last.K)
+	}
 	if first.K != 121 || last.Kind != evidence.KindCarry || last.Through.K != 120 || last.Sums.Captured != usd(300) ||
 		last.Sums.ToppedUp != usd(1000) || last.Through.Hash != first.Prev {
 		b.Errorf("got %s and %s", first.Append(nil), last.Append(nil))

@@ -196,10 +196,10 @@ func (l *Ledger) carriedBy(ctx context.Context, service string, agent pat.AgentI
 
 // Heads returns the ends of the chains of an agent, one for each currency.
 func (l *Ledger) Heads(ctx context.Context, service string, agent pat.AgentID) ([]store.Head, error) {
-	return engine.All(ctx, l.db, "SELECT currency, lines, head FROM accounts WHERE service = ? AND agent_id = ? ORDER BY currency",
+	return engine.All(ctx, l.db, "SELECT currency, lines, head, carried_by FROM accounts WHERE service = ? AND agent_id = ? ORDER BY currency",
 		[]any{service, string(agent)}, func(scan engine.Scan) (h store.Head, err error) {
 			var head []byte
-			err = scan(&h.Currency, &h.K, &head)
+			err = scan(&h.Currency, &h.K, &head, &h.Carry)
 			h.K, h.Hash = h.K-1, evidence.HashOf(head)
 			return h, err
 		})
