@@ -51,7 +51,8 @@ func TestEvidenceOfReplicas(t *testing.T) {
 	w.startAll()
 	w.chargeHonestly()
 	w.judgeEvidence(place, func() {
-		if err := server.Exec(t.Context(), place[strings.LastIndexByte(place, '/')+1:], alteration); err != nil {
+		name, _, _ := strings.Cut(place[strings.LastIndexByte(place, '/')+1:], "?")
+		if err := server.Exec(t.Context(), name, alteration); err != nil {
 			t.Fatal(err)
 		}
 	})
