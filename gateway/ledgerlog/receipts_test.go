@@ -1,6 +1,7 @@
 package ledgerlog_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,27 @@ import (
 	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/pat/keys"
 )
+
+// A process without the earlier keys does not sign before the log has introduced its key: until then other processes may not publish it.
+func TestNewProcessDoesNotSignBeforeItsKeyIsIntroduced(t *testing.T) {
+	t.Parallel()
+	s := openStore(t, postgresDatabase(t))
+	first := start(t, s, "one")
+	first.round(t)
+	next := start(t, s, "two")
+	now := time.Now()
+	signer := receipt.New(next.receipts, config.Evidence{Receipts: config.ReceiptsCharged})
+	signer.Await(s.Logs(), func() time.Time { return now })
+	entry := []byte("{}")
+	if text, err := signer.Receipt(t.Context(), entry); !errors.Is(err, receipt.ErrNotIntroduced) {
+		t.Errorf("before the key is introduced: %q, %v; want %v", text, err, receipt.ErrNotIntroduced)
+	}
+	next.round(t)
+	now = now.Add(time.Second)
+	if _, err := signer.Receipt(t.Context(), entry); err != nil {
+		t.Errorf("after the round: %v", err)
+	}
+}
 
 // Receipts are signed with keys that agents can follow: a new key signs only when the log has introduced it, even after several rotations
 // at once, and every key is introduced by one that was.
