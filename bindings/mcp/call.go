@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -64,6 +65,10 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.done(&result)
 		return
 	}
+	if started, ok := errors.AsType[*startedTask](err); ok {
+		a.created(started)
+		return
+	}
 	f := refusal.For(err)
 	a.Refusal = f
 	switch {
@@ -88,6 +93,9 @@ func hasOutputSchema(s *service.Service, name, uid string) bool {
 func (a *answer) execute(ctx context.Context, call execute.Call) (execute.Result, error) {
 	stop := a.reportProgress()
 	defer stop()
+	if a.takesTasks() {
+		return a.executeOrTask(ctx, call)
+	}
 	return a.Execute(ctx, call)
 }
 

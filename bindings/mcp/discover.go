@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -22,7 +23,7 @@ func (d *Door) discovered(ctx context.Context, a *answer) []byte {
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
 	w.Texts("supportedVersions", revisions)
-	w.JSON("capabilities", []byte(capabilities))
+	w.JSON("capabilities", []byte(strings.TrimSuffix(capabilities, "}")+`,"extensions":{"`+tasksExtension+`":{}}}`))
 	w.Optional("instructions", d.instructions(ctx, a))
 	w.JSON("ttlMs", strconv.AppendInt(nil, listedFor, 10))
 	w.Text("cacheScope", "public")

@@ -162,7 +162,7 @@ func (q *request) withoutPAT(f *reason.Refusal) bool {
 // public reports whether a request needs no PAT, because it reads only what agents.json contains.
 func (a *answer) public() bool {
 	name, _ := a.Params["name"].(string)
-	return a.Method != "tools/call" || name == toolset.Search || name == toolset.Describe
+	return a.Method != "tools/call" && !isTaskMethod(a.Method) || name == toolset.Search || name == toolset.Describe
 }
 
 // dispatch responds to a well-formed message.
@@ -185,6 +185,7 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 	case q.Method == "ping" && withHandshake:
 		a.result([]byte("{}"))
 	case a.besideTools(r.Context()):
+	case a.tasks(r, call):
 	default:
 		status := http.StatusNotFound
 		if withHandshake { // clients of these revisions expect errors with status 200

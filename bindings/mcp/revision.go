@@ -88,7 +88,10 @@ func (q *request) compareHeaders() *jsonrpc.Error {
 	if list := q.header["Mcp-Method"]; len(list) != 1 || list[0] != q.Method {
 		return mismatch("Mcp-Method")
 	}
-	member := map[string]string{"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}[q.Method]
+	member := map[string]string{
+		"tools/call": "name", "prompts/get": "name", "resources/read": "uri",
+		"tasks/get": "taskId", "tasks/update": "taskId", "tasks/cancel": "taskId",
+	}[q.Method]
 	name, named := q.Params[member].(string)
 	list := q.header["Mcp-Name"]
 	if named && (len(list) != 1 || decoded(list[0]) != name) {

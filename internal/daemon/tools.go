@@ -53,7 +53,7 @@ func toolConditions(s *service.Service) (found []notify.Condition) {
 	for _, intent := range slices.Sorted(maps.Keys(report.Misfits)) {
 		found = append(found, notify.Condition{
 			Event: config.ToolChanged, Service: s.ID, Subject: intent,
-			Text: sentence(report.Misfits[intent]) + " Run uimgate init --mcp again, or change agents.json.",
+			Text: sentence(report.Misfits[intent]) + " Run uimgate init with --mcp or --mcp-command again, or change agents.json.",
 		})
 	}
 	return found

@@ -1,0 +1,127 @@
+package bindings_test
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// Intents that call tools of the official server-everything.
+const toolIntents = `{
+  "service-info": {"name": "shop.example", "description": "Tools", "service_url": "https://shop.example"},
+  "intents": [
+    {"intent_uid": "shop.example:search:v1", "intent_name": "Search", "description": "Echo.",
+     "input_parameters": [{"name": "message", "type": "string", "required": true}],
+     "endpoint": "https://shop.example/tools/echo", "safe": true},
+    {"intent_uid": "shop.example:weather:v1", "intent_name": "Weather", "description": "Weather.",
+     "input_parameters": [{"name": "location", "type": "string", "required": true}],
+     "output_parameters": [{"name": "temperature", "type": "number", "required": true}],
+     "endpoint": "https://shop.example/tools/get-structured-content", "safe": true},
+    {"intent_uid": "shop.example:order:v1", "intent_name": "Order", "description": "Wait.",
+     "input_parameters": [{"name": "duration", "type": "number", "required": true}, {"name": "steps", "type": "number", "required": true}],
+     "endpoint": "https://shop.example/tools/trigger-long-running-operation"}
+  ]
+}`
+
+const toolPolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [
+    {"target": "shop.example:search:v1", "action": "execute",
+     "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 4}]},
+    {"target": "shop.example:weather:v1", "action": "execute"},
+    {"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}
+  ]
+}`
+
+// TestOfficialToolServer puts terms in front of the MCP project's server-everything, and calls its tools through several doors.
+func TestOfficialToolServer(t *testing.T) {
+	t.Parallel()
+	dir := bindtest.Node(t)
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := "of-" + t.Name() + strconv.FormatInt(time.Now().UnixNano(), 36) // identifies the process
+	server := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
+	g := gatetest.New(t, `services:
+- agents_file: agents.json
+  policy_file: policy.json
+  upstream: {timeout: 60s, mcp: {command: `+strconv.Quote(node)+`, args: [`+strconv.Quote(server)+`, stdio, `+mark+`], env: {PATH: /nowhere}}}
+  intents: {"shop.example:order:v1": {proof: optional}}
+`, func(g *gatetest.Gate) {
+		g.Write("agents.json", toolIntents)
+		g.Write("policy.json", toolPolicy)
+	})
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		g.Directory.End(ctx)
+	})
+	a := g.Agreed("agent-1")
+	for n, door := range []string{"HTTP", "MCP", "A2A, JSON-RPC", "A2A, HTTP+JSON"} {
+		w := ways[door]
+		body := strings.ReplaceAll(w.numbered(a.Token, int64(n)), `"query":"lamp"`, `"message":"lamp"`)
+		answer := g.Send(w.request(g, a.Token, strings.NewReader(body)))
+		if !bytes.Contains(answer.Body, []byte("Echo: lamp")) {
+			t.Errorf("%s: %s", door, answer.Body)
+		}
+	}
+	body := strings.ReplaceAll(ways["HTTP"].body, `"query":"lamp"`, `"message":"lamp"`)
+	g.Refuses(g.Send(ways["HTTP"].request(g, a.Token, strings.NewReader(body))), 429, "QUOTA_EXCEEDED")
+
+	weather := g.Call("/api/intents/execute", a.Token, map[string]any{
+		"intent_uid": "shop.example:weather:v1", "parameters": map[string]any{"location": "Chicago"},
+	})
+	if !bytes.Contains(weather.Body, []byte(`"temperature":36`)) {
+		t.Errorf("weather: %s", weather.Body)
+	}
+	wait := func(seconds int) gatetest.Answer {
+		return g.Call("/api/intents/execute", a.Token, map[string]any{
+			"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"duration": seconds, "steps": 1},
+		})
+	}
+	if paid := wait(0); !strings.Contains(paid.Header.Get("UIM-Charge"), "state=captured") {
+		t.Errorf("paid: %d %s %s", paid.Status, paid.Header.Get("UIM-Charge"), paid.Body)
+	}
+	report := g.Directory.Current().Services()[0].Upstream
+	report.CheckTools(t.Context())
+	if r, _ := report.ToolsReport(); len(r.Misfits) != 0 || r.Unread != "" || r.Tools < 3 {
+		t.Errorf("the report is %+v", r)
+	}
+	go func() { // the process dies while it executes a call
+		for calls, _ := report.UnderWay(); calls == 0; calls, _ = report.UnderWay() {
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(300 * time.Millisecond)
+		for _, pid := range strings.Fields(string(pgrep(mark))) {
+			if n, err := strconv.Atoi(pid); err == nil {
+				_ = syscall.Kill(n, syscall.SIGKILL)
+			}
+		}
+	}()
+	lost := wait(30)
+	g.Refuses(lost, 502, "UPSTREAM_ERROR")
+	if !strings.Contains(lost.Header.Get("UIM-Charge"), "state=pending") || !bytes.Contains(lost.Body, []byte(`"outcome":"unknown"`)) {
+		t.Errorf("lost: %s %s", lost.Header.Get("UIM-Charge"), lost.Body)
+	}
+	g.Refuses(wait(0), 502, "UPSTREAM_UNREACHABLE") // during the pause, nothing is sent or charged
+	g.Pass(time.Minute)
+	if again := wait(0); !strings.Contains(again.Header.Get("UIM-Charge"), "state=captured") {
+		t.Errorf("after a restart: %d %s", again.Status, again.Body)
+	}
+}
+
+func pgrep(mark string) []byte {
+	out, _ := exec.Command("pgrep", "-f", mark).Output()
+	return out
+}
