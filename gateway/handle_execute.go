@@ -44,7 +44,20 @@ func (s *Server) execute(c echo.Context) error {
 	if o := x.origin; o != nil {
 		call.Door, call.Sender, call.SenderKey, call.Proved = o.Door, o.Sender, o.SenderKey, o.Proved
 	}
+	stream := streamFor(c)
+	if stream != nil && !draft && x.origin == nil {
+		call.Stream = stream.event
+	}
 	result, err := s.executor.Execute(r.Context(), call)
+	if stream != nil && stream.begun {
+		if err != nil {
+			stream.refuse(x, err)
+			return nil
+		}
+		stream.end(&result)
+		result.Sent()
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ const (
 
 var intentMembers = []string{
 	"intent_uid", "intent_name", "description", "input_parameters", "output_parameters", "endpoint", "tags", "category",
-	"version", "rate_limit", "price", "retired", "retire_after", "replaced_by", "safe", "uid", "name",
+	"version", "rate_limit", "price", "retired", "retire_after", "replaced_by", "safe", "stream", "stream_charge", "uid", "name",
 }
 
 // A reader reads a part of the document, and collects the problems that it finds.
@@ -76,6 +76,7 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	if safe, set := b.Flag(at, m, "safe"); set {
 		i.Safe = safe
 	}
+	b.stream(at, m, i)
 	b.retirement(at, m, i)
 	i.Timeout = readTimeout(m[memberTimeout])
 	b.Unknown(at, m, intentMembers)
@@ -181,6 +182,20 @@ const (
 	wholeBody = "application/octet-stream"
 	maxAccept = 20 // media types of a response
 )
+
+// stream reads whether the response is a stream, and when a call with one is charged.
+func (b *builder) stream(at string, m strictjson.Object, i *Intent) {
+	i.Stream, _ = b.Flag(at, m, "stream")
+	switch charge := b.Text(at, m, "stream_charge", maxName); {
+	case charge == "":
+	case !i.Stream:
+		b.Soft("stream", at+"/stream_charge", "stream_charge has no meaning without stream: true")
+	case charge != "first" && charge != "end":
+		b.Soft("stream", at+"/stream_charge", "stream_charge must be first or end, not %s", finding.Excerpt(charge))
+	default:
+		i.StreamChargesFirst = charge == "first"
+	}
+}
 
 // endpoint reads an endpoint, which is an object or a URL. If it is a URL, calls are POST requests with a JSON body.
 func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {

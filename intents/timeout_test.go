@@ -50,3 +50,32 @@ func TestTimeoutIsPublished(t *testing.T) {
 		}
 	}
 }
+
+func TestStreamMembers(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]struct {
+		stream, first bool
+		problem       string
+	}{
+		`"stream": true`:                            {stream: true},
+		`"stream": true, "stream_charge": "end"`:    {stream: true},
+		`"stream": true, "stream_charge": "first"`:  {stream: true, first: true},
+		`"stream": true, "stream_charge": "middle"`: {stream: true, problem: "/intents/0/stream_charge"},
+		`"stream_charge": "first"`:                  {problem: "/intents/0/stream_charge"},
+	} {
+		c, problems := intents.Parse([]byte(`{"service-info": {"name": "s", "description": "d", "service_url": "https://a.example"}, "intents": [
+			{"intent_uid": "a.example:x:v1", "intent_name": "X", "description": "X.", "endpoint": "https://a.example/x", `+members+`}]}`), intents.Options{})
+		if c == nil {
+			t.Fatalf("%s: %v", members, problems)
+		}
+		at := ""
+		for _, p := range problems {
+			if p.Code == "stream" {
+				at = p.Pointer
+			}
+		}
+		if in := c.Intents()[0]; in.Stream != want.stream || in.StreamChargesFirst != want.first || at != want.problem {
+			t.Errorf("%s: got %v, %v, a problem at %q", members, in.Stream, in.StreamChargesFirst, at)
+		}
+	}
+}

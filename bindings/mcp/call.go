@@ -91,8 +91,9 @@ func hasOutputSchema(s *service.Service, name, uid string) bool {
 
 // execute makes a call, and reports its progress meanwhile.
 func (a *answer) execute(ctx context.Context, call execute.Call) (execute.Result, error) {
-	stop := a.reportProgress()
+	event, stop := a.reportProgress()
 	defer stop()
+	call.Stream = event
 	if a.takesTasks() {
 		return a.executeOrTask(ctx, call)
 	}

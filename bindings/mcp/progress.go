@@ -22,31 +22,49 @@ const maxProgressToken = 200
 // reportProgress sends notifications/progress until stop is called, if the client has sent a progress token and accepts a stream. The
 // response is then a stream whose last event is the result. The caller must call stop before it responds. See MCP 2026-07-28,
 // basic/patterns/progress.
-func (a *answer) reportProgress() (stop func()) {
+//
+// event sends an event of a service whose response is a stream, as the message of a notification. It is nil if no notifications are sent.
+func (a *answer) reportProgress() (event func([]byte), stop func()) {
 	token := progressToken(a.meta()["progressToken"])
 	if token == nil || !accepts(a.header.Values("Accept"), "text/event-stream") {
-		return func() {}
+		return nil, func() {}
 	}
 	ended := make(chan struct{})
 	var reporting sync.WaitGroup
+	var sending sync.Mutex
+	n := 0
+	send := func(message string) {
+		sending.Lock()
+		defer sending.Unlock()
+		n++
+		a.progressed(token, n, message)
+	}
 	reporting.Go(func() {
 		timer := time.NewTimer(progressAfter)
 		defer timer.Stop()
-		for n := 1; ; n++ {
+		for {
 			select {
 			case <-ended:
 				return
 			case <-timer.C:
-				a.progressed(token, n)
+				send("The service is working on the call.")
 				timer.Reset(progressEvery)
 			}
 		}
 	})
-	return func() {
+	event = func(data []byte) {
+		if len(data) <= maxProgressMessage { // longer events are in the result
+			send(string(data))
+		}
+	}
+	return event, func() {
 		close(ended)
 		reporting.Wait()
 	}
 }
+
+// maxProgressMessage is the maximum length of an event that is sent as a notification, in bytes.
+const maxProgressMessage = 64 << 10
 
 // progressToken returns a token as JSON, or nil if it is neither a string nor a number, or too long.
 func progressToken(v any) []byte {
@@ -63,12 +81,12 @@ func progressToken(v any) []byte {
 }
 
 // progressed sends the nth notification. The first one begins the stream.
-func (a *answer) progressed(token []byte, n int) {
+func (a *answer) progressed(token []byte, n int, text string) {
 	if !a.begun {
 		a.beginStream()
 	}
 	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": map[string]any{
-		"progressToken": json.RawMessage(token), "progress": n, "message": "The service is working on the call.",
+		"progressToken": json.RawMessage(token), "progress": n, "message": text,
 	}})
 	if err != nil { // the token is JSON
 		return

@@ -55,6 +55,7 @@ func (*startedTask) Error() string { return "the call continues as a task" }
 // executeOrTask makes a call. If the call takes longer than taskAfter, the error is a *startedTask: the record of the call is durable, and
 // the call continues.
 func (a *answer) executeOrTask(ctx context.Context, call execute.Call) (execute.Result, error) {
+	call.Stream = nil                 // the call may outlive the response
 	call.ContextID = uuid.NewString() // only calls with one have a record that agents can read
 	if call.IdempotencyKey == "" {    // only calls with one have a record with their output
 		call.IdempotencyKey = execute.IdempotencyKey(taskKey + call.ContextID)

@@ -136,3 +136,23 @@ func TestTasksAreOnlyForLongCallsOfClientsThatTakeThem(t *testing.T) {
 		t.Errorf("an unknown task: %s", raw.Body)
 	}
 }
+
+// The events of a stream are the messages of progress notifications.
+func TestEventsOfAStreamAreProgress(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, "", func(g *gatetest.Gate) {
+		g.Write("agents.json", strings.Replace(gatetest.AgentsFile, `"intent_name": "Search",`, `"intent_name": "Search", "stream": true,`, 1))
+	})
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"lamp\":1}\n\ndata: {\"lamp\":2}\n\n")
+	}
+	r := g.Post("/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_v1","arguments":{"query":"lamp"},`+
+		`"_meta":{"progressToken":"p"}}}`, "Content-Type", "application/json", "Accept", "application/json, text/event-stream",
+		"MCP-Protocol-Version", "2025-11-25", "Authorization", "Bearer "+g.Agreed("agent-1").Token)
+	for _, want := range []string{`"message":"{\"lamp\":1}"`, `"message":"{\"lamp\":2}"`, `"structuredContent":{"events":[{"lamp":1},{"lamp":2}],"complete":true}`} {
+		if !strings.Contains(string(r.Body), want) {
+			t.Errorf("the answer lacks %s: %s", want, r.Body)
+		}
+	}
+}

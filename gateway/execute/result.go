@@ -22,6 +22,7 @@ type Result struct {
 	License  string          // license of the output, as the value of a header field; empty: none
 	Sunset   *service.Sunset // when the terms of the intent change; nil: no change is announced
 	Replayed bool            // the response is that of an earlier call under the same idempotency key; this call executed nothing
+	Cut      bool            // the response was a stream that broke after its first event
 	// Paid is the payment that came with the call. nil: there was none, or it was not taken.
 	Paid           *payments.Paid
 	PaymentIgnored bool // a payment came with the call and was not taken, because the call is free

@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -31,14 +32,25 @@ func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstre
 	x.refresh(ctx, e)
 	e.client = e.call.Span.Child().Child() // below the span of the step
 	began := x.now()
+	if e.call.Stream != nil && passesEvents(e.intent) {
+		e.prepared.Each(e.call.Stream)
+	}
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		Principal: string(e.claims.Principal()), Unapproved: !e.approved,
 		AgentID: string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()),
 		Standing: e.standing(), TokenID: string(e.claims.ID),
 		Traceparent: e.client.Traceparent(),
 	}, g)
-	e.upstream, e.status = max(1, x.now().Sub(began)), answer.Status
+	e.upstream, e.status, e.cut = max(1, x.now().Sub(began)), answer.Status, answer.Cut
 	return upstreamAnswer{answer, outcome, err}
+}
+
+// passesEvents reports whether agents may receive the events of a stream: the intent declares no outputs, or one that is the list of events.
+func passesEvents(in *service.Intent) bool {
+	const events = "events" // the member of the response that lists the events
+	return len(in.Outputs) == 0 || slices.ContainsFunc(in.Outputs, func(p intents.Parameter) bool {
+		return p.HasFrom && p.From == "/"+events || !p.HasFrom && p.Name == events
+	})
 }
 
 type upstreamAnswer struct {
@@ -115,7 +127,9 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 	if s.refusal != nil {
 		return Result{}, s.refusal.Charged(charge).Standings(shown(e.admission.Standing))
 	}
-	result := Result{Output: s.output, Charge: charge, Standing: shown(e.admission.Standing), Attribution: e.notices(), Warnings: s.missing}
+	result := Result{
+		Output: s.output, Cut: e.cut, Charge: charge, Standing: shown(e.admission.Standing), Attribution: e.notices(), Warnings: s.missing,
+	}
 	if ended.Answer == nil { // otherwise the store may still refer to the output
 		result.buffer = s.buffer
 	}

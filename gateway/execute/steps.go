@@ -52,6 +52,7 @@ type execution struct {
 	fitted         intents.FitResult // the result of reducing the response to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
+	cut            bool          // the response was a stream that broke, but counts
 	status         int           // the status of the service's response; 0: there was none
 	client         trace.Span    // the span of the call to the service
 	steps          StepTimes

@@ -95,6 +95,7 @@ func routeFor(
 ) (*upstream.Route, error) {
 	e := upstream.Endpoint{
 		IntentUID: in.UID.String(), Timeout: timeout, Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
+		Stream: upstream.Stream{On: in.Stream, FirstCounts: in.StreamChargesFirst},
 	}
 	for _, p := range in.Inputs {
 		e.Parameters = append(e.Parameters, p.Name)

@@ -29,6 +29,7 @@ type Answer struct {
 	// Buffer is the memory of JSON; it may be nil.
 	Buffer      *Buffer
 	ContentType string // media type in lowercase without parameters
+	Cut         bool   // the response is a stream that broke after its first event, and Stream.FirstCounts is set
 	content     any    // the object that represents a file or text
 }
 
@@ -66,7 +67,8 @@ var errNoMemory = errors.New("the gateway had not enough memory for it")
 
 // read reads the body of a response and classifies the response. It takes the memory from the membudget share in ctx, and waits for memory
 // until ctx ends. The error is a *brokenError, or one of the errors that Call returns for a complete response.
-func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
+func (u *Upstream) read(ctx context.Context, resp *pool.Answer, p *PreparedRequest) (Answer, error) {
+	route := p.route
 	share := membudget.Of(ctx)
 	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
 	if resp.Status < 200 { // 101: the gateway did not request it, so no valid response follows
@@ -74,6 +76,9 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 	}
 	route.concealHeader(&answer)
 	success := resp.Status <= 299
+	if success && route.stream.On && isStream(answer.ContentType) {
+		return u.readStream(ctx, resp, p, answer)
+	}
 	bound := u.cfg.MaxResponse
 	if !success {
 		bound = min(bound, maxErrorBody)

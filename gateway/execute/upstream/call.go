@@ -159,9 +159,11 @@ func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g 
 	if err != nil {
 		return failed(ctx, p.route, written, err)
 	}
-	answer, err := u.read(ctx, resp, p.route)
+	answer, err := u.read(ctx, resp, p)
 	if broken, ok := errors.AsType[*brokenError](err); ok {
-		return failed(ctx, p.route, written, broken.err)
+		r := failed(ctx, p.route, written, broken.err)
+		r.again = r.again && !p.streamed
+		return r
 	}
 	r := result{answer: answer, outcome: store.Done, err: err, written: true}
 	if answer.Status < 200 || answer.Status > 299 {

@@ -20,6 +20,8 @@ type PreparedRequest struct {
 	body   []byte
 	// contentType is the media type of the body if it depends on the request; otherwise it is empty.
 	contentType string
+	receive     func(event []byte) // see Each
+	streamed    bool               // receive was called
 	// space is a buffer for target and body.
 	space [512]byte
 }

@@ -35,6 +35,7 @@ type Endpoint struct {
 	ErrorWhen  ErrorWhen
 	// Timeout limits one call, including retries; 0: Config.Timeout.
 	Timeout time.Duration
+	Stream  Stream
 	// Unsafe means that a call changes state although the method is GET or HEAD, so it must not be repeated.
 	Unsafe bool
 }
@@ -52,7 +53,8 @@ type Route struct {
 	declared   map[string]bool // the names of all parameters
 	placed     map[string]bool // the parameters with a placeholder in the URL
 	tool       string          // the tool that is called, if the service is a server of MCP
-	execute    bool            // the body has the UIM core format {"intent_uid","parameters"}
+	stream     Stream
+	execute    bool // the body has the UIM core format {"intent_uid","parameters"}
 	body       bodyKind
 	jsonType   string // content type of jsonBody
 	parts      map[string]Part
@@ -93,7 +95,10 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
 		upstream: u, intent: e.IntentUID, timeout: cmp.Or(e.Timeout, u.cfg.Timeout), names: slices.Clone(e.Parameters),
 		jsonType: applicationJSON, errorWhen: e.ErrorWhen, declared: map[string]bool{}, placed: map[string]bool{},
-		parts: e.Parts, accept: e.Accept, acceptSent: acceptHeader(e.Accept),
+		parts: e.Parts, accept: e.Accept, acceptSent: acceptHeader(e.Accept), stream: e.Stream,
+	}
+	if r.stream.On {
+		r.acceptSent = streamsSent
 	}
 	for _, name := range e.Parameters {
 		if r.declared[name] {

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
+)
+
+// An eventStream sends the events of a call to a client that accepts a stream, as server-sent events, when they arrive. It begins with the
+// first event. Its last event is end or error.
+type eventStream struct {
+	w     *echo.Response
+	begun bool
+	lost  bool // the client has gone or does not read; the call goes on
+}
+
+// eventTime is how long a client may take to accept an event.
+const eventTime = 10 * time.Second
+
+// streamFor returns the stream of a request, or nil if the client does not accept one.
+func streamFor(c echo.Context) *eventStream {
+	if !strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
+		return nil
+	}
+	return &eventStream{w: c.Response()}
+}
+
+// event sends the data of one event of the service.
+func (s *eventStream) event(data []byte) { s.send("event", data) }
+
+func (s *eventStream) send(name string, data []byte) {
+	if s.lost {
+		return
+	}
+	if !s.begun {
+		s.begun = true
+		h := s.w.Header()
+		h["Cache-Control"], h[echo.HeaderContentType], h["X-Accel-Buffering"] = noStore, []string{"text/event-stream"}, []string{"no"}
+		s.w.WriteHeader(http.StatusOK)
+	}
+	control := http.NewResponseController(s.w)
+	_ = control.SetWriteDeadline(time.Now().Add(eventTime)) //nolint:forbidigo // deadlines of connections use the machine's clock
+	_, err := s.w.Write(jsonrpc.AppendEvent([]byte("event: "+name+"\n"), data))
+	if err == nil {
+		err = control.Flush()
+	}
+	s.lost = err != nil
+}
+
+// end sends the last event of a call that succeeded. Its data has what the header of a response without a stream has, and complete: whether
+// the stream of the service was complete.
+func (s *eventStream) end(result *execute.Result) {
+	h := http.Header{}
+	door.WriteHeader(h, result)
+	data := map[string]any{"complete": !result.Cut}
+	for _, m := range door.Beside {
+		if list := h[m.Field]; len(list) == 1 {
+			data[m.Name] = list[0]
+		} else if len(list) > 1 {
+			data[m.Name] = list
+		}
+	}
+	text, err := json.Marshal(data)
+	if err != nil { // strings can always be encoded
+		return
+	}
+	s.send("end", text)
+}
+
+// refuse sends the last event of a call that was refused or failed after the first event. Its data is the error envelope.
+func (s *eventStream) refuse(x *exchange, err error) {
+	f := refusal.For(err)
+	x.Refusal = f
+	about := wire.About{RequestID: string(x.requestID)}
+	if x.service != nil {
+		about.HelpURL = x.service.HelpURL(f.Reason)
+	}
+	s.send("error", wire.Envelope(f, about))
+}
