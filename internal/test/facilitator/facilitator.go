@@ -38,6 +38,7 @@ const (
 	Refused      Fault = "insufficient_funds"
 	Lying        Fault = "success of another payment"
 	Hanging      Fault = "no answer until released"
+	MovedHanging Fault = "no answer until released after the money moved"
 )
 
 // A Transfer is a payment that moved money.
@@ -211,13 +212,12 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, o *order) {
 		})
 		return
 	case Hanging:
-		select {
-		case <-f.hold:
-		case <-r.Context().Done():
-			return
-		}
+		f.await(r)
 	}
 	tx, why := f.move(o)
+	if fault == MovedHanging {
+		f.await(r)
+	}
 	switch {
 	case why != "":
 		f.failed(w, o, why, tx)
@@ -233,6 +233,14 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, o *order) {
 		answer(w, http.StatusOK, map[string]any{
 			"success": true, "transaction": tx, "network": Network, "payer": o.authorization().From,
 		})
+	}
+}
+
+// await waits for Release, or until the client has gone.
+func (f *Facilitator) await(r *http.Request) {
+	select {
+	case <-f.hold:
+	case <-r.Context().Done():
 	}
 }
 

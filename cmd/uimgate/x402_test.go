@@ -1,0 +1,115 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	facilitatortest "github.com/uimgate/uimgate/internal/test/facilitator"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A process is killed while the facilitator settles a payment. The next process finds out about the payment, and enters it once.
+func TestPaymentSurvivesAKilledProcess(t *testing.T) {
+	t.Parallel()
+	for name, place := range map[string]func(t *testing.T) string{
+		"SQLite":     func(*testing.T) string { return "" },
+		"PostgreSQL": func(t *testing.T) string { return "store: " + pgtest.Start(t).Database(t) + "\n" }, //nolint:thelper // a case
+	} {
+		for _, fault := range []facilitatortest.Fault{facilitatortest.Hanging, facilitatortest.MovedHanging} {
+			t.Run(name+", "+string(fault), func(t *testing.T) {
+				t.Parallel()
+				killedWhilePaying(t, place(t), fault)
+			})
+		}
+	}
+}
+
+func killedWhilePaying(t *testing.T, place string, fault facilitatortest.Fault) {
+	t.Helper()
+	chain, payer := facilitatortest.New(t, time.Now), facilitatortest.NewPayer(t, time.Now)
+	chain.Remember()
+	g := newProcess(t, operatorPolicy, place+"payments: {minimum: 1 EUR, "+facilitatortest.Settings(chain.URL, "EUR")+"}\n"+`services:
+- agents_file: agents.json
+  policy_file: policy.json
+  intents: {"shop.example:order:v1": {proof: optional}}
+  upstream: {url: "UPSTREAM"}
+`, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"ok":true}`)) })
+	text, err := os.ReadFile(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.write("uimgate.yaml", strings.Replace(string(text), "billing: {credit: 100 EUR}", "billing: {mode: prepaid}", 1))
+	process := g.startProcess()
+	token, _ := g.agree("agent-1")
+	status, terms := g.pay(token, nil)
+	if status != http.StatusPaymentRequired || terms == "" {
+		t.Fatalf("got %d with terms %q", status, terms)
+	}
+	chain.Fail(fault)
+	payment := payer.Pay(t, terms)
+	var caller sync.WaitGroup
+	caller.Go(func() { _, _ = g.pay(token, payment) })
+	moved := 0
+	if fault == facilitatortest.MovedHanging {
+		moved = 1
+	}
+	await(t, func() bool { return chain.Requests("/settle") == 1 && len(chain.Moved()) == moved })
+	if err := process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	caller.Wait()
+	g.stop()
+	chain.Fail(facilitatortest.None)
+	g.ahead = 15 * time.Second // after the claim of the killed process
+	g.start()
+	t.Cleanup(func() { g.stop() })
+	await(t, func() bool {
+		list := want[admin.Page[admin.Payment]](g, "usage", "payments").Items
+		return len(list) == 1 && list[0].State == store.PaymentCredited
+	})
+	if status, _ := g.pay(token, payment); status != http.StatusOK {
+		t.Errorf("the same payment again: got status %d", status)
+	}
+	accounts := want[admin.Page[admin.Statement]](g, "usage", "statements").Items
+	if len(chain.Moved()) != 1 || len(accounts) != 1 || accounts[0].Closing.ToppedUp != "1.00" || accounts[0].Closing.Captured != "0.25" {
+		t.Errorf("got %d payments, %+v; want one payment, of 1.00", len(chain.Moved()), accounts)
+	}
+}
+
+// await waits for a condition.
+func await(t *testing.T, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the condition does not hold within a minute")
+		}
+	}
+}
+
+// pay makes a call, with a payment unless that is nil. It returns the status, or 0 if there was no response, and the terms of a payment.
+func (g *testGateway) pay(token string, payment []byte) (status int, terms string) {
+	g.Helper()
+	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.addresses.Listen+"/api/intents/execute",
+		strings.NewReader(`{"intent_uid": "shop.example:order:v1", "parameters": {"product": "lamp"}}`))
+	if err != nil {
+		g.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	if payment != nil {
+		r.Header.Set("PAYMENT-SIGNATURE", facilitatortest.Header(payment))
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, ""
+	}
+	defer response.Body.Close()
+	return response.StatusCode, response.Header.Get("PAYMENT-REQUIRED")
+}
