@@ -1,6 +1,9 @@
 package page
 
-import "github.com/uimgate/uimgate/evidence"
+import (
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/payments/x402"
+)
 
 // The tags of the operations.
 const (
@@ -25,6 +28,13 @@ func endpoints() tree {
 		"/api/balance": authorized(get("balance", "What the agent has paid in, used and may owe, and how it can pay in", tagUsage,
 			object(tree{"agent_id": tree{"type": "string"}, "balances": tree{"type": "array", "items": tree{"type": "object"}}},
 				"agent_id", "balances"))),
+		"/api/credit": tagged(post("credit", "Pay in by x402. Without PAYMENT-SIGNATURE, the response is 402 with the terms in PAYMENT-REQUIRED", true,
+			object(tree{"amount": tree{"type": "string"}, "currency": tree{"type": "string"}}, "amount", "currency"),
+			object(tree{
+				"currency": tree{"type": "string"}, "credited": tree{"type": "string"}, "balance": tree{"type": "string"},
+				"reference": tree{"type": "string"}, "receipt": tree{"type": "string"},
+			}, "currency", "credited", "balance", "reference"),
+			header("PAYMENT-SIGNATURE", "A payment by x402: JSON in base64.", x402.MaxHeader)), tagUsage),
 		"/api/intents/search": get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
 			"name": "intent_uid", "in": "path", "required": true, "schema": tree{"type": "string"},
@@ -60,6 +70,14 @@ func endpoints() tree {
 			"name": "month", "in": "query", "required": true, "schema": tree{"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"},
 		}),
 	}
+}
+
+// tagged replaces the tag of the operation of post.
+func tagged(path tree, tag string) tree {
+	if operation, ok := path["post"].(tree); ok {
+		operation["tags"] = []any{tag}
+	}
+	return path
 }
 
 // authorized adds to the operation of get that it requires a PAT.
