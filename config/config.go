@@ -201,8 +201,8 @@ type Upstream struct {
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent after repeated failures."`
 }
 
-// An MCPServer is a server of the Model Context Protocol behind a service. Exactly one of URL and Command is set; the URL is then also that of
-// the Upstream.
+// An MCPServer is a server of the Model Context Protocol behind a service. Exactly one of URL and Command is set; the URL is then also
+// that of the Upstream.
 type MCPServer struct {
 	URL     *url.URL `yaml:"url" example:"https://tools.shop.example/mcp" doc:"The endpoint of a server over Streamable HTTP. Credentials for it are in upstream.auth."`
 	Command string   `yaml:"command" example:"/usr/local/bin/shop-tools" doc:"Instead of url, the program of a server that speaks MCP on its standard input and output. The gateway starts it, and starts it again, after a pause, when it ends. A name without a slash is searched for in the PATH of the gateway."`

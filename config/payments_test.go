@@ -39,6 +39,9 @@ func TestX402(t *testing.T) {
 	)
 	dir := directory(t)
 	at := "uimgate.yaml:6: payments.x402."
+	changed := func(from, to string) string {
+		return here + payTo + "accepts: [" + strings.Replace(token, from, to, 1) + "]"
+	}
 	for text, want := range map[string]string{
 		here + payTo + "accepts: [" + token + "]":                                                "",
 		"facilitator: 'http://127.0.0.1:9', auth: secret, " + payTo + "accepts: [" + token + "]": "",
@@ -47,10 +50,10 @@ func TestX402(t *testing.T) {
 		here + "accepts: [" + token + "]":                                                        at + "pay_to: is not an address: want 0x and 40 hexadecimal digits",
 		here + payTo:                                                                             at + "accepts: has 0 tokens: want 1 to 8",
 		here + payTo + "accepts: [" + token + ", " + token + "]":                                 at + "accepts[1].asset: is the token of payments.x402.accepts[0] as well",
-		here + payTo + "accepts: [" + strings.Replace(token, "8453", "base", 1) + "]":            at + "accepts[0].network: is not a chain such as eip155:8453",
-		here + payTo + "accepts: [" + strings.Replace(token, "0x8", "8", 1) + "]":                at + "accepts[0].asset: is not an address: want 0x and 40 hexadecimal digits",
-		here + payTo + "accepts: [" + strings.Replace(token, "USD,", "usd,", 1) + "]":            at + "accepts[0].currency: is not a currency code such as USD",
-		here + payTo + "accepts: [" + strings.Replace(token, "}", ", decimals: 19}", 1) + "]":    at + `accepts[0].decimals: "19" is more than the maximum of 18`,
+		changed("8453", "base"):                                                                  at + "accepts[0].network: is not a chain such as eip155:8453",
+		changed("0x8", "8"):                                                                      at + "accepts[0].asset: is not an address: want 0x and 40 hexadecimal digits",
+		changed("USD,", "usd,"):                                                                  at + "accepts[0].currency: is not a currency code such as USD",
+		changed("}", ", decimals: 19}"):                                                          at + `accepts[0].decimals: "19" is more than the maximum of 18`,
 		here + payTo + "auth: 'a b', accepts: [" + token + "]":                                   at + "auth: cannot be in a header: want a token without spaces, on one line",
 		"facilitator: 'http://x402.example', " + payTo + "accepts: [" + token + "]":              "http",
 	} {

@@ -111,7 +111,8 @@ func TestEndsOfStreams(t *testing.T) {
 			g.Upstream = c.upstream
 			a := g.Agreed("agent-1")
 			for accept, want := range map[string]string{"text/event-stream": c.streamed, "application/json": c.whole} {
-				answer := g.Post("/api/intents/execute", order, "Content-Type", "application/json", "Accept", accept, "Authorization", "Bearer "+a.Token)
+				answer := g.Post("/api/intents/execute", order, "Content-Type", "application/json", "Accept", accept,
+					"Authorization", "Bearer "+a.Token)
 				if !bytes.Contains(answer.Body, []byte(want)) {
 					t.Errorf("%s: %.500s", accept, answer.Body)
 				}
@@ -133,7 +134,9 @@ func TestARepeatedStreamIsTheStoredAnswer(t *testing.T) {
 	g := streams(t, "end")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { sendEvent(w, `{"n":1}`) }
 	a := g.Agreed("agent-1")
-	header := []string{"Content-Type", "application/json", "Accept", "text/event-stream", "Authorization", "Bearer " + a.Token, "Idempotency-Key", "k1"}
+	header := []string{
+		"Content-Type", "application/json", "Accept", "text/event-stream", "Authorization", "Bearer " + a.Token, "Idempotency-Key", "k1",
+	}
 	first := g.Post("/api/intents/execute", order, header...)
 	g.Upstream = func(http.ResponseWriter, *http.Request) { t.Error("the service was called again") }
 	again := g.Post("/api/intents/execute", order, header...)

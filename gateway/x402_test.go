@@ -67,7 +67,8 @@ func (s *till) paid(moved int, credited string, unknown int) {
 func settlement(t *testing.T, a gatetest.Answer) (out struct {
 	Success                                  bool
 	Transaction, Network, Payer, ErrorReason string
-}) {
+},
+) {
 	t.Helper()
 	text, err := base64.StdEncoding.DecodeString(a.Header.Get("Payment-Response"))
 	if err != nil || json.Unmarshal(text, &out) != nil {
@@ -169,7 +170,8 @@ func TestX402Failures(t *testing.T) {
 	forged := []byte(strings.Replace(string(s.payer.Pay(t, s.asked())), `"signature":"0x`, `"signature":"0x00`, 1))
 	a := s.order(forged)
 	s.Refuses(a, http.StatusPaymentRequired, "PAYMENT_FAILED")
-	if got := settlement(t, a); got.Success || got.ErrorReason != "invalid_exact_evm_payload_signature" || a.Header.Get("Payment-Required") == "" {
+	if got := settlement(t, a); got.Success || got.ErrorReason != "invalid_exact_evm_payload_signature" ||
+		a.Header.Get("Payment-Required") == "" {
 		t.Errorf("got %+v, %v", got, a.Header)
 	}
 	s.Refuses(s.order(forged), http.StatusPaymentRequired, "PAYMENT_FAILED")
@@ -212,13 +214,15 @@ func TestX402Unknown(t *testing.T) {
 			for range 3 {
 				a := s.order(payment)
 				s.Refuses(a, http.StatusConflict, "PAYMENT_UNKNOWN")
-				if a.Header.Get("Retry-After") == "" || a.Header.Get("Payment-Required") != "" || !strings.Contains(string(a.Body), "x402:eip155:84532:") {
+				if a.Header.Get("Retry-After") == "" || a.Header.Get("Payment-Required") != "" ||
+					!strings.Contains(string(a.Body), "x402:eip155:84532:") {
 					t.Fatalf("got %v %s", a.Header, a.Body)
 				}
 			}
 			s.paid(moved, "nothing", 1)
 			s.Refuses(s.Execute(s.agent, gatetest.Ordering), http.StatusConflict, "PAYMENT_UNKNOWN")
-			s.Refuses(s.Call("/api/credit", s.agent.Token, map[string]string{"amount": "2", "currency": "EUR"}), http.StatusConflict, "PAYMENT_UNKNOWN")
+			s.Refuses(s.Call("/api/credit", s.agent.Token, map[string]string{"amount": "2", "currency": "EUR"}), http.StatusConflict,
+				"PAYMENT_UNKNOWN")
 			asked := s.chain.Requests("/settle")
 			s.Must(s.Cashier.Settle(t.Context())) // not due yet
 			s.Pass(2 * time.Second)
@@ -281,7 +285,8 @@ func TestX402PaymentIdentifier(t *testing.T) {
 	}
 	more := s.order(s.payer.Pay(t, s.termsOf("2")))
 	s.Refuses(more, http.StatusConflict, "PAYMENT_USED")
-	if a := s.Execute(s.agent, gatetest.Ordering, "Idempotency-Key", s.payer.ID); a.Status != http.StatusOK || a.Header.Get("Idempotency-Replayed") != "" {
+	if a := s.Execute(s.agent, gatetest.Ordering, "Idempotency-Key", s.payer.ID); a.Status != http.StatusOK ||
+		a.Header.Get("Idempotency-Replayed") != "" {
 		t.Fatalf("a key with the same text: got %d %v", a.Status, a.Header)
 	}
 	s.paid(1, "1.00 EUR", 0)
@@ -306,7 +311,8 @@ func TestX402Credit(t *testing.T) {
 	}{{"0.99", "EUR"}, {"10.01", "EUR"}, {"0", "EUR"}, {"-1", "EUR"}, {"5", "USD"}, {"5", "eur"}, {5, "EUR"}, {"1e12", "EUR"}, {nil, "EUR"}} {
 		s.Refuses(credit(tt.amount, tt.currency), http.StatusBadRequest, "INVALID_PARAMETER")
 	}
-	s.Refuses(s.Call("/api/credit", s.agent.Token, map[string]string{"amount": "1", "currency": "EUR", "agent": "b"}), 400, "INVALID_PARAMETER")
+	s.Refuses(s.Call("/api/credit", s.agent.Token, map[string]string{"amount": "1", "currency": "EUR", "agent": "b"}), 400,
+		"INVALID_PARAMETER")
 	s.Refuses(s.Call("/api/credit", "", map[string]string{"amount": "1", "currency": "EUR"}), http.StatusUnauthorized, "MISSING_TOKEN")
 	payment := facilitatortest.Header(s.payer.Pay(t, s.termsOf("6")))
 	for i := range 2 {

@@ -73,7 +73,7 @@ group's validator, **TS** is the public ODRL test suite of SolidLab, and **UIM**
 
 The column *shown by* has the result of the validation. For each question ` + "`party action target`" + ` (with facts and the
 state of the world), it has the decision: ` + "`permit`" + `, or the code of the denial. Then it lists what the report must
-contain: ` + "`p:Active`" + ` for a rule, ` + "`d:Fulfilled`" + ` for a duty, ` + "`p.target:Satisfied`" + ` for a premise, and ` + "`owes:`" + `, ` + "`charge:`" + `
-and ` + "`limit:`" + ` for duties, charges and limits. By default, the time is noon (UTC) of 2026-06-15, and duties must be
+contain: ` + "`p:Active`" + ` for a rule, ` + "`d:Fulfilled`" + ` for a duty, ` + "`p.target:Satisfied`" + ` for a premise, and
+` + "`owes:`" + `, ` + "`charge:`" + ` and ` + "`limit:`" + ` for duties, charges and limits. By default, the time is noon (UTC) of 2026-06-15, and duties must be
 fulfilled. ` + "`ex:`" + ` means http://example.com/, as do names without a prefix.
 `

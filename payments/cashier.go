@@ -69,8 +69,8 @@ type Paid struct {
 // entered before is not taken again, whatever is asked for. From the time at which the facilitator is asked to settle it, Take
 // continues even if ctx ends.
 //
-// The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable nothing was paid. After
-// reason.PaymentUnknown, Settle finds out about the outcome.
+// The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable nothing was paid.
+// After reason.PaymentUnknown, Settle finds out about the outcome.
 func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least money.Amount) (Paid, error) {
 	had, err := c.Book.Payment(ctx, from.Service, p.Reference())
 	if err == nil {

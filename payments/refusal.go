@@ -13,8 +13,8 @@ import (
 // undecided is RetryAfter of a payment that waits for the operator.
 const undecided = 10 * time.Minute
 
-// Ask adds to the refusal of an agent how it can pay an amount by x402. If a payment of the agent has not ended, Ask returns another refusal
-// for that, so that the agent does not pay twice. Ask adds nothing if the service does not accept the currency by x402.
+// Ask adds to the refusal of an agent how it can pay an amount by x402. If a payment of the agent has not ended, Ask returns another
+// refusal for that, so that the agent does not pay twice. Ask adds nothing if the service does not accept the currency by x402.
 func (c *Cashier) Ask(ctx context.Context, from Payer, amount money.Amount, f *reason.Refusal) (*reason.Refusal, error) {
 	if from.Offer.X402 == nil {
 		return f, nil

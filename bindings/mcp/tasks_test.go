@@ -35,7 +35,9 @@ func taskRequest(g *gatetest.Gate, token, method, name, params string, plain boo
 	}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientCapabilities":{%s}}}}`, method, params, extensions)
-	header := []string{"Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name}
+	header := []string{
+		"Accept", "application/json, text/event-stream", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name,
+	}
 	if token != "" {
 		header = append(header, "Authorization", "Bearer "+token)
 	}
@@ -97,7 +99,8 @@ func TestALongCallBecomesATask(t *testing.T) {
 			}
 			if r := g.Post("/mcp", `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"x","_meta":{`+
 				`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
-				"Content-Type", "application/json", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tasks/get", "Mcp-Name", "x"); r.Status != http.StatusUnauthorized {
+				"Content-Type", "application/json", "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tasks/get",
+				"Mcp-Name", "x"); r.Status != http.StatusUnauthorized {
 				t.Errorf("without a PAT: %d %s", r.Status, r.Body)
 			}
 			close(release)

@@ -220,7 +220,8 @@ func TestBudgetBeyondBounds(t *testing.T) {
 		p, b := newPKCE(), g.browser()
 		page := b.do(http.MethodPost, "/oauth/authorize", spending(b.page(g.query(p)), c.amount, c.period, c.perCall))
 		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), c.want) ||
-			!strings.Contains(string(page.Body), `name="spend" value="yes" checked>`) || !strings.Contains(string(page.Body), `value="`+c.amount+`"`) {
+			!strings.Contains(string(page.Body), `name="spend" value="yes" checked>`) ||
+			!strings.Contains(string(page.Body), `value="`+c.amount+`"`) {
 			t.Errorf("%s: %d %.900s", name, page.Status, page.Body)
 		}
 	}
@@ -232,7 +233,8 @@ func TestBudgetBeyondBounds(t *testing.T) {
 	}
 	plain := newGate(t, "")
 	p, b = newPKCE(), plain.browser()
-	if page := b.do(http.MethodPost, "/oauth/authorize", spending(b.page(plain.query(p)), "1", "month", "")); page.Header.Get("Location") != "" {
+	page := b.do(http.MethodPost, "/oauth/authorize", spending(b.page(plain.query(p)), "1", "month", ""))
+	if page.Header.Get("Location") != "" {
 		t.Errorf("a service without budgets: %d to %q", page.Status, page.Header.Get("Location"))
 	}
 }

@@ -383,7 +383,8 @@ func TestOperatorBuyersAndCreditNotes(t *testing.T) {
 		t.Errorf("got %+v", b)
 	}
 	buyer := []string{"--name", "Corner & Co.", "--address", "1 rue du Port", "--address", "Marseille", "--country", "FR"}
-	stated := want[admin.Buyer](g, append([]string{"agents", "invoice-to", "agent-1", "--tax-id", "FR1", "--vat", "reverse-charge"}, buyer...)...)
+	stated := want[admin.Buyer](g, slices.Concat(
+		[]string{"agents", "invoice-to", "agent-1", "--tax-id", "FR1", "--vat", "reverse-charge"}, buyer)...)
 	if stated.AgentID != "agent-1" || len(stated.Address) != 2 || stated.VAT != store.TaxReverseCharge {
 		t.Errorf("got %+v", stated)
 	}
@@ -403,7 +404,8 @@ func TestOperatorBuyersAndCreditNotes(t *testing.T) {
 	call := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items[0]
 	settled := want[admin.Execution](g, "usage", "resolve", call.ID, "captured")
 	month := settled.SettledAt.UTC().Format("2006-01")
-	if s := g.run("usage", "invoice", "agent-1", "--month", month, "--issue"); s.code != exitWrong || !strings.Contains(s.errors, "has not ended") {
+	s := g.run("usage", "invoice", "agent-1", "--month", month, "--issue")
+	if s.code != exitWrong || !strings.Contains(s.errors, "has not ended") {
 		t.Errorf("got %+v", s)
 	}
 	if s := g.run("usage", "invoices"); s.code != exitDone || strings.Contains(s.out, "INV-") {

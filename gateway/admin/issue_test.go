@@ -83,7 +83,8 @@ func TestAnIssuedInvoiceNeverChanges(t *testing.T) {
 		}
 	}
 	list := items[admin.IssuedInvoice](g, "/usage/invoices?limit=1&month="+month)
-	if len(list) != 1 || list[0].Number != "INV-000001" || list[0].Amount != "0.75" || list[0].Payable != "0.75" || list[0].Buyer != "Corner Shop SARL" {
+	if len(list) != 1 || list[0].Number != "INV-000001" || list[0].Amount != "0.75" || list[0].Payable != "0.75" ||
+		list[0].Buyer != "Corner Shop SARL" {
 		t.Errorf("got %+v", list)
 	}
 	if list := items[admin.IssuedInvoice](g, "/usage/invoices?after=INV-000001"); len(list) != 0 {
@@ -100,7 +101,8 @@ func TestWithoutChargesOrSellerNoInvoiceIsIssued(t *testing.T) {
 	g.Later(32 * 24 * time.Hour)
 	refused := func(month, want string) {
 		t.Helper()
-		if got := g.do("POST", "/agents/agent-1/invoice", map[string]any{"month": month}); got.Status != 400 || !strings.Contains(string(got.Body), want) {
+		got := g.do("POST", "/agents/agent-1/invoice", map[string]any{"month": month})
+		if got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), want) {
 			t.Errorf("got %d %s, want a text with %q", got.Status, got.Body, want)
 		}
 	}

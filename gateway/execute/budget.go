@@ -18,8 +18,8 @@ func (e *execution) spends(currency string) bool {
 	return e.claims.Budget.Covers(e.intent.ID, currency) && e.current.BudgetOffer() != nil
 }
 
-// beyondBudget returns the refusal of a charged call under consent that the person did not choose. f is the refusal for agreements without a
-// key.
+// beyondBudget returns the refusal of a charged call under consent that the person did not choose. f is the refusal for agreements without
+// a key.
 func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 	if e.claims.Assurance != pat.Consent || e.claims.Budget == nil {
 		return f

@@ -49,8 +49,8 @@ type Call struct {
 	// Reencoded means that the door does not send the output as JSON text. The receipt then covers the RFC 8785 form of the output.
 	Reencoded bool
 	// Stream receives each event of a response that is a stream, as JSON, when the event arrives: before the end of the call is stored. It is
-	// called on the goroutine of Execute, which waits for it, and must not keep the event. The output of the call contains all events. nil: the
-	// events are only in the output.
+	// called on the goroutine of Execute, which waits for it, and must not keep the event. The output of the call contains all events. nil:
+	// the events are only in the output.
 	Stream func(event []byte)
 	// Read reads the request. Execute calls it once, after it has accepted the PAT, so that the gateway reads only the bodies of known agents.
 	Read func() (Request, error)

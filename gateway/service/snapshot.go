@@ -153,8 +153,8 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	return nil
 }
 
-// End closes the connections to all services, and ends the processes of those that are child processes, by force when ctx ends. Call it when
-// no call will follow.
+// End closes the connections to all services, and ends the processes of those that are child processes, by force when ctx ends. Call it
+// when no call will follow.
 func (d *Directory) End(ctx context.Context) {
 	if current := d.current.Load(); current != nil {
 		for _, s := range current.ordered {

@@ -1,5 +1,6 @@
 // Package x402 is about payments by x402, version 2: the messages, and the HTTP interface of the facilitator, which verifies payments and
-// settles them. It supports the scheme exact with authorizations of EIP-3009 on networks eip155. It holds no keys, and connects to no chain.
+// settles them. It supports the scheme exact with authorizations of EIP-3009 on networks eip155. It holds no keys, and connects to no
+// chain.
 //
 //	terms := x402.Terms{PayTo: "0x…", Assets: []x402.Asset{…}}
 //	header := x402.Quote{…, Accepts: terms.Requirements(amount)}.Header()

@@ -160,8 +160,8 @@ func (r *Route) breakerOf(stranger bool) *breaker {
 	return r.breaker
 }
 
-// Safe reports whether a call has no side effects: its method is GET or HEAD (RFC 9110 9.2.1) or it calls a tool, and Endpoint.Unsafe is not
-// set.
+// Safe reports whether a call has no side effects: its method is GET or HEAD (RFC 9110 9.2.1) or it calls a tool, and Endpoint.Unsafe is
+// not set.
 func (r *Route) Safe() bool { return r.safe }
 
 // Method returns the HTTP method.

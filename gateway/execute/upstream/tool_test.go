@@ -232,7 +232,9 @@ func TestAForgottenSessionIsOpenedAgain(t *testing.T) {
 		return &sdk.CallToolResult{StructuredContent: map[string]any{"n": 1}}, nil
 	}
 	current := atomic.Pointer[httptest.Server]{}
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().Config.Handler.ServeHTTP(w, r) }))
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		current.Load().Config.Handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(front.Close)
 	current.Store(officialServer(t, &sdk.StreamableHTTPOptions{}, handler))
 	u, p := openTools(t, config(t, front.URL), false)

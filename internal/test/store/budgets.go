@@ -61,7 +61,8 @@ func budgetBounds(b *suite) {
 	b.settle(first, store.Captured, store.Done)
 	b.begin(b.within(cents(50), cents(100), limit.Day)) // a held charge counts
 	refused := b.refused(b.within(cents(30), cents(100), limit.Day))
-	if refused.Kind != limit.Budget || limit.AllowanceLeft(refused.Left, "USD") != cents(20) || refused.RetryAfter <= 0 || refused.RetryAfter > 25*time.Hour {
+	if refused.Kind != limit.Budget || limit.AllowanceLeft(refused.Left, "USD") != cents(20) || refused.RetryAfter <= 0 ||
+		refused.RetryAfter > 25*time.Hour {
 		b.Errorf("got %+v", refused)
 	}
 	b.begin(b.within(cents(20), cents(100), limit.Day))

@@ -19,8 +19,8 @@ type reservation struct {
 	units int64
 }
 
-// joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max and
-// the larger number of units. An invalid rate is an error.
+// joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max
+// and the larger number of units. An invalid rate is an error.
 func joinReservations(service string, lists ...[]store.Reservation) ([]reservation, error) {
 	var out []reservation
 	for _, list := range lists {
@@ -98,8 +98,8 @@ func spent(slots []store.CounterSlot) (money []store.CounterSlot) {
 	return money
 }
 
-// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are not known any more. The units are those of
-// the time when the call began.
+// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are not known any more. The units are those
+// of the time when the call began.
 func (w *work) giveBudget(ctx context.Context, e store.Execution) error {
 	if e.Charge.IsZero() || !pat.Consented(e.AgentID) {
 		return nil

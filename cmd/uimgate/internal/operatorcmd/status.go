@@ -150,7 +150,8 @@ func printTools(out io.Writer, services []admin.ServiceStatus) {
 			fmt.Fprintf(out, "The tools of %s cannot be listed: %s\n", cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Unread))
 		}
 		if s.Tools.Ended != "" {
-			fmt.Fprintf(out, "A process of %s last ended because %s; restarts: %d\n", cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Ended), s.Tools.Restarts)
+			fmt.Fprintf(out, "A process of %s last ended because %s; restarts: %d\n", cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Ended),
+				s.Tools.Restarts)
 		}
 		for _, intent := range slices.Sorted(maps.Keys(s.Tools.Misfits)) {
 			fmt.Fprintf(out, "%s of %s does not fit its tool: %s\n", cli.Sanitize(intent), cli.Sanitize(s.ID), cli.Sanitize(s.Tools.Misfits[intent]))

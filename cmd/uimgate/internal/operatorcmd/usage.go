@@ -96,7 +96,8 @@ func Usage() *cobra.Command {
 		Use: "usage", Short: "Show what agents used and owe: accounts, statements, invoices, ledger, payments, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
 	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageInvoices(),
-		o.usageCreditNote(), o.usageBundle(), o.usageShow(), o.usageResolve(), o.usageTopUp(), o.usagePayments(), o.usageRefund(), o.usageRefunds(), o.usageRevenue())
+		o.usageCreditNote(), o.usageBundle(), o.usageShow(), o.usageResolve(), o.usageTopUp(),
+		o.usagePayments(), o.usageRefund(), o.usageRefunds(), o.usageRevenue())
 }
 
 func (o *operator) usageAccounts() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Document returns an OpenAPI 3.1 document that describes tools, for uimgate init. Each tool is the operation POST /tools/NAME below base, and
-// this URL becomes the endpoint of its intent. The extension x-read-only contains the annotation readOnlyHint of the tool.
+// Document returns an OpenAPI 3.1 document that describes tools, for uimgate init. Each tool is the operation POST /tools/NAME below base,
+// and this URL becomes the endpoint of its intent. The extension x-read-only contains the annotation readOnlyHint of the tool.
 func Document(title, base string, tools []Tool) ([]byte, error) {
 	paths, schemas := map[string]any{}, map[string]any{}
 	for i := range tools {
