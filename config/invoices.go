@@ -10,7 +10,7 @@ import (
 
 // Invoices configures what the invoices of a service have in addition to its charges.
 type Invoices struct {
-	Seller Seller `yaml:"seller" doc:"Who sells, as invoices and credit notes name it. Without a name, invoices are only drafts."`
+	Seller Seller `yaml:"seller" doc:"The seller that invoices and credit notes name. Without a name, invoices are only drafts."`
 	// VAT is 0 if it is not stated.
 	VAT    money.Percent `yaml:"vat" doc:"Rate of the value added tax in percent, such as 19 or 8.875. Default: invoices have no tax."`
 	Prices Prices        `yaml:"prices" default:"gross" enum:"gross,net" doc:"gross: the prices of the policy include the tax. net: invoices add the tax to the charges; agents never see it."`
@@ -23,7 +23,7 @@ type Seller struct {
 	Address []string `yaml:"address" max:"6" doc:"Postal address, a list of lines without the country."`
 	Country string   `yaml:"country" doc:"Two-letter code of the country (ISO 3166-1), such as DE."`
 	TaxID   string   `yaml:"tax_id" doc:"Number for the value added tax, or another number of the tax office."`
-	Contact string   `yaml:"contact" doc:"Whom customers may ask, such as billing@shop.example."`
+	Contact string   `yaml:"contact" doc:"Contact for questions of customers, such as billing@shop.example."`
 }
 
 // Prices defines whether prices include the tax.

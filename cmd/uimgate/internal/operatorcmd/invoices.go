@@ -38,7 +38,7 @@ digests of its signature and of its policy. A call counts in the month in which 
 still held at the end of the month, such as for calls of unknown outcome, are listed separately and are not part of any
 sum.
 
-Until an invoice is issued, it is a draft. --issue gives it the next number of the service, without gaps, and keeps it:
+Until an invoice is issued, it is a draft. --issue gives it the next number of the service, without gaps, and stores it:
 it never changes, and is printed again whenever you ask for this month. This needs a month that has ended, the seller in
 the configuration (services[].invoices), and the buyer (uimgate agents invoice-to).
 
@@ -158,8 +158,8 @@ func (o *operator) agentsInvoiceTo() *cobra.Command {
 	var b admin.BuyerChange
 	var none bool
 	c := &cobra.Command{
-		Use: "invoice-to AGENT", Short: "State to whom the invoices of an agent are made out, or show it", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Invoice-to states the buyer that the invoices and credit notes of an agent name. It replaces what was stated before.
+		Use: "invoice-to AGENT", Short: "Set or show the buyer that the invoices of an agent name", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Invoice-to sets the buyer that the invoices and credit notes of an agent name. It replaces the previous buyer.
 Invoices that were issued do not change. Without flags, it shows the buyer. Agents never see the buyer.
 
 --vat is the tax that the buyer pays: standard (the rate of the service), reverse-charge (none; the buyer accounts for
@@ -175,7 +175,7 @@ it) or exempt (none). uimgate does not check whether a rule applies: ask your ta
 			case none && stated:
 				return cli.Usage(errors.New("--clear cannot be combined with other flags"))
 			case stated && (b.Name == "" || len(b.Address) == 0 || b.Country == ""):
-				return cli.Usage(errors.New("--name, --address and --country are required: together they replace what was stated before"))
+				return cli.Usage(errors.New("--name, --address and --country are required: together they replace the previous buyer"))
 			}
 			return printAnswer(c, o, buyerColumns, func(ctx context.Context, api *client.Client) (admin.Buyer, error) {
 				if !none && !stated {
@@ -193,6 +193,6 @@ it) or exempt (none). uimgate does not check whether a rule applies: ask your ta
 	f.StringVar(&b.Email, "email", "", "where you send the invoices; uimgate sends nothing")
 	f.StringVar(&b.Reference, "reference", "", "the customer's own reference, such as the number of an order")
 	f.StringVar((*string)(&b.VAT), "vat", "", "standard, reverse-charge or exempt (default standard)")
-	f.BoolVar(&none, "clear", false, "remove what was stated")
+	f.BoolVar(&none, "clear", false, "remove the buyer")
 	return c
 }
