@@ -176,10 +176,6 @@ func (s *Sequencer) lead(ctx context.Context) (bool, error) {
 
 // extend appends new lines until there are none.
 func (s *Sequencer) extend(ctx context.Context) error {
-	signer, err := s.o.Keys.PrivateKey(ctx)
-	if err != nil {
-		return fmt.Errorf("finding the key of checkpoints: %w", err)
-	}
 	first, err := s.o.Store.Progress(ctx)
 	if err != nil {
 		return err
@@ -192,11 +188,14 @@ func (s *Sequencer) extend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := round{s: s, signer: signer, heads: map[place]*store.LogHead{}}
+	r := round{s: s, heads: map[place]*store.LogHead{}}
 	for i := range heads {
 		r.heads[place{heads[i].Service, heads[i].Epoch}] = &heads[i]
 	}
 	if err := r.introduce(ctx); err != nil {
+		return err
+	}
+	if r.signer, err = s.signer(ctx); err != nil || r.signer == nil {
 		return err
 	}
 	for more := true; more; {

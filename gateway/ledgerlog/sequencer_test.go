@@ -384,10 +384,42 @@ func TestOnlyTheHolderOfTheLeaseAppends(t *testing.T) {
 			t.Fatal(err)
 		}
 		two.round(t)
+		if v := look(t, one); v.Checkpoint.Size != before.Checkpoint.Size {
+			t.Error("a key that other processes may not publish yet has signed a checkpoint")
+		}
+		two.clock = func() time.Time { return time.Now().Add(3 * time.Second) }
+		two.round(t)
 		if v := look(t, two, before); v.Checkpoint.Size <= before.Checkpoint.Size {
 			t.Error("the lease was not released")
 		}
 	})
+}
+
+// If other processes use the database, a new key signs checkpoints only when they have had the time to publish it.
+func TestNewKeySignsCheckpointsOnceItIsPublished(t *testing.T) {
+	t.Parallel()
+	p := start(t, openStore(t, postgresDatabase(t)), "one")
+	now := time.Now()
+	p.shared, p.clock = true, func() time.Time { return now }
+	p.restart()
+	p.round(t)
+	first := p.keys.Current()
+	if _, err := p.keys.Rotate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	signedBy := func(after time.Duration) keys.ID {
+		t.Helper()
+		now = time.Now().Add(after)
+		topUp(t, p.store, 1)
+		p.round(t)
+		return look(t, p).KeyID
+	}
+	if got := signedBy(0); got != first {
+		t.Errorf("before the new key is published: signed by %s, want %s", got, first)
+	}
+	if got := signedBy(3 * time.Second); got != p.keys.Current() {
+		t.Errorf("later: signed by %s, want %s", got, p.keys.Current())
+	}
 }
 
 func TestWitnessesCosign(t *testing.T) {
