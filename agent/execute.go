@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 const (
@@ -60,6 +61,7 @@ type Result struct {
 	Sunset         *Sunset // when the intent or its terms end; nil if the service announces no end
 	Replayed       bool    // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
 	Attempts       int
+	Paid           bool // a payment that Options.Pay made was settled, and is credit at the service
 
 	Evidence
 }
@@ -96,6 +98,11 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 		if !next.again {
 			s.accountError(ctx, session, c, err)
 			return Result{}, c.lost(policyChange(err, session.PolicyDigest))
+		}
+		if next.pay != nil {
+			if payErr := s.pay(ctx, c, next.pay); payErr != nil {
+				return Result{}, c.lost(errors.Join(payErr, err))
+			}
 		}
 		if next.renew {
 			if _, renewErr := s.renewFrom(ctx, session); renewErr != nil {
@@ -223,7 +230,7 @@ func executeBody(dialect intents.Dialect, uid string, tree map[string]any) ([]by
 func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result, error) {
 	header := authorization(session)
 	for name, value := range map[string]string{
-		"Idempotency-Key": c.key, "Uim-Request-Id": c.options.RequestID, "Traceparent": c.options.Traceparent,
+		"Idempotency-Key": c.key, x402.HeaderSignature: c.payment, "Uim-Request-Id": c.options.RequestID, "Traceparent": c.options.Traceparent,
 	} {
 		if value != "" {
 			header.Set(name, value)
@@ -251,6 +258,7 @@ func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result
 		return Result{}, err
 	}
 	result.IdempotencyKey, result.Attempts = c.key, c.attempts
+	result.Paid = c.payment != "" && settledBy(answer)
 	if c.prove {
 		s.mu.Lock()
 		if s.proofRequested == nil {

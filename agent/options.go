@@ -68,6 +68,10 @@ type Options struct {
 	// it is empty, the client checks receipts, and does not keep them.
 	Receipts string
 
+	// Pay returns a payment by x402 as JSON: one of those in the terms of the demand, signed. Execute calls it at most once for a call, if the
+	// service asks for a payment, and then sends the payment with the call. nil: the agent does not pay.
+	Pay func(ctx context.Context, d Demand) ([]byte, error)
+
 	// SameTerms reports whether two policies, as served, have the same terms for an intent of the catalogue, so that an agreement to before
 	// permits a charge under after. The client calls it for policies that evidence.SameTerms does not find equal. nil means that these
 	// differ.

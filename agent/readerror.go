@@ -64,7 +64,7 @@ func readError(a fetch.Answer) *Error {
 
 // parseHeader adds the values of the header to e and returns e. A Retry-After in the header takes precedence over one in the body.
 func (e *Error) parseHeader(h http.Header) *Error {
-	e.RateLimit = parseRateLimit(h)
+	e.RateLimit, e.Demand = parseRateLimit(h), e.demandOf(h)
 	if wait, ok := fetch.RetryAfter(h); ok {
 		e.RetryAfter = wait
 	}

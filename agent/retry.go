@@ -33,6 +33,7 @@ type call struct {
 	free       bool          // known to be safe and to have no price
 	mark       receipts.Mark // the mark of the first attempt; nil if there is no book
 	bookError  error         // the error of recording an attempt in the book
+	payment    string        // by x402, as the value of a header field; empty: none
 	key        string
 	ownKey     bool // the client generated the key, and may generate another
 
@@ -48,6 +49,7 @@ type step struct {
 	again bool
 	wait  time.Duration
 	renew bool
+	pay   *Demand // before the next attempt; nil: nothing
 }
 
 // nextStep decides what to do after a failed attempt, and updates the call accordingly. A call is repeated only if it cannot be
@@ -97,6 +99,9 @@ func temporary(e *fetch.Error) bool {
 }
 
 func (c *call) afterError(e *Error, session Session, client *Client) step {
+	if next, ok := c.afterDemand(e, client); ok && !c.options.NoRepeat && !e.Replayed {
+		return next
+	}
 	switch {
 	case c.options.NoRepeat, e.Replayed:
 		return step{} // every retry gets the same response

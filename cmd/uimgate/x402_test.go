@@ -113,3 +113,65 @@ func (g *testGateway) pay(token string, payment []byte) (status int, terms strin
 	defer response.Body.Close()
 	return response.StatusCode, response.Header.Get("PAYMENT-REQUIRED")
 }
+
+// The agent pays with the command that the owner names, at most the amount that the owner names, once.
+func TestAgentPaysWithACommand(t *testing.T) {
+	t.Parallel()
+	chain, payer := facilitatortest.New(t, time.Now), facilitatortest.NewPayer(t, time.Now)
+	g := newProcess(t, operatorPolicy, "payments: {minimum: 1 EUR, "+facilitatortest.Settings(chain.URL, "EUR")+"}\n"+`services:
+- agents_file: agents.json
+  policy_file: policy.json
+  upstream: {url: "UPSTREAM"}
+`, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"ok":true}`)) })
+	text, err := os.ReadFile(g.config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.write("uimgate.yaml", strings.Replace(string(text), "billing: {credit: 100 EUR}", "billing: {mode: prepaid}", 1))
+	g.start()
+	t.Cleanup(func() { g.stop() })
+	agent := func(args ...string) output {
+		return command(t, "", append([]string{"agent", "--data", g.dir + "/agent"}, args...)...)
+	}
+	for _, args := range [][]string{{"keygen"}, {"agree", g.addresses.Listen, "--yes"}} {
+		if s := agent(args...); s.code != exitDone {
+			t.Fatalf("%q: %+v", args, s)
+		}
+	}
+	call := func(signer string, more ...string) output {
+		return agent(append([]string{"execute", "shop.example:order:v1", "product=lamp", "--pay-with", signer}, more...)...)
+	}
+	terms := g.dir + "/terms.json"
+	for name, s := range map[string]struct {
+		output
+		want string
+	}{
+		"without a bound": {call("true"), "--pay-with and --pay-at-most go together"},
+		"too little":      {call("true", "--pay-at-most", "0.99 EUR"), "the service asks for 1.00 EUR, and --pay-at-most is 0.99 EUR"},
+		"other currency":  {call("true", "--pay-at-most", "5 USD"), "the service asks for 1.00 EUR, and --pay-at-most is 5.00 USD"},
+		"a failure":       {call("cat > "+terms+"; exit 3", "--pay-at-most", "1 EUR"), "the command of --pay-with: exit status 3"},
+		"nothing":         {call("true", "--pay-at-most", "1 EUR"), "the payment was not made"},
+		"too much output": {call("head -c 100000 /dev/zero", "--pay-at-most", "1 EUR"), "the payment was not made"},
+	} {
+		if s.code == exitDone || !strings.Contains(s.errors, s.want) || len(chain.Moved()) != 0 {
+			t.Errorf("%s: got %+v, want %q", name, s.output, s.want)
+		}
+	}
+	asked, err := os.ReadFile(terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	much := *payer
+	much.Value = "2000000"
+	g.write("much.json", string(much.PayTerms(t, asked)))
+	if s := call("cat "+g.dir+"/much.json", "--pay-at-most", "1 EUR"); s.code == exitDone || !strings.Contains(s.errors, "none of those") {
+		t.Errorf("more than the terms: got %+v", s)
+	}
+	g.write("payment.json", string(payer.PayTerms(t, asked)))
+	for i := range 2 { // the second call has credit
+		s := call("cat "+g.dir+"/payment.json", "--pay-at-most", "1 EUR")
+		if s.code != exitDone || strings.Contains(s.errors, "the payment was settled") != (i == 0) || len(chain.Moved()) != 1 {
+			t.Fatalf("got %+v, %d payments", s, len(chain.Moved()))
+		}
+	}
+}

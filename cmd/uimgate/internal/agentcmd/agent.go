@@ -31,6 +31,7 @@ type agentSettings struct {
 	encrypt                      bool
 	insecure, static             bool
 	timeout                      time.Duration
+	pay                          payer // nil: the agent does not pay
 }
 
 // Command returns the command uimgate agent.
@@ -132,7 +133,7 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	}
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout,
-		UserAgent: "uimgate-agent/" + cli.ReadVersion().Version,
+		UserAgent: "uimgate-agent/" + cli.ReadVersion().Version, Pay: s.pay,
 		SameTerms: func(ctx context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool {
 			d, known := quote.Compare(ctx, before, after, catalog)
 			return known && d.Same[uid]

@@ -25,8 +25,9 @@ const maxParameters = 8 << 20
 
 func agentExecuteCommand(s *agentSettings) *cobra.Command {
 	var (
-		params, target string
-		o              agent.ExecuteOptions
+		params, target   string
+		payWith, payMost string
+		o                agent.ExecuteOptions
 	)
 	c := &cobra.Command{
 		Use: "execute UID [NAME=VALUE...]", Short: "Execute an intent under the agreement that permits it",
@@ -43,6 +44,9 @@ separate identity. With --via mrp://relay/key, it sends everything that it signs
 Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen (only uagents), agree,
 renew and execute.
 
+With --pay-with, execute pays by x402 if the service asks for a payment of at most --pay-at-most. The command
+holds the wallet; it must check the terms itself, because the service alone states what its token is worth.
+
 An agreement that was made before the service offered a protocol lacks its endpoint: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
   uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17
@@ -51,6 +55,9 @@ An agreement that was made before the service offered a protocol lacks its endpo
   echo '{"query":"tea"}' | uimgate agent execute shop.example:search:v1 --params - -o json`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
+			if err := s.pays(payWith, payMost, c.ErrOrStderr()); err != nil {
+				return cli.Usage(err)
+			}
 			o.Via = s.way()
 			tree, err := readParams(params, c.InOrStdin())
 			if err != nil {
@@ -82,6 +89,9 @@ An agreement that was made before the service offered a protocol lacks its endpo
 	f.StringVar(&o.IdempotencyKey, "idempotency-key", "", "key of the call: repeating the call with this key returns its result, and does not execute it again")
 	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call only once, even if it fails")
 	f.BoolVar(&o.Prove, "prove", false, "add a proof of key, even if the service does not require it")
+	f.StringVar(&payWith, "pay-with", "",
+		"command that signs a payment by x402, if the service asks for one: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
+	f.StringVar(&payMost, "pay-at-most", "", `largest payment with --pay-with, such as "1 USD"`)
 	f.StringVar(&o.RequestID, "request-id", "", "id with which logs and replies identify the call")
 	return c
 }
@@ -100,6 +110,9 @@ func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	}
 	if r.Charge != nil {
 		s.printNote(c, "charge: %s", r.Charge)
+	}
+	if r.Paid {
+		s.printNote(c, "the payment was settled; what the call did not use is credit at the service")
 	}
 	data := map[string]any{"output": json.RawMessage(r.Raw), "replayed": r.Replayed, "attempts": r.Attempts}
 	if end := r.Sunset; end != nil {

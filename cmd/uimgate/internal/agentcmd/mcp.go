@@ -36,6 +36,7 @@ type bridgeSettings struct {
 	accept, budgets []string
 	host, listen    string
 	tools           string
+	payWith         string
 }
 
 // Bridge returns the command uimgate mcp.
@@ -76,6 +77,8 @@ machine, and prints the URL. Every program on this machine can then use the tool
 	f.StringVar(&s.data, "data", "", "directory of key, agreements and record of spending (default: those of uimgate agent)")
 	f.StringArrayVar(&s.accept, "agree", nil, "digest of a policy that you have read and accept (repeat for several services)")
 	f.StringArrayVar(&s.budgets, "budget", nil, `maximum spending per hour, day or month, such as "5 EUR/day" (repeat for several)`)
+	f.StringVar(&s.payWith, "pay-with", "",
+		"command that signs payments by x402, within --budget: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
 	f.StringVar(&s.host, "print-config", "", "print the settings for this assistant and exit: "+strings.Join(hostconfig.Names(), ", "))
 	f.StringVar(&s.tools, "tools", "",
 		"tools in the list: all, search, or tag:orders,tag:invoices (default: all, or search if there are more than 40 intents)")
@@ -109,6 +112,9 @@ func (s *bridgeSettings) check() error {
 	}
 	if _, err := toolset.ParseChoice(s.tools); err != nil {
 		return fmt.Errorf("--tools %.60q: %w", s.tools, err)
+	}
+	if s.payWith != "" && len(s.budgets) == 0 {
+		return errors.New("--pay-with requires --budget")
 	}
 	if s.listen != "" {
 		if _, err := bridge.ListenAddress(s.listen); err != nil {
@@ -150,8 +156,12 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	if err != nil {
 		return cli.Usage(err)
 	}
+	book := budget.New(spent, limits, time.Now)
+	if s.payWith != "" {
+		o.Pay = payWithin(book, payWith(s.payWith, c.ErrOrStderr()))
+	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
-		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now),
+		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Budget: book,
 		Outbox:    calls,
 		ReadTerms: termsFor(c, o), Compare: comparerFor(c), AgreeCommand: s.agreeCommand, NextCommand: s.nextCommand,
 		Version: cli.ReadVersion().Version, Log: logged.line,
@@ -242,6 +252,9 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	}
 	for _, text := range s.budgets {
 		args = append(args, "--budget", text)
+	}
+	if s.payWith != "" {
+		args = append(args, "--pay-with", s.payWith)
 	}
 	if s.tools != "" {
 		args = append(args, "--tools", s.tools)

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/payments/x402"
+)
+
+// A Demand is a payment by x402 that a service asks for.
+type Demand struct {
+	// Terms are the PaymentRequired of x402, version 2, as JSON of at most 16 KiB. A stranger wrote them.
+	Terms []byte
+	// Amount is what the service states that it asks for. Only the terms bind the payer. It is zero if the service states no amount.
+	Amount money.Amount
+}
+
+// ErrPayment means that a payment for a call was not made. The call was not made either.
+var ErrPayment = errors.New("the payment was not made")
+
+// maxTerms bounds the header with the terms of a payment, in bytes.
+const maxTerms = 16 << 10
+
+// demandOf returns what a refusal asks to pay, or nil if it asks for nothing by x402.
+func (e *Error) demandOf(h http.Header) *Demand {
+	header := h.Get(x402.HeaderRequired)
+	if e.Status != http.StatusPaymentRequired || header == "" || len(header) > maxTerms {
+		return nil
+	}
+	terms, err := base64.StdEncoding.DecodeString(header)
+	if err != nil {
+		return nil
+	}
+	d := &Demand{Terms: terms}
+	asked, _ := strictjson.AsObject(e.Details["payment"])
+	if amount, err := money.New(asked.Text("minimum"), asked.Text("currency")); err == nil {
+		d.Amount = amount
+	}
+	return d
+}
+
+// pay has the owner's signer pay what a service asks for. The payment goes with all further attempts of the call.
+func (s *Service) pay(ctx context.Context, c *call, d *Demand) error {
+	payment, err := s.client.o.Pay(ctx, *d)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrPayment, err)
+	}
+	if err := meets(payment, d.Terms); err != nil {
+		return fmt.Errorf("%w: %w", ErrPayment, err)
+	}
+	c.payment = x402.Header(payment)
+	return nil
+}
+
+// meets checks that a payment is exactly one of those that the terms name.
+func meets(payment, terms []byte) error {
+	p, err := x402.Read(payment)
+	if err != nil {
+		return fmt.Errorf("the signer: %w", err)
+	}
+	tree, err := strictjson.DecodeObject(terms)
+	if err != nil {
+		return errors.New("the terms of the service are not JSON")
+	}
+	is := func(v any) bool {
+		asked, _ := strictjson.AsObject(v)
+		return asked.Text("network") == p.Accepted.Network && strings.EqualFold(asked.Text("asset"), p.Accepted.Asset) &&
+			strings.EqualFold(asked.Text("payTo"), p.To) && asked.Text("amount") == p.Value.String()
+	}
+	if !slices.ContainsFunc(tree.List("accepts"), is) {
+		return errors.New("the signer: the payment is none of those that the service asks for")
+	}
+	return nil
+}
+
+// afterDemand decides what to do after a refusal that asks for a payment, or that is about one. ok is false for any other refusal.
+func (c *call) afterDemand(e *Error, client *Client) (next step, ok bool) {
+	switch {
+	case e.Demand != nil && client.o.Pay != nil && c.payment == "":
+		return step{again: true, pay: e.Demand}, true // refused before anything was done
+	case e.Is(ErrPaymentUnknown) && c.payment != "":
+		return c.await(client, max(e.RetryAfter, inProgressWait)), true // the same payment is not taken twice
+	}
+	return step{}, false
+}
+
+// settledBy reports whether a response states that the payment of a call was made.
+func settledBy(a fetch.Answer) bool {
+	text, err := base64.StdEncoding.DecodeString(a.Header.Get(x402.HeaderResponse))
+	if err != nil || len(text) > maxTerms {
+		return false
+	}
+	tree, err := strictjson.DecodeObject(text)
+	return err == nil && tree.Flag("success")
+}
