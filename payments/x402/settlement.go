@@ -68,30 +68,34 @@ func (o *Order) Judge(s Settlement) Settlement {
 }
 
 var (
-	// wrong are the reasons for which an authorization can never be settled, neither now nor earlier. x402 9.
-	wrong = []string{
-		"invalid_exact_evm_payload_signature", "invalid_exact_evm_payload_recipient_mismatch",
-		"invalid_exact_evm_payload_authorization_value_mismatch", "invalid_network", "invalid_payload", "invalid_payment_requirements",
-		"invalid_scheme", "unsupported_scheme", "invalid_x402_version",
+	// unsettled are the reasons for which a facilitator does not send a transaction: those of x402 9, and the names that the reference
+	// facilitator has for them. A facilitator that fails after it has sent the transaction gives none of them.
+	unsettled = []string{
+		"insufficient_funds", "invalid_exact_evm_insufficient_balance",
+		"invalid_exact_evm_payload_signature", "invalid_exact_evm_signature", "invalid_exact_evm_signature_format",
+		"invalid_exact_evm_payload_authorization_valid_after", "invalid_exact_evm_payload_authorization_valid_before",
+		"invalid_exact_evm_payload_authorization_value", "invalid_exact_evm_payload_authorization_value_mismatch",
+		"invalid_exact_evm_authorization_value", "invalid_exact_evm_payload_recipient_mismatch", "invalid_exact_evm_recipient_mismatch",
+		"invalid_network", "invalid_exact_evm_network_mismatch", "invalid_scheme", "unsupported_scheme", "invalid_exact_evm_scheme",
+		"invalid_payload", "invalid_payment_requirements", "invalid_x402_version", "asset_not_deployed_contract",
+		"invalid_exact_evm_missing_eip712_domain", "invalid_exact_evm_token_name_mismatch", "invalid_exact_evm_token_version_mismatch",
+		"invalid_exact_evm_eip3009_not_supported",
 	}
-	// open are parts of the reasons that leave open whether the payment was made.
-	open = []string{"pending", "already", "nonce", "timeout", "timed_out", "unexpected", "unknown", "internal", "unavailable", "duplicate"}
-	// reverted are the reasons that state that the transaction had no effect.
-	reverted = []string{"invalid_transaction_state", "transaction_failed", "transaction_reverted"}
+	// reverted are the reasons that state that the transaction had no effect, if the facilitator names the transaction.
+	reverted = []string{
+		"invalid_transaction_state", "invalid_exact_evm_transaction_failed", "transaction_failed", "transaction_reverted",
+	}
 )
 
-// definite reports whether a failure proves that the payment was not made. sent means that the facilitator names a transaction.
+// definite reports whether a failure proves that the payment was not made. Reasons that are not listed prove nothing. sent means that the
+// facilitator names a transaction.
 func definite(why string, sent, repeated bool) bool {
 	switch {
-	case slices.Contains(wrong, why) && !sent:
-		return true
-	case why == "" || slices.ContainsFunc(open, func(part string) bool { return strings.Contains(why, part) }):
-		return false
-	case repeated: // an earlier request may have moved the money, which would explain the failure of this one
+	case repeated: // an earlier request may have moved the money, which explains every failure of this one, also a reverted transaction
 		return false
 	case sent:
 		return slices.Contains(reverted, why)
 	default:
-		return true
+		return slices.Contains(unsettled, why)
 	}
 }
