@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,6 +144,9 @@ func read(tree strictjson.Object) (*Payload, error) {
 			return nil, &FormError{m.pointer + "/" + m.name, m.want}
 		}
 	}
+	if err := closed(tree.Object("payload"), authorization); err != nil {
+		return nil, err
+	}
 	p := &Payload{
 		Accepted: Requirements{
 			Scheme: accepted.Text("scheme"), Network: accepted.Text("network"), Amount: accepted.Text("amount"),
@@ -161,6 +165,26 @@ func read(tree strictjson.Object) (*Payload, error) {
 		return nil, &FormError{"", "cannot be encoded as JSON"}
 	}
 	return p, nil
+}
+
+// closed refuses a payment with members that the gateway does not read. A facilitator could settle another payment by them, such as a
+// permit2Authorization, while the reference is that of the authorization.
+func closed(payload, authorization strictjson.Object) error {
+	for _, o := range []struct {
+		in      strictjson.Object
+		pointer string
+		members []string
+	}{
+		{payload, "/payload", []string{"signature", "authorization"}},
+		{authorization, "/payload/authorization", []string{"from", "to", "value", "validAfter", "validBefore", "nonce"}},
+	} {
+		for _, name := range o.in.Names() {
+			if !slices.Contains(o.members, name) {
+				return &FormError{o.pointer, "must have no members other than " + strings.Join(o.members, ", ")}
+			}
+		}
+	}
+	return nil
 }
 
 // signature matches signatures of keys and of contracts. MaxDocument bounds their length.
