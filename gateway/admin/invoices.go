@@ -30,7 +30,7 @@ type Invoice struct {
 	Parties
 	IssuedAt *time.Time `json:"issued_at,omitempty"`
 	Terms    string     `json:"terms,omitempty"` // of payment
-	// Provisional means that the month has not ended, so more charges may follow.
+	// Provisional means that the month has not ended, or ended less than an hour ago, so more charges may follow.
 	Provisional bool              `json:"provisional"`
 	Rows        []InvoiceRow      `json:"rows"`
 	Totals      []InvoiceTotal    `json:"totals"`
@@ -38,6 +38,10 @@ type Invoice struct {
 	// FurtherAgreements is the number of agreements with charged calls that are not in Evidence.
 	FurtherAgreements int `json:"further_agreements,omitempty"`
 }
+
+// invoiceDelay is how long after a month its invoice is provisional. A charge belongs to the time at which its transaction begins, and is
+// seen when the transaction ends, perhaps in another process: no transaction takes that long.
+const invoiceDelay = time.Hour
 
 // maxInvoice bounds the detailed rows and the evidence of an invoice. One row for each currency sums up the rest, so the totals are always
 // complete. The ledger has every charge.
@@ -117,7 +121,7 @@ func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []sto
 		AgentID: agent.ID, Terms: service.Invoices.Terms, From: from, To: from.AddDate(0, 1, 0),
 		Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
-	out.Provisional = o.now().Before(out.To)
+	out.Provisional = o.now().Before(out.To.Add(invoiceDelay))
 	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
 	if err != nil {
 		return Invoice{}, err

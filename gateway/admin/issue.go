@@ -31,16 +31,16 @@ func (r *IssueRequest) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// IssueInvoice issues the invoice of an agent for a month that has ended, under the next number of the service, and keeps it. An invoice
-// that was issued before is returned as it is. Errors: those of Invoice, and a refusal if the month has not ended, nothing was charged, or
-// the seller or the buyer is missing.
+// IssueInvoice issues the invoice of an agent for a month that ended at least an hour ago, under the next number of the service, and keeps
+// it. An invoice that was issued before is returned as it is. Errors: those of Invoice, and a refusal if the invoice is still provisional,
+// nothing was charged, or the seller or the buyer is missing.
 func (o *Operator) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice, error) {
 	draft, err := o.Invoice(ctx, InvoiceQuery{r.Record, r.Month})
 	switch {
 	case err != nil || draft.Status == InvoiceIssued:
 		return draft, err
 	case draft.Provisional:
-		return Invoice{}, wrongMember("month", "has not ended")
+		return Invoice{}, wrongMember("month", "has not ended, or ended less than an hour ago: charges of the month may still follow")
 	case len(draft.Rows) == 0:
 		return Invoice{}, reason.MalformedRequest.Refusal("Nothing was charged in this month, so there is nothing to invoice.")
 	case draft.Seller == nil:
