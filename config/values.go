@@ -65,6 +65,12 @@ const (
 	ProofOptional ProofRule = "optional"
 )
 
+// A ConfirmRule defines which calls under consent a person must confirm. Empty means those above the operator's and the person's amounts.
+type ConfirmRule string
+
+// ConfirmAlways is the value of services[].intents.<uid>.confirm for every call.
+const ConfirmAlways ConfirmRule = "always"
+
 // Answers defines how the responses of an API are compared with the declared outputs of an intent.
 type Answers string
 

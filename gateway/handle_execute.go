@@ -33,6 +33,7 @@ func (s *Server) execute(c echo.Context) error {
 	call := execute.Call{
 		Payment: payment,
 		Service: func() *service.Service { return s.serving(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
+		Confirmation: r.Header.Get(headerConfirmation),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Span: x.span,
 		Observe: func(e *execute.Event) { x.Event = e }, HandedOn: !draft,

@@ -78,6 +78,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.failed(http.StatusOK, unknown)
 	case door.Challenged(f): // clients act on the status
 		a.refused(f)
+	case a.askPerson(f):
 	default:
 		a.toolFailed(f)
 	}

@@ -181,6 +181,7 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 	case q.Method == "server/discover":
 		a.result(d.discovered(r.Context(), a))
 	case q.Method == "initialize" && withHandshake:
+		a.declareSession()
 		a.result(d.initialized(r.Context(), a))
 	case q.Method == "ping" && withHandshake:
 		a.result([]byte("{}"))
@@ -204,7 +205,7 @@ func (a *answer) admitted(r *http.Request) bool {
 	if allowed && origin != "" {
 		a.Header().Set("Access-Control-Allow-Origin", origin)
 		a.Header().Add("Vary", "Origin")
-		a.Header().Set("Access-Control-Expose-Headers", "WWW-Authenticate, UIM-Request-ID")
+		a.Header().Set("Access-Control-Expose-Headers", "WWW-Authenticate, UIM-Request-ID, Mcp-Session-Id")
 	}
 	switch {
 	case !allowed:

@@ -354,9 +354,14 @@ func (q *request) failPage(p *page.Consent, err error) {
 }
 
 func (q *request) writePage(status int, body []byte, redirectURI string) {
+	q.writeSecured(status, body, page.ConsentSecurity(redirectURI))
+}
+
+// writeSecured responds with a page and its Content-Security-Policy.
+func (q *request) writeSecured(status int, body []byte, security string) {
 	h := q.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", page.ConsentSecurity(redirectURI))
+	h.Set("Content-Security-Policy", security)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY")
 	q.w.WriteHeader(status)

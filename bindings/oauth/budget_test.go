@@ -40,7 +40,13 @@ func spending(page gatetest.Answer, amount, period, perCall string) url.Values {
 // spender returns an agent under a consent that permits it to spend money, its claims, and its refresh token.
 func (g *gate) spender(amount, period, perCall string) (*gatetest.Agent, *pat.Claims, string) {
 	g.Helper()
-	p, b := newPKCE(), g.browser()
+	return g.spenderOf(g.browser(), amount, period, perCall)
+}
+
+// spenderOf is spender for the consent of one browser.
+func (g *gate) spenderOf(b *browser, amount, period, perCall string) (*gatetest.Agent, *pat.Claims, string) {
+	g.Helper()
+	p := newPKCE()
 	sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", spending(b.page(g.query(p)), amount, period, perCall)))
 	got := g.post("/oauth/token", g.exchange(sent.Get("code"), p))
 	if got.Status != http.StatusOK {

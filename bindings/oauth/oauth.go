@@ -69,7 +69,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 		return ""
 	}
 	switch path {
-	case authorizeRoute, waitRoute, tokenRoute, registerRoute, revokeRoute:
+	case authorizeRoute, waitRoute, confirmRoute, tokenRoute, registerRoute, revokeRoute:
 		return path
 	}
 	for _, route := range []string{resourceRoute, serverRoute} {
@@ -97,7 +97,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h.Set("Cache-Control", "no-store")
 	route := d.Route(v.Service.Definition, r.URL.Path)
 	methods := strings.Split(map[string]string{
-		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET",
+		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET", confirmRoute: "GET, HEAD, POST",
 		tokenRoute: "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
 	}[route], ", ")
 	if slices.Contains(methods, http.MethodOptions) { // without cookies, web pages of every origin may send requests
@@ -122,6 +122,10 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		d.ask(q)
 	case route == waitRoute:
 		d.wait(q)
+	case route == confirmRoute && r.Method == http.MethodPost:
+		d.decideCall(q)
+	case route == confirmRoute:
+		d.confirm(q)
 	case route == tokenRoute:
 		d.token(q)
 	case route == registerRoute:

@@ -516,10 +516,38 @@ function proofLine (line) {
   if (!text(line.jws)) bad('PROOF', 'want a compact JWS')
   x.proof = digest(line.jws)
   const j = parseJWS(line.jws, 8 << 10), c = strictObject(j.payload)
-  if (typeOf(j) !== 'uim-proof+jwt') bad('PROOF', 'want the type uim-proof+jwt')
+  if (typeOf(j) === 'uim-confirmation+jwt') return confirmationOf(x, j, c, line.execution)
+  if (typeOf(j) !== 'uim-proof+jwt') bad('PROOF', 'want the type uim-proof+jwt or uim-confirmation+jwt')
   x.claims = { kid: j.header.kid, aud: once([].concat(c.aud).join()), pat: once(c.pat), digest: 'sha-256:' + c.digest, iat: c.iat }
   const a = [...agreements.values()].find(a => a.key.kid === j.header.kid)
   if (a) signed(j, a.key, ok => { if (!ok) problem('PROOF', line.execution, 'the signature of the proof does not verify') })
+}
+
+// A call under the consent of a person has no proof of key. If the person confirmed the call, the gateway has signed a record of that.
+function confirmationOf (x, j, c, execution) {
+  x.confirmed = {
+    iss: once(c.iss), agr: once(c.agr), pol: once(c.pol), intent: once(c.intent), req: 'sha-256:' + c.digest,
+    amount: once(c.amount), iat: c.iat, assurance: c.assurance,
+  }
+  const a = [...agreements.values()].find(a => a.key.kid === j.header.kid)
+  if (!a) return skip('signatures of confirmations whose key the bundle does not have')
+  signed(j, a.key, ok => { if (!ok) problem('PROOF', execution, 'the signature of the confirmation does not verify') })
+}
+
+// CONFIRMATION_WINDOW is how long before its call a confirmation can have been made, in seconds.
+const CONFIRMATION_WINDOW = 10 * 60 + 60
+
+function confirmedCall (x, t, where) {
+  const c = x.confirmed
+  if (t.jkt !== undefined || c.assurance !== 'confirmed') problem('PROOF', where, 'a confirmation is not a proof of key')
+  if (c.iss !== x.iss) problem('PROOF', where, 'the confirmation is for another service')
+  if (c.agr !== t.agr) problem('PROOF', where, 'the confirmation is for another consent')
+  if (c.pol !== t.pol) problem('POLICY', where, 'the person confirmed the call under another policy')
+  if (c.intent !== t.intent || c.req !== t.req) problem('REQUEST', where, 'the person confirmed another call')
+  if (c.amount !== t.amount) problem('AMOUNT', where, 'the person confirmed another amount')
+  if (x.began !== undefined && !(x.began - c.iat <= CONFIRMATION_WINDOW && c.iat - x.began <= 60)) {
+    problem('PROOF', where, 'the confirmation was made at another time')
+  }
 }
 
 const decisions = []
@@ -547,6 +575,7 @@ function finishExecutions () {
     }
     const p = x.claims
     if (x.proof !== undefined && x.proof !== t.proof) problem('PROOF', where, 'the proof has another digest')
+    else if (x.confirmed) confirmedCall(x, t, where)
     else if (p) {
       if (p.kid !== t.jkt) problem('PROOF', where, 'another key signed the proof')
       if (p.aud !== x.iss) problem('PROOF', where, 'the proof is for another service')

@@ -843,14 +843,49 @@ def proof_line(line, _):
     x["proof"] = digest(line["jws"].encode())
     j = parse_jws(line["jws"], 8 << 10)
     c = strict_object(j["payload"])
+    if type_of(j) == "uim-confirmation+jwt":
+        confirmation_of(x, j, c, line["execution"])
+        return
     if type_of(j) != "uim-proof+jwt":
-        raise Bad("PROOF", "want the type uim-proof+jwt")
+        raise Bad("PROOF", "want the type uim-proof+jwt or uim-confirmation+jwt")
     aud = c.get("aud")
     x["claims"] = {"kid": j["header"].get("kid"), "aud": ",".join(map(str, aud)) if isinstance(aud, list) else aud, "pat": c.get("pat"),
                    "digest": "sha-256:" + str(c.get("digest")), "iat": c.get("iat")}
     a = next((a for a in agreements.values() if a["key"]["kid"] == j["header"].get("kid")), None)
     if a and not signed(j, a["key"]):
         problem("PROOF", line["execution"], "the signature of the proof does not verify")
+
+
+# A call under the consent of a person has no proof of key. If the person confirmed the call, the gateway has signed a record of that.
+def confirmation_of(x, j, c, execution):
+    x["confirmed"] = c
+    a = next((a for a in agreements.values() if a["key"]["kid"] == j["header"].get("kid")), None)
+    if not a:
+        skip("signatures of confirmations whose key the bundle does not have")
+    elif not signed(j, a["key"]):
+        problem("PROOF", execution, "the signature of the confirmation does not verify")
+
+
+# CONFIRMATION_WINDOW is how long before its call a confirmation can have been made, in seconds.
+CONFIRMATION_WINDOW = 10 * 60 + 60
+
+
+def confirmed_call(x, t, where):
+    c = x["confirmed"]
+    if t["jkt"] is not None or c.get("assurance") != "confirmed":
+        problem("PROOF", where, "a confirmation is not a proof of key")
+    if c.get("iss") != x["iss"]:
+        problem("PROOF", where, "the confirmation is for another service")
+    if c.get("agr") != t["agr"]:
+        problem("PROOF", where, "the confirmation is for another consent")
+    if c.get("pol") != t["pol"]:
+        problem("POLICY", where, "the person confirmed the call under another policy")
+    if c.get("intent") != t["intent"] or "sha-256:" + str(c.get("digest")) != t["req"]:
+        problem("REQUEST", where, "the person confirmed another call")
+    if c.get("amount") != t["amount"]:
+        problem("AMOUNT", where, "the person confirmed another amount")
+    if "began" in x and not (isinstance(c.get("iat"), (int, float)) and -60 <= x["began"] - c["iat"] <= CONFIRMATION_WINDOW):
+        problem("PROOF", where, "the confirmation was made at another time")
 
 
 def decision_line(line, _):
@@ -885,6 +920,8 @@ def finish_execution(id_, x):
             problem("DECISION", where, "the bundle does not have the question")
     if "proof" in x and x["proof"] != t["proof"]:
         problem("PROOF", where, "the proof has another digest")
+    elif "confirmed" in x:
+        confirmed_call(x, t, where)
     elif p:
         if p["kid"] != t["jkt"]:
             problem("PROOF", where, "another key signed the proof")

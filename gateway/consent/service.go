@@ -57,6 +57,12 @@ type Store interface {
 	KeepClient(ctx context.Context, service, id string, until time.Time) error
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
+	ConsentOf(ctx context.Context, service string, agreement pat.AgreementID) (store.Consent, error)
+	Confirmation(ctx context.Context, service, id string) (store.Confirmation, error)
+	DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error
+	MissConfirmation(ctx context.Context, service, id string, most int) error
+	// Fits returns the states of limits, and a *store.LimitError if one of them does not admit a call.
+	Fits(ctx context.Context, service string, of []store.Reservation) ([]limit.Status, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 }

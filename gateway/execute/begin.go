@@ -30,12 +30,17 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	since := x.now()
 	admitted, err := x.store.Begin(ctx, request)
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
+		if e.unconfirmed != nil && full.Kind == limit.Policy { // a dearer permission is left
+			return grant.Grant{}, nil, x.askPerson(ctx, e)
+		}
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
 	}
 	if short, ok := errors.AsType[*store.CreditError](err); ok {
 		return grant.Grant{}, nil, x.unpaid(ctx, e, short)
 	}
 	switch {
+	case errors.Is(err, store.ErrNonceUsed) && e.confirmation != nil:
+		return grant.Grant{}, nil, x.askAgain(ctx, e)
 	case errors.Is(err, store.ErrOutcomeUnknown) && e.service.Upstream.HasStatusQuestion():
 		return grant.Grant{}, nil, refusal.For(err).After(leastAskingPause) // the Reconciler asks the service for the outcome
 	case err != nil:
@@ -43,6 +48,9 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	case admitted.Replay != nil:
 		e.reference = new(referenceOf(admitted.Replay))
 		return grant.Grant{}, &replay{*admitted.Replay, shown(admitted.Standing)}, nil
+	}
+	if e.confirmation != nil {
+		x.used(ctx, e, admitted.Execution.ID)
 	}
 	e.room.admission = admitted
 	e.admission, e.sendBy = &e.room.admission, since.Add(request.Hold-sentBefore)
@@ -90,6 +98,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	}
 	if e.proof != nil {
 		r.Nonce = &store.Nonce{KeyID: c.KeyID, ID: e.proof.Nonce, Until: e.proof.Until}
+	}
+	if e.confirmation != nil {
+		r.Nonce = nonceOf(e.confirmation, e.at)
 	}
 	own, err := e.current.TokenLimit(ctx, c, func() (keys.Key, error) { return x.agreedKey(ctx, e) })
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -30,27 +29,6 @@ func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 	}
 	return reason.ScopeExceeded.Refusal("The person permitted this client to spend money, but not on this intent.").
 		With("suggestion", "Ask the person to consent again, and to select this intent among those that may cost money.")
-}
-
-// needsConfirmation removes the candidates whose charge the person must confirm. If none is left, it returns a refusal.
-func (e *execution) needsConfirmation() error {
-	b := e.claims.Budget
-	if b == nil {
-		return nil
-	}
-	most := b.PerCall
-	if offer := e.current.BudgetOffer(); offer != nil && offer.ConfirmAbove.Nano < most.Nano {
-		most = money.Amount{Nano: offer.ConfirmAbove.Nano, Currency: most.Currency}
-	}
-	left := slices.DeleteFunc(slices.Clone(e.decision.Candidates), func(c odrl.Candidate) bool { return c.Charge.Nano > most.Nano })
-	if len(left) > 0 || len(e.decision.Candidates) == 0 {
-		e.decision.Candidates = left
-		return nil
-	}
-	charge := e.decision.Candidates[0].Charge
-	return reason.ConfirmationRequired.Refusal("The call costs "+charge.String()+", and the person permits this client at most "+
-		most.String()+" a call without a confirmation.").
-		With("charge", amountDetail(charge)).With("without_confirmation", amountDetail(most))
 }
 
 // appendSpending appends what a charge takes of the budget of the call's consent, if it has one, and of the operator's maximum. They are

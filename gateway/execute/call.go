@@ -32,6 +32,8 @@ type Call struct {
 	// Payment pays in before the call begins, if the call is charged. nil: none.
 	Payment *x402.Payload
 	Proof   string // compact JWS of typ uim-proof+jwt; empty: none
+	// Confirmation is the token that a person got when confirming this call; empty: none. Only calls over UIM need it.
+	Confirmation string
 	// Proved is an alternative to Proof, for a message that is itself signed over intent, parameters, service and a nonce. If its key is not
 	// the key of the agreement, it is ignored. nil: the message is not signed.
 	Proved    *pat.Proof

@@ -45,6 +45,12 @@ func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 			v.Text.Proof = e.request.Proof
 		}
 	}
+	if e.confirmation != nil {
+		v.Proof = evidence.Digest([]byte(e.confirmation.Record))
+		if x.receipts != nil && x.receipts.Proofs() {
+			v.Text.Proof = e.confirmation.Record
+		}
+	}
 	r.Execution.Evidence = &v
 	return nil
 }

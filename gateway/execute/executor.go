@@ -34,6 +34,8 @@ type Config struct {
 	// Receipts signs receipts for charges. If it is nil, calls are answered without receipts. Entries is then not used.
 	Receipts Receipts
 	Entries  Entries
+	// Confirmations stores the calls that people are asked to confirm. If it is nil, calls that need a confirmation are refused.
+	Confirmations Confirmations
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
@@ -78,22 +80,23 @@ type Journal interface {
 
 // An Executor executes the calls of agents that the agreed policies permit. It is safe for concurrent use.
 type Executor struct {
-	store       Store
-	agents      Agents
-	revocations Revocations
-	keys        *agreedKeys
-	standings   *standings
-	now         func() time.Time
-	suspension  *suspension
-	failing     *ratelimit.Set // by agent: calls that were refused as invalid
-	late        *lateEnds
-	recorder    Recorder
-	journal     Journal
-	records     Records
-	receipts    Receipts
-	entries     Entries
-	cashier     *payments.Cashier
-	started     sync.WaitGroup // calls that continue in the background
+	store         Store
+	agents        Agents
+	revocations   Revocations
+	keys          *agreedKeys
+	standings     *standings
+	now           func() time.Time
+	suspension    *suspension
+	failing       *ratelimit.Set // by agent: calls that were refused as invalid
+	late          *lateEnds
+	recorder      Recorder
+	journal       Journal
+	records       Records
+	receipts      Receipts
+	entries       Entries
+	confirmations Confirmations
+	cashier       *payments.Cashier
+	started       sync.WaitGroup // calls that continue in the background
 }
 
 // New returns an Executor.
@@ -102,8 +105,8 @@ func New(c Config) *Executor {
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
 		recorder: c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
-		cashier: c.Cashier,
-		late:    newLateEnds(c.Store, c.Now, c.Late),
+		cashier: c.Cashier, confirmations: c.Confirmations,
+		late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
@@ -33,9 +34,12 @@ type execution struct {
 	caller         string            // identifies the agent among the agents of all services
 	request        Request
 	intent         *service.Intent
+	filled         strictjson.Object // the parameters with their defaults, for calls that a person may have to confirm; otherwise nil
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
-	digest         string // the digest of the request, if a proof of key was verified
+	unconfirmed    *money.Amount       // charge of the candidate that a person must confirm first; nil: there is none
+	confirmation   *store.Confirmation // by the person; nil: there is none
+	digest         string              // the digest of the request, if a proof of key was verified
 	decided        bool
 	question       odrl.Request // the request that led to decision
 	decision       odrl.Decision
@@ -229,6 +233,9 @@ func (x *Executor) validate(e *execution) error {
 		return refusal.UnsendableParameters(e.request.Pointer(), unsendable)
 	}
 	e.prepared = prepared
+	if e.claims.Assurance == pat.Consent {
+		e.filled = filled
+	}
 	return nil
 }
 
@@ -288,7 +295,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 		if err := e.freeIfStopped(); err != nil {
 			return err
 		}
-		return e.needsConfirmation()
+		return x.confirm(ctx, e)
 	case reason.FreshAgreementRequired:
 		return e.beyondBudget(freshRequired(e))
 	default:

@@ -127,7 +127,7 @@ func (c *Consent) budgetOf(ctx context.Context, b *consent.BudgetChoice) *budget
 		return nil
 	}
 	v := &budgetView{
-		Most: spendingWords(b.Max), MostCall: b.PerCall.String(), Above: b.ConfirmAbove.String(), Currency: b.Max.Currency,
+		Most: allowanceWords(b.Max), MostCall: b.PerCall.String(), Above: b.ConfirmAbove.String(), Currency: b.Max.Currency,
 		Chosen: BudgetInput{Period: string(b.Max.Period)},
 	}
 	if b.Max.Period == limit.Month {
@@ -144,8 +144,8 @@ func (c *Consent) budgetOf(ctx context.Context, b *consent.BudgetChoice) *budget
 	return v
 }
 
-// spendingWords describes a limit in money, such as "20 EUR in a calendar month".
-func spendingWords(s limit.Allowance) string {
+// allowanceWords describes a limit in money, such as "20 EUR in a calendar month".
+func allowanceWords(s limit.Allowance) string {
 	if s.Period == limit.Month {
 		return s.Amount.String() + " in a calendar month"
 	}

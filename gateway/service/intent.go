@@ -23,9 +23,11 @@ type Intent struct {
 	Route     *upstream.Route // nil if the intent is retired
 	FreshOnly bool            // reserved for fresh agreements: agreement: fresh
 	Proof     config.ProofRule
-	Hold      time.Duration // how long a call may remain unsettled: its time limit and the time to settle it
-	Lenient   bool          // pass on responses that lack a required output
-	Ceiling   limit.Rate    // limit of all agents together; Max 0: none
+	// ConfirmAlways means that a person must confirm each call under consent: confirm: always.
+	ConfirmAlways bool
+	Hold          time.Duration // how long a call may remain unsettled: its time limit and the time to settle it
+	Lenient       bool          // pass on responses that lack a required output
+	Ceiling       limit.Rate    // limit of all agents together; Max 0: none
 }
 
 // Executable returns the intent with this uid, unless it is retired or its retire_after has passed. The error is a *reason.Refusal.

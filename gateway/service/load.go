@@ -197,7 +197,7 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 		offered := &Intent{Intent: in, ID: uid, Version: in.UID.Version, Newcomers: limit.OfNewcomers(uid, s.Newcomers)}
 		if settings, set := c.Intents[uid]; set {
 			offered.FreshOnly, offered.Ceiling = settings.Agreement == config.AgreementFresh, settings.Ceiling
-			offered.Proof = settings.Proof
+			offered.Proof, offered.ConfirmAlways = settings.Proof, settings.Confirm == config.ConfirmAlways
 		}
 		offered.Hold = c.TimeoutOf(uid) + settleTime
 		offered.Lenient = answersOf(c, uid) == config.AnswersLenient

@@ -98,8 +98,9 @@ var table = map[Reason]row{
 	},
 	ConfirmationRequired: {
 		code: CodeForbidden, status: http.StatusForbidden,
-		message:    "The call costs more than what this client may spend on one call without a confirmation by the person.",
-		suggestion: "Make a call that costs less, or ask the person to consent again with a larger amount for each call.",
+		message: "A person must confirm this call.",
+		suggestion: "Ask the person to open details.confirm_url in the browser in which they permitted this client. Then repeat the same call: " +
+			"over UIM, with the token of that page as the header UIM-Confirmation.",
 	},
 
 	PolicyMismatch: {

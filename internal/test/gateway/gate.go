@@ -201,7 +201,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	})
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index}, Now: g.Now,
-		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Late: g.Metrics.Late,
+		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Confirmations: g.Store, Late: g.Metrics.Late,
 		Cashier: g.Cashier,
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})

@@ -120,6 +120,14 @@ type consents interface {
 	KeepClient(ctx context.Context, service, id string, until time.Time) error
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
+	AskConfirmation(ctx context.Context, c store.Confirmation, most int) (store.Confirmation, error)
+	Confirmation(ctx context.Context, service, id string) (store.Confirmation, error)
+	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
+	DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error
+	MissConfirmation(ctx context.Context, service, id string, most int) error
+	UseConfirmation(ctx context.Context, service, id, execution string) error
+	ConsentOf(ctx context.Context, service string, agreement pat.AgreementID) (store.Consent, error)
+	ConsentsOf(ctx context.Context, service, browser string, limit int) ([]store.Consent, error)
 }
 
 type uses interface {
@@ -180,6 +188,7 @@ func Run(t *testing.T, open Opener) {
 		"leases":      testLeases,
 		"listings":    testListings,
 		"consents":    testConsents,
+		"confirm":     testConfirmations,
 		"almanac":     testAlmanac,
 		"uses":        testUses,
 		"requests":    testRequests,

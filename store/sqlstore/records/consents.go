@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -48,20 +49,37 @@ func (s *Records) LastConsent(ctx context.Context, service, browser, client stri
 	return s.consent(ctx, "service = ? AND browser = ? AND client_id = ? ORDER BY created_at DESC LIMIT 1", service, browser, client)
 }
 
+// ConsentOf returns the consent that made an agreement, or store.ErrNotFound.
+func (s *Records) ConsentOf(ctx context.Context, service string, agreement pat.AgreementID) (store.Consent, error) {
+	return s.consent(ctx, "service = ? AND agreement_id = ? LIMIT 1", service, agreement)
+}
+
+// ConsentsOf returns the consents of a browser, the newest first, at most limit.
+func (s *Records) ConsentsOf(ctx context.Context, service, browser string, limit int) ([]store.Consent, error) {
+	if browser == "" {
+		return nil, nil
+	}
+	return engine.All(ctx, s.db, "SELECT "+consentColumns+" FROM consents WHERE service = ? AND browser = ? ORDER BY created_at DESC, handle DESC LIMIT ?",
+		[]any{service, browser, limit}, scanConsent)
+}
+
 func (s *Records) consent(ctx context.Context, condition string, args ...any) (store.Consent, error) {
-	var c store.Consent
-	var created, until, codeUntil int64
-	found, err := s.db.One(ctx, "SELECT "+consentColumns+" FROM consents WHERE "+condition, args,
-		&c.Service, &c.Handle, &c.AgreementID, &c.ClientID, &c.Document, &c.RedirectURI, &c.Challenge, &c.Resource, &c.Request, &c.Browser,
-		&created, &until, &c.Code, &codeUntil, &c.CodeUsed, &c.Refresh, &c.RefreshHandle)
+	list, err := engine.All(ctx, s.db, "SELECT "+consentColumns+" FROM consents WHERE "+condition, args, scanConsent)
 	switch {
 	case err != nil:
 		return store.Consent{}, err
-	case !found:
+	case len(list) == 0:
 		return store.Consent{}, store.ErrNotFound
 	}
+	return list[0], nil
+}
+
+func scanConsent(scan engine.Scan) (c store.Consent, err error) {
+	var created, until, codeUntil int64
+	err = scan(&c.Service, &c.Handle, &c.AgreementID, &c.ClientID, &c.Document, &c.RedirectURI, &c.Challenge, &c.Resource, &c.Request,
+		&c.Browser, &created, &until, &c.Code, &codeUntil, &c.CodeUsed, &c.Refresh, &c.RefreshHandle)
 	c.CreatedAt, c.Until, c.CodeUntil = engine.FromNanos(created), engine.FromNanos(until), engine.FromNanos(codeUntil)
-	return c, nil
+	return c, err
 }
 
 // SetCode sets the code of a consent, given as a digest, and its expiry. It returns store.ErrUsed if a code of the consent was already

@@ -1,0 +1,135 @@
+package oauth
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/page"
+)
+
+const confirmRoute = execute.ConfirmPath
+
+// memberID is the id of a confirmation, in the query of the page and in its form.
+const memberID = "id"
+
+// A decision is a call that a person is asked to confirm.
+type decision struct {
+	*request
+	page    *page.Consent
+	asked   *consent.Confirmation
+	call    page.Call
+	browser string // the value of the cookie, which is secret
+}
+
+// decision reads the call with an id. If decision returns nil, it has responded.
+func (d *Door) decision(q *request, id string) *decision {
+	x := &decision{request: q, page: d.page(q.Service.Definition), browser: q.cookie()}
+	browser := ""
+	if validCookie(x.browser) {
+		browser = digestOf(x.browser)
+	}
+	var err error
+	if x.asked, err = d.consents.Confirmation(q.r.Context(), q.AgreeCall(), id, browser); err == nil {
+		x.call, err = x.page.Call(x.asked)
+	}
+	if err != nil {
+		q.failPage(x.page, err)
+		return nil
+	}
+	return x
+}
+
+// confirm handles GET /oauth/confirm: it shows a call that a person can confirm, and its state. It changes nothing.
+func (d *Door) confirm(q *request) {
+	values, err := url.ParseQuery(q.r.URL.RawQuery)
+	if err != nil {
+		values = nil
+	}
+	if x := d.decision(q, values.Get(memberID)); x != nil {
+		x.show(false)
+	}
+}
+
+// show responds with the page about the call.
+func (x *decision) show(changed bool) {
+	fields := []page.Field{{Name: memberID, Value: x.asked.Asked.ID}, {Name: memberTicket, Value: x.mac("ticket", x.call.Digest)}}
+	body, err := x.page.Confirmation(x.asked, x.call, fields, x.token(), changed)
+	if err != nil {
+		x.failPage(x.page, err)
+		return
+	}
+	x.writeSecured(http.StatusOK, body, page.ConfirmSecurity())
+}
+
+// mac returns a MAC that only this browser can cause the gateway to compute: it binds a text to the cookie and to the call.
+func (x *decision) mac(purpose, text string) string {
+	mac := hmac.New(sha256.New, []byte(x.browser))
+	for _, part := range []string{"confirmation", purpose, x.asked.Asked.ID, x.asked.Asked.Binding, text} {
+		mac.Write([]byte(url.QueryEscape(part) + "\n"))
+	}
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// token returns the token for clients of UIM. Only the browser can obtain it, because it is derived from the cookie.
+func (x *decision) token() string { return x.mac("token", "") }
+
+// decideCall handles POST /oauth/confirm, which contains the person's decision about a call.
+func (d *Door) decideCall(q *request) {
+	p := d.page(q.Service.Definition)
+	form, err := readForm(q)
+	if err == nil {
+		err = once(form)
+	}
+	if err != nil {
+		q.failPage(p, err)
+		return
+	}
+	id := form.Get(memberID)
+	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		d.missed(q, id, &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page."})
+		return
+	}
+	x := d.decision(q, id)
+	if x == nil {
+		if err := d.consents.Miss(q.r.Context(), q.AgreeCall(), id); err != nil {
+			q.Refusal = consent.RefusalOf(err)
+		}
+		return
+	}
+	confirmed := form.Get(memberDecision) == "confirm"
+	valid := confirmed || form.Get(memberDecision) == "refuse"
+	if !valid || !hmac.Equal([]byte(x.mac("ticket", x.call.Digest)), []byte(form.Get(memberTicket))) {
+		if err := d.consents.Miss(q.r.Context(), q.AgreeCall(), id); err != nil {
+			x.failPage(p, err)
+			return
+		}
+		if x = d.decision(q, id); x != nil {
+			x.show(true)
+		}
+		return
+	}
+	if x.asked.State == consent.ToDecide {
+		err = d.consents.Decide(q.r.Context(), q.AgreeCall(), x.asked, consent.ConfirmationDecision{
+			Confirm: confirmed, Page: x.call.Digest, Token: digestOf(x.token()), Address: network(q.Caller.Address), UserAgent: q.r.UserAgent(),
+		})
+	}
+	if err != nil {
+		x.failPage(p, err)
+		return
+	}
+	q.w.Header().Set("Location", "confirm?"+url.Values{memberID: {id}}.Encode()) // so that reloading the page sends no form
+	q.w.WriteHeader(http.StatusSeeOther)
+}
+
+// missed counts a failed attempt to decide, and responds with its error.
+func (d *Door) missed(q *request, id string, err error) {
+	if missed := d.consents.Miss(q.r.Context(), q.AgreeCall(), id); missed != nil {
+		err = missed
+	}
+	q.failPage(d.page(q.Service.Definition), err)
+}

@@ -1,0 +1,177 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+func testConfirmations(t *testing.T, open Opener) {
+	t.Helper()
+	each(t, open, map[string]func(*suite){
+		"a call is asked about once":             confirmationOnce,
+		"a confirmation is decided on and used":  confirmationUsed,
+		"open confirmations of an agent bounded": confirmationsBounded,
+		"attempts to decide are bounded":         confirmationTries,
+		"a confirmation ends":                    confirmationEnds,
+		"a consent is found by its agreement":    consentOf,
+	})
+}
+
+func confirmationOf(id, binding string) store.Confirmation {
+	return store.Confirmation{
+		Service: service, ID: id, AgentID: spender, AgreementID: "agreement", Intent: "shop.example:order:v1", Digest: "sha-256:call",
+		Binding: binding, Parameters: []byte(`{"n":1}`), Sent: []byte(`{}`), Charge: cents(250), PolicyDigest: "sha-256:policy",
+		Until: start.Add(10 * time.Minute),
+	}
+}
+
+func (b *suite) asked(id, binding string) store.Confirmation {
+	b.Helper()
+	c, err := b.AskConfirmation(b.Context(), confirmationOf(id, binding), 3)
+	b.must(err)
+	return c
+}
+
+// confirmationOnce asks about one call through two processes at once.
+func confirmationOnce(b *suite) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	var ids sync.Map
+	var all sync.WaitGroup
+	for i := range 8 {
+		engine := []Engine{b.Engine, other}[i%2]
+		all.Go(func() {
+			c, err := engine.AskConfirmation(b.Context(), confirmationOf(fmt.Sprint("c", i), "one"), 3)
+			if err != nil {
+				b.Error(err)
+			}
+			ids.Store(c.ID, c)
+		})
+	}
+	all.Wait()
+	n := 0
+	ids.Range(func(id, v any) bool {
+		n++
+		got, err := b.Confirmation(b.Context(), service, id.(string)) //nolint:forcetypeassert // the ids are strings
+		b.must(err)
+		if d := cmp.Diff(v, got); d != "" {
+			b.Errorf("differs (-want +got):\n%s", d)
+		}
+		return true
+	})
+	if n != 1 {
+		b.Errorf("%d confirmations of one call; want 1", n)
+	}
+}
+
+func confirmationUsed(b *suite) {
+	b.asked("c", "one")
+	b.want(b.UseConfirmation(b.Context(), service, "c", "x"), store.ErrUsed) // nobody has confirmed it
+	until := start.Add(20 * time.Minute)
+	b.must(b.DecideConfirmation(b.Context(), service, "c", "token", "record", until))
+	b.want(b.DecideConfirmation(b.Context(), service, "c", "", "", until), store.ErrUsed)
+	b.reopen()
+	got, err := b.NewestConfirmation(b.Context(), service, string(spender), "one")
+	b.must(err)
+	if got.State != store.ConfirmationConfirmed || got.Token != "token" || got.Record != "record" || !got.Until.Equal(until) {
+		b.Errorf("got %+v", got)
+	}
+	var uses atomic.Int64
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if b.UseConfirmation(b.Context(), service, "c", "execution") == nil {
+				uses.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if uses.Load() != 1 {
+		b.Errorf("used %d times", uses.Load())
+	}
+	got, err = b.Confirmation(b.Context(), service, "c")
+	b.must(err)
+	if got.State != store.ConfirmationUsed || got.ExecutionID != "execution" || len(got.Parameters)+len(got.Sent) != 0 {
+		b.Errorf("got %+v", got)
+	}
+	again := b.asked("d", "one")
+	if newest, err := b.NewestConfirmation(b.Context(), service, string(spender), "one"); err != nil || again.ID != "d" || newest.ID != "d" {
+		b.Errorf("asked %+v; the newest is %+v, %v", again, newest, err)
+	}
+}
+
+func confirmationsBounded(b *suite) {
+	for i := range 3 {
+		b.asked(fmt.Sprint("c", i), fmt.Sprint(i))
+	}
+	_, err := b.AskConfirmation(b.Context(), confirmationOf("c3", "3"), 3)
+	b.want(err, store.ErrFull)
+	if c := b.asked("c4", "0"); c.ID != "c0" {
+		b.Errorf("got %+v", c)
+	}
+	b.must(b.DecideConfirmation(b.Context(), service, "c1", "", "", start))
+	b.asked("c5", "3")
+}
+
+func confirmationTries(b *suite) {
+	b.asked("c", "one")
+	for range 4 {
+		b.must(b.MissConfirmation(b.Context(), service, "c", 5))
+	}
+	if c, err := b.Confirmation(b.Context(), service, "c"); err != nil || c.State != store.ConfirmationAsked || c.Tries != 4 {
+		b.Errorf("got %+v, %v", c, err)
+	}
+	b.must(b.MissConfirmation(b.Context(), service, "c", 5))
+	b.want(b.DecideConfirmation(b.Context(), service, "c", "token", "record", start.Add(time.Hour)), store.ErrUsed)
+}
+
+func confirmationEnds(b *suite) {
+	b.asked("c", "one")
+	b.clock.Advance(10 * time.Minute)
+	b.want(b.DecideConfirmation(b.Context(), service, "c", "token", "record", start.Add(time.Hour)), store.ErrUsed)
+	c := confirmationOf("d", "one")
+	c.Until = b.clock.Now().Add(10 * time.Minute)
+	got, err := b.AskConfirmation(b.Context(), c, 3)
+	b.must(err)
+	if got.ID != "d" {
+		b.Errorf("got %+v", got)
+	}
+	b.clock.Advance(time.Hour)
+	_, err = b.Purge(b.Context())
+	b.must(err)
+	for _, id := range []string{"c", "d"} {
+		_, err := b.Confirmation(b.Context(), service, id)
+		b.want(err, store.ErrNotFound)
+	}
+}
+
+func consentOf(b *suite) {
+	want := b.consent()
+	got, err := b.ConsentOf(b.Context(), service, want.AgreementID)
+	b.must(err)
+	if d := cmp.Diff(want, got); d != "" {
+		b.Errorf("differs (-want +got):\n%s", d)
+	}
+	_, err = b.ConsentOf(b.Context(), service, "another")
+	b.want(err, store.ErrNotFound)
+	second := want
+	second.Handle, second.RefreshHandle, second.CreatedAt = "h2", "r2", start.Add(time.Second)
+	b.must(b.AddConsent(b.Context(), second))
+	for limit, handles := range map[int]int{1: 1, 10: 2} {
+		list, err := b.ConsentsOf(b.Context(), service, want.Browser, limit)
+		b.must(err)
+		if len(list) != handles || list[0].Handle != "h2" {
+			b.Errorf("got %+v", list)
+		}
+	}
+	if list, err := b.ConsentsOf(b.Context(), service, "", 10); err != nil || len(list) != 0 {
+		b.Errorf("without a cookie: %+v, %v", list, err)
+	}
+}

@@ -1,0 +1,135 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// undecidedKept is how long a Confirmation is stored after it could be decided on or used.
+const undecidedKept = 10 * time.Minute
+
+const (
+	confirmationColumns = `service, id, agent_id, agreement_id, door, intent, digest, binding, parameters, sent, amount, currency,
+	policy_digest, state, tries, token, record, execution_id, created_at, until`
+	selectNewestConfirmation = "SELECT " + confirmationColumns +
+		" FROM confirmations WHERE service = ? AND agent_id = ? AND binding = ? ORDER BY created_at DESC, id DESC LIMIT 1"
+	selectOpenConfirmation = "SELECT " + confirmationColumns +
+		" FROM confirmations WHERE service = ? AND agent_id = ? AND binding = ? AND state = 'asked'"
+)
+
+// AskConfirmation records a call that a person is asked to confirm. If the person has already been asked about the same call, it returns
+// that Confirmation instead. If most other calls of the agent wait for a decision, the error is store.ErrFull.
+func (s *Records) AskConfirmation(ctx context.Context, c store.Confirmation, most int) (asked store.Confirmation, err error) {
+	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		now := engine.Nanos(t.Now())
+		asked = c
+		if _, err := t.Exec(ctx, `UPDATE confirmations SET state = 'refused'
+			WHERE service = ? AND agent_id = ? AND state = 'asked' AND until <= ?`, c.Service, c.AgentID, now); err != nil {
+			return err
+		}
+		var open int
+		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked' AND binding <> ?",
+			[]any{c.Service, c.AgentID, c.Binding}, &open); err != nil {
+			return err
+		}
+		if open >= most {
+			return store.ErrFull
+		}
+		n, err := t.Exec(ctx, "INSERT INTO confirmations ("+confirmationColumns+`, kept_until)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'asked', 0, '', '', '', ?, ?, ?) ON CONFLICT DO NOTHING`,
+			c.Service, c.ID, c.AgentID, c.AgreementID, c.Door, c.Intent, c.Digest, c.Binding, c.Parameters, c.Sent, c.Charge.Nano,
+			c.Charge.Currency, c.PolicyDigest, now, engine.Nanos(c.Until), engine.Nanos(c.Until.Add(undecidedKept)))
+		if err != nil || n > 0 {
+			asked.State, asked.CreatedAt = store.ConfirmationAsked, engine.FromNanos(now)
+			return err
+		}
+		found, err := t.Row(ctx, selectOpenConfirmation, []any{c.Service, c.AgentID, c.Binding}, confirmationFields(&asked)...)
+		if err == nil && !found {
+			return store.ErrUsed // another request has ended it meanwhile
+		}
+		return err
+	})
+	return asked, err
+}
+
+// Confirmation returns one Confirmation, or store.ErrNotFound.
+func (s *Records) Confirmation(ctx context.Context, service, id string) (store.Confirmation, error) {
+	return s.confirmation(ctx, "SELECT "+confirmationColumns+" FROM confirmations WHERE service = ? AND id = ?", service, id)
+}
+
+// NewestConfirmation returns the newest Confirmation of a call, in any state, or store.ErrNotFound.
+func (s *Records) NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error) {
+	return s.confirmation(ctx, selectNewestConfirmation, service, agent, binding)
+}
+
+func (s *Records) confirmation(ctx context.Context, query string, args ...any) (c store.Confirmation, err error) {
+	found, err := s.db.One(ctx, query, args, confirmationFields(&c)...)
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return c, err
+}
+
+// DecideConfirmation records the decision of a person: to confirm the call, with the digest of a token, a signed record, and the time until
+// which the call can be made; or to refuse it, if record is empty. It returns store.ErrUsed if the time to decide is over, or if the person
+// has decided before.
+func (s *Records) DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error {
+	state := store.ConfirmationConfirmed
+	if record == "" {
+		state = store.ConfirmationRefused
+	}
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, `UPDATE confirmations SET state = ?, token = ?, record = ?, until = ?, kept_until = ?
+			WHERE service = ? AND id = ? AND state = 'asked' AND until > ?`,
+			state, token, record, engine.Nanos(until), engine.Nanos(until.Add(undecidedKept)), service, id, engine.Nanos(t.Now()))
+		if err == nil && n == 0 {
+			return store.ErrUsed
+		}
+		return err
+	})
+}
+
+// MissConfirmation counts a failed attempt to decide. After most attempts, the Confirmation is refused.
+func (s *Records) MissConfirmation(ctx context.Context, service, id string, most int) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, `UPDATE confirmations SET tries = tries + 1, state = CASE WHEN tries + 1 >= ? THEN 'refused' ELSE state END
+			WHERE service = ? AND id = ? AND state = 'asked'`, most, service, id)
+		return err
+	})
+}
+
+// UseConfirmation records that a call has used a Confirmation, and deletes its parameters. execution is the id of the record of the call,
+// or empty. It returns store.ErrUsed if the Confirmation is not confirmed.
+func (s *Records) UseConfirmation(ctx context.Context, service, id, execution string) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, `UPDATE confirmations SET state = 'used', execution_id = ?, parameters = ?, sent = ?, kept_until = ?
+			WHERE service = ? AND id = ? AND state = 'confirmed'`,
+			execution, []byte{}, []byte{}, engine.Nanos(t.Now().Add(store.ConfirmationKept)), service, id)
+		if err == nil && n == 0 {
+			return store.ErrUsed
+		}
+		return err
+	})
+}
+
+// A confirmationTime scans a time in nanoseconds.
+type confirmationTime struct{ of *time.Time }
+
+// Scan implements sql.Scanner.
+func (t confirmationTime) Scan(v any) error {
+	n, _ := v.(int64)
+	*t.of = engine.FromNanos(n)
+	return nil
+}
+
+func confirmationFields(c *store.Confirmation) []any {
+	return []any{
+		&c.Service, &c.ID, &c.AgentID, &c.AgreementID, &c.Door, &c.Intent, &c.Digest, &c.Binding, &c.Parameters, &c.Sent, &c.Charge.Nano,
+		&c.Charge.Currency, &c.PolicyDigest, &c.State, &c.Tries, &c.Token, &c.Record, &c.ExecutionID,
+		confirmationTime{&c.CreatedAt},
+		confirmationTime{&c.Until},
+	}
+}
