@@ -34,8 +34,8 @@ func (s *Server) execute(c echo.Context) error {
 		Payment: payment,
 		Service: func() *service.Service { return s.serving(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Confirmation: r.Header.Get(headerConfirmation),
-		Caller:    s.caller(r, x.client),
-		RequestID: x.requestID, Span: x.span,
+		Caller:       s.caller(r, x.client),
+		RequestID:    x.requestID, Span: x.span,
 		Observe: func(e *execute.Event) { x.Event = e }, HandedOn: !draft,
 		Read: func() (execute.Request, error) {
 			door.Accepted(r)

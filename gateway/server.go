@@ -36,7 +36,7 @@ const (
 	headerRequestID      = "Uim-Request-Id" // like the others, in the canonical form of net/http
 	headerVersion        = "Uim-Version"
 	headerProof          = "Uim-Proof"
-	headerConfirmation = "Uim-Confirmation"
+	headerConfirmation   = "Uim-Confirmation"
 	headerIdempotencyKey = "Idempotency-Key"
 	headerTraceparent    = "Traceparent"
 )

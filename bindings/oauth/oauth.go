@@ -69,7 +69,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 		return ""
 	}
 	switch path {
-	case authorizeRoute, waitRoute, confirmRoute, tokenRoute, registerRoute, revokeRoute:
+	case authorizeRoute, waitRoute, confirmRoute, consentsRoute, tokenRoute, registerRoute, revokeRoute:
 		return path
 	}
 	for _, route := range []string{resourceRoute, serverRoute} {
@@ -98,7 +98,8 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	route := d.Route(v.Service.Definition, r.URL.Path)
 	methods := strings.Split(map[string]string{
 		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET", confirmRoute: "GET, HEAD, POST",
-		tokenRoute: "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
+		consentsRoute: "GET, HEAD, POST",
+		tokenRoute:    "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
 	}[route], ", ")
 	if slices.Contains(methods, http.MethodOptions) { // without cookies, web pages of every origin may send requests
 		h.Set("Access-Control-Allow-Origin", "*")
@@ -122,6 +123,10 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		d.ask(q)
 	case route == waitRoute:
 		d.wait(q)
+	case route == consentsRoute && r.Method == http.MethodPost:
+		d.endOwn(q)
+	case route == consentsRoute:
+		d.own(q)
 	case route == confirmRoute && r.Method == http.MethodPost:
 		d.decideCall(q)
 	case route == confirmRoute:

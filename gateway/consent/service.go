@@ -57,6 +57,8 @@ type Store interface {
 	KeepClient(ctx context.Context, service, id string, until time.Time) error
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
+	ConsentsOf(ctx context.Context, service, browser string, limit int) ([]store.Consent, error)
+	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 	ConsentOf(ctx context.Context, service string, agreement pat.AgreementID) (store.Consent, error)
 	Confirmation(ctx context.Context, service, id string) (store.Confirmation, error)
 	DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error

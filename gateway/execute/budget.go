@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -57,7 +58,7 @@ func (e *execution) overBudget(full *store.LimitError, now time.Time) error {
 		message = "The service lets a client spend under a person's consent at most "
 	}
 	f := reason.BudgetExceeded.Refusal(message+most.String()+", and "+left.String()+" is left.").
-		With("budget", most.String()).With("left", amountDetail(left)).Because(full)
+		With("budget", most.String()).With("left", amountDetail(left)).With("consents_url", e.current.At(service.ConsentsPath)).Because(full)
 	if full.RetryAfter > 0 {
 		f.With("until", now.Add(full.RetryAfter).UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
 	}

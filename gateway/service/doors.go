@@ -46,6 +46,9 @@ type BudgetOffer struct {
 	ConfirmAbove money.Amount // a call that costs more needs a confirmation, even if the budget permits it
 }
 
+// ConsentsPath is the path of the page on which people see and end the consents that they gave to the service.
+const ConsentsPath = "/oauth/consents"
+
 // BudgetOffer returns what people may permit clients to spend at the service; nil: nothing.
 func (d *Definition) BudgetOffer() *BudgetOffer {
 	if consent := d.Announced().Consent; consent != nil && consent.Open {
