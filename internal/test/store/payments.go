@@ -18,6 +18,7 @@ func testPayments(t *testing.T, open Opener) {
 		"a refund takes back what was paid in":           paymentRefund,
 		"an unclaimed payment waits for the operator":    paymentUnclaimed,
 		"an agent settles one payment at a time":         paymentOpen,
+		"a payment by x402 is of one service":            paymentOfOneService,
 		"processes that receive a payment enter it once": paymentAtReplicas,
 		"a payment that has ended is kept, then deleted": paymentDeleted,
 		"payments are listed in pages, the newest first": paymentPages,
@@ -191,6 +192,44 @@ func paymentAtReplicas(b *suite) {
 	if a := b.account(); a.ToppedUp != usd(15) || began != 1 {
 		b.Fatalf("got %+v, %d began to settle; want 15 paid in, and one", a, began)
 	}
+}
+
+func paymentOfOneService(b *suite) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	at := func(service string) store.Payment {
+		p := b.settling("x-1", agent, 5)
+		p.Service = service
+		return p
+	}
+	services := []string{service, "second", "third"}
+	began := concurrently(b, 30, []Engine{b, other}, func(e Engine, i int) error {
+		_, known, err := e.Pay(b.Context(), at(services[i%3]))
+		if err == nil && known {
+			err = store.ErrPaymentOpen // repeated at the service that has it
+		}
+		return err
+	}, anyOf(store.ErrReferenceUsed, store.ErrPaymentOpen))
+	var list []store.Payment
+	for _, s := range services {
+		at, err := b.Payments(b.Context(), store.PaymentFilter{Service: s})
+		b.must(err)
+		list = append(list, at...)
+	}
+	if began != 1 || len(list) != 1 {
+		b.Fatalf("%d began, recorded %+v; want one", began, list)
+	}
+	for _, s := range services {
+		if s == list[0].Service {
+			b.pay(at(s), true)
+		} else {
+			b.payErr(at(s), store.ErrReferenceUsed)
+		}
+	}
+	byCard := card("p-1", agent, 5) // references of different sellers may be equal
+	b.pay(byCard, false)
+	byCard.Service = "second"
+	b.pay(byCard, false)
 }
 
 func paymentDeleted(b *suite) {

@@ -21,7 +21,8 @@ const never = int64(1) << 62
 // Pay records a payment. If its state is PaymentCredited, it also enters the payment in the ledger, in the same transaction. If the payment
 // was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
 //
-// The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, store.ErrPaymentIDUsed if another payment of the
+// The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, or, for a payment by x402, another service has it,
+// store.ErrPaymentIDUsed if another payment of the
 // agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended,
 // store.ErrRefund if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be
 // out of range.
@@ -56,7 +57,7 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, k
 				return err
 			}
 			if !known {
-				return cmp.Or(unopened(ctx, t, p), store.ErrPaymentIDUsed)
+				return cmp.Or(elsewhere(ctx, t, p), unopened(ctx, t, p), store.ErrPaymentIDUsed)
 			}
 			if !out.Same(&p) {
 				return store.ErrReferenceUsed
@@ -162,7 +163,22 @@ func unopened(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	return err
 }
 
-// insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID.
+// elsewhere returns store.ErrReferenceUsed if another service of the gateway has the payment by x402. The token moves for one of them only.
+func elsewhere(ctx context.Context, t *engine.Tx, p store.Payment) error {
+	if p.Rail != store.RailX402 {
+		return nil
+	}
+	var other string
+	found, err := t.Row(ctx, "SELECT service FROM payments WHERE reference = ? AND rail = 'x402' AND service <> ? LIMIT 1",
+		[]any{p.Reference, p.Service}, &other)
+	if err == nil && found {
+		return store.ErrReferenceUsed
+	}
+	return err
+}
+
+// insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID. A payment by x402 has one row in all
+// services.
 func insertPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (bool, error) {
 	now, until := engine.Nanos(p.BegunAt), never
 	if p.State.Ended() {
