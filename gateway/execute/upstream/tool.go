@@ -174,7 +174,7 @@ func (u *Upstream) toolResult(ctx context.Context, route *Route, header pool.Fie
 	case reply.Result == nil:
 		r.err = u.classify(ctx, route, answer, reply.Body)
 		r.refused = reply.Status == http.StatusUnauthorized && u.tokens != nil
-		r.again = route.repeatable && (r.refused || isTransient(answer, r.err))
+		r.again = route.repeatable && (r.refused || reply.Dropped || isTransient(answer, r.err))
 		if r.refused {
 			u.tokens.refused(header)
 		}

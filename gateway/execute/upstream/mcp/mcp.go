@@ -57,7 +57,10 @@ type Reply struct {
 	Result []byte      // JSON object; nil if the server returned an error
 	Err    *Error      // error of JSON-RPC; nil: none
 	Body   []byte      // of an HTTP response that is not 2xx and not JSON-RPC
-	// Forgotten means that the server does not know the session, so it has not executed the call. A further Call uses a new session.
+	// Dropped means that the server may not know the session. A further Call uses a new session.
+	Dropped bool
+	// Forgotten means that the server certainly does not know the session or its revision, so it has not executed the call. Dropped is
+	// true too.
 	Forgotten bool
 }
 
@@ -195,20 +198,26 @@ func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply,
 	case err != nil && ctx.Err() != nil && written:
 		t.transport.doubt(in)
 	case err == nil && r.refusesSession(in):
-		r.Forgotten = true
+		r.Dropped, r.Forgotten = true, r.forgets(in)
 		t.current.CompareAndSwap(in, nil)
 	}
 	return r, written, err
 }
 
-// refusesSession reports whether the server does not know the session, or no longer speaks its revision. Streamable HTTP prescribes status
-// 404 for a session that has ended (2025-11-25, Session Management); some servers return 400. An error for the request itself carries its
-// id, so it is in Err.
+// refusesSession reports whether the server may not know the session, or may no longer speak its revision. Some servers return status 400
+// for a session that has ended.
 func (r *Reply) refusesSession(s *session) bool {
 	if r.Err != nil {
-		return r.Err.Code == codeUnsupportedRevision
+		return r.forgets(s)
 	}
-	return r.Result == nil && (r.Status == 404 || r.Status == 400) && (s.id != "" || s.modern())
+	return r.Result == nil && (r.Status == 404 || r.Status == 400)
+}
+
+// forgets reports whether the response means that the server did not execute the request, because it does not know the session or no longer
+// speaks its revision: status 404 for a request of a session (MCP 2025-11-25, basic/transports, Session Management), or the error for an
+// unsupported revision. A tool, or the framework around the server, may send any other status after the tool has had effects.
+func (r *Reply) forgets(s *session) bool {
+	return r.Status == 404 && s.id != "" || r.Err != nil && r.Err.Code == codeUnsupportedRevision
 }
 
 // State returns the state of the processes of the server.

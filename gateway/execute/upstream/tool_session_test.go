@@ -1,0 +1,85 @@
+package upstream_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/store"
+)
+
+// sessionServer answers as a server of MCP 2025-11-25 with sessions: calls by answer. opened counts the sessions.
+func sessionServer(opened *atomic.Int64, answer func(w http.ResponseWriter, id string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		body, _ := io.ReadAll(r.Body)
+		_ = json.Unmarshal(body, &m)
+		w.Header().Set("Content-Type", "application/json")
+		switch m.Method {
+		case "server/discover":
+			w.WriteHeader(http.StatusBadRequest)
+		case "initialize":
+			w.Header().Set("Mcp-Session-Id", "s"+strconv.FormatInt(opened.Add(1), 10))
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`, m.ID)
+		case "notifications/initialized":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			answer(w, string(m.ID))
+		}
+	}
+}
+
+// A tool may have had effects before the server, or the framework around it, sent a status. Only a response that the protocol defines as
+// a refusal of the session proves the contrary.
+func TestToolsWithEffectsAreCalledAgainOnlyWithoutTheirSession(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status   int
+		sessions bool // the server has sessions
+		safe     bool
+		again    bool
+	}{
+		"404 without sessions":            {status: 404},
+		"400 without sessions":            {status: 400},
+		"404 without sessions, no effect": {status: 404, safe: true, again: true},
+		"404 of a session":                {status: 404, sessions: true, again: true},
+		"400 of a session":                {status: 400, sessions: true},
+		"400 of a session, no effect":     {status: 400, sessions: true, safe: true, again: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls, opened atomic.Int64
+			answer := func(w http.ResponseWriter, id string) {
+				if calls.Add(1) > 1 {
+					_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
+					return
+				}
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(c.status)
+			}
+			handler := rpc(answer)
+			if c.sessions {
+				handler = sessionServer(&opened, answer)
+			}
+			s := httptest.NewServer(handler)
+			t.Cleanup(s.Close)
+			u, p := openTools(t, config(t, s.URL), c.safe)
+			_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+			if again := calls.Load() > 1; again != c.again || again != (outcome == store.Done) || again != (err == nil) {
+				t.Errorf("got %v, %v after %d calls", outcome, err, calls.Load())
+			}
+			if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || c.sessions && opened.Load() != 2 {
+				t.Errorf("the next call: got %v in session %d", err, opened.Load())
+			}
+		})
+	}
+}
