@@ -104,7 +104,7 @@ func UnreadTools(err error) string {
 	if refused, ok := errors.AsType[*mcp.StatusError](err); ok {
 		return (&StatusError{Status: refused.Reply.Status}).Error()
 	}
-	for _, known := range []error{mcp.ErrTooLong, mcp.ErrNotMCP, mcp.ErrRevision, mcp.ErrNotRunning, mcp.ErrTools} {
+	for _, known := range []error{mcp.ErrTooLong, mcp.ErrNoResponse, mcp.ErrNotMCP, mcp.ErrRevision, mcp.ErrNotRunning, mcp.ErrTools} {
 		if errors.Is(err, known) {
 			return err.Error()
 		}

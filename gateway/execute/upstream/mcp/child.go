@@ -30,10 +30,11 @@ type child struct {
 	why     atomic.Pointer[string]
 	doubted atomic.Bool
 	probes  atomic.Int64
-	tooLong atomic.Int64 // the only request in progress when a message was too long
+	tooLong atomic.Int64 // the request whose response was too long
 
 	mu      sync.Mutex
 	waiting map[int64]chan response
+	owes    bool // a response to an earlier request may still come
 	using   int
 	retired bool // it ends when no request is in progress
 }
@@ -197,7 +198,10 @@ func (c *child) await(id int64) <-chan response {
 
 func (c *child) forget(id int64) {
 	c.mu.Lock()
-	delete(c.waiting, id)
+	if _, owed := c.waiting[id]; owed {
+		delete(c.waiting, id)
+		c.owes = true
+	}
 	c.mu.Unlock()
 }
 
@@ -253,7 +257,7 @@ func (c *child) read(out *os.File) {
 	for {
 		line, err := readLine(in, c.max)
 		if errors.Is(err, ErrTooLong) {
-			c.blame()
+			c.blame(line)
 			c.kill("it sent a line of more than " + strconv.FormatInt(c.max, 10) + " bytes")
 		}
 		if err != nil {
@@ -275,13 +279,18 @@ func (c *child) read(out *os.File) {
 	}
 }
 
-// blame notes which request a line that is too long belongs to, if only one is in progress.
-func (c *child) blame() {
+// blame notes which request a line that is too long is the response to, according to its beginning. Some servers write the id after the
+// result: then the line belongs to the only request in progress, if every earlier request got a response.
+func (c *child) blame(part []byte) {
+	id, result := beginning(part)
+	if !result {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 1 {
-		for id := range c.waiting {
-			c.tooLong.Store(id)
+	for waiting := range c.waiting {
+		if id == strconv.FormatInt(waiting, 10) || id == "" && len(c.waiting) == 1 && !c.owes {
+			c.tooLong.Store(waiting)
 		}
 	}
 }
@@ -315,13 +324,13 @@ func (c *child) deliver(line []byte) bool {
 	return ok
 }
 
-// readLine returns the next line without its end. The line is the caller's.
+// readLine returns the next line without its end. The line is the caller's. With ErrTooLong, it is the beginning of the line.
 func readLine(in *bufio.Reader, most int64) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := in.ReadSlice('\n')
 		if int64(len(line)+len(part)) > most+2 {
-			return nil, ErrTooLong
+			return line, ErrTooLong
 		}
 		line = append(line, part...)
 		switch {

@@ -80,6 +80,9 @@ var (
 	ErrTooLong = errors.New("the response is too long")
 	// ErrNoMemory means that there was not enough memory for the response.
 	ErrNoMemory = errors.New("the gateway had not enough memory for the response")
+	// ErrNoResponse means that the gateway stopped reading before the response began, because other messages were too long, or because there
+	// was not enough memory. The outcome is not known.
+	ErrNoResponse = errors.New("the gateway stopped reading before the response began")
 	// ErrNotMCP means that a response is not one of MCP.
 	ErrNotMCP = errors.New("the response is not one of MCP")
 	// ErrRevision means that the server speaks no revision of MCP that this package speaks.

@@ -36,6 +36,7 @@ func serveTools(mode string) {
 		os.Exit(3)
 	}
 	in := bufio.NewReader(os.Stdin)
+	var first json.RawMessage // the id of the first call
 	for {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
@@ -82,6 +83,16 @@ func serveTools(mode string) {
 				}
 			case "long":
 				result(`{"structuredContent":{"text":"` + strings.Repeat("x", 1<<20) + `"}}`)
+			case "longReversed":
+				fmt.Printf(`{"result":{"structuredContent":{"text":"%s"}},"jsonrpc":"2.0","id":%s}`+"\n", strings.Repeat("x", 1<<20), m.ID)
+			case "longNote":
+				fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"` + strings.Repeat("x", 1<<20) + `"}}`)
+			case "late":
+				if first == nil {
+					first = m.ID
+					continue
+				}
+				fmt.Printf(`{"result":{"structuredContent":{"text":"%s"}},"jsonrpc":"2.0","id":%s}`+"\n", strings.Repeat("x", 1<<20), first)
 			case "noisy":
 				fmt.Println("Debug: called", m.Params.Name)
 				fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`)
@@ -172,7 +183,7 @@ func TestOutcomesOfProcesses(t *testing.T) {
 	t.Parallel()
 	for mode, c := range map[string]struct {
 		result  string // of the call; empty: an error
-		err     error  // nil: any
+		err     error  // nil: any but ErrTooLong
 		written bool
 		failure string // State.Failure contains it
 	}{
@@ -181,6 +192,8 @@ func TestOutcomesOfProcesses(t *testing.T) {
 		"dies":           {written: true, failure: "exit status 4"},
 		"floods":         {written: true, failure: "bytes outside of responses"},
 		"long":           {written: true, err: mcp.ErrTooLong, failure: "a line of more than"},
+		"longReversed":   {written: true, err: mcp.ErrTooLong, failure: "a line of more than"},
+		"longNote":       {written: true, failure: "a line of more than"},
 		"exits":          {written: false, failure: "exit status 3"},
 	} {
 		t.Run(mode, func(t *testing.T) {
@@ -190,13 +203,28 @@ func TestOutcomesOfProcesses(t *testing.T) {
 			switch {
 			case c.result != "" && (err != nil || string(r.Result) != c.result):
 				t.Errorf("got %s, %v; want %s", r.Result, err, c.result)
-			case c.result == "" && (err == nil || c.err != nil && !errors.Is(err, c.err)):
+			case c.result == "" && (err == nil || errors.Is(err, mcp.ErrTooLong) != (c.err != nil)):
 				t.Errorf("got %v; want %v", err, c.err)
 			case written != c.written:
 				t.Errorf("written is %v", written)
 			}
 			eventually(t, "the failure "+c.failure, func() bool { return strings.Contains(s.State().Failure, c.failure) })
 		})
+	}
+}
+
+// A response that is too long may be that to an earlier call, for which nobody waits any longer.
+func TestALateResponseIsNotThatToAnotherCall(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "late")
+	if _, err := s.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := call(t, s, time.Second); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	if _, written, err := call(t, s, 30*time.Second); !written || err == nil || errors.Is(err, mcp.ErrTooLong) {
+		t.Errorf("got written %v, %v", written, err)
 	}
 }
 

@@ -112,6 +112,26 @@ func readError(data []byte) *Error {
 	return e
 }
 
+// beginning reports whether a message of which only the beginning is known is a response with a result. id is its id, or empty if the id
+// is not in the part before the result.
+func beginning(part []byte) (id string, result bool) {
+	c := strictjson.Begin(part)
+	defer c.End()
+	for c.Open('{'); c.Member(); {
+		switch string(c.Name()) {
+		case "result":
+			return id, true
+		case "method", "error":
+			return "", false
+		case "id":
+			id = string(c.Value())
+		default:
+			c.Skip()
+		}
+	}
+	return "", false
+}
+
 // answers reports whether a message is the response to the request with this id.
 func (r *response) answers(id int64) bool { return r.method == "" && r.id == strconv.FormatInt(id, 10) }
 

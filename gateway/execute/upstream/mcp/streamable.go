@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
@@ -118,7 +119,7 @@ func (t *streamable) read(ctx context.Context, to *session, m *message, answer *
 		if err == nil {
 			r.set(message)
 		}
-		return r, readingError(err)
+		return r, err
 	}
 	raw, err := io.ReadAll(in)
 	if err != nil {
@@ -194,12 +195,19 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 const maxRefusals = 8
 
 // events reads a stream of server-sent events until the response. It ignores notifications, and refuses requests of the server. All events
-// together are bounded like a response.
+// together are bounded like a response. Beyond this bound, and without memory, the error is ErrTooLong or ErrNoMemory only if the response
+// has begun, and otherwise ErrNoResponse.
 func (t *streamable) events(ctx context.Context, to *session, m *message, in io.Reader) (response, error) {
 	refused := 0
 	events := newEventReader(in)
 	for {
 		data, err := events.next()
+		if err = readingError(err); errors.Is(err, ErrTooLong) || errors.Is(err, ErrNoMemory) {
+			if id, result := beginning(data); result && (id == "" || id == strconv.FormatInt(m.id, 10)) {
+				return response{}, err
+			}
+			return response{}, ErrNoResponse
+		}
 		if err != nil {
 			return response{}, unexpected(err)
 		}
@@ -243,26 +251,29 @@ func newEventReader(in io.Reader) *eventReader {
 	return &eventReader{in: in, chunk: make([]byte, 16<<10)}
 }
 
-// next returns the data of the next event, which may be empty. The data is valid until the call after the next.
+// next returns the data of the next event, which may be empty. With an error, it returns the data of the unfinished event. The data is
+// valid until the call after the next.
 func (e *eventReader) next() ([]byte, error) {
 	var data []byte
 	several := false
 	for {
 		line, err := e.line()
 		switch {
-		case err != nil:
-			return nil, err
-		case len(line) == 0:
+		case err == nil && len(line) == 0:
 			return data, nil
+		case err != nil:
+			line = e.have
 		}
 		value, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok {
-			continue
-		}
-		if several {
+		if ok && several {
 			data = append(data, '\n')
 		}
-		data, several = append(data, bytes.TrimPrefix(value, []byte(" "))...), true
+		if ok {
+			data, several = append(data, bytes.TrimPrefix(value, []byte(" "))...), true
+		}
+		if err != nil {
+			return data, err
+		}
 	}
 }
 
