@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -119,6 +120,9 @@ type Policies interface {
 type Directory struct {
 	state   State
 	current atomic.Pointer[Snapshot]
+
+	mu       sync.Mutex
+	replaced []*Service // services of earlier configurations whose processes may not have ended
 }
 
 // New returns a Directory. It serves nothing until Replace is called.
@@ -147,15 +151,37 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range d.current.Swap(next).ordered { // calls in progress run to their end
+	before := d.current.Swap(next).ordered
+	for _, s := range before { // calls in progress run to their end
 		s.Upstream.Close()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.replaced = slices.DeleteFunc(d.replaced, func(s *Service) bool { return !hasProcesses(s) })
+	for _, s := range before {
+		if s.Upstream.IsMCP() {
+			d.replaced = append(d.replaced, s)
+		}
 	}
 	return nil
 }
 
-// End closes the connections to all services, and ends the processes of those that are child processes, by force when ctx ends. Call it
-// when no call will follow.
+// hasProcesses reports whether child processes of a service have not ended.
+func hasProcesses(s *Service) bool {
+	report, _ := s.Upstream.ToolsReport()
+	return report.Processes.Running+report.Processes.Closing > 0
+}
+
+// End closes the connections to all services, and ends the processes of those that are child processes, also those of earlier
+// configurations, by force when ctx ends. Call it when no call will follow.
 func (d *Directory) End(ctx context.Context) {
+	d.mu.Lock()
+	replaced := d.replaced
+	d.replaced = nil
+	d.mu.Unlock()
+	for _, s := range replaced {
+		s.Upstream.End(ctx)
+	}
 	if current := d.current.Load(); current != nil {
 		for _, s := range current.ordered {
 			s.Upstream.End(ctx)

@@ -130,6 +130,13 @@ func (c *child) alive() bool {
 	}
 }
 
+// usable reports whether the process takes further requests.
+func (c *child) usable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.retired && c.alive()
+}
+
 // kill ends the process group at once.
 func (c *child) kill(why string) {
 	c.once.Do(func() {

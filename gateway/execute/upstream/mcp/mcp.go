@@ -129,6 +129,7 @@ type transport interface {
 	doubt(s *session) // checks soon whether the server still responds
 	state() State
 	close()
+	idle()                   // notes that no call is in progress
 	end(ctx context.Context) // waits until closed processes have ended, and ends them by force with ctx
 }
 
@@ -144,6 +145,7 @@ type message struct {
 // A State is the state of the processes of a server. It is the zero State for a server over Streamable HTTP.
 type State struct {
 	Running  int    // number of processes
+	Closing  int    // number of closed processes that have not ended
 	Restarts int    // how often a process was started after the first start
 	Failure  string // why a process last ended; empty: none has ended
 }
@@ -183,7 +185,7 @@ func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply,
 		}
 	}
 	t.using.Add(1)
-	defer t.using.Add(-1)
+	defer t.leave()
 	in, err := t.open(ctx)
 	if err != nil {
 		return Reply{}, false, err
@@ -205,6 +207,13 @@ func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply,
 		t.current.CompareAndSwap(in, nil)
 	}
 	return r, written, err
+}
+
+// leave notes that a call has ended.
+func (t *slot) leave() {
+	if t.using.Add(-1) == 0 {
+		t.transport.idle()
+	}
 }
 
 // refusesSession reports whether the server may not know the session, or may no longer speak its revision. Some servers return status 400
@@ -229,6 +238,7 @@ func (s *Server) State() State {
 	for _, t := range s.slots {
 		one := t.transport.state()
 		all.Running += one.Running
+		all.Closing += one.Closing
 		all.Restarts += one.Restarts
 		if one.Failure != "" {
 			all.Failure = one.Failure
@@ -237,7 +247,8 @@ func (s *Server) State() State {
 	return all
 }
 
-// Close ends the processes of the server, each when its calls in progress have ended. Later calls start new ones.
+// Close ends the processes of the server, each when its calls in progress have ended. Later calls start new ones, which end when
+// no call is in progress.
 func (s *Server) Close() {
 	for _, t := range s.slots {
 		t.transport.close()

@@ -31,6 +31,7 @@ type process struct {
 	mu       sync.Mutex
 	child    *child   // nil: none runs
 	closing  []*child // closed, but have not ended
+	closed   bool     // a process runs only while a call is in progress
 	starts   int
 	failures int       // processes that ended early, since one did not
 	notUntil time.Time // when the next process may start
@@ -43,7 +44,7 @@ func newProcess(cfg Config) *process { return &process{cfg: cfg} }
 func (p *process) begin(ctx context.Context) (any, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.child != nil && p.child.alive() {
+	if p.child != nil && p.child.usable() {
 		return p.child, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -89,13 +90,13 @@ func (p *process) failed(now time.Time, why string) {
 
 func (p *process) good(s *session) bool {
 	c, ok := s.of.(*child)
-	return ok && c.alive()
+	return ok && c.usable()
 }
 
 func (p *process) state() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := State{Restarts: max(p.starts-1, 0), Failure: p.failure}
+	s := State{Restarts: max(p.starts-1, 0), Closing: len(p.closing), Failure: p.failure}
 	if p.child != nil && p.child.alive() {
 		s.Running = 1
 	}
@@ -105,13 +106,23 @@ func (p *process) state() State {
 func (p *process) close() {
 	p.mu.Lock()
 	c := p.child
-	p.child = nil
+	p.child, p.closed = nil, true
 	if c != nil {
 		p.closing = append(p.closing, c)
 	}
 	p.mu.Unlock()
 	if c != nil {
 		c.retire()
+	}
+}
+
+// idle ends the process that a call started after close.
+func (p *process) idle() {
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if closed {
+		p.close()
 	}
 }
 

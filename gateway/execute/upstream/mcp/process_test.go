@@ -69,6 +69,9 @@ func serveTools(mode string) {
 		case "tools/list":
 			result(`{"tools":[{"name":"try","inputSchema":{"type":"object","properties":{"a":{}},"required":["a"]}}]}`)
 		case "tools/call":
+			if m.Params.Name == "wait" {
+				continue
+			}
 			switch mode {
 			case "dies":
 				os.Exit(4)
@@ -285,6 +288,51 @@ func TestCloseEndsTheWholeProcessGroup(t *testing.T) {
 		s.Close()
 		eventually(t, "process of mode "+mode+" lives", func() bool { return !lives(out.StructuredContent.PID) })
 	}
+}
+
+// pidOf returns the process that returned a result in mode plain.
+func pidOf(tb testing.TB, r mcp.Reply, err error) int {
+	tb.Helper()
+	var out struct {
+		StructuredContent struct {
+			PID int `json:"pid"`
+		} `json:"structuredContent"`
+	}
+	if err != nil || json.Unmarshal(r.Result, &out) != nil || out.StructuredContent.PID == 0 {
+		tb.Fatalf("got %s, %v", r.Result, err)
+	}
+	return out.StructuredContent.PID
+}
+
+// A call may reach a server after a reload has closed it, while the closed process works on other calls or after it has ended.
+func TestProcessesAfterCloseEnd(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "plain")
+	r, _, err := call(t, s, 30*time.Second)
+	pids := []int{pidOf(t, r, err)}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	entered, left := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _, _ = s.Call(ctx, mcp.Call{Tool: "wait", Arguments: []byte("{}")}, func() error { close(entered); return nil })
+	}()
+	<-entered
+	s.Close()
+	r, _, err = call(t, s, 30*time.Second)
+	pids = append(pids, pidOf(t, r, err))
+	if pids[0] == pids[1] {
+		t.Error("the closed process got another call")
+	}
+	cancel()
+	<-left
+	for _, pid := range pids {
+		eventually(t, "a process lives", func() bool { return !lives(pid) })
+	}
+	r, _, err = call(t, s, 30*time.Second)
+	last := pidOf(t, r, err)
+	eventually(t, "a process started after Close lives", func() bool { return !lives(last) })
+	eventually(t, "a process is counted", func() bool { return s.State().Running+s.State().Closing == 0 })
 }
 
 // lives reports whether a process exists and is not a zombie.

@@ -38,7 +38,7 @@ var ErrTools = errors.New("the list of tools is not acceptable")
 func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
 	t := s.slots[0]
 	t.using.Add(1)
-	defer t.using.Add(-1)
+	defer t.leave()
 	in, err := t.open(ctx)
 	if err != nil {
 		return nil, err
