@@ -168,8 +168,9 @@ func (u *Upstream) toolResult(ctx context.Context, route *Route, header pool.Fie
 	case reply.Err != nil && reply.Err.Code == codeInvalidParams:
 		r.err = &RejectedError{Code: InvalidParameter, Status: reply.Status, Message: route.text(reply.Err.Message)}
 		return r
-	case reply.Err != nil:
+	case reply.Err != nil && concernsCall(reply.Status):
 		r.err = &StatusError{Status: http.StatusBadGateway}
+		r.again = route.repeatable && reply.Dropped
 		return r
 	case reply.Result == nil:
 		r.err = u.classify(ctx, route, answer, reply.Body)
@@ -181,6 +182,12 @@ func (u *Upstream) toolResult(ctx context.Context, route *Route, header pool.Fie
 		return r
 	}
 	return u.output(ctx, route, r, reply.Result)
+}
+
+// concernsCall reports whether an error of JSON-RPC with an HTTP status says more than the status. Statuses such as 401, 429 and 503
+// concern the credential or the state of the server, whatever the body is.
+func concernsCall(status int) bool {
+	return status <= 299 || status == http.StatusBadRequest || status == http.StatusNotFound
 }
 
 // codeInvalidParams is the code of JSON-RPC 2.0 for parameters that are not acceptable, and that of MCP for an unknown tool.

@@ -2,6 +2,7 @@ package upstream_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
@@ -82,4 +84,89 @@ func TestToolsWithEffectsAreCalledAgainOnlyWithoutTheirSession(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The HTTP status of a response is in force whatever error of JSON-RPC is in its body.
+func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
+	t.Parallel()
+	failing := func(calls *atomic.Int64, status int) func(http.ResponseWriter, string) {
+		return func(w http.ResponseWriter, id string) {
+			if calls.Add(1) > 1 {
+				_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
+				return
+			}
+			w.Header().Set("Retry-After", "7")
+			if status == http.StatusServiceUnavailable {
+				w.Header().Del("Retry-After")
+			}
+			w.WriteHeader(status)
+			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"x"}}`, id)
+		}
+	}
+	t.Run("a session that has ended", func(t *testing.T) {
+		t.Parallel()
+		var calls, opened atomic.Int64
+		s := httptest.NewServer(sessionServer(&opened, failing(&calls, http.StatusNotFound)))
+		t.Cleanup(s.Close)
+		u, p := openTools(t, config(t, s.URL), false)
+		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done || opened.Load() != 2 {
+			t.Errorf("got %v, %v in session %d", outcome, err, opened.Load())
+		}
+	})
+	t.Run("an upgraded server", func(t *testing.T) {
+		t.Parallel()
+		var calls, opened atomic.Int64
+		s := httptest.NewServer(sessionServer(&opened, failing(&calls, http.StatusBadRequest)))
+		t.Cleanup(s.Close)
+		u, p := openTools(t, config(t, s.URL), false)
+		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
+			t.Errorf("got %v, %v", outcome, err)
+		}
+		if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || opened.Load() != 2 {
+			t.Errorf("got %v in session %d", err, opened.Load())
+		}
+	})
+	t.Run("a busy server", func(t *testing.T) {
+		t.Parallel()
+		var calls atomic.Int64
+		s := httptest.NewServer(rpc(failing(&calls, http.StatusTooManyRequests)))
+		t.Cleanup(s.Close)
+		u, p := openTools(t, config(t, s.URL), true)
+		_, _, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+		if busy, ok := errors.AsType[*upstream.BusyError](err); !ok || busy.RetryAfter != 7*time.Second {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a server that restarts", func(t *testing.T) {
+		t.Parallel()
+		var calls atomic.Int64
+		s := httptest.NewServer(rpc(failing(&calls, http.StatusServiceUnavailable)))
+		t.Cleanup(s.Close)
+		u, p := openTools(t, config(t, s.URL), true)
+		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done {
+			t.Errorf("got %v, %v", outcome, err)
+		}
+	})
+	t.Run("an access token that has ended", func(t *testing.T) {
+		t.Parallel()
+		var calls atomic.Int64
+		var c clock
+		s := httptest.NewServer(rpc(failing(&calls, http.StatusUnauthorized)))
+		t.Cleanup(s.Close)
+		tokens := newTokenServer(t)
+		cfg := config(t, s.URL)
+		cfg.Now = c.now
+		cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL+"/token"), ClientID: "gate", ClientSecret: clientSecret}
+		u, p := openTools(t, cfg, true)
+		calls.Store(1) // the first call has a token that the server accepts
+		if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
+			t.Fatal(err)
+		}
+		c.advance(time.Minute) // a newer token would not be replaced
+		calls.Store(0)
+		_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
+		if err != nil || outcome != store.Done || tokens.requests.Load() != 2 {
+			t.Errorf("got %v, %v with token %d", outcome, err, tokens.requests.Load())
+		}
+	})
 }

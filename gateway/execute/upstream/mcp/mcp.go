@@ -217,12 +217,13 @@ func (t *slot) leave() {
 }
 
 // refusesSession reports whether the server may not know the session, or may no longer speak its revision. Some servers return status 400
-// for a session that has ended.
+// for a session that has ended, and some send an error with the id of the request. Unacceptable arguments do not concern the session.
 func (r *Reply) refusesSession(s *session) bool {
-	if r.Err != nil {
-		return r.forgets(s)
+	if r.Result != nil {
+		return false
 	}
-	return r.Result == nil && (r.Status == 404 || r.Status == 400)
+	invalid := r.Err != nil && r.Err.Code == codeInvalidParams
+	return r.forgets(s) || (r.Status == 404 || r.Status == 400) && !invalid
 }
 
 // forgets reports whether the response means that the server did not execute the request, because it does not know the session or no longer

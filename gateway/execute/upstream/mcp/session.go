@@ -18,6 +18,7 @@ const (
 
 	metaPrefix              = "io.modelcontextprotocol/"
 	codeUnsupportedRevision = -32022
+	codeInvalidParams       = -32602
 )
 
 // earlier are the revisions with initialize.
