@@ -127,6 +127,7 @@ type transport interface {
 	// good reports whether a session may still exist.
 	good(s *session) bool
 	doubt(s *session) // checks soon whether the server still responds
+	doubtOpening()    // the same, if no session could be opened in time
 	state() State
 	close()
 	idle()                   // notes that no call is in progress

@@ -188,6 +188,16 @@ var errGone = errors.New("the server ended before it responded")
 // doubtTime is how long a process that did not respond in time may take to respond to another request.
 const doubtTime = 5 * time.Second
 
+// doubtOpening doubts the process unless it is so new that it may still be preparing: some programs download others first.
+func (p *process) doubtOpening() {
+	p.mu.Lock()
+	c := p.child
+	p.mu.Unlock()
+	if c != nil && p.cfg.Now().Sub(c.started) >= settledAfter {
+		p.doubt(&session{of: c})
+	}
+}
+
 // doubt ends the process if it does not respond to a request at all. Servers of all revisions answer requests that they do not know.
 func (p *process) doubt(s *session) {
 	c, ok := s.of.(*child)

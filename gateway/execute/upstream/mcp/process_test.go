@@ -35,6 +35,9 @@ func serveTools(mode string) {
 	if mode == "exits" {
 		os.Exit(3)
 	}
+	if mode == "stuck" {
+		time.Sleep(time.Hour)
+	}
 	in := bufio.NewReader(os.Stdin)
 	var first json.RawMessage // the id of the first call
 	for {
@@ -260,11 +263,25 @@ func TestAHungProcessEnds(t *testing.T) {
 	})
 }
 
-// The first request to a server of an earlier revision may get no response at all.
+// A new process may take its time until it responds for the first time, but not for ever.
+func TestAProcessThatOpensNoSessionEnds(t *testing.T) {
+	t.Parallel()
+	s, ahead := start(t, "stuck")
+	if _, written, err := call(t, s, time.Second); written || !errors.Is(err, context.DeadlineExceeded) || s.State().Running != 1 {
+		t.Fatalf("got written %v, %v with %d processes", written, err, s.State().Running)
+	}
+	ahead.Store(int64(time.Minute))
+	if _, written, err := call(t, s, time.Second); written || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got written %v, %v", written, err)
+	}
+	eventually(t, "the process runs", func() bool { return s.State().Running == 0 })
+}
+
+// The first request to a server of an earlier revision may get no response at all. The rest of the time must be enough for initialize.
 func TestASilentProcessIsInitialized(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, "silent")
-	if _, written, err := call(t, s, 30*time.Second); err != nil || !written {
+	if _, written, err := call(t, s, 5*time.Second); err != nil || !written {
 		t.Errorf("got written %v, %v", written, err)
 	}
 }

@@ -28,8 +28,17 @@ var earlier = []string{latest, "2025-06-18", "2025-03-26", "2024-11-05"}
 // initialize.
 const probeTime = 5 * time.Second
 
-// open returns the session of the slot, and opens one if there is none. Only one caller opens it; the others wait.
+// open returns the session of the slot, and opens one if there is none. If a process does not open it in time, open may end the process.
 func (t *slot) open(ctx context.Context) (*session, error) {
+	s, err := t.opened(ctx)
+	if err != nil && ctx.Err() != nil {
+		t.transport.doubtOpening()
+	}
+	return s, err
+}
+
+// opened returns the session of the slot. Only one caller opens it; the others wait.
+func (t *slot) opened(ctx context.Context) (*session, error) {
 	if s := t.current.Load(); s != nil && t.transport.good(s) {
 		return s, nil
 	}
@@ -67,7 +76,7 @@ func (t *slot) discover(ctx context.Context, of any) (*session, error) {
 	probe := ctx
 	if of != nil {
 		var cancel context.CancelFunc
-		probe, cancel = context.WithTimeout(ctx, probeTime)
+		probe, cancel = context.WithTimeout(ctx, probeLimit(ctx))
 		defer cancel()
 	}
 	r, err := t.prepare(probe, s, "server/discover", nil)
@@ -88,6 +97,15 @@ func (t *slot) discover(ctx context.Context, of any) (*session, error) {
 		return nil, nil //nolint:nilnil // as above
 	}
 	return s, nil
+}
+
+// probeLimit returns probeTime, but at most half of the time that is left, so that there is time for initialize.
+func probeLimit(ctx context.Context) time.Duration {
+	until, limited := ctx.Deadline()
+	if !limited {
+		return probeTime
+	}
+	return min(probeTime, time.Until(until)/2)
 }
 
 // A StatusError means that the server refused a request that prepares a call, with an HTTP status.

@@ -30,6 +30,7 @@ type streamable struct{ server *Server }
 func (*streamable) begin(context.Context) (any, error) { return nil, nil } //nolint:nilnil // there is no process
 func (*streamable) good(*session) bool                 { return true }
 func (*streamable) doubt(*session)                     {}
+func (*streamable) doubtOpening()                      {}
 func (*streamable) idle()                              {}
 func (*streamable) end(context.Context)                {}
 func (*streamable) state() State                       { return State{} }
