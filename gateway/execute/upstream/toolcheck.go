@@ -69,6 +69,9 @@ func (u *Upstream) misfit(r *Route, t *mcp.Tool) string {
 	takes, requires, open := t.Properties()
 	for _, name := range requires {
 		if _, fixed := r.fixed.Body[name]; !fixed && !r.declared[name] {
+			if !mcp.IsToolName(name) { // it may be long, or contain anything
+				name = "another argument"
+			}
 			return "the tool " + r.tool + " requires " + name + ", which the intent does not have"
 		}
 	}

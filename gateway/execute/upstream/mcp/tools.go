@@ -18,6 +18,7 @@ const (
 	MaxTools    = 2000 // tools of one server
 	MaxToolName = 128  // length of a name, in bytes
 	maxPages    = 200
+	maxListing  = 8 << 20 // size of all pages, in bytes
 )
 
 // A Tool is a tool of the server. MCP 2026-07-28, server/tools, Tool.
@@ -45,7 +46,7 @@ func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
 	}
 	var all []Tool
 	seen := map[string]bool{}
-	cursor := ""
+	cursor, size := "", 0
 	for range maxPages {
 		r, err := t.prepare(ctx, in, "tools/list", func(b *params) {
 			if cursor != "" {
@@ -66,6 +67,9 @@ func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
 				return nil, r.Err
 			}
 			return nil, &StatusError{r}
+		}
+		if size += len(r.Result); size > maxListing {
+			return nil, fmt.Errorf("%w: it has more than %d bytes", ErrTools, maxListing)
 		}
 		tree, err := strictjson.DecodeObject(r.Result)
 		if err != nil {
