@@ -170,6 +170,29 @@ func TestOutcomesOfToolCalls(t *testing.T) {
 		"events that end":   {answer: events(true, note), outcome: store.Unknown, err: upstream.ErrBroken},
 		"events of no JSON": {answer: events(true, "{"), outcome: store.Unknown, err: upstream.ErrBroken},
 		"a server error":    {answer: func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusBadGateway) }, outcome: store.Failed, err: new(*upstream.StatusError)},
+		"a server error with another encoding": {
+			answer: func(w http.ResponseWriter, _ string) {
+				w.Header().Set("Content-Encoding", "br")
+				w.WriteHeader(http.StatusBadGateway)
+				_, _ = io.WriteString(w, "x")
+			},
+			outcome: store.Failed, err: new(*upstream.StatusError),
+		},
+		"a server error with bad gzip": {
+			answer: func(w http.ResponseWriter, _ string) {
+				w.Header().Set("Content-Encoding", "gzip")
+				w.WriteHeader(http.StatusBadGateway)
+				_, _ = io.WriteString(w, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff")
+			},
+			outcome: store.Failed, err: new(*upstream.StatusError),
+		},
+		"another encoding": {
+			answer: func(w http.ResponseWriter, id string) {
+				w.Header().Set("Content-Encoding", "br")
+				result(`"result":{}`)(w, id)
+			},
+			outcome: store.Unknown, err: upstream.ErrBroken,
+		},
 		"busy": {
 			answer:  func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusTooManyRequests) },
 			outcome: store.Failed, err: new(*upstream.BusyError),

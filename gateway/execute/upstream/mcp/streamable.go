@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"encoding/base64"
@@ -107,7 +108,10 @@ func (t *streamable) read(ctx context.Context, to *session, m *message, answer *
 		bound = min(bound, maxErrorBody)
 	}
 	body, err := plain(answer)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNotMCP) && !success:
+		return r, nil // the status is sufficient
+	case err != nil:
 		return r, err
 	}
 	share := membudget.Of(ctx)
@@ -125,7 +129,7 @@ func (t *streamable) read(ctx context.Context, to *session, m *message, answer *
 	}
 	raw, err := io.ReadAll(in)
 	if err != nil {
-		if err = readingError(err); !success && (errors.Is(err, ErrTooLong) || errors.Is(err, ErrNoMemory)) {
+		if err = readingError(err); !success && (errors.Is(err, ErrTooLong) || errors.Is(err, ErrNoMemory) || isCompression(err)) {
 			return r, nil // the status is sufficient
 		}
 		return r, err
@@ -156,13 +160,22 @@ func plain(answer *pool.Answer) (io.Reader, error) {
 		return answer.Body, nil
 	case "gzip", "x-gzip": // not requested, but some proxies always compress
 		z, err := gzip.NewReader(answer.Body)
-		if err != nil {
+		switch {
+		case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.EOF):
 			return nil, ErrNotMCP
+		case err != nil:
+			return nil, err
 		}
 		return z, nil
 	default:
 		return nil, ErrNotMCP
 	}
+}
+
+// isCompression reports whether a body is not valid gzip.
+func isCompression(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
 }
 
 // readingError returns err, with the errors of this package instead of those of its readers.
