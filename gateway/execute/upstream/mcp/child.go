@@ -30,6 +30,7 @@ type child struct {
 	why     atomic.Pointer[string]
 	doubted atomic.Bool
 	probes  atomic.Int64
+	heard   atomic.Int64 // number of messages that the process has sent
 	tooLong atomic.Int64 // the request whose response was too long
 
 	mu      sync.Mutex
@@ -251,10 +252,6 @@ func (c *child) cancel(id int64) {
 	_, _ = c.write(ctx, append(text, "}}"...), admitted)
 }
 
-func ping(id int64) []byte {
-	return append(strconv.AppendInt([]byte(`{"jsonrpc":"2.0","id":`), id, 10), `,"method":"ping"}`...)
-}
-
 // read reads messages until the standard output of the process ends. A line of more than max bytes, or more than max bytes outside of
 // responses, ends the process.
 func (c *child) read(out *os.File) {
@@ -309,6 +306,7 @@ func (c *child) deliver(line []byte) bool {
 	if !ok {
 		return false
 	}
+	c.heard.Add(1)
 	if got.method != "" {
 		if got.id != "" {
 			ctx, cancel := context.WithTimeout(context.Background(), cancelTime)

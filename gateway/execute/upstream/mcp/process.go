@@ -185,9 +185,6 @@ func (p *process) send(ctx context.Context, to *session, m message, admit func()
 // errGone means that the process ended while it owed a response.
 var errGone = errors.New("the server ended before it responded")
 
-// doubtTime is how long a process that did not respond in time may take to respond to another request.
-const doubtTime = 5 * time.Second
-
 // doubtOpening doubts the process unless it is so new that it may still be preparing: some programs download others first.
 func (p *process) doubtOpening() {
 	p.mu.Lock()
@@ -200,25 +197,10 @@ func (p *process) doubtOpening() {
 
 // doubt ends the process if it does not respond to a request at all. Servers of all revisions answer requests that they do not know.
 func (p *process) doubt(s *session) {
-	c, ok := s.of.(*child)
-	if !ok || !c.doubted.CompareAndSwap(false, true) {
-		return
+	if c, ok := s.of.(*child); ok && c.doubted.CompareAndSwap(false, true) {
+		go func() {
+			defer c.doubted.Store(false)
+			c.probe()
+		}()
 	}
-	go func() {
-		defer c.doubted.Store(false)
-		ctx, cancel := context.WithTimeout(context.Background(), doubtTime)
-		defer cancel()
-		id := -c.probes.Add(1)
-		w := c.await(id)
-		defer c.forget(id)
-		if _, err := c.write(ctx, ping(id), admitted); err != nil {
-			return // write ends the process if that is necessary
-		}
-		select {
-		case <-w:
-		case <-c.gone:
-		case <-ctx.Done():
-			c.kill("it did not respond to any request for " + doubtTime.String())
-		}
-	}()
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -74,6 +75,10 @@ func serveTools(mode string) {
 		case "tools/call":
 			if m.Params.Name == "wait" {
 				continue
+			}
+			if pause, ok := strings.CutPrefix(m.Params.Name, "work"); ok {
+				d, _ := time.ParseDuration(pause)
+				time.Sleep(d)
 			}
 			switch mode {
 			case "dies":
@@ -263,6 +268,30 @@ func TestAHungProcessEnds(t *testing.T) {
 	})
 }
 
+// A process that works on one message at a time cannot answer while it works.
+func TestABusyProcessDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	s, _ := start(t, "plain")
+	if _, err := s.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sent, left := make(chan struct{}), make(chan error)
+	begun := sync.OnceFunc(func() { close(sent) })
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, _, err := s.Call(ctx, mcp.Call{Tool: "work8s", Arguments: []byte("{}")}, func() error { begun(); return nil })
+		left <- err
+	}()
+	<-sent
+	if _, written, err := call(t, s, time.Second); !written || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got written %v, %v", written, err)
+	}
+	if err := <-left; err != nil || s.State().Failure != "" {
+		t.Errorf("got %v; the process ended: %s", err, s.State().Failure)
+	}
+}
+
 // A new process may take its time until it responds for the first time, but not for ever.
 func TestAProcessThatOpensNoSessionEnds(t *testing.T) {
 	t.Parallel()
@@ -330,9 +359,10 @@ func TestProcessesAfterCloseEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	entered, left := make(chan struct{}), make(chan struct{})
+	begun := sync.OnceFunc(func() { close(entered) })
 	go func() {
 		defer close(left)
-		_, _, _ = s.Call(ctx, mcp.Call{Tool: "wait", Arguments: []byte("{}")}, func() error { close(entered); return nil })
+		_, _, _ = s.Call(ctx, mcp.Call{Tool: "wait", Arguments: []byte("{}")}, func() error { begun(); return nil })
 	}()
 	<-entered
 	s.Close()
