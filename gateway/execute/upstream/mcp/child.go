@@ -213,34 +213,6 @@ func (c *child) forget(id int64) {
 	c.mu.Unlock()
 }
 
-// write writes a message as one line, after admit has admitted it. n is the number of bytes that were written. If only a part of a message
-// was written, the process cannot read further messages, so write ends it.
-func (c *child) write(ctx context.Context, message []byte, admit func() error) (n int, err error) {
-	select {
-	case c.writing <- struct{}{}:
-		defer func() { <-c.writing }()
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	case <-c.gone:
-		return 0, errGone
-	}
-	if !c.alive() {
-		return 0, errGone
-	}
-	until, _ := ctx.Deadline()
-	if err := c.in.SetWriteDeadline(until); err != nil {
-		return 0, errGone
-	}
-	if err := admit(); err != nil {
-		return 0, err
-	}
-	n, err = c.in.Write(append(message, '\n'))
-	if err != nil {
-		c.kill("it did not read what was sent to it")
-	}
-	return n, err
-}
-
 // cancelTime is the time limit for the notification that a request is canceled.
 const cancelTime = time.Second
 

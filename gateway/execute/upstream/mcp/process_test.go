@@ -292,6 +292,59 @@ func TestABusyProcessDoesNotEnd(t *testing.T) {
 	}
 }
 
+// A process that does not read for a while blocks the pipe. Calls that end meanwhile end no other, whether a part of them was written or
+// not, and the permission of a call that waits is checked again.
+func TestCallsToAFullPipeEndNoOther(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"short messages": 3900, "long messages": 300_000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := start(t, "plain")
+			if _, err := s.Tools(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			sent, left := make(chan struct{}), make(chan error)
+			begun := sync.OnceFunc(func() { close(sent) })
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				_, _, err := s.Call(ctx, mcp.Call{Tool: "work3s", Arguments: []byte("{}")}, func() error { begun(); return nil })
+				left <- err
+			}()
+			<-sent
+			var others sync.WaitGroup
+			var unwritten, rechecked atomic.Int64
+			for range 40 {
+				others.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					asked := int64(0)
+					_, written, err := s.Call(ctx, mcp.Call{Tool: "wait", Arguments: []byte(`{"a":"` + strings.Repeat("x", size) + `"}`)}, func() error {
+						asked++
+						return nil
+					})
+					if err == nil {
+						t.Error("a call got a response")
+					}
+					if !written {
+						unwritten.Add(1)
+					}
+					if asked > 1 {
+						rechecked.Add(1)
+					}
+				})
+			}
+			others.Wait()
+			if unwritten.Load() == 0 || size < 4096 && rechecked.Load() == 0 {
+				t.Errorf("%d calls were not written; the permission of %d was checked again", unwritten.Load(), rechecked.Load())
+			}
+			if err := <-left; err != nil || s.State().Failure != "" {
+				t.Errorf("got %v; the process ended: %s", err, s.State().Failure)
+			}
+		})
+	}
+}
+
 // A new process may take its time until it responds for the first time, but not for ever.
 func TestAProcessThatOpensNoSessionEnds(t *testing.T) {
 	t.Parallel()
