@@ -170,3 +170,32 @@ func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 		}
 	})
 }
+
+// A server may not take the refusal of its own request before it has sent the response, or may answer the refusal with a stream that stays
+// open.
+func TestRefusingARequestDoesNotLoseTheResponse(t *testing.T) {
+	t.Parallel()
+	for name, opens := range map[string]bool{"no answer": false, "a stream": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			end := make(chan struct{})
+			s := httptest.NewServer(rpc(func(w http.ResponseWriter, id string) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				if id != `"s1"` {
+					_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"roots/list\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", id)
+					return
+				}
+				if opens {
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-end
+			}))
+			t.Cleanup(s.Close)
+			t.Cleanup(func() { close(end) })
+			u, p := openTools(t, config(t, s.URL), false)
+			if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done {
+				t.Errorf("got %v, %v", outcome, err)
+			}
+		})
+	}
+}

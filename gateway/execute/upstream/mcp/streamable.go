@@ -103,6 +103,9 @@ func (t *streamable) read(ctx context.Context, to *session, m *message, answer *
 		return r, errors.New("switched protocols")
 	}
 	success := answer.Status <= 299
+	if success && m.id == 0 {
+		return r, nil // nothing of interest follows
+	}
 	bound := t.server.cfg.MaxMessage
 	if !success {
 		bound = min(bound, maxErrorBody)
@@ -120,7 +123,7 @@ func (t *streamable) read(ctx context.Context, to *session, m *message, answer *
 	if err != nil {
 		media = ""
 	}
-	if success && media == "text/event-stream" && m.id != 0 {
+	if success && media == "text/event-stream" {
 		message, err := t.events(ctx, to, m, in)
 		if err == nil {
 			r.set(message)
@@ -138,12 +141,10 @@ func (t *streamable) read(ctx context.Context, to *session, m *message, answer *
 		r.set(message)
 		return r, nil
 	}
-	switch {
-	case !success:
-		r.Body = raw
-	case m.id != 0:
+	if success {
 		return r, ErrNotMCP
 	}
+	r.Body = raw
 	return r, nil
 }
 
@@ -243,7 +244,10 @@ func (t *streamable) events(ctx context.Context, to *session, m *message, in io.
 }
 
 // refuse answers a request of the server. If that fails, the server gets no answer, as from a client that is gone.
+// It waits at most cancelTime, because the reading of the response waits for it.
 func (t *streamable) refuse(ctx context.Context, to *session, m *message, asked *response) {
+	ctx, cancel := context.WithTimeout(ctx, cancelTime)
+	defer cancel()
 	_, _, _ = t.send(ctx, to, message{method: asked.method, body: asked.refusal(), header: m.header}, admitted)
 }
 
