@@ -82,26 +82,73 @@ func (t *ToolServer) config() string {
 	if t.URL != "" {
 		fmt.Fprintf(&b, "      url: %s\n", strconv.Quote(t.URL))
 	} else {
-		fmt.Fprintf(&b, "      command: %s\n", strconv.Quote(t.Command))
+		fmt.Fprintf(&b, "      command: %s\n", literal(t.Command))
 	}
 	if len(t.Args) > 0 {
 		var quoted []string
 		for _, arg := range t.Args {
-			quoted = append(quoted, strconv.Quote(arg))
+			quoted = append(quoted, literal(arg))
 		}
 		fmt.Fprintf(&b, "      args: [%s]\n", strings.Join(quoted, ", "))
 	}
-	if len(t.Env) > 0 {
-		b.WriteString("      env: # the process receives no other variables; secrets belong into secret_env\n")
-	}
+	var open, secret strings.Builder
 	for _, v := range t.Env {
 		name, value, _ := strings.Cut(v, "=")
-		fmt.Fprintf(&b, "        %s: %s\n", strconv.Quote(name), strconv.Quote(value))
+		if isPublic(name) {
+			fmt.Fprintf(&open, "        %s: %s\n", strconv.Quote(name), literal(value))
+		} else {
+			fmt.Fprintf(&secret, "        %s: ${%s}\n", strconv.Quote(name), variable(name))
+		}
+	}
+	if open.Len() > 0 {
+		b.WriteString("      env: # the process receives no variables but these and those of secret_env\n" + open.String())
+	}
+	if secret.Len() > 0 {
+		b.WriteString("      # Values that agents must not see. Set these variables for the gateway, or write ${file:/path}.\n      secret_env:\n" +
+			secret.String())
 	}
 	if t.HeaderFile != "" {
 		fmt.Fprintf(&b, "    auth: {header: %s}\n", strconv.Quote("${file:"+t.HeaderFile+"}"))
 	}
 	return b.String()
+}
+
+// Variables returns the variables to which the configuration refers instead of containing values of Env, with these values.
+func (t *ToolServer) Variables() map[string]string {
+	out := map[string]string{}
+	for _, v := range t.Env {
+		if name, value, _ := strings.Cut(v, "="); !isPublic(name) {
+			out[variable(name)] = value
+		}
+	}
+	return out
+}
+
+// literal returns a value of the configuration that stands for s, without replacements in it.
+func literal(s string) string { return strconv.Quote(strings.ReplaceAll(s, "${", "$${")) }
+
+// isPublic reports whether a variable of the environment usually contains no secret. The values of all others are not written to files.
+func isPublic(name string) bool {
+	switch name {
+	case "PATH", "HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR", "PWD", "NODE_ENV", "NODE_PATH", "PYTHONPATH", "VIRTUAL_ENV":
+		return true
+	default:
+		return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
+	}
+}
+
+// variable returns name as the name of a variable that a configuration can refer to.
+func variable(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {
+			return r
+		}
+		return '_'
+	}, name)
+	if name[0] <= '9' {
+		name = "_" + name
+	}
+	return name
 }
 
 // creditCalls is how many calls at the highest price an agent may initially owe.

@@ -406,7 +406,18 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 // check prints the problems that serve would report about the written files. If one of them is an error, it returns cli.ErrSilent.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
-	cfg, problems := config.Load(path, overrides())
+	o := overrides()
+	variables := map[string]string{} // that the operator has yet to set
+	if s.tools.isSet() {
+		variables = s.tools.settings().Variables()
+	}
+	o.Env = func(name string) (string, bool) {
+		if value, set := variables[name]; set {
+			return value, true
+		}
+		return os.LookupEnv(name)
+	}
+	cfg, problems := config.Load(path, o)
 	if cfg != nil {
 		_, more := service.Load(ctx, cfg, time.Now)
 		problems = append(problems, more...)
@@ -415,6 +426,10 @@ func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	if problems.Failed() {
 		fmt.Fprintf(w, "%s: fix these problems before you run uimgate serve\n", path)
 		return cli.ErrSilent
+	}
+	if len(variables) > 0 {
+		names := slices.Sorted(maps.Keys(variables))
+		fmt.Fprintf(w, "Set these environment variables for uimgate serve: %s\n", strings.Join(names, ", "))
 	}
 	fmt.Fprintf(w, "Next: read %s, then run uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
 	return nil
