@@ -124,7 +124,7 @@ func (t *ToolServer) Variables() map[string]string {
 	return out
 }
 
-// literal returns a value of the configuration that stands for s, without replacements in it.
+// literal quotes s for the configuration, and escapes ${ in it, so that the gateway reads exactly s.
 func literal(s string) string { return strconv.Quote(strings.ReplaceAll(s, "${", "$${")) }
 
 // isPublic reports whether a variable of the environment usually contains no secret. The values of all others are not written to files.

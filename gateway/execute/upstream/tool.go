@@ -184,8 +184,8 @@ func (u *Upstream) toolResult(ctx context.Context, route *Route, header pool.Fie
 	return u.output(ctx, route, r, reply.Result)
 }
 
-// concernsCall reports whether an error of JSON-RPC with an HTTP status says more than the status. Statuses such as 401, 429 and 503
-// concern the credential or the state of the server, whatever the body is.
+// concernsCall reports whether a response with this HTTP status can contain an error of JSON-RPC for the call. Statuses such as 401, 429
+// and 503 concern the credential or the state of the server, even if the body contains such an error.
 func concernsCall(status int) bool {
 	return status <= 299 || status == http.StatusBadRequest || status == http.StatusNotFound
 }

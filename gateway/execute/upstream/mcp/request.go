@@ -112,8 +112,8 @@ func readError(data []byte) *Error {
 	return e
 }
 
-// beginning reports whether a message of which only the beginning is known is a response with a result. id is its id, or empty if the id
-// is not in the part before the result.
+// beginning reports whether part, the beginning of a message, belongs to a response with a result. id is the id of the response. It is
+// empty if part does not contain the id before the result.
 func beginning(part []byte) (id string, result bool) {
 	c := strictjson.Begin(part)
 	defer c.End()
