@@ -72,7 +72,8 @@ func TestConfirmationByInputRequired(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked := c.order(urlMode, nil).Result
 	input := asked.InputRequests["confirm"]
-	if asked.ResultType != "input_required" || asked.RequestState == "" || input.Method != "elicitation/create" || input.Params["mode"] != "url" ||
+	if asked.ResultType != "input_required" || asked.RequestState == "" ||
+		input.Method != "elicitation/create" || input.Params["mode"] != "url" ||
 		!strings.Contains(input.Params["message"], "0.25 EUR") {
 		t.Fatalf("got %+v", asked)
 	}
@@ -108,7 +109,8 @@ func TestConfirmationWithoutURLMode(t *testing.T) {
 		"nothing declared": {}, "forms alone": {"elicitation": map[string]any{}}, "no object": {"elicitation": map[string]any{"url": true}},
 	} {
 		got := c.order(capabilities, nil).Result
-		if !got.IsError || !strings.Contains(got.Content[0].Text, "/oauth/confirm?id=") || strings.Contains(got.Content[0].Text, "UIM-Confirmation") {
+		if !got.IsError || !strings.Contains(got.Content[0].Text, "/oauth/confirm?id=") ||
+			strings.Contains(got.Content[0].Text, "UIM-Confirmation") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

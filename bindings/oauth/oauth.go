@@ -97,7 +97,8 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h.Set("Cache-Control", "no-store")
 	route := d.Route(v.Service.Definition, r.URL.Path)
 	methods := strings.Split(map[string]string{
-		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET", confirmRoute: "GET, HEAD, POST",
+		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS",
+		authorizeRoute: "GET, HEAD, POST", waitRoute: "GET", confirmRoute: "GET, HEAD, POST",
 		consentsRoute: "GET, HEAD, POST",
 		tokenRoute:    "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
 	}[route], ", ")

@@ -26,7 +26,8 @@ func TestOwnConsents(t *testing.T) {
 	stranger := c.browser()
 	c.spenderOf(stranger, "1", "month", "")
 	for name, b := range map[string]*browser{"no cookie": c.browser(), "another browser": stranger} {
-		if got := b.do(http.MethodGet, "/oauth/consents", nil); got.Status != http.StatusOK || strings.Contains(string(got.Body), string(c.client.ID)) {
+		if got := b.do(http.MethodGet, "/oauth/consents", nil); got.Status != http.StatusOK ||
+			strings.Contains(string(got.Body), string(c.client.ID)) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
 	}

@@ -38,8 +38,8 @@ type ownConsentView struct {
 // A chargeView is one charge under a consent.
 type chargeView struct{ At, Intent, Amount, State, ID string }
 
-// Own returns the page on which a person sees and ends the consents of a browser. fields returns the hidden fields of the form that ends the
-// consent with a handle.
+// Own returns the page on which a person sees and ends the consents of a browser. fields returns the hidden fields of the form that ends
+// the consent with a handle.
 func (c *Consent) Own(list []consent.OwnConsent, fields func(handle string) []Field) ([]byte, error) {
 	v := ownView{
 		Style: template.CSS(frontCSS), //nolint:gosec // a constant file of this package
