@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -178,13 +179,18 @@ func TestRefusingARequestDoesNotLoseTheResponse(t *testing.T) {
 	for name, opens := range map[string]bool{"no answer": false, "a stream": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			end := make(chan struct{})
+			end, arrived := make(chan struct{}), make(chan struct{})
+			refused := sync.OnceFunc(func() { close(arrived) })
 			s := httptest.NewServer(rpc(func(w http.ResponseWriter, id string) {
 				w.Header().Set("Content-Type", "text/event-stream")
 				if id != `"s1"` {
-					_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"roots/list\"}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", id)
+					_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"roots/list\"}\n\n")
+					_ = http.NewResponseController(w).Flush()
+					<-arrived
+					_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n\n", id)
 					return
 				}
+				refused()
 				if opens {
 					_ = http.NewResponseController(w).Flush()
 				}
