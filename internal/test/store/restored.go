@@ -17,6 +17,7 @@ func testRestored(t *testing.T, open Opener) {
 		"every rolling window is used up":            restoredWindows,
 		"a month keeps its count, and an allowance":  restoredCalendar,
 		"agents that the backup lacks start anew":    restoredStrangers,
+		"a budget keeps what was spent, and more":    restoredBudget,
 		"limits continue from the backup":            restoredBackup,
 		"limits start anew":                          restoredFresh,
 		"the last choice counts":                     restoredTwice,
@@ -111,6 +112,28 @@ func restoredCalendar(b *suite) {
 	if got := b.leftAfter(rate("known", 20, limit.Month)); got != 19 {
 		b.Errorf("in the next month, %d are left; want 19", got)
 	}
+}
+
+// restoredBudget spends under the consent of a person who gave it before the backup.
+func restoredBudget(b *suite) {
+	consent, policy := b.agreement("consent")
+	consent.AgentID, consent.KeyID, consent.Assurance = spender, "", pat.Consent
+	b.agree(consent, policy)
+	b.paidIn(cents(10_000))
+	b.settle(b.begin(b.within(cents(30), cents(100), limit.Month)), store.Captured, store.Done)
+	b.settle(b.begin(b.within(cents(10), cents(100), limit.Day)), store.Captured, store.Done)
+	b.restore(store.RestoreUsed, 10)
+	for range 2 {
+		if r := b.refused(b.within(cents(1), cents(100), limit.Day)); !r.Restored {
+			b.Fatalf("a budget of a day: got %+v", r)
+		}
+		r := b.refused(b.within(cents(61), cents(100), limit.Month))
+		if left := limit.AllowanceLeft(r.Left, "USD"); left != cents(60) {
+			b.Fatalf("a budget of a month: got %+v with %s left, want 0.60 USD", r, left)
+		}
+		b.reopen()
+	}
+	b.begin(b.within(cents(60), cents(100), limit.Month))
 }
 
 // restoredStrangers begins calls of agents that agreed after the restore, also under a static agreement.

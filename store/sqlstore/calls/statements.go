@@ -150,7 +150,7 @@ func (w *work) readCreated() (list []engine.Command) {
 	}
 	for _, k := range w.need.counters {
 		over := k.Period.Frees(k.Period.Slot(hold.Since))
-		if over.IsZero() || now.After(over.Add(heldMore)) || limit.KindOf(k.LimitID) != limit.Policy {
+		if over.IsZero() || now.After(over.Add(heldMore)) || !heldBack(k.LimitID) {
 			continue
 		}
 		agent := ref{k.Service, k.AgentID}
@@ -172,6 +172,12 @@ func (w *work) readCreated() (list []engine.Command) {
 	return list
 }
 
+// heldBack reports whether a restore holds a limit back: those of the policy, and the budgets that people gave.
+func heldBack(id string) bool {
+	kind := limit.KindOf(id)
+	return kind == limit.Policy || kind == limit.Budget
+}
+
 // heldMore is how much longer than its period a window may be held back, for example because a clock was set.
 const heldMore = 48 * time.Hour
 
@@ -185,7 +191,7 @@ func (w *work) openCounters() {
 		c.Reach(w.t.Counted())
 		c.leave(slots)
 		// The service's own limits continue from the stored count, and agents that were not in the restored state start anew.
-		if limit.KindOf(k.LimitID) == limit.Policy && hold.Knows(w.created[ref{k.Service, k.AgentID}]) {
+		if heldBack(k.LimitID) && hold.Knows(w.created[ref{k.Service, k.AgentID}]) {
 			c.Restore(hold.Since, hold.Allowance)
 		}
 		c.Hold(stepped, w.t.Counted())
