@@ -121,6 +121,12 @@ func (l *loader) checkX402(p *Payments) {
 			}
 		}
 	}
+	for i, a := range x.Accepts {
+		if p.Maximum.Currency != "" && a.Currency != p.Maximum.Currency && !l.Failed(fmt.Sprintf("payments.x402.accepts[%d].currency", i)) {
+			l.Errorf(fmt.Sprintf("payments.x402.accepts[%d].currency", i),
+				"is not that of payments.maximum, which would not bound payments by this token: accept tokens of one currency, or set no maximum")
+		}
+	}
 	if p.Minimum.Currency != "" && !slices.ContainsFunc(x.Accepts, func(a X402Asset) bool { return a.Currency == p.Minimum.Currency }) {
 		l.Warnf("payments.minimum", "has a currency that no token of payments.x402.accepts has")
 	}

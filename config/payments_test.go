@@ -55,7 +55,10 @@ func TestX402(t *testing.T) {
 		changed("USD,", "usd,"):                                                                  at + "accepts[0].currency: is not a currency code such as USD",
 		changed("}", ", decimals: 19}"):                                                          at + `accepts[0].decimals: "19" is more than the maximum of 18`,
 		here + payTo + "auth: 'a b', accepts: [" + token + "]":                                   at + "auth: cannot be in a header: want a token without spaces, on one line",
-		"facilitator: 'http://x402.example', " + payTo + "accepts: [" + token + "]":              "http",
+		here + payTo + "accepts: [" + token + "]}, maximum: 10 USD, webhook: {":                  "",
+		here + payTo + "accepts: [" + token + "]}, maximum: 10 EUR, webhook: {": at + "accepts[0].currency: is not that of payments.maximum, " +
+			"which would not bound payments by this token: accept tokens of one currency, or set no maximum",
+		"facilitator: 'http://x402.example', " + payTo + "accepts: [" + token + "]": "http",
 	} {
 		_, problems := load(t, dir, five+"payments: {x402: {"+text+"}}\n", config.Overrides{})
 		got := strings.Join(texts(dir, problems), "\n")
