@@ -19,8 +19,9 @@ const (
 	maxAnswerValues = 4096
 	// maxReason bounds a reason of the facilitator, in characters.
 	maxReason = 100
-	// maxInFlight bounds the requests that a Facilitator makes at once.
-	maxInFlight = 128
+	// maxInFlight bounds the requests about new payments that a Facilitator makes at once, and maxRepeated those about payments that it
+	// may have been asked to settle before, so that new payments do not delay them.
+	maxInFlight, maxRepeated = 128, 32
 )
 
 // FacilitatorOptions configure a Facilitator.
@@ -33,16 +34,18 @@ type FacilitatorOptions struct {
 
 // A Facilitator verifies and settles payments. It is safe for concurrent use. It follows no redirects.
 type Facilitator struct {
-	base   *url.URL
-	token  string
-	client *fetch.Client
-	slots  chan struct{}
+	base     *url.URL
+	token    string
+	client   *fetch.Client
+	slots    chan struct{}
+	repeated chan struct{}
+	wait     time.Duration // for a slot, at most
 }
 
 // NewFacilitator returns a Facilitator.
 func NewFacilitator(o FacilitatorOptions) *Facilitator {
 	return &Facilitator{
-		base: o.URL, token: o.Token, slots: make(chan struct{}, maxInFlight),
+		base: o.URL, token: o.Token, slots: make(chan struct{}, maxInFlight), repeated: make(chan struct{}, maxRepeated), wait: o.Timeout,
 		client: fetch.New(fetch.Options{AllowInsecure: o.Private, Timeout: o.Timeout, UserAgent: "uimgate"}),
 	}
 }
@@ -69,7 +72,7 @@ func (e *InvalidError) Error() string {
 // Verify asks the facilitator whether a payment can be settled. order is the Body of an Order. The error is an *InvalidError, or wraps
 // ErrUnreachable.
 func (f *Facilitator) Verify(ctx context.Context, order []byte) error {
-	answer, tree, err := f.ask(ctx, http.MethodPost, "verify", order)
+	answer, tree, err := f.ask(ctx, f.slots, http.MethodPost, "verify", order)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -85,7 +88,11 @@ func (f *Facilitator) Verify(ctx context.Context, order []byte) error {
 // Settle asks the facilitator to settle a payment. order is the Body of an Order. repeated means that the facilitator may have been asked
 // before, so that a failure now does not prove that nothing was paid.
 func (f *Facilitator) Settle(ctx context.Context, order []byte, repeated bool) Settlement {
-	answer, tree, err := f.ask(ctx, http.MethodPost, "settle", order)
+	slots := f.slots
+	if repeated {
+		slots = f.repeated
+	}
+	answer, tree, err := f.ask(ctx, slots, http.MethodPost, "settle", order)
 	switch {
 	case err != nil:
 		s := Settlement{Outcome: Unknown, Reason: err.Error()}
@@ -104,7 +111,7 @@ type Kind struct{ Scheme, Network string }
 
 // Supported returns the ways of payment of version 2 that the facilitator supports. The error wraps ErrUnreachable.
 func (f *Facilitator) Supported(ctx context.Context) ([]Kind, error) {
-	answer, tree, err := f.ask(ctx, http.MethodGet, "supported", nil)
+	answer, tree, err := f.ask(ctx, f.slots, http.MethodGet, "supported", nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
@@ -120,11 +127,20 @@ func (f *Facilitator) Supported(ctx context.Context) ([]Kind, error) {
 	return kinds, nil
 }
 
-// ask makes a request. tree is nil if the response is not a JSON object.
-func (f *Facilitator) ask(ctx context.Context, method, path string, body []byte) (fetch.Answer, strictjson.Object, error) {
+// errBusy means that a request was not made, because too many others are in progress.
+var errBusy = errors.New("too many requests to the facilitator are in progress")
+
+// ask makes a request in one of slots. tree is nil if the response is not a JSON object.
+func (f *Facilitator) ask(
+	ctx context.Context, slots chan struct{}, method, path string, body []byte,
+) (fetch.Answer, strictjson.Object, error) {
+	late := time.NewTimer(f.wait)
+	defer late.Stop()
 	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-late.C:
+		return fetch.Answer{}, nil, errBusy
 	case <-ctx.Done():
 		return fetch.Answer{}, nil, context.Cause(ctx)
 	}

@@ -1,12 +1,14 @@
 package x402_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,6 +147,44 @@ func TestSettlementOutcomes(t *testing.T) {
 			t.Errorf("%s: an answer that is not about /verify: got %v", name, err)
 		}
 		s.Close()
+	}
+}
+
+// TestRepeatedSettlementsAreNotDelayed fills all slots of new payments with requests that hang.
+func TestRepeatedSettlementsAreNotDelayed(t *testing.T) {
+	arrived, release := make(chan struct{}, 1000), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/verify" {
+			arrived <- struct{}{}
+			<-release
+		}
+		_, _ = w.Write([]byte(`{"success":true,"transaction":"0x1"}`))
+	}))
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := x402.NewFacilitator(x402.FacilitatorOptions{URL: u, Timeout: 5 * time.Second, Private: true})
+	var all sync.WaitGroup
+	t.Cleanup(func() {
+		close(release)
+		all.Wait()
+		f.Close()
+		s.Close()
+	})
+	for range 128 {
+		all.Go(func() { _ = f.Verify(t.Context(), []byte("{}")) })
+	}
+	for range 128 {
+		<-arrived
+	}
+	if got := f.Settle(t.Context(), []byte("{}"), true); got.Outcome != x402.Settled {
+		t.Errorf("repeated: got %+v", got)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if got := f.Settle(ended, []byte("{}"), false); got.Outcome != x402.Unsent {
+		t.Errorf("new: got %+v", got)
 	}
 }
 
