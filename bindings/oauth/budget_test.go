@@ -177,6 +177,24 @@ func TestMaximumOfOperatorBoundsBudgets(t *testing.T) {
 	g.Refuses(g.Execute(a, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
 }
 
+// A budget in another currency than that of the operator's bounds permits nothing, because its amounts cannot be compared with them.
+func TestBudgetsEndWithTheCurrencyOfTheBounds(t *testing.T) {
+	g := newGate(t, budgets)
+	a, _, _ := g.spender("2", "month", "")
+	g.topUp(a, eur(1000))
+	g.changeSettings("{max: 3.1 EUR/month, per_call: 1 EUR, confirm_above: 0.5 EUR}", "{max: 2000 JPY/month, per_call: 500 JPY, confirm_above: 500 JPY}")
+	got := g.Execute(a, gatetest.Ordering)
+	g.Refuses(got, http.StatusForbidden, "SCOPE_EXCEEDED")
+	if !strings.Contains(string(got.Body), "spend EUR any more") || !strings.Contains(string(got.Body), "a budget in JPY") {
+		t.Errorf("got %s", got.Body)
+	}
+	g.Write("uimgate.yaml", g.Settings)
+	g.Reload()
+	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Errorf("got %d %s", got.Status, got.Body)
+	}
+}
+
 // A stop of consents ends spending on every process, and a resume permits it again.
 func TestStopOfConsentsStopsSpending(t *testing.T) {
 	g := newGate(t, budgets)

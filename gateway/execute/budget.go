@@ -12,10 +12,20 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
+// budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if there is no budget, or the operator
+// offers none in its currency any more: amounts of two currencies cannot be compared.
+func (e *execution) budgetOffer() *service.BudgetOffer {
+	offer := e.current.BudgetOffer()
+	if b := e.claims.Budget; b == nil || offer == nil || offer.Max.Currency != b.Currency {
+		return nil
+	}
+	return offer
+}
+
 // spends reports whether the person behind the agreement permits charges in a currency for the intent of the call, and the operator still
-// offers budgets. For agreements without a budget it returns false.
+// offers budgets in it. For agreements without a budget it returns false.
 func (e *execution) spends(currency string) bool {
-	return e.claims.Budget.Covers(e.intent.ID, currency) && e.current.BudgetOffer() != nil
+	return e.claims.Budget.Covers(e.intent.ID, currency) && e.budgetOffer() != nil
 }
 
 // beyondBudget returns the refusal of a charged call under consent that the person did not choose. f is the refusal for agreements without
@@ -24,7 +34,11 @@ func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 	if e.claims.Assurance != pat.Consent || e.claims.Budget == nil {
 		return f
 	}
-	if e.current.BudgetOffer() == nil {
+	if e.current.BudgetOffer() != nil && e.budgetOffer() == nil {
+		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend "+e.claims.Budget.Currency+" any more.").
+			With("suggestion", "Ask the person to consent again, to a budget in "+e.current.BudgetOffer().Max.Currency+".")
+	}
+	if e.budgetOffer() == nil {
 		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend money any more.").
 			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
 	}
@@ -41,7 +55,7 @@ func (e *execution) appendSpending(to []store.Reservation, charge money.Amount) 
 	}
 	take := store.Reservation{Principal: e.claims.Principal(), Limit: limit.OfBudget(b.Allowance), Units: limit.AllowanceUnits(charge)}
 	to = append(to, take)
-	if offer := e.current.BudgetOffer(); offer != nil {
+	if offer := e.budgetOffer(); offer != nil {
 		take.Limit = limit.OfBudget(offer.Max)
 		to = append(to, take)
 	}
@@ -57,7 +71,11 @@ func (e *execution) overBudget(full *store.LimitError, now time.Time) error {
 	if full.Period != b.Period || full.Max < limit.OfBudget(b.Allowance).Max {
 		message = "The service lets a client spend under a person's consent at most "
 	}
-	f := reason.BudgetExceeded.Refusal(message+most.String()+", and "+left.String()+" is left.").
+	rest := ", and " + left.String() + " is left."
+	if full.Restored {
+		rest += " A part counts as spent, because the state of the service was restored from a backup."
+	}
+	f := reason.BudgetExceeded.Refusal(message+most.String()+rest).
 		With("budget", most.String()).With("left", amountDetail(left)).With("consents_url", e.current.At(service.ConsentsPath)).Because(full)
 	if full.RetryAfter > 0 {
 		f.With("until", now.Add(full.RetryAfter).UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))

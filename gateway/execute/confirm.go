@@ -96,7 +96,7 @@ func (e *execution) mustConfirm(charge money.Amount) bool {
 // withoutConfirmation returns the largest charge of a call without a confirmation. The call must have a budget.
 func (e *execution) withoutConfirmation() money.Amount {
 	most := e.claims.Budget.PerCall
-	if offer := e.current.BudgetOffer(); offer != nil && offer.ConfirmAbove.Nano < most.Nano {
+	if offer := e.budgetOffer(); offer != nil && offer.ConfirmAbove.Nano < most.Nano {
 		most.Nano = offer.ConfirmAbove.Nano
 	}
 	return most
