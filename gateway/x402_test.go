@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -341,6 +342,62 @@ func TestX402Credit(t *testing.T) {
 	without := gatetest.New(t, "")
 	b := without.Agreed("agent-1")
 	without.Refuses(without.Call("/api/credit", b.Token, map[string]string{}), http.StatusNotFound, "NO_SUCH_PATH")
+}
+
+// TestX402OffersNoTermsWhileAPaymentIsUnknown repeats a payment that failed, which could be paid again with new terms.
+func TestX402OffersNoTermsWhileAPaymentIsUnknown(t *testing.T) {
+	s := newTill(t)
+	terms := s.asked()
+	s.chain.Fail(facilitatortest.Refused)
+	failed := s.payer.Pay(t, terms)
+	s.Refuses(s.order(failed), http.StatusPaymentRequired, "PAYMENT_FAILED")
+	s.chain.Fail(facilitatortest.MovedCut)
+	s.Refuses(s.order(s.payer.Pay(t, terms)), http.StatusConflict, "PAYMENT_UNKNOWN")
+	a := s.order(failed)
+	s.Refuses(a, http.StatusConflict, "PAYMENT_UNKNOWN")
+	if a.Header.Get("Payment-Required") != "" {
+		t.Errorf("got terms: %v", a.Header)
+	}
+}
+
+// TestX402CreditsWhileARequestHangs settles a payment while the facilitator does not respond about another one.
+func TestX402CreditsWhileARequestHangs(t *testing.T) {
+	s := newTill(t)
+	s.Write("uimgate.yaml", strings.Replace(s.Settings, "timeout: 2s", "timeout: 2m", 1))
+	s.Reload()
+	s.chain.Fail(facilitatortest.Broken)
+	s.Refuses(s.order(s.payer.Pay(t, s.asked())), http.StatusConflict, "PAYMENT_UNKNOWN")
+	s.chain.Fail(facilitatortest.Hanging)
+	asked := s.chain.Requests("/settle")
+	s.Pass(2 * time.Second)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Cashier.Run(ctx) }()
+	await(t, func() bool { return s.chain.Requests("/settle") > asked })
+	s.chain.Fail(facilitatortest.Broken)
+	other := *s
+	other.agent = s.Agreed("agent-3")
+	s.Refuses(other.order(s.payer.Pay(t, other.asked())), http.StatusConflict, "PAYMENT_UNKNOWN")
+	s.chain.Fail(facilitatortest.None)
+	s.Pass(2 * time.Second)
+	await(t, func() bool { return paidIn(s.Gate, "agent-3") == "1.00 EUR" })
+	stop()
+	s.chain.Release()
+	s.Must(<-ended)
+}
+
+// await waits for a condition.
+func await(t *testing.T, is func() bool) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	for !is() {
+		select {
+		case <-ctx.Done():
+			t.Fatal("the condition does not hold in a minute")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // TestX402PaysAtOnce sends one payment many times at once, and many payments at once.

@@ -112,14 +112,16 @@ func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least m
 func (c *Cashier) Ensure(
 	ctx context.Context, from Payer, p *x402.Payload, charges []money.Amount, billing store.Billing,
 ) (paid Paid, err error) {
-	least := charges[0]
+	var least money.Amount // of the charges in the currency of the payment, if there are any, and otherwise of the first
+	chosen := false
 	for i, charge := range charges {
 		missing, err := c.missing(ctx, &from, charge, billing)
 		if err != nil {
 			return Paid{}, err
 		}
-		if payable := from.Offer.X402.Terms.Takes(p, charge.Currency); i == 0 || payable && missing.Nano < least.Nano {
-			least = missing
+		payable := from.Offer.X402.Terms.Takes(p, charge.Currency)
+		if i == 0 || payable && (!chosen || missing.Nano < least.Nano) {
+			least, chosen = missing, payable
 		}
 	}
 	return c.Take(ctx, from, p, least)
@@ -147,7 +149,7 @@ func (c *Cashier) known(
 	case had.State == store.PaymentCredited:
 		return c.paid(ctx, p, had, repeated)
 	case had.State == store.PaymentFailed:
-		return Paid{}, c.failed(from, p, had, least)
+		return Paid{}, c.failed(ctx, from, p, had, least)
 	default:
 		return Paid{}, c.unknown(had)
 	}

@@ -57,15 +57,18 @@ func (c *Cashier) mismatch(ctx context.Context, from *Payer, least money.Amount,
 	return f
 }
 
-// failed returns the refusal of a payment that failed, with fresh terms.
-func (c *Cashier) failed(from *Payer, p *x402.Payload, had *store.Payment, least money.Amount) *reason.Refusal {
+// failed returns the refusal of a payment that failed. It has fresh terms, unless another payment of the agent has not ended.
+func (c *Cashier) failed(ctx context.Context, from *Payer, p *x402.Payload, had *store.Payment, least money.Amount) error {
 	f := reason.PaymentFailed.Refusal("The payment failed: "+had.Reason+".").With("error_reason", had.Reason).With("reference", had.Reference)
-	c.terms(from, least, f)
 	r := x402.Receipt{ErrorReason: had.Reason, Payer: p.From, Transaction: had.Tx, Network: p.Accepted.Network}
 	if text, err := r.JSON(); err == nil {
 		f.Settlement = text
 	}
-	return f
+	asked, err := c.Ask(ctx, *from, least, f)
+	if err != nil {
+		return err
+	}
+	return asked
 }
 
 // paid returns a payment that is entered in the ledger.

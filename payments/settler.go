@@ -23,7 +23,11 @@ const (
 	// askedAfter is how long the facilitator is asked about a payment after its authorization has ended.
 	askedAfter = 10 * time.Minute
 	// The pauses between requests to the facilitator grow with the age of the payment.
-	leastPause, mostPause = time.Second, 15 * time.Second
+	leastPause, mostPause = time.Second, 5 * time.Second
+	// repeatTimeout bounds a repeated request to the facilitator, so that a payment is credited within 20 seconds of its recovery.
+	repeatTimeout = 10 * time.Second
+	// lastMove is how long a process that ends tries to record that a payment was settled.
+	lastMove = 5 * time.Second
 	// dueAtOnce bounds the payments that a process settles at once.
 	dueAtOnce = 32
 )
@@ -32,30 +36,52 @@ const (
 func (c *Cashier) Run(ctx context.Context) error {
 	tick := time.NewTicker(roundEvery)
 	defer tick.Stop()
+	r := round{free: make(chan struct{}, dueAtOnce)}
+	defer r.all.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := c.Settle(ctx); err != nil && ctx.Err() == nil {
+			if err := c.begin(ctx, &r); err != nil && ctx.Err() == nil {
 				c.Log.Warn("open payments cannot be read", zap.Error(err))
 			}
 		}
 	}
 }
 
-// Settle asks the facilitators about all payments that are due, once.
-func (c *Cashier) Settle(ctx context.Context) error {
-	due, err := c.Book.DuePayments(ctx, c.Now(), dueAtOnce)
+// A round is the payments that a process settles at once. free has an element for each of them.
+type round struct {
+	free chan struct{}
+	all  sync.WaitGroup
+}
+
+// begin asks the facilitators about payments that are due, as far as there is room, and does not wait for them: a facilitator that does
+// not answer delays only its own payments.
+func (c *Cashier) begin(ctx context.Context, r *round) error {
+	room := cap(r.free) - len(r.free)
+	if room == 0 {
+		return nil
+	}
+	due, err := c.Book.DuePayments(ctx, c.Now(), room)
 	if err != nil {
 		return err
 	}
-	var all sync.WaitGroup
 	for _, p := range due {
-		all.Go(func() { c.resume(ctx, p) })
+		r.free <- struct{}{}
+		r.all.Go(func() {
+			defer func() { <-r.free }()
+			c.resume(ctx, p)
+		})
 	}
-	all.Wait()
 	return nil
+}
+
+// Settle asks the facilitators about the payments that are due, at most 32, once, and waits for the answers.
+func (c *Cashier) Settle(ctx context.Context) error {
+	r := round{free: make(chan struct{}, dueAtOnce)}
+	defer r.all.Wait()
+	return c.begin(ctx, &r)
 }
 
 // resume asks the facilitator about a payment, unless another process does.
@@ -79,34 +105,41 @@ func (c *Cashier) resume(ctx context.Context, p store.Payment) {
 		return // another process has it, or the store is out of order
 	}
 	claim := c.claim(ctx, p)
-	s := offer.X402.Facilitator.Settle(ctx, p.Payload, true)
+	s := c.repeat(ctx, offer.X402.Facilitator, p.Payload)
 	p = claim.release()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && s.Outcome != x402.Settled {
 		return // the process ends: what the request has found out is not known
 	}
 	if order, err := x402.OrderOf(p.Payload); err == nil {
 		s = order.Judge(s)
+	}
+	if ctx.Err() != nil { // the process ends, and what the facilitator has answered must not be lost
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), lastMove)
+		defer stop()
 	}
 	if _, err := c.record(ctx, p, s); err != nil && !errors.Is(err, store.ErrPaymentMoved) {
 		c.Log.Warn("outcome of a payment not recorded", zap.String("service", p.Service), zap.String("reference", p.Reference), zap.Error(err))
 	}
 }
 
+// repeat asks a facilitator again to settle a payment.
+func (c *Cashier) repeat(ctx context.Context, f *x402.Facilitator, order []byte) x402.Settlement {
+	ctx, stop := context.WithTimeout(ctx, repeatTimeout)
+	defer stop()
+	return f.Settle(ctx, order, true)
+}
+
 // record writes the outcome of a settlement. The payment and its entry in the ledger are one transaction.
 func (c *Cashier) record(ctx context.Context, p store.Payment, s x402.Settlement) (out store.Payment, err error) {
 	switch s.Outcome {
 	case x402.Settled:
-		for pause := range pauses {
-			out, err = c.Book.MovePayment(ctx, p.Service, p.Reference, store.PaymentMove{To: store.PaymentCredited, Tx: s.Transaction})
-			if err == nil || !errors.Is(err, store.ErrUnavailable) || !sleep(ctx, pause) {
-				break
-			}
-		}
+		out, err = c.persist(ctx, &p, store.PaymentMove{To: store.PaymentCredited, Tx: s.Transaction})
 		if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrSettled) { // such as a balance out of range
 			return c.keep(ctx, p, s.Transaction, "settled, but it cannot be entered: "+err.Error())
 		}
 	case x402.Failed:
-		out, err = c.Book.MovePayment(ctx, p.Service, p.Reference, store.PaymentMove{
+		out, err = c.persist(ctx, &p, store.PaymentMove{
 			To: store.PaymentFailed, Tx: s.Transaction, Reason: s.Reason, After: p.ChangedAt,
 		})
 	default:
@@ -114,6 +147,17 @@ func (c *Cashier) record(ctx context.Context, p store.Payment, s x402.Settlement
 	}
 	if err == nil {
 		c.note(&out)
+	}
+	return out, err
+}
+
+// persist records that a payment has ended. It tries again while the store is unavailable.
+func (c *Cashier) persist(ctx context.Context, p *store.Payment, to store.PaymentMove) (out store.Payment, err error) {
+	for pause := range pauses {
+		out, err = c.Book.MovePayment(ctx, p.Service, p.Reference, to)
+		if err == nil || !errors.Is(err, store.ErrUnavailable) || !sleep(ctx, pause) {
+			break
+		}
 	}
 	return out, err
 }
@@ -190,7 +234,7 @@ func (k *claim) release() store.Payment {
 	return k.payment
 }
 
-// pauses yields the pauses between attempts to record that a payment was settled: about half a minute together.
+// pauses yields the pauses between attempts to record that a payment has ended: about half a minute together.
 func pauses(yield func(time.Duration) bool) {
 	for pause := 100 * time.Millisecond; pause < 20*time.Second; pause *= 2 {
 		if !yield(pause) {
