@@ -37,10 +37,17 @@ func (s *Server) credit(c echo.Context) error {
 	if x.service.Payments.X402 == nil || s.cashier == nil {
 		return reason.NoSuchPath.Refusal("This service accepts no payments by x402.")
 	}
-	of, agent, err := s.owner(c)
+	of, claims, err := s.bearer(c)
 	if err != nil {
 		return err
 	}
+	if err := s.executor.HeldBack(of.ID, claims.Principal()); err != nil { // agents that have sent too much that was invalid
+		return err
+	}
+	if err := of.Verifier.StoppedCall(claims, pat.DoorHTTP, "", true); err != nil { // the credit could not be used
+		return refusal.For(err)
+	}
+	agent := claims.Principal().Record()
 	tree, err := wire.ReadObject(r, maxCreditRequest)
 	if err != nil {
 		return err
@@ -63,7 +70,9 @@ func (s *Server) credit(c echo.Context) error {
 	}
 	paid, err := s.cashier.Take(r.Context(), from, payment, amount)
 	if err != nil {
-		return refusal.For(err)
+		f := refusal.For(err)
+		s.executor.CountInvalid(of.ID, claims.Principal(), f)
+		return f
 	}
 	accounts, err := s.ledger.Accounts(r.Context(), store.Filter{Service: of.ID, AgentID: agent, Limit: maxCurrencies})
 	if err != nil {

@@ -47,10 +47,19 @@ const entriesOnPage = 100
 
 // owner returns the service and the agent whose account the bearer of the PAT may read.
 func (s *Server) owner(c echo.Context) (*service.Service, pat.AgentID, error) {
+	of, claims, err := s.bearer(c)
+	if err != nil {
+		return nil, "", err
+	}
+	return of, claims.Principal().Record(), nil
+}
+
+// bearer returns the service of a request and the claims of its PAT.
+func (s *Server) bearer(c echo.Context) (*service.Service, *pat.Claims, error) {
 	x, r := exchangeOf(c), c.Request()
 	token, err := wire.Bearer(r.Header)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	call := execute.Call{
 		Service: func() *service.Service { return s.serving(r) }, Token: token, Caller: s.caller(r, x.client), RequestID: x.requestID,
@@ -58,10 +67,10 @@ func (s *Server) owner(c echo.Context) (*service.Service, pat.AgentID, error) {
 	}
 	claims, err := s.executor.Identify(r.Context(), &call)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
-	return x.service, claims.Principal().Record(), nil
+	return x.service, claims, nil
 }
 
 // receipt handles GET /api/receipts/{execution_id}. It responds with the receipt of the newest entry about a call or, with the query

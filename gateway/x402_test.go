@@ -12,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	facilitatortest "github.com/uimgate/uimgate/internal/test/facilitator"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -342,6 +343,36 @@ func TestX402Credit(t *testing.T) {
 	without := gatetest.New(t, "")
 	b := without.Agreed("agent-1")
 	without.Refuses(without.Call("/api/credit", b.Token, map[string]string{}), http.StatusNotFound, "NO_SUCH_PATH")
+}
+
+// An agent that pays in with invalid payments is held back like one with invalid calls, and no money is taken for calls that are stopped.
+func TestX402CreditHasTheBrakesOfCalls(t *testing.T) {
+	s := newTill(t)
+	credit := func(payment []byte) gatetest.Answer {
+		return s.Call("/api/credit", s.agent.Token, map[string]any{"amount": "1", "currency": "EUR"},
+			"PAYMENT-SIGNATURE", facilitatortest.Header(payment))
+	}
+	terms := s.termsOf("1")
+	stop := pat.Stop{Service: "default", Kind: pat.StopCharging, At: s.Now()}
+	_, err := s.Store.Stop(t.Context(), stop)
+	s.Must(err)
+	s.Must(s.View.Refresh(t.Context()))
+	s.Refuses(credit(s.payer.Pay(t, terms)), http.StatusServiceUnavailable, "STOPPED")
+	s.paid(0, "nothing", 0)
+	_, err = s.Store.Resume(t.Context(), stop)
+	s.Must(err)
+	s.Must(s.View.Refresh(t.Context()))
+	for range 60 {
+		forged := strings.Replace(string(s.payer.Pay(t, terms)), `"signature":"0x`, `"signature":"0x00`, 1)
+		s.Refuses(credit([]byte(forged)), http.StatusPaymentRequired, "PAYMENT_FAILED")
+	}
+	asked := s.chain.Requests("/verify")
+	held := credit(s.payer.Pay(t, terms))
+	s.Refuses(held, http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
+	if n := s.chain.Requests("/verify"); n != asked || held.Header.Get("Retry-After") == "" {
+		t.Errorf("the facilitator was asked %d times, want %d; got %v", n, asked, held.Header)
+	}
+	s.paid(0, "nothing", 0)
 }
 
 // TestX402OffersNoTermsWhileAPaymentIsUnknown repeats a payment that failed, which could be paid again with new terms.

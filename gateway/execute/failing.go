@@ -5,6 +5,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // failuresPerMinute limits how many invalid calls of one agent are checked, because checking a call takes time and a refused call costs the
@@ -16,7 +17,27 @@ var inTheCall = []reason.Code{reason.CodeInvalidParameter, reason.CodeInvalidSig
 
 // heldBack returns a *reason.Refusal if the agent of a call has recently made too many invalid calls.
 func (x *Executor) heldBack(e *execution) error {
-	if !x.failing.Empty(e.caller, x.now()) {
+	return x.held(e.caller)
+}
+
+// HeldBack is like the check of a call for a payment without one: it returns a *reason.Refusal if the agent has recently sent too many
+// invalid calls and payments.
+func (x *Executor) HeldBack(service string, p pat.Principal) error {
+	return x.held(callerOf(service, p))
+}
+
+// CountInvalid counts a payment without a call against the limit of its agent, if it was refused as invalid. f may be nil.
+func (x *Executor) CountInvalid(service string, p pat.Principal, f *reason.Refusal) {
+	if f != nil && invalid(f) {
+		x.failing.Admit(callerOf(service, p), x.now())
+	}
+}
+
+// callerOf identifies an agent among the agents of all services: the id of a service contains no space.
+func callerOf(service string, p pat.Principal) string { return service + " " + string(p) }
+
+func (x *Executor) held(caller string) error {
+	if !x.failing.Empty(caller, x.now()) {
 		return nil
 	}
 	return reason.RateLimitExceeded.Refusal("Too many recent calls of this agent were invalid. Correct the calls before you continue.").

@@ -123,7 +123,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.claims = claims
-	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service contains no space
+	e.caller = callerOf(e.service.ID, claims.Principal())
 	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
 		share.Approved() // before the body is read: some of the memory is reserved for approved agents
 	}
