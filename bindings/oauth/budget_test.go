@@ -182,7 +182,8 @@ func TestBudgetsEndWithTheCurrencyOfTheBounds(t *testing.T) {
 	g := newGate(t, budgets)
 	a, _, _ := g.spender("2", "month", "")
 	g.topUp(a, eur(1000))
-	g.changeSettings("{max: 3.1 EUR/month, per_call: 1 EUR, confirm_above: 0.5 EUR}", "{max: 2000 JPY/month, per_call: 500 JPY, confirm_above: 500 JPY}")
+	g.changeSettings("{max: 3.1 EUR/month, per_call: 1 EUR, confirm_above: 0.5 EUR}",
+		"{max: 2000 JPY/month, per_call: 500 JPY, confirm_above: 500 JPY}")
 	got := g.Execute(a, gatetest.Ordering)
 	g.Refuses(got, http.StatusForbidden, "SCOPE_EXCEEDED")
 	if !strings.Contains(string(got.Body), "spend EUR any more") || !strings.Contains(string(got.Body), "a budget in JPY") {
