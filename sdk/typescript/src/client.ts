@@ -242,7 +242,7 @@ export class UimClient {
     const { charge, receipt } = result;
     if (!charge || !receipt) {
       const detail = charge?.state === "pending" ? "the charge is pending: there is no receipt yet" : "there is no receipt";
-      return { ok: false, problems: [{ name: "UNRECEIPTED", detail }], entry: undefined };
+      return { ok: false, problems: [{ name: "CHARGED_WITHOUT_RECEIPT", detail }], entry: undefined };
     }
     const session = this.#agreements.session;
     return this.#keys.check(receipt, {

@@ -6,7 +6,7 @@ import { nanoOf } from "./money.js";
 import { jwsPart } from "./sign.js";
 import { clean } from "./text.js";
 
-/** What contradicts a call: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, UNRECEIPTED, AMOUNT, STATE, REQUEST, ANSWER or POLICY. */
+/** What contradicts a call: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, CHARGED_WITHOUT_RECEIPT, AMOUNT, STATE, REQUEST, ANSWER or POLICY. */
 export interface ReceiptProblem {
   readonly name: string;
   readonly detail: string;
