@@ -19,9 +19,11 @@
 //
 // # Retries
 //
-// Execute retries a call only if the retry cannot carry out or charge the call twice: after 429 and 503, after a failure to
-// connect, after an error whose details.outcome is not_sent, and otherwise only under an Idempotency-Key. The client generates a
-// key for every intent that has a price or is not marked safe, but relies on that key only with services that accepted a fresh
-// agreement: others may ignore keys. The client always relies on a key that the caller gives. While an earlier call under the same key is
-// still running, Execute waits for its response. Options.MaxWait limits the total wait.
+// Execute retries a call only if the retry cannot carry out or charge the call twice: after 429, unless the quota is exhausted; after 503,
+// unless details.outcome is done or unknown; after an error whose details.outcome is not_sent; after a failure to connect; after it has
+// renewed an expired PAT, or added a proof or a payment that the service asked for; and otherwise only under an Idempotency-Key. After
+// not_sent or failed, it does not retry under a key that the caller gave: the service would repeat its response. The client generates a key
+// for every intent that has a price or is not marked safe, but relies on that key only with services that accepted an agreement in a fresh
+// form (see Form.Fresh): others may ignore keys. The client always relies on a key that the caller gives. While an earlier call under the
+// same key is still running, Execute waits for its response. Options.MaxWait limits the total wait.
 package agent

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// JWKS returns the set as a JWKS, whose members have the member uim_purpose, ordered by purpose and id.
+// JWKS returns the set as a JWKS. Each key has the member uim_purpose. The keys are ordered by purpose and id.
 func (s KeySet) JWKS() []byte {
 	out := []byte(`{"keys":[`)
 	places := slices.SortedFunc(maps.Keys(s.keys), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) })
@@ -32,7 +32,7 @@ func (s KeySet) JWKS() []byte {
 	return append(out, ']', '}')
 }
 
-// Only returns the keys for some purposes.
+// Only returns the subset of s with the keys for the given purposes.
 func (s KeySet) Only(purposes ...string) KeySet {
 	var out KeySet
 	for at, key := range s.keys {
@@ -49,8 +49,9 @@ func (s KeySet) Len() int { return len(s.keys) }
 // Clone returns a copy, to which keys can be added independently.
 func (s KeySet) Clone() KeySet { return KeySet{maps.Clone(s.keys)} }
 
-// Introduce adds the key of a KindKey entry, if a key of the set for the same purpose signed the entry. The error is ErrReceipt if the text
-// is not such an entry, ErrKey if the set does not have the key that signed it, and otherwise ErrSignature.
+// Introduce adds the key of a KindKey entry, if a key of the set for the same purpose signed the entry. The error wraps ErrReceipt if the
+// text is not such an entry or its key does not match its id, ErrKey if the set does not have the key that signed the entry, and
+// ErrSignature if the signature is wrong.
 func (s *KeySet) Introduce(text string) error {
 	r, err := ParseReceipt(text)
 	if err != nil {

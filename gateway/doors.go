@@ -34,8 +34,8 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 	return false
 }
 
-// documentFor returns a function that responds to GET requests by the client of a request. Each counts, and is logged, as a request of its
-// own.
+// documentFor returns a function that serves a GET of target as if the client of r had requested it. Each such request is counted and
+// logged separately.
 func (s *Server) documentFor(r *http.Request) func(context.Context, string) door.Document {
 	return func(ctx context.Context, target string) door.Document {
 		w := door.NewDocumentWriter()
@@ -67,7 +67,7 @@ func withoutSlash(r *http.Request) *http.Request {
 	return &own
 }
 
-// later returns a function that logs and counts a reply that was sent after its request had ended.
+// later returns a function that logs and counts the outcome of a postponed reply.
 func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 	began := s.now()
 	return func(v door.Delivery) {
@@ -77,7 +77,7 @@ func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 		if v.Refusal != nil {
 			status = v.Refusal.Status()
 		}
-		s.log.Info("answered later", append([]zap.Field{
+		s.log.Info("postponed reply ended", append([]zap.Field{
 			zap.String("request_id", string(x.requestID)), zap.String("route", route), zap.String("address", x.address),
 			zap.String("service", x.service.ID), zap.Duration("took", s.now().Sub(began)), zap.String("became", v.Became),
 		}, outcomeFields(&v.Outcome, x.service, status)...)...)

@@ -62,7 +62,8 @@ func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	return ""
 }
 
-// resultMeta returns the values that a service sends in HTTP headers, under the same names.
+// resultMeta returns the values that a service sends in HTTP headers, under the same names, and UIM-Discrepancies, the problems that the
+// client found in the receipt.
 func resultMeta(r agent.Result) mcp.Meta {
 	meta := mcp.Meta{}
 	if r.Charge != nil {
@@ -190,7 +191,7 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 		return own(string(reason.CodeInvalidParameter), string(reason.InvalidParameter), "No call was made: %s.", text)
 	}
 	if lost, ok := errors.AsType[*fetch.Error](err); ok {
-		f, sentence := own(string(reason.CodeServiceUnavailable), reasonUnreachable, "The service could not be reached: %s.", text)
+		f, sentence := own(string(reason.CodeServiceUnavailable), reasonUnreachable, "The request to the service failed: %s.", text)
 		f.Details["outcome"] = "not_sent"
 		if lost.Sent && !unsent(err) {
 			f.Details["outcome"] = "unknown"

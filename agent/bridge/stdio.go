@@ -209,8 +209,8 @@ func withoutID(code int64, message string) []byte {
 }
 
 // take counts a request and its bytes. If there are too many requests, or another request with this id has no response yet, take
-// returns an error response. The response to a repeated id has no id, because the host would take it for the response to the other
-// request.
+// returns an error response. The response to a repeated id has no id: with the id, the host would take it for the response to the
+// other request.
 func (c *lineConn) take(id jsonrpc.ID, size int) *jsonrpc.Response {
 	c.mu.Lock()
 	defer c.mu.Unlock()

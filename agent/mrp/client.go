@@ -22,7 +22,7 @@ import (
 // Errors for callers to distinguish. An error response from a relay is a *wire.Error.
 var (
 	// ErrOptions means that the options of a client, or the arguments of a request, are invalid.
-	ErrOptions = errors.New("the request is invalid")
+	ErrOptions = errors.New("invalid options or arguments")
 	// ErrAnswer means that a response does not conform to the protocol.
 	ErrAnswer = errors.New("the response does not conform to the protocol")
 )

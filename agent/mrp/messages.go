@@ -15,7 +15,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Send sends a message. If s has no idempotency_key, Send adds one.
+// Send sends a message. If s has no idempotency_key, Send adds one. The body may have at most wire.MaxBody bytes. The error wraps
+// ErrOptions if s is invalid; if the relay refuses the message, the error is a *wire.Error.
 func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err error) {
 	s.IdempotencyKey = cmp.Or(s.IdempotencyKey, uuid.NewString())
 	body, err := appendSend(s)
@@ -63,7 +64,7 @@ type Filter struct {
 	ThreadID  string
 	Limit     int           // messages per page, 1 to 100; 0 means 8. All are held in memory, each up to 2 MiB
 	Cursor    string        // Page.Next of the previous page
-	Wait      time.Duration // how long the relay waits for a first message, at most 30 s; an extension that other relays ignore
+	Wait      time.Duration // how long the relay waits for a first message, at most 30 s; an extension: relays without it ignore Wait
 }
 
 const pollPage = 8
@@ -167,7 +168,7 @@ func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err err
 		return wire.Receipt{}, err
 	}
 	if r.MessageID != id || !wire.Shown(string(r.Status)) {
-		return wire.Receipt{}, fmt.Errorf("%w: the response is about a different message", ErrAnswer)
+		return wire.Receipt{}, fmt.Errorf("%w: the response has another message id or no valid status", ErrAnswer)
 	}
 	return r, nil
 }

@@ -20,13 +20,15 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
-// Bounds of a book.
 const (
-	Extension   = ".jsonl"
+	// Extension is the file name extension of a book.
+	Extension = ".jsonl"
+
+	// Bounds of a book.
 	maxFile     = 16 << 20 // bytes, after which a new file begins
 	maxFiles    = 8        // the oldest is removed then
 	maxLine     = 1 << 20  // bytes
-	maxTail     = 64 << 10 // bytes that are read before a call, for its predecessors
+	maxTail     = 64 << 10 // bytes at the end of the file that are searched for earlier records
 	lockWait    = 5 * time.Second
 	privateBits = 0o077 // permissions that other users must not have
 )
@@ -46,10 +48,10 @@ func Open(path string) *Book { return &Book{path, maxFile} }
 // Path returns the path of the file.
 func (b *Book) Path() string { return b.path }
 
-// A Mark has the newest entry of each account that was known before a call, by currency.
+// A Mark maps each currency to the place of the newest entry that was found in the book before a call.
 type Mark map[string]Place
 
-// A Place is the place of an entry in the books of a service.
+// A Place is the position of an entry of a service: see Epoch and K of evidence.Entry.
 type Place struct{ Epoch, K int64 }
 
 // after reports whether a place comes after another one.
@@ -57,7 +59,8 @@ func (p Place) after(q Place) bool { return p.Epoch > q.Epoch || p.Epoch == q.Ep
 
 func placeOf(e *evidence.Entry) Place { return Place{e.Epoch, e.K} }
 
-// Begin records that a call is about to be sent. The error wraps ErrBook.
+// Begin records that a call is about to be sent. request is the digest of the call. Begin returns the Mark to pass to Add. The error wraps
+// ErrBook.
 func (b *Book) Begin(ctx context.Context, request string, now time.Time) (Mark, error) {
 	mark := Mark{}
 	err := b.append(ctx, func(tail []Record) ([]Record, error) {
@@ -120,7 +123,7 @@ func follow(m Mark, c Call, r *evidence.Receipt, earlier []evidence.Receipt) (pr
 	return problems
 }
 
-// Trust records the keys of the service that the agent trusts, unless they are recorded already.
+// Trust records the keys that the agent trusts for the service, unless one of the last records has the same set. The error wraps ErrBook.
 func (b *Book) Trust(ctx context.Context, set evidence.KeySet, now time.Time) error {
 	jwks := set.JWKS()
 	return b.append(ctx, func(tail []Record) ([]Record, error) {
@@ -241,7 +244,7 @@ func readTail(f *os.File) ([]Record, int64, error) {
 	return records, size, nil
 }
 
-// older returns the path of the file with the records before; 0 is the newest.
+// older returns the path of file n of the book: 0 is the current file, and higher numbers are older.
 func (b *Book) older(n int) string {
 	if n == 0 {
 		return b.path
@@ -294,7 +297,8 @@ func (b *Book) Records(each func(Record), damaged func(file string, line int)) e
 	return nil
 }
 
-// readFile reads the records of a file whose lines have a prefix.
+// readFile reads the lines of a file that begin with prefix. It calls each for those that are records, and damaged for the others, except
+// for an incomplete last line.
 func readFile(path, prefix string, each func(Record), damaged func(string, int)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -76,8 +76,8 @@ func (d *Door) question(q *request, values url.Values, scope string) *question {
 	return x
 }
 
-// prepare renders the content of the page. It compares the policy with that of the consent with the handle earlier or, if newest is set,
-// with that of the last consent of this browser for the client. If prepare returns false, it has responded.
+// prepare renders the content of the page. It compares the policy with that of an earlier consent: the one whose handle is the argument
+// earlier or, if newest is set, the last one that this browser gave the client. If prepare returns false, it has responded.
 func (d *Door) prepare(x *question, earlier string, newest bool) bool {
 	ctx, err := x.r.Context(), error(nil)
 	x.authorization.Earlier = nil
@@ -270,7 +270,7 @@ func (x *question) agreed(step consent.Step, err error) {
 	case own != nil && own.Code == consent.InvalidScope:
 		x.show(false, "Select at least one thing that the client may do, or leave without agreeing.")
 	case own != nil && own.Code == consent.AccessDenied && (x.authorization.Invited || x.authorization.Approved):
-		x.show(false, "This service asks for an invitation. The one that you entered is not valid, or no longer valid.")
+		x.show(false, "This service asks for an invitation. Enter one that is valid and has not been used.")
 	default:
 		x.failPage(x.page, err)
 	}
@@ -390,7 +390,7 @@ func (q *request) cookie() string {
 	return list[0].Value
 }
 
-// setCookie sets the cookie that identifies the browser. The browser keeps it for a time or, if that is 0, until it is closed.
+// setCookie sets the cookie that identifies the browser. The browser keeps it for keep or, if keep is 0, until the browser is closed.
 func (q *request) setCookie(value string, keep time.Duration) {
 	http.SetCookie(q.w, &http.Cookie{ //nolint:gosec // the cookie is Secure unless public_url is http
 		Name: q.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,

@@ -31,8 +31,8 @@ var (
 )
 
 const (
-	// answerFor is how long a delivered reply is valid after it was signed. It is longer than the delivery of the reply and of an envelope
-	// that is sent ahead of the reply may take together.
+	// answerFor is how long a delivered reply is valid after it was signed. It exceeds the maximum time to deliver an envelope sent ahead and
+	// then the reply.
 	answerFor = 2*delivery.Patience + time.Minute
 	fullWait  = 5 * time.Second // how long a refused sender should wait before it tries again
 

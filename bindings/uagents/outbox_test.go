@@ -128,11 +128,11 @@ func TestRepliesAreDelivered(t *testing.T) {
 		}
 	}
 	p.Drain()
-	if n := p.Logs.FilterMessage("answered later").FilterField(zap.String("became", "delivered")).Len(); n != 9 {
+	if n := p.Logs.FilterMessage("postponed reply ended").FilterField(zap.String("became", "delivered")).Len(); n != 9 {
 		t.Errorf("got %d lines of the log, want 9", n)
 	}
 	named := 0
-	for _, e := range p.Logs.FilterMessage("answered later").All() {
+	for _, e := range p.Logs.FilterMessage("postponed reply ended").All() {
 		text := fmt.Sprint(e.ContextMap())
 		if strings.Contains(text, token) || strings.Contains(text, "lamp") {
 			t.Errorf("the log contains a secret: %s", text)

@@ -1,5 +1,5 @@
 // Package agree lets agents agree to the policy of a service: it issues, renews, revokes and introspects PATs for every protocol. A door
-// passes the Service a function that reads the request, and renders the result or the Refusal.
+// passes the Service a function that reads the request. The door then renders the result or the Refusal.
 //
 //	agreements := agree.New(agree.Config{…})
 //	issued, err := agreements.Issue(ctx, agree.Call{Service: s, From: address}, read)
@@ -58,8 +58,8 @@ type Call struct {
 }
 
 // Issue verifies a signed agreement and returns a PAT or, if the operator must first approve the agent, a pending agreement. It calls read
-// once, after admission, so that the gateway does not read the bodies of callers that exceed their limits. Every error is a
-// *reason.Refusal. See UIM core, section 4.2.
+// at most once, and only after admission, so that the gateway does not read the bodies of callers that exceed their limits. Every error is
+// a *reason.Refusal. See UIM core, section 4.2.
 func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
 		if err := c.Service.Verifier.Stopped(pat.StopService, ""); err != nil { // renewals continue, so that PATs do not end because of the stop
@@ -74,8 +74,8 @@ func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueReque
 	})
 }
 
-// Renew returns a new PAT under the agreement of an existing PAT. It calls read once, after admission. Every error is a *reason.Refusal.
-// See UIM core, section 4.4.
+// Renew returns a new PAT under the agreement of an existing PAT. It calls read at most once, and only after admission. Every error is a
+// *reason.Refusal. See UIM core, section 4.4.
 func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Renewal, d.renewals, func() (pat.Issuance, error) {
 		r, err := read()

@@ -14,7 +14,7 @@ import (
 
 const (
 	mostOwn     = 50 // consents on a person's own page
-	mostCharges = 20 // charges of each
+	mostCharges = 20 // executions that are searched for charges of each
 )
 
 // An OwnConsent is a consent as the person who gave it sees it.
@@ -23,14 +23,14 @@ type OwnConsent struct {
 	Record    pat.ConsentRecord // as the gateway signed it
 	Agreement pat.Agreement
 	Until     time.Time
-	Open      bool         // otherwise it permits nothing any more
-	Pending   bool         // it waits for the operator
-	Budget    *pat.Budget  // nil: the client can spend nothing
-	Left      money.Amount // of the budget
-	Charges   []store.Execution
+	Open      bool              // the client can use it; if neither Open nor Pending, it has ended
+	Pending   bool              // it waits for the operator
+	Budget    *pat.Budget       // nil: the client can spend nothing
+	Left      money.Amount      // of the budget
+	Charges   []store.Execution // the charged ones of the agent's last 20 calls; nil without a budget
 }
 
-// Own returns the consents that a browser gave, the newest first, at most mostOwn. browser is the digest of its cookie. Errors are a
+// Own returns at most 50 consents to c.Service that a browser gave, the newest first. browser is the digest of its cookie. Errors are a
 // *reason.Refusal.
 func (d *Service) Own(ctx context.Context, c agree.Call, browser string) ([]OwnConsent, error) {
 	list, err := d.store.ConsentsOf(ctx, c.Service.ID, browser, mostOwn)

@@ -1,6 +1,6 @@
-// Package yamlconf strictly decodes YAML that people write into Go structs. An unknown key is an error, and the message suggests a known
-// key. A duplicate key, a value of the wrong type or out of bounds, and all features of YAML beyond plain values (tags, merge keys, several
-// documents) are also errors. All problems of a document are reported together, each as file:line: message.
+// Package yamlconf decodes hand-written YAML into Go structs, strictly. An unknown key is an error, and the message suggests a known key. A
+// duplicate key, a value of the wrong type or out of bounds, tags, directives, merge keys and several documents are also errors. Anchors
+// and aliases are accepted. All problems of a document are reported together, each as file:line: message.
 //
 //	c := &Config{}
 //	doc, problem := yamlconf.Decode(data, c, yamlconf.Options{File: path, Env: os.LookupEnv})

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strings"
@@ -27,15 +28,16 @@ func (c *comparer) rule(o, n *model.Atom) {
 		r.prices(o, n)
 	}
 	r.children(o, n)
-	if !slices.Equal(c.old.roles(aloneOf(o)), c.new.roles(aloneOf(n))) {
-		r.note(Same, "Its other roles: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
+	if before, now := c.old.roles(aloneOf(o)), c.new.roles(aloneOf(n)); !slices.Equal(before, now) {
+		r.note(Same, "Its other roles: "+cmp.Or(strings.Join(now, " "), "none.")+" Before: "+cmp.Or(strings.Join(before, " "), "none."))
 	}
 	if o.Node.Notice != n.Node.Notice {
 		r.note(Same, "Its notice is "+model.Quote(n.Node.Notice)+"; before, it was "+model.Quote(o.Node.Notice)+".")
 	}
 }
 
-// children compares the duties in every role. The parts of the same two rules share their duties, so add reports each change once.
+// children compares the duties in every role. A rule is split into atoms, which share its duties: each pair of atoms finds the same
+// changes, and add reports each of them once.
 func (r ruleComparer) children(o, n *model.Atom) {
 	r.duties(o.Duties, n.Duties, "duty")
 	r.duties(o.Remedies, n.Remedies, "remedy")

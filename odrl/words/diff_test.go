@@ -139,6 +139,8 @@ func TestCompare(t *testing.T) {
 			`"conflict":"perm",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `"conflict":"prohibit",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `
 			worse > If one rule permits what another forbids, it is forbidden. Before: If one rule permits what another forbids, it is permitted.`,
 		},
+		"removed assigner": {permission(`,"assigner":"http://example.com/x"`), permission(``), `
+			same /permission/0>/permission/0 Its other roles: none. Before: Granted by the party "http://example.com/x".`},
 		"different assigner": {permission(`,"assigner":"http://example.com/x"`), permission(`,"assigner":"http://example.com/y"`), `
 			same /permission/0>/permission/0 Its other roles: Granted by the party "http://example.com/y". Before: Granted by the party "http://example.com/x".`},
 	} {

@@ -262,14 +262,14 @@ func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group
 
 // Update runs an operation inside the next transaction, and returns when that transaction is durable. If run returns an error, its changes
 // are undone and Update returns the error; other operations of the transaction are not affected. run may be called more than once, and must
-// set all its results each time. If ctx ends before run is called, run is not called. run must not use the tables that calls change: see
-// engine.CallTables.
+// set all its results each time. If ctx ends before run is called, run is not called. run must not use the tables that are changed by
+// calls: see engine.CallTables.
 func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
 	return s.db.Aside(ctx, run)
 }
 
 // Rows calls each for every row of a query on committed data, outside of transactions. It waits for a writer only if the query uses tables
-// that calls change.
+// that are changed by calls.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	return s.db.List(ctx, query, args, each)
 }

@@ -74,7 +74,7 @@ func (r *Relay) Local(ctx context.Context, key wire.Key) (*Local, error) {
 	return &Local{relay: r, key: key, taken: map[string]bool{}}, nil
 }
 
-// Update changes the agent's profile.
+// Update changes the agent's profile. If the new capabilities cannot be encoded, the error is a *wire.Error.
 func (l *Local) Update(ctx context.Context, change wire.Change) error {
 	a, err := l.relay.store.Agent(ctx, l.key)
 	if err != nil {

@@ -93,12 +93,12 @@ func (u *Upstream) setAuthorization(key string) error {
 	case u.auth.Get(authorization) != "", b != Basic{} && o.TokenURL != nil:
 		return errors.New("upstream auth: the header Authorization has two values")
 	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
-		return errors.New("upstream auth.oauth2: the host of token_url, client_id or client_secret is missing")
+		return errors.New("upstream auth.oauth2: client_id, client_secret or the host of token_url is missing")
 	case o.TokenURL != nil:
 		u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret)
 		return nil
 	case b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password):
-		return errors.New("upstream auth.basic: the user is empty or contains a colon, or there are control characters")
+		return errors.New("upstream auth.basic: the user is empty or contains a colon, or the user or password contains control characters")
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
 	u.auth.Set(authorization, "Basic "+encoded)

@@ -22,8 +22,8 @@ type Part struct {
 	// can also state the media type and the name of the file. The decoded bytes are sent.
 	Base64 bool
 	// MediaType is the media type of the value. If it lists several types, separated by commas, or ranges such as image/*, the type that the
-	// bytes seem to have is sent or, if the list does not include that type, the first type. Empty: application/octet-stream for bytes,
-	// application/json for lists and objects, and no type for scalars.
+	// bytes seem to have is sent if the list includes it; otherwise the first type that is not a range or, if there is none,
+	// application/octet-stream. Empty: application/octet-stream for bytes, application/json for lists and objects, and no type for scalars.
 	MediaType string
 }
 

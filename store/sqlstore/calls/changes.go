@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Changes are the new values of the rows that calls change.
+// Changes are the new values of the rows that are changed by calls.
 type Changes struct {
 	At         time.Time // the time of the transaction and of everything in it
 	Beginnings []Beginnings

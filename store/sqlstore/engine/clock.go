@@ -39,7 +39,7 @@ func (r *clockReading) at(now time.Time) time.Time {
 }
 
 // set records remote, the time of the other clock at some moment between two readings of the process's own clock, unless the current
-// reading is more accurate.
+// reading is more accurate and the two agree within their errors.
 func (c *clock) set(requested, answered, remote time.Time) {
 	took := max(0, answered.Sub(requested))
 	r := &clockReading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}

@@ -101,11 +101,11 @@ type ledgerPlace struct {
 // Value implements driver.Valuer.
 func (p ledgerPlace) Value() (driver.Value, error) { return *p.last - p.before, nil }
 
-// CallTables are the tables and columns that calls change. The schema has no views and no triggers, so every statement that reads or
-// changes one of them contains its name.
+// CallTables are the tables and columns that are changed by calls of agents. The schema has no views and no triggers, so every statement
+// that reads or changes one of them contains its name.
 var CallTables = []string{"executions", "ledger", "accounts", "counters", "pools", "evidence", "used_at"}
 
-// Touches reports whether a statement names a table or column that calls change.
+// Touches reports whether a statement names one of CallTables.
 func Touches(query string) bool {
 	return slices.ContainsFunc(CallTables, func(what string) bool { return strings.Contains(query, what) })
 }

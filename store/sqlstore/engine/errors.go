@@ -19,7 +19,7 @@ var (
 	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed outside of uimgate.
 	ErrMisfit = errors.New("the journal has charges that contradict the tables: " +
 		"undo the changes that were made to the tables by hand, or restore a backup")
-	// ErrUnchanged means that a row has changed since it was read or cached.
+	// ErrUnchanged means that a statement changed no row, because the row is no longer as it was read or cached.
 	ErrUnchanged = errors.New("a row was changed concurrently")
 
 	errClosed = errors.New("the store is closed")
@@ -27,7 +27,7 @@ var (
 	// not run.
 	errUnanswered = errors.New("the database does not respond")
 	// ErrAside is a programming error: see DB.Aside.
-	ErrAside = errors.New("an operation of Aside has a statement on a table that calls change")
+	ErrAside = errors.New("an operation of Aside uses one of the tables or columns in CallTables")
 	// errNotDurable means that a crash of the server can lose commits.
 	errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash can lose charges: set both to on")
 )

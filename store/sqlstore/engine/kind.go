@@ -53,16 +53,17 @@ func (ownStatements) write(context.Context) ([]Command, error) { return nil, nil
 
 func (groupWork) read(context.Context) ([]Command, error) { return nil, nil }
 
-// Update runs an operation inside the next transaction, and returns when that transaction is durable. If the operation fails, Update
-// returns its error. run may be called more than once. If ctx ends before run is called, run is not called; once it has been called, Update
-// waits until the transaction has ended.
+// Update runs an operation inside the next transaction, and returns when that transaction is durable. If run fails, Update returns its
+// error. If the operation was not run (ctx ended, the queue is full, or the database is closed), or the transaction failed, the error wraps
+// store.ErrUnavailable; Unsure reports whether the transaction may nevertheless have been committed. run may be called more than once. If
+// ctx ends before run is called, run is not called; once it has been called, Update waits until the transaction has ended.
 func (db *DB) Update(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: update, run: run})
 }
 
-// Aside is like Update, for operations that do not use the tables that calls change (see CallTables). Such an operation does not wait until
-// the journal is written into these tables, and works even if they cannot be written, for example on a full disk: agents can still be
-// blocked and tokens revoked. A statement on one of these tables fails with ErrAside.
+// Aside is like Update, for operations that use none of CallTables, the tables and columns that are changed by calls of agents. Such an
+// operation does not wait until the journal is written into these tables, and works even if they cannot be written, for example on a full
+// disk: agents can still be blocked and tokens revoked. A statement on one of these tables fails with ErrAside.
 func (db *DB) Aside(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: aside, run: run})
 }

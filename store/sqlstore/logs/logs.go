@@ -1,5 +1,5 @@
 // Package logs stores the logs of services: Merkle trees over the ledger, in tiles, with their checkpoints. Calls do not wait for anything
-// here: reading new lines takes no locks, and what is written is beside the tables that calls change.
+// here: reading new lines takes no locks, and what is written is beside the tables that are changed by calls.
 //
 // Any number of processes may append, but Grow changes nothing if another one has appended since the caller read the state. So a log never
 // forks.

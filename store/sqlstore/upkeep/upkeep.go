@@ -51,8 +51,8 @@ func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
 func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }
 
 // Ready writes one row, and writes the pending changes of calls into their tables. It returns an error if the row cannot be written, or if
-// the changes contradict the tables. It returns nil if the disk is full but still accepts the row, because most operations still work. It
-// takes at most two seconds.
+// the changes contradict the tables. It returns nil if the disk is full but still accepts the row, because most operations still work.
+// After two seconds, Ready fails, unless a transaction has already started: it then waits for the end of that transaction.
 func (u *Upkeep) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

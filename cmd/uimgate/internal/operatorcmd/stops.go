@@ -79,9 +79,9 @@ func Resume() *cobra.Command {
 		}))
 	}
 	return o.group(&cobra.Command{
-		Use: "resume", Short: "End what uimgate stop began",
-		Long: `Resume ends a stop within a second, on all processes of the gateway. Name it as you named it when you stopped, with the same
---service or without one. uimgate stop list shows the stops in force.`,
+		Use: "resume", Short: "End a stop",
+		Long: `Resume ends a stop within a second, on all processes of the gateway. Give the same arguments as to
+uimgate stop, including --service. uimgate stop list shows the stops in force.`,
 		Example: "  uimgate resume charging\n  uimgate resume agent agent-1",
 	}, commands...)
 }
@@ -141,7 +141,10 @@ func printStops(out io.Writer, stops []admin.Stop) {
 		if s.Subject != "" {
 			what += " " + s.Subject
 		}
-		if s.Service != "" {
+		switch {
+		case s.Kind == pat.StopService:
+			what += " " + s.Service
+		case s.Service != "":
 			what += " of service " + s.Service
 		}
 		fmt.Fprintf(out, "Stopped: %s, by %s, %s", cli.Sanitize(what), cli.Sanitize(s.By), cli.HumanTime(s.At))
