@@ -103,7 +103,7 @@ func TestOfficialToolServer(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(300 * time.Millisecond)
-		for _, pid := range strings.Fields(string(pgrep(mark))) {
+		for pid := range strings.FieldsSeq(string(pgrep(mark))) {
 			if n, err := strconv.Atoi(pid); err == nil {
 				_ = syscall.Kill(n, syscall.SIGKILL)
 			}

@@ -199,6 +199,7 @@ func TestX402Failures(t *testing.T) {
 
 // TestX402Unknown makes the facilitator fail after the money moved. The agent is never asked to pay again before the outcome is known.
 func TestX402Unknown(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []facilitatortest.Fault{
 		facilitatortest.MovedBroken, facilitatortest.MovedCut, facilitatortest.MovedPending, facilitatortest.MovedGarbage,
 		facilitatortest.Broken, facilitatortest.Lying,

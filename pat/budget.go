@@ -58,7 +58,7 @@ func (b *Budget) claim() *budgetClaim {
 	if b == nil {
 		return nil
 	}
-	return &budgetClaim{b.Amount.Decimal(), b.Currency, string(b.Period), b.PerCall.Decimal(), b.Intents}
+	return &budgetClaim{b.Decimal(), b.Currency, string(b.Period), b.PerCall.Decimal(), b.Intents}
 }
 
 // budget is the inverse of Budget.claim.

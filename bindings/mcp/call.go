@@ -65,7 +65,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.done(&result)
 		return
 	}
-	if started, ok := errors.AsType[*startedTask](err); ok {
+	if started, ok := errors.AsType[*taskError](err); ok {
 		a.created(started)
 		return
 	}

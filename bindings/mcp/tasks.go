@@ -47,12 +47,12 @@ func (a *answer) takesTasks() bool {
 	return declared
 }
 
-// A startedTask is the error of a call that has become a task.
-type startedTask struct{ execute.Reference }
+// A taskError is the error of a call that has become a task.
+type taskError struct{ execute.Reference }
 
-func (*startedTask) Error() string { return "the call continues as a task" }
+func (*taskError) Error() string { return "the call continues as a task" }
 
-// executeOrTask makes a call. If the call takes longer than taskAfter, the error is a *startedTask: the record of the call is durable, and
+// executeOrTask makes a call. If the call takes longer than taskAfter, the error is a *taskError: the record of the call is durable, and
 // the call continues.
 func (a *answer) executeOrTask(ctx context.Context, call execute.Call) (execute.Result, error) {
 	call.Stream = nil                 // the call may outlive the response
@@ -67,7 +67,7 @@ func (a *answer) executeOrTask(ctx context.Context, call execute.Call) (execute.
 	case <-started.Done():
 	case <-timer.C:
 		if reference, begun := started.Begun(); begun {
-			return execute.Result{}, &startedTask{reference}
+			return execute.Result{}, &taskError{reference}
 		}
 		<-started.Done()
 	}
@@ -76,7 +76,7 @@ func (a *answer) executeOrTask(ctx context.Context, call execute.Call) (execute.
 	f, refused := errors.AsType[*reason.Refusal](err)
 	if refused && f.Reason == reason.IdempotencyInProgress {
 		if r, err := a.RecordOf(ctx, call, call.IdempotencyKey); err == nil && r.Status == execute.CallRunning {
-			return execute.Result{}, &startedTask{r.Reference}
+			return execute.Result{}, &taskError{r.Reference}
 		}
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *answer) executeOrTask(ctx context.Context, call execute.Call) (execute.
 }
 
 // created responds with a new task. MCP Tasks extension, Task Creation.
-func (a *answer) created(t *startedTask) {
+func (a *answer) created(t *taskError) {
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "task")
 	writeTask(&w, "working", t.Reference)

@@ -12,6 +12,7 @@ import (
 
 // TestX402 pays for a call of a tool by the terms in the result, in each place where clients look for them.
 func TestX402(t *testing.T) {
+	t.Parallel()
 	for name, outputs := range map[string]string{"without an output schema": "", "with one": `"output_parameters": [{"name": "ok", "type": "boolean"}],`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

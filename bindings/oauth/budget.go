@@ -45,7 +45,7 @@ func budgetOf(s page.BudgetInput, offer *consent.BudgetChoice) (b *pat.Budget, w
 	if b.Allowance.Check() != nil {
 		return nil, "Select whether the amount is for a day or for a month."
 	}
-	if !b.Allowance.Fits(offer.Max) {
+	if !b.Fits(offer.Max) {
 		wrong = "The client may spend at most " + offer.Max.Amount.String() + " in a " + string(offer.Max.Period) + "."
 		if offer.Max.Period == limit.Month && b.Period == limit.Day {
 			wrong = "The client may spend at most " + offer.Max.Amount.String() + " in a month, so the amount for each of 31 days may be at most " +

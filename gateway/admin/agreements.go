@@ -47,7 +47,7 @@ func AgreementOf(a pat.Agreement) Agreement {
 	if r, ok := a.Consent(); ok {
 		out.Consent = &ConsentInfo{ClientID: r.ClientID, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Invitation: r.Invitation}
 		if b, err := a.Budget(); err == nil && b != nil {
-			out.Consent.Budget = b.Allowance.String()
+			out.Consent.Budget = b.String()
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func (r *IssueRequest) members(m *wire.Members) error {
 // it. An invoice that was issued before is returned as it is. Errors: those of Invoice, and a refusal if the invoice is still provisional,
 // nothing was charged, or the seller or the buyer is missing.
 func (o *Operator) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice, error) {
-	draft, err := o.Invoice(ctx, InvoiceQuery{r.Record, r.Month})
+	draft, err := o.Invoice(ctx, InvoiceQuery(r))
 	switch {
 	case err != nil || draft.Status == InvoiceIssued:
 		return draft, err

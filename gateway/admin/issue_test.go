@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -125,6 +126,7 @@ func TestWithoutChargesOrSellerNoInvoiceIsIssued(t *testing.T) {
 
 // The tax of the charges 3 × 0.25 EUR, by who pays it and by what the prices are.
 func TestTaxOfInvoices(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		prices, rule string
 		want         *admin.Tax
@@ -142,9 +144,7 @@ func TestTaxOfInvoices(t *testing.T) {
 				g.Execute(a, gatetest.Ordering)
 			}
 			buyer := map[string]any{"vat": c.rule}
-			for name, value := range cornerShop {
-				buyer[name] = value
-			}
+			maps.Copy(buyer, cornerShop)
 			ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", buyer)
 			got := ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+g.Now().UTC().Format("2006-01"), nil)
 			if d := gocmp.Diff(c.want, got.Totals[0].Tax); d != "" {
@@ -201,12 +201,8 @@ func TestUnclearBuyersAreRefused(t *testing.T) {
 		"an unknown member":           {"phone": "1"},
 	} {
 		buyer := map[string]any{}
-		for member, value := range cornerShop {
-			buyer[member] = value
-		}
-		for member, value := range change {
-			buyer[member] = value
-		}
+		maps.Copy(buyer, cornerShop)
+		maps.Copy(buyer, change)
 		if got := g.do("POST", "/agents/agent-1/buyer", buyer); got.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}

@@ -65,7 +65,8 @@ func (p *Parties) tax(c taxation, sum money.Amount) *Tax {
 	if rule != store.TaxStandard {
 		rate = 0
 	}
-	net, payable, tax := sum.Round(), sum.Round(), money.Amount{}
+	net, payable := sum.Round(), sum.Round()
+	var tax money.Amount
 	if c.Prices == config.PricesNet {
 		tax = rate.Of(net)
 		payable.Nano += tax.Nano

@@ -144,7 +144,7 @@ func (o *BudgetChoice) within(b *pat.Budget) error {
 		return failed(InvalidRequest, "The service offers no budget.")
 	case b.Check() != nil:
 		return failed(InvalidRequest, "The budget is not valid.")
-	case !b.Allowance.Fits(o.Max):
+	case !b.Fits(o.Max):
 		return failed(InvalidRequest, "The budget exceeds the maximum of this service, "+o.Max.String()+".")
 	case b.PerCall.Nano > o.PerCall.Nano:
 		return failed(InvalidRequest, "The amount of one call exceeds the maximum of this service, "+o.PerCall.String()+".")

@@ -43,8 +43,10 @@ const (
 	mostShown = 16 << 10
 	// confirmationNonce is the key of the nonces that confirmations are: the id of each can begin one call.
 	confirmationNonce keys.ID = "confirmation"
-	confirmationBytes         = 16 // of random data in an id
 )
+
+// confirmationBytes is the number of random bytes in an id.
+const confirmationBytes = 16
 
 // ConfirmPath is the path of the page on which people confirm calls. The id of the confirmation is the value id of its query.
 const ConfirmPath = "/oauth/confirm"

@@ -33,7 +33,7 @@ func (x *Executor) unpaid(ctx context.Context, e *execution, short *store.Credit
 	} else if advice != "" {
 		f.With("suggestion", f.Suggestion()+" "+advice)
 	}
-	f.With("payment", demand.Members()).Because(short)
+	f = f.With("payment", demand.Members()).Because(short)
 	if !byX402 {
 		return f
 	}

@@ -159,7 +159,7 @@ func (f *Facilitator) ask(
 	}
 	tree, err := strictjson.DecodeObjectOf(answer.Body, maxAnswerValues)
 	if err != nil {
-		return answer, nil, nil //nolint:nilerr // the status shows what kind of response it is
+		return answer, nil, nil // the status shows what kind of response it is
 	}
 	return answer, tree, nil
 }

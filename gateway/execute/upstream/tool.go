@@ -202,8 +202,8 @@ func (u *Upstream) output(ctx context.Context, route *Route, r result, raw []byt
 		return r
 	}
 	var structured, content []byte
-	kind, isError, known := "complete", false, true
-	known = strictjson.Members(raw, func(name, value []byte) {
+	kind, isError := "complete", false
+	known := strictjson.Members(raw, func(name, value []byte) {
 		switch string(name) {
 		case "structuredContent":
 			structured = value

@@ -91,7 +91,7 @@ func (f *Facilitator) Restart(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	s := httptest.NewUnstartedServer(f)
-	s.Listener.Close()
+	_ = s.Listener.Close()
 	s.Listener = ln
 	s.Start()
 	f.server = s
@@ -213,6 +213,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, o *order) {
 		return
 	case Hanging:
 		f.await(r)
+	default:
 	}
 	tx, why := f.move(o)
 	if fault == MovedHanging {

@@ -46,12 +46,12 @@ func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(r.Body)
 		s.Write("policy.json", text.String())
-		s.Reload() //nolint:contextcheck // a test of the gateway has its own context
+		s.Reload()
 	})
 	s.Controls.HandleFunc("POST /pass", func(_ http.ResponseWriter, r *http.Request) {
 		d, err := time.ParseDuration(r.FormValue("d"))
 		s.Must(err)
-		s.Later(d) //nolint:contextcheck // as above
+		s.Later(d)
 	})
 	return s
 }

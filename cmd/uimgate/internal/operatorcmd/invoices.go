@@ -57,7 +57,7 @@ with the most calls. The ledger has every charge.`,
 			q.Record = o.record(args[0])
 			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Invoice, error) {
 				if issue {
-					return api.IssueInvoice(ctx, admin.IssueRequest{Record: q.Record, Month: q.Month})
+					return api.IssueInvoice(ctx, admin.IssueRequest(q))
 				}
 				return api.Invoice(ctx, q)
 			})

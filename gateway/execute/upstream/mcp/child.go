@@ -104,7 +104,7 @@ func exitOf(err error) string {
 		return "exit status 0"
 	}
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
-		return e.ProcessState.String()
+		return e.String()
 	}
 	return "its end is not known"
 }

@@ -55,7 +55,7 @@ func (p *process) begin(ctx context.Context) (any, error) {
 		return nil, ErrNotRunning
 	}
 	p.starts++
-	c, err := startChild(p.cfg, p.ended)
+	c, err := startChild(p.cfg, p.ended) //nolint:contextcheck // the process outlives the call that starts it
 	if err != nil {
 		p.failed(now, "it cannot be started: "+cause(err))
 		return nil, ErrNotRunning
@@ -177,7 +177,7 @@ func (p *process) send(ctx context.Context, to *session, m message, admit func()
 		}
 		return Reply{}, true, errGone
 	case <-ctx.Done():
-		c.cancel(m.id)
+		c.cancel(m.id) //nolint:contextcheck // ctx has ended
 		return Reply{}, true, ctx.Err()
 	}
 }
