@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
@@ -117,13 +116,7 @@ func TestBudgetOfConsent(t *testing.T) {
 	if b, err := record.Budget(); err != nil || b == nil || b.Allowance != want.Allowance {
 		t.Errorf("the record has %+v, %v", b, err)
 	}
-	policy, err := g.Store.Policy(t.Context(), "default", record.PolicyDigest)
-	g.Must(err)
-	bundle, err := pat.Export(record, policy, bindings.Forms())
-	g.Must(err)
-	if _, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil {
-		t.Error(err)
-	}
+	g.exportVerifies(record)
 }
 
 // The amount of one call, the operator's bound, and the choice of intents each stop a call that credit and budget would allow.

@@ -2,8 +2,6 @@ package oauth
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"net/url"
 
@@ -68,11 +66,7 @@ func (x *decision) show(changed bool) {
 
 // mac returns a MAC that only this browser can cause the gateway to compute: it binds a text to the cookie and to the call.
 func (x *decision) mac(purpose, text string) string {
-	mac := hmac.New(sha256.New, []byte(x.browser))
-	for _, part := range []string{"confirmation", purpose, x.asked.Asked.ID, x.asked.Asked.Binding, text} {
-		mac.Write([]byte(url.QueryEscape(part) + "\n"))
-	}
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return browserMAC(x.browser, "confirmation", purpose, x.asked.Asked.ID, x.asked.Asked.Binding, text)
 }
 
 // token returns the token for clients of UIM. Only the browser can obtain it, because it is derived from the cookie.

@@ -91,12 +91,18 @@ func TestConsentEvidence(t *testing.T) {
 		!strings.HasPrefix(record.Page, "sha-256:") || !strings.HasPrefix(record.ClientDocument, "sha-256:") {
 		t.Errorf("got %+v", record)
 	}
-	policy, err := g.Store.Policy(t.Context(), "default", a.PolicyDigest)
+	g.exportVerifies(a)
+}
+
+// exportVerifies reports an error unless the exported record of an agreement can be verified.
+func (g *gate) exportVerifies(a pat.Agreement) {
+	g.Helper()
+	policy, err := g.Store.Policy(g.Context(), "default", a.PolicyDigest)
 	g.Must(err)
 	bundle, err := pat.Export(a, policy, bindings.Forms())
 	g.Must(err)
 	if _, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil {
-		t.Error(err)
+		g.Error(err)
 	}
 }
 

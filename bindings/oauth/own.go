@@ -39,8 +39,15 @@ func (d *Door) own(q *request) {
 // endTicket returns a MAC that binds the form that ends a consent to the browser. Other sites cannot compute it, because they do not have
 // the cookie.
 func endTicket(browser, handle string) string {
+	return browserMAC(browser, "end", handle)
+}
+
+// browserMAC returns a MAC over parts, whose key is the value of the cookie that identifies a browser.
+func browserMAC(browser string, parts ...string) string {
 	mac := hmac.New(sha256.New, []byte(browser))
-	mac.Write([]byte("end\n" + url.QueryEscape(handle) + "\n"))
+	for _, part := range parts {
+		mac.Write([]byte(url.QueryEscape(part) + "\n"))
+	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
