@@ -38,6 +38,11 @@ const (
 // maxInvoiceText bounds each text of Invoices, in characters.
 const maxInvoiceText = 200
 
+// IsCountry reports whether a text has the form of a country code: ISO 3166-1 alpha-2.
+func IsCountry(code string) bool {
+	return len(code) == 2 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+}
+
 func parsePercent(s string) (any, error) { return money.ParsePercent(s) }
 
 func (l *loader) checkInvoices(path string, i *Invoices) {
@@ -52,7 +57,7 @@ func (l *loader) checkInvoices(path string, i *Invoices) {
 			l.Errorf(path+key, "must have at most %d characters", maxInvoiceText)
 		}
 	}
-	if c := i.Seller.Country; c != "" && (len(c) != 2 || strings.Trim(c, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "") {
+	if c := i.Seller.Country; c != "" && !IsCountry(c) {
 		l.Errorf(path+".seller.country", "is not a country code such as DE")
 	}
 	if i.VAT > 0 && i.Seller.TaxID == "" {

@@ -85,8 +85,7 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 		return Agent{}, err
 	}
 	shown := showAgent(agent)
-	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
-	shown.Name = names[agent.ID]
+	shown.Name, err = o.agentName(ctx, service.ID, agent.ID)
 	return shown, err
 }
 

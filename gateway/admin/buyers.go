@@ -3,8 +3,8 @@ package admin
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -101,7 +101,7 @@ func checkBuyer(b *store.Buyer) error {
 			return wrongMember("address", "must have lines of at most 200 characters, without control characters")
 		}
 	}
-	if len(b.Country) != 2 || strings.Trim(b.Country, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+	if !config.IsCountry(b.Country) {
 		return wrongMember("country", "must be a country code of two capital letters, such as FR")
 	}
 	switch b.VAT {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -44,11 +43,9 @@ func (o *Operator) creditNoteRecord(ctx context.Context, s *service.Service, exe
 	if out.Parties, err = o.parties(ctx, s, call.AgentID); err != nil {
 		return "", err
 	}
-	names, err := o.store.AgentNames(ctx, s.ID, []pat.AgentID{call.AgentID})
-	if err != nil {
+	if out.AgentName, err = o.agentName(ctx, s.ID, call.AgentID); err != nil {
 		return "", err
 	}
-	out.AgentName = names[call.AgentID]
 	text, err := json.Marshal(out)
 	return string(text), err
 }

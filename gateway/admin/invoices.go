@@ -122,11 +122,9 @@ func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []sto
 		Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
 	out.Provisional = o.now().Before(out.To.Add(invoiceDelay))
-	names, err := o.store.AgentNames(ctx, service.ID, []pat.AgentID{agent.ID})
-	if err != nil {
+	if out.Name, err = o.agentName(ctx, service.ID, agent.ID); err != nil {
 		return Invoice{}, err
 	}
-	out.Name = names[agent.ID]
 	if out.Parties, err = o.parties(ctx, service, agent.ID); err != nil {
 		return Invoice{}, err
 	}

@@ -56,6 +56,12 @@ func nameFault(name string) string {
 	return ""
 }
 
+// agentName returns the operator's name for an agent, or an empty string if it has none.
+func (o *Operator) agentName(ctx context.Context, service string, id pat.AgentID) (string, error) {
+	names, err := o.store.AgentNames(ctx, service, []pat.AgentID{id})
+	return names[id], err
+}
+
 // named adds the operator's names for agents to the items of a page. of returns the agent of an item, and the field for its name.
 func named[T any](ctx context.Context, o *Operator, service string, page Page[T], of func(*T) (pat.AgentID, *string)) (Page[T], error) {
 	var ids []pat.AgentID

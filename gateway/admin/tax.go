@@ -52,7 +52,7 @@ func (o *Operator) parties(ctx context.Context, s *service.Service, id pat.Agent
 }
 
 // tax returns the tax of a sum, or nil if the service has no tax and the buyer no rule. The sum is rounded first. If the prices include the
-// tax, the sum is what is payable, even if the rule of the buyer is that there is no tax in it.
+// tax, the sum is what is payable, even if the buyer pays no tax.
 func (p *Parties) tax(c taxation, sum money.Amount) *Tax {
 	rule := store.TaxStandard
 	if p.Buyer != nil && p.Buyer.VAT != "" {
@@ -65,7 +65,8 @@ func (p *Parties) tax(c taxation, sum money.Amount) *Tax {
 	if rule != store.TaxStandard {
 		rate = 0
 	}
-	net, payable := sum.Round(), sum.Round()
+	net := sum.Round()
+	payable := net
 	var tax money.Amount
 	if c.Prices == config.PricesNet {
 		tax = rate.Of(net)

@@ -140,7 +140,7 @@ func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to 
 }
 
 // DropPayment deletes a payment in the state PaymentSettling for which the facilitator was not asked to settle anything. after is the value
-// that ChangedAt must still have. The error is store.ErrPaymentMoved if there is no such payment any more.
+// that ChangedAt must still have. The error is store.ErrPaymentMoved if the payment has changed or was deleted.
 func (l *Ledger) DropPayment(ctx context.Context, service, reference string, after time.Time) error {
 	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
 		n, err := t.Exec(ctx, "DELETE FROM payments WHERE service = ? AND reference = ? AND state = ? AND changed_at = ?", service, reference,
