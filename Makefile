@@ -34,8 +34,8 @@ check: ## vet, test, race, lint, chart and observability
 	$(MAKE) observability
 
 lint: ## the linters of .golangci.yml, and of the workflows
-	$(GO) run $(LINT) run ./...
-	$(GO) run $(ACTIONS)
+	CGO_ENABLED=0 $(GO) run $(LINT) run ./...
+	CGO_ENABLED=0 $(GO) run $(ACTIONS)
 
 chart: ## the Helm chart and the compose file: rendered, decoded, compared, and served; the first time it compiles Helm for some minutes
 	cd deploy/helm/test && CGO_ENABLED=0 $(GO) test -count=1 ./...

@@ -2,12 +2,14 @@
 # Runs the fuzz targets of all packages, each for the given time: internal/test/fuzz.sh FUZZTIME
 #
 # Packages are compiled one after the other, each once for all of its targets: with instrumentation, that takes longer than a short run of
-# them. As many compiled packages are fuzzed meanwhile as there are processors, each by one worker. What a run finds to be new is kept in the
-# directory that go test -fuzz uses, "$(go env GOCACHE)/fuzz" or FUZZCACHE, and the next run begins with it; go clean -fuzzcache empties
-# it. An input that fails is written to testdata/fuzz of its package: commit it with the mend.
+# them. As many compiled packages are fuzzed meanwhile as there are processors, each by one worker. At most twice as many wait for their turn,
+# because each takes some 100 MB of disk. What a run finds to be new is kept in the directory that go test -fuzz uses,
+# "$(go env GOCACHE)/fuzz" or FUZZCACHE, and the next run begins with it; go clean -fuzzcache empties it. An input that fails is written to
+# testdata/fuzz of its package: commit it with the mend.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+export CGO_ENABLED=0 # as releases are built
 export FUZZTIME=${1:?the time for each target, such as 60s}
 go=${GO:-go}
 module=$("$go" list -m)
@@ -21,6 +23,7 @@ compile() {
   local package status=0 n=0
   while read -r package; do
     n=$((n + 1))
+    while [ "$(find "$compiled" -name '*.test' | wc -l)" -ge $((2 * cores)) ]; do sleep 1; done
     if "$go" test -c -vet=off -fuzz '^Fuzz' -o "$compiled/$n.test" "$package"; then
       echo "$compiled/$n.test $package"
     else
@@ -34,6 +37,7 @@ compile() {
 # target, "context deadline exceeded", without an input that fails. That is no finding.
 fuzz() {
   local binary=$1 package=$2 targets target log status=0
+  trap "rm -f '$binary'" EXIT
   targets=$("$binary" -test.list '^Fuzz')
   log=$(mktemp)
   for target in $targets; do
@@ -41,7 +45,7 @@ fuzz() {
       -test.parallel 1 -test.fuzzcachedir "$CACHE/${package#./}") 2>&1 | sed "s|^|$package $target: |" | tee "$log" ||
       { grep -q ':     context deadline exceeded$' "$log" && ! grep -q 'Failing input written' "$log"; } || status=1
   done
-  rm -f "$binary" "$log"
+  rm -f "$log"
   return "$status"
 }
 export -f fuzz
