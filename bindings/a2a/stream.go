@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"sync"
@@ -91,9 +92,53 @@ func (s *events) end(t *task) {
 	})
 }
 
-// start starts a call, and responds before the call ends: with the working task, or with a stream of the task's states. If the call ends
-// without a record, start responds with the outcome of the call.
+// serviceEvents are the events of a service whose response is a stream, on their way from the call to the client. The call waits until the
+// client has received an event, or has left.
+type serviceEvents struct {
+	next chan []byte
+	left chan struct{} // closed: the client receives no more
+}
+
+func newServiceEvents() *serviceEvents {
+	return &serviceEvents{next: make(chan []byte), left: make(chan struct{})}
+}
+
+func (e *serviceEvents) pass(event []byte) {
+	select {
+	case e.next <- bytes.Clone(event):
+	case <-e.left:
+	}
+}
+
+// part sends the nth event of the service, from 1, as a part of an artifact of its own. The artifact with the output follows at the end of
+// the call, and contains all events. A2A 1.0, 4.2.2.
+func (s *events) part(t *task, n int, event []byte) {
+	s.send("artifactUpdate", func(out []byte) ([]byte, error) {
+		w := strictjson.NewWriter(out)
+		w.Text("taskId", t.id)
+		w.Text("contextId", t.contextID)
+		w.Append("artifact", func(out []byte) ([]byte, error) {
+			w := strictjson.NewWriter(out)
+			w.Text("artifactId", t.id+"-events")
+			w.Text("name", "events")
+			w.Append("parts", func(out []byte) ([]byte, error) { return append(appendData(append(out, '['), event), ']'), nil })
+			return w.End()
+		})
+		if n > 1 {
+			w.True("append", true)
+		}
+		return w.End()
+	})
+}
+
+// start starts a call, and responds before the call ends: with the working task, or with a stream of the task's states and the events of the
+// service. If the call ends without a record, start responds with the outcome of the call.
 func (x *exchange) start(m *message) {
+	of := newServiceEvents()
+	defer close(of.left)
+	if x.stream {
+		x.call.Stream = of.pass // not before the record of the call is durable, so Start returns without an event
+	}
 	call := x.Start(x.r.Context(), x.call)
 	reference, started := call.Begun()
 	if !started {
@@ -111,8 +156,11 @@ func (x *exchange) start(m *message) {
 	s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, &t) })
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
-	for !s.lost {
+	for n := 1; !s.lost; {
 		select {
+		case event := <-of.next:
+			s.part(&t, n, event)
+			n++
 		case <-call.Done():
 			s.end(x.endOf(call))
 			return
