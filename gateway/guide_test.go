@@ -19,7 +19,7 @@ func TestGuides(t *testing.T) {
 	digest := strings.Trim(strings.TrimPrefix(g.Get("/api/policy").Header.Get("ETag"), "W/"), `"`)
 	for path, want := range map[string][]string{
 		"/llms.txt":  {"# ", "shop.example:search:v1", public + "/mcp", "free", digest},
-		"/AGENTS.md": {"UimClient.discover(\"" + public, "Idempotency-Key", `client.execute("shop.example:`, digest},
+		"/AGENTS.md": {"UimClient.discover(\"" + public, "Idempotency-Key", `client.execute("shop.example:`, digest, "policy.explain()", "await client.agree(policy.digest)", "checkReceipt(result, intent, parameters)"},
 		"/SKILL.md":  {"---\nname: shop-example\ndescription: \"", "uimgate agent agree " + public, digest},
 		"/policy.md": {"# Terms of", digest},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -48,7 +49,7 @@ func LLMs(ctx context.Context, s *service.Definition) []byte {
 	}
 	g.line("\n## Documents\n")
 	g.link("agents.json", s.At("/agents.json"), "all intents with their parameters")
-	g.link("Search", s.At("/api/intents/search")+"?view=brief&query=", "intents by words")
+	g.link("Search", s.At("/api/intents/search")+"?view=brief&query=", "intents by words in their names and descriptions; it does not search what the service sells")
 	g.link("Policy", s.At("/api/policy"), "the terms, as ODRL")
 	g.link("OpenAPI", s.At("/openapi.json"), "the endpoints of the gateway")
 	g.link("Errors", s.At("/errors"), "each reason of a refusal, and what to do")
@@ -70,6 +71,7 @@ func AgentsMD(ctx context.Context, s *service.Definition) []byte {
 	g.steps()
 	g.line("## Calls\n")
 	g.examples(ctx)
+	g.receipts(ctx)
 	g.line("## Handle refusals\n")
 	g.line("Each refusal is JSON with `error.details.reason`, and `error.message` states what is wrong and what to do. [All reasons](%s).\n", s.At("/errors"))
 	g.line("- `MISSING_PARAMETER`, `INVALID_PARAMETER`: correct the parameters named in `details.violations`.")
@@ -134,11 +136,15 @@ func (g *guide) steps() {
 	g.line("The policy has the digest `%s`.\n", g.s.Offer().Digest)
 	g.line("With the command line, which also keeps the key, renews the token and proves each call:\n")
 	g.line("```sh\nuimgate agent policy %s   # prints the policy in plain words, and its digest\nuimgate agent agree %s --digest DIGEST\n```\n", target, target)
-	g.line("With the SDK for TypeScript (`npm install uimgate`):\n")
+	g.line("With the SDK for TypeScript (`npm install uimgate`). A person runs this program once, reads what it prints, and runs it again with the digest:\n")
 	g.line("```js\nimport { fileBudget, fileSession, keyFromFile, UimClient } from \"uimgate\";\n")
 	g.line("const client = await UimClient.discover(%s, {", jsonText(target))
 	g.line("  key: await keyFromFile(\"agent.pem\", { create: true }), session: fileSession(\"session.json\"), budget: fileBudget(\"spent.json\", \"5 EUR/day\"),\n});")
-	g.line("console.log((await client.policy()).text); // a person reads it and chooses to accept its digest\n```\n")
+	g.line("if (!client.agreement) {\n  const policy = await client.policy();\n  if (process.argv[2] !== policy.digest) {")
+	g.line("    console.log(await policy.explain(), `\\nTo accept these terms, run this program with the argument ${policy.digest}`);\n    process.exit(1);\n  }")
+	g.line("  await client.agree(policy.digest);\n}\n```\n")
+	g.line("A budget limits the prices of calls. It does not limit what the service itself sells: check the price of goods before you order.\n")
+	g.line("The SDK for Python has the same functions: `client.policy().explain()`, `client.agree(DIGEST)`, `client.execute(INTENT, PARAMETERS)`.\n")
 	if mcp := g.s.Announced().EntryPoint("mcp"); mcp != "" {
 		g.line("For an assistant, run the bridge `uimgate mcp %s`, or connect it to `%s`.\n", target, mcp)
 	}
@@ -156,6 +162,22 @@ func (g *guide) examples(ctx context.Context) {
 			g.line("Replace the values in angle brackets.\n")
 		}
 	}
+}
+
+// receipts writes a call of the first intent with a price, with its idempotency key, its charge and its receipt.
+func (g *guide) receipts(ctx context.Context) {
+	offered := g.s.Offered()[:min(len(g.s.Offered()), guideIntents)]
+	i := slices.IndexFunc(offered, func(in *service.Intent) bool { return charges(ctx, g.s, in) })
+	if i < 0 {
+		return
+	}
+	_, values, _ := Example(offered[i].Intent)
+	g.line("A call with a price has a charge and a signed receipt. Choose an idempotency key before the first attempt, and keep the receipt together with "+
+		"the call and the unchanged text of the output, because the receipt has only digests of them:\n")
+	g.line("```js\nconst intent = %s, parameters = %s;", jsonText(offered[i].ID), jsonText(values))
+	g.line("const result = await client.execute(intent, parameters, { idempotencyKey: \"task-4711\" });")
+	g.line("console.log(result.output, result.charge, result.receipt);")
+	g.line("console.log(await client.checkReceipt(result, intent, parameters)); // ok, and problems if there are any\n```\n")
 }
 
 // intents lists the first intents with their terms, and how to find the others.

@@ -10,8 +10,8 @@ try {
   program = createRequire(import.meta.url).resolve(`${name}/bin/uimgate`);
 } catch {
   console.error(
-    `uimgate: the package ${name} is not installed. It is an optional dependency: install without --omit=optional. ` +
-      "There are packages for Linux and macOS on x64 and arm64; for others build uimgate with Go.",
+    `uimgate: the package ${name} is not installed. Releases have it as an optional dependency, for Linux and macOS on x64 and ` +
+      "arm64: install without --omit=optional. For others, and beside a package built from the source, build uimgate with Go.",
   );
   process.exit(1);
 }

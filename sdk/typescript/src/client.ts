@@ -31,7 +31,7 @@ export interface ExecuteOptions {
    * never executes or charges a key twice.
    */
   idempotencyKey?: string;
-  /** The budget for this call in place of the client's, or its maximum price, such as "0.10 EUR". */
+  /** The budget for this call in place of the client's, or the maximum price of the call itself, such as "0.10 EUR". */
   budget?: Budget | string;
   /** Accepts or rejects this call, in place of the callback of the client. */
   approve?: Approve;

@@ -29,7 +29,7 @@ export interface ClientOptions {
   key: AgentKey;
   /** Name of the agent, 1 to 200 visible ASCII characters. The default is agent- and the first 12 characters of the thumbprint. */
   agentId?: string;
-  /** Limits the cost of calls. Without a budget and without approve, calls that cost something are refused. */
+  /** Limits the prices of calls, not those of goods that a service sells. Without a budget and without approve, calls that cost something are refused. */
   budget?: Budget;
   /** Accepts or rejects each call that costs something. */
   approve?: Approve;
