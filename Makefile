@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build demo test race check lint chart observability vuln soak fuzz fuzz-short bench generate clients site release clean
+.PHONY: help build demo test race check lint chart observability witness vuln soak fuzz fuzz-short bench generate clients site release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,13 +25,14 @@ test: ## every test
 race: ## every test under the race detector; needs a C compiler
 	@$(RUN) --race ./...
 
-check: ## vet, test, race, lint, chart and observability
+check: ## vet, test, race, lint, chart, observability and witness
 	$(GO) vet ./...
 	@$(RUN) ./...
 	@$(RUN) --race ./...
 	$(MAKE) lint
 	$(MAKE) chart
 	$(MAKE) observability
+	$(MAKE) witness
 
 lint: ## the linters of .golangci.yml, and of the workflows
 	CGO_ENABLED=0 $(GO) run $(LINT) run ./...
@@ -42,6 +43,9 @@ chart: ## the Helm chart and the compose file: rendered, decoded, compared, and 
 
 observability: ## the dashboards, rules and alerts: parsed, and fired by real gateways; the first time it compiles Prometheus for some minutes
 	cd deploy/observability/test && CGO_ENABLED=0 $(GO) test -count=1 ./...
+
+witness: ## checkpoints of a gateway, cosigned by litewitness; the first time it compiles that witness for some minutes
+	cd internal/test/litewitness && CGO_ENABLED=0 $(GO) test -count=1 ./...
 
 vuln: ## looks up known vulnerabilities, as each release does; needs the network
 	$(GO) run $(VULN) ./...
