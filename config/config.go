@@ -160,7 +160,12 @@ type DatedPolicy struct {
 	File File `yaml:"file" required:"true" doc:"An ODRL policy, relative to this file."`
 	// From is the zero time only for the first policy.
 	From time.Time `yaml:"from" doc:"When the policy takes effect, such as 2026-12-01T00:00Z or 2026-12-01T09:00:00+01:00. Required, except for the first policy."`
+
+	unread error // why the file of a policy that another one follows could not be read
 }
+
+// Unread returns why File could not be read, or nil. Load reports it only for the last policy, because the others may have ended.
+func (p DatedPolicy) Unread() error { return p.unread }
 
 // Versions returns the policies of the service in the order in which they take effect. There is at least one.
 func (s *Service) Versions() []DatedPolicy {

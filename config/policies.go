@@ -19,7 +19,11 @@ func (l *loader) checkPolicies(path string, s *Service) {
 	}
 	for i := range s.Policies {
 		p, at := &s.Policies[i], path+".policies["+strconv.Itoa(i)+"]"
-		l.readInto(at+".file", &p.File, maxPolicyFile, false)
+		if i == len(s.Policies)-1 {
+			l.readInto(at+".file", &p.File, maxPolicyFile, false)
+		} else if p.File.Path != "" {
+			p.File, p.unread = l.files.load(p.File.Path, maxPolicyFile, false)
+		}
 		if i == 0 || l.Failed(at+".from") {
 			continue
 		}

@@ -43,8 +43,8 @@ func (r *reader) path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// load reads a file of at most maxBytes bytes, and adds it to inputs even if it cannot be read. If hide is set, its entry in inputs has no
-// digest.
+// load reads a file of at most maxBytes bytes, and adds it to inputs even if it cannot be read; then the returned File has only a path. If
+// hide is set, its entry in inputs has no digest.
 func (r *reader) load(name string, maxBytes int64, hide bool) (File, error) {
 	path := r.path(name)
 	got, known := r.cache[path]
@@ -62,10 +62,10 @@ func (r *reader) load(name string, maxBytes int64, hide bool) (File, error) {
 	}
 	r.inputs = append(r.inputs, input)
 	if err != nil {
-		return File{}, err
+		return File{Path: path}, err
 	}
 	if int64(len(got.data)) > maxBytes {
-		return File{}, yamlconf.TooLarge(path, maxBytes)
+		return File{Path: path}, yamlconf.TooLarge(path, maxBytes)
 	}
 	return File{path, got.data, got.sum}, nil
 }

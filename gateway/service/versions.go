@@ -38,6 +38,11 @@ func (l *loadState) versions(s *Definition, at int) *Definition {
 	for i, d := range made {
 		n := first + i
 		d.From = list[n].From
+		if err := list[n].Unread(); err != nil {
+			l.wrong(at, c.PolicyPath(n), "%v", err)
+			ok = false
+			continue
+		}
 		if !l.policy(d, at, list[n].File, c.PolicyPath(n)) {
 			ok = false
 			continue

@@ -67,8 +67,17 @@ func TestDatedPolicies(t *testing.T) {
 		"twice the same":             {"  policies: [{file: a.json}, {file: a.json, from: 2026-12-01T00:00Z}]", "policies[1].file: this policy is the same as the one before it: remove one of the two"},
 		"a date without a time zone": {"  policies: [{file: a.json}, {file: b.json, from: 2026-12-01T00:00}]", `policies[1].from: "2026-12-01T00:00" is not valid: want a time with its offset such as 2026-12-01T00:00Z`},
 		"the file is gone":           {"  policies: [{file: gone.json}, {file: b.json, from: 2026-12-01T00:00Z}]", "policies[0].file: cannot read gone.json: no such file or directory"},
-		"an unknown intent":          {"  policies: [{file: a.json}, {file: bad.json, from: 2026-12-01T00:00Z}]", `bad.json:6: /permission/1/target: the target "shop.example:ordr:v1" names no intent of this service: did you mean shop.example:order:v1?`},
-		"another currency":           {"  policies: [{file: a.json}, {file: usd.json, from: 2026-12-01T00:00Z}]", "policies[1].file: the policy charges in USD, but billing.credit is in EUR: use the same currency in both"},
+		"the file of an ended policy is gone": {
+			"  policies: [{file: gone.json}, {file: b.json, from: 2026-11-01T00:00Z}]",
+			"0.50 policies[0]: this policy ended at 2026-11-01T00:00:00Z: remove it",
+		},
+		"the file of the present policy is gone": {
+			"  policies: [{file: gone.json}, {file: gone2.json, from: 2026-11-01T00:00Z}, {file: b.json, from: 2026-12-01T00:00Z}]",
+			"policies[0]: this policy ended at 2026-11-01T00:00:00Z: remove it " +
+				"policies[1].file: cannot read gone2.json: no such file or directory",
+		},
+		"an unknown intent": {"  policies: [{file: a.json}, {file: bad.json, from: 2026-12-01T00:00Z}]", `bad.json:6: /permission/1/target: the target "shop.example:ordr:v1" names no intent of this service: did you mean shop.example:order:v1?`},
+		"another currency":  {"  policies: [{file: a.json}, {file: usd.json, from: 2026-12-01T00:00Z}]", "policies[1].file: the policy charges in USD, but billing.credit is in EUR: use the same currency in both"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded, problems := loadPolicies(t, test.policies)
