@@ -63,6 +63,9 @@ func visible(s string) bool {
 	return s != ""
 }
 
+// Covers reports whether the signed scope of the agreement contains an intent. An agreement without a scope covers every intent.
+func (a Agreement) Covers(uid string) bool { return a.Scope == nil || permits(a.Scope, uid) }
+
 // Key returns the key that signed the agreement; under consent, the gateway's key that signed the record. If the agent id is an address of
 // another protocol, the key cannot verify a proof of key, because agents of that protocol sign only its messages. The error is of kind
 // keys.ErrUnsupported or keys.ErrWeak.

@@ -192,7 +192,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 		return err
 	}
 	if !e.claims.Permits(e.intent.ID) {
-		return outOfScope(ctx, e)
+		return x.outOfScope(ctx, e)
 	}
 	if e.service, err = e.current.Under(e.claims.PolicyDigest, e.intent.ID); err != nil {
 		return changed(err, e.claims, e.current)
@@ -200,8 +200,9 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one.
-func outOfScope(ctx context.Context, e *execution) error {
+// outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one. A renewal omits
+// intents whose terms have changed since the agreement; the refusal of such an intent is that of changed.
+func (x *Executor) outOfScope(ctx context.Context, e *execution) error {
 	switch {
 	case e.intent.Reserved(e.claims.Assurance):
 		return freshRequired(e)
@@ -211,6 +212,11 @@ func outOfScope(ctx context.Context, e *execution) error {
 	case e.claims.Assurance == pat.Consent && e.service.NeedsKey(ctx, e.intent):
 		return reason.ScopeExceeded.Refusal("This intent charges or requires a key, so a person's consent does not cover it.").
 			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
+	}
+	if ended := e.current.Holds(e.claims.PolicyDigest, e.intent.ID); ended != nil && e.claims.Assurance != pat.Consent {
+		if a, err := x.keys.agents.Agreement(ctx, e.service.ID, e.claims.Agreement); err == nil && a.Covers(e.intent.ID) {
+			return changed(ended, e.claims, e.current)
+		}
 	}
 	return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.ID+":execute")
 }
