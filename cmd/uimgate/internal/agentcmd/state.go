@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,9 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/suggest"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const maxSessions = 1000
@@ -124,6 +127,10 @@ func unpermitted(sessions []agent.Session, uid string) error {
 			continue
 		}
 		at := printable(session.Endpoints.Agents)
+		if slices.Contains(session.ScopeOmitted, pat.OmittedEntry{Entry: uid + ":execute", Reason: reason.PolicyRequiresAgreement}) {
+			return fmt.Errorf("no agreement permits %s: its terms have changed since the agreement with %s; to see the changes and agree again, run uimgate agent agree %s",
+				uid, at, at)
+		}
 		if session.Covers(uid) {
 			return fmt.Errorf("no agreement permits %s: the one with %s does not include it; to request it, run uimgate agent agree %s --scope %s:execute",
 				uid, at, at, uid)
