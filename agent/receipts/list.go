@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (b *Book) Lines(p Period) ([]Line, error) {
 		c := r.Call
 		line := Line{
 			At: r.At, Execution: c.Execution, Intent: c.Intent, Amount: c.Amount.String(), State: c.State, Replayed: c.Replayed,
-			Problems: slices.Concat([]evidence.Problem{}, r.Problems),
+			Problems: append([]evidence.Problem{}, r.Problems...),
 		}
 		if receipt, err := evidence.ParseReceipt(r.Receipt); err == nil {
 			line.K, line.State = &receipt.Entry.K, receipt.Entry.To

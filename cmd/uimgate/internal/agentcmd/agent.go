@@ -190,8 +190,8 @@ func (s *agentSettings) printNote(c *cobra.Command, format string, args ...any) 
 func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := f(c, args)
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, cli.ErrSilent) {
+			return err
 		}
 		if _, usage := errors.AsType[cli.UsageError](err); usage {
 			return err
