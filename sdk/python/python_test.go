@@ -175,6 +175,13 @@ func TestWithGateway(t *testing.T) {
 	}
 }
 
+// TestReceipts has the program uimgate verify the receipts that the package keeps.
+func TestReceipts(t *testing.T) {
+	t.Parallel()
+	python(t)
+	run(t, "test_receipts", append(newGateway(t).Env(), "UIMGATE_BINARY="+station.Binary(t))...)
+}
+
 // TestAlone runs the modules that need no gateway.
 func TestAlone(t *testing.T) {
 	t.Parallel()

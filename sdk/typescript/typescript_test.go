@@ -175,6 +175,13 @@ func TestClient(t *testing.T) {
 	}
 }
 
+// TestReceipts has the program uimgate verify the receipts that the package keeps.
+func TestReceipts(t *testing.T) {
+	t.Parallel()
+	sdk(t)
+	run(t, "receipts.test.mjs", append(newGateway(t).Env(), "UIMGATE_BINARY="+station.Binary(t))...)
+}
+
 // TestSamples runs the samples of the documentation, which call the example shop.
 func TestSamples(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 import { type Agreements, changed, type Connection } from "./agreement.js";
 import { LostError, NetworkError, RefusalError } from "./errors.js";
 import type { JsonObject } from "./json.js";
+import type { CallRecord } from "./record.js";
 import { readRefusal } from "./refusal.js";
 import { type CallAnswer, readResult } from "./result.js";
 import type { Session } from "./session.js";
@@ -29,6 +30,8 @@ export interface CallPlan {
   traceparent: string;
   timeoutMs: number;
   signal: AbortSignal | undefined;
+  /** Undefined if the client keeps no receipts. */
+  record: CallRecord | undefined;
 }
 
 const FIRST_BACKOFF = 250;
@@ -93,6 +96,7 @@ export class Call {
     if (plan.requestId) headers["UIM-Request-ID"] = plan.requestId;
     if (plan.traceparent) headers.traceparent = plan.traceparent;
     if (plan.prove) headers["UIM-Proof"] = await proofOf(c, session, plan.intent, plan.parameters);
+    await plan.record?.begin();
     plan.signal?.throwIfAborted();
     this.#attempts++;
     const answer = await c.exchanger

@@ -1,4 +1,5 @@
 import { type Agreement, agreementOf, Agreements, type AgreeOptions, type Connection } from "./agreement.js";
+import { Book } from "./book.js";
 import type { Budget } from "./budget.js";
 import { Call, type Result } from "./call.js";
 import { type Catalog, type Endpoints, type Intent, readCatalog } from "./catalog.js";
@@ -6,12 +7,10 @@ import { ServiceClock } from "./clock.js";
 import {
   AddressError,
   DiscoveryError,
-  LostError,
+  FileError,
   NotAgreedError,
   OptionsError,
   ParametersError,
-  RefusalError,
-  ResponseError,
 } from "./errors.js";
 import { Exchanger } from "./exchange.js";
 import { keepInternals } from "./internals.js";
@@ -19,8 +18,9 @@ import { isObject, type JsonError, type JsonObject, plainJson } from "./json.js"
 import { type Approve, type ClientOptions, settingsOf } from "./options.js";
 import { Policy } from "./policy.js";
 import type { Price } from "./price.js";
-import { type CheckedReceipt, outputDigests, ReceiptKeys } from "./receipt.js";
-import { executeDigest, randomId } from "./sign.js";
+import { type CheckedReceipt, ReceiptKeys } from "./receipt.js";
+import { type CallRecord, Receipts, type Stated, statedBy } from "./record.js";
+import { randomId } from "./sign.js";
 import { Spending } from "./spending.js";
 import { parseTarget } from "./target.js";
 
@@ -58,14 +58,17 @@ export class UimClient {
   readonly #agreements: Agreements;
   readonly #spending = new Spending();
   readonly #keys: ReceiptKeys;
+  readonly #receipts: Receipts;
   readonly #proofRequested = new Set<string>();
   #policy: { digest: string; policy: Policy } | undefined;
 
-  private constructor(c: Connection) {
+  private constructor(c: Connection, book: Book | undefined) {
     this.#c = c;
     this.#agreements = new Agreements(c);
-    this.#keys = new ReceiptKeys(c);
-    keepInternals(this, { c, agreements: this.#agreements, spending: this.#spending, stated: (intent) => this.#stated(intent) });
+    this.#keys = new ReceiptKeys(c, book);
+    this.#receipts = new Receipts(c, this.#agreements, this.#keys, book);
+    const [agreements, spending, receipts] = [this.#agreements, this.#spending, this.#receipts];
+    keepInternals(this, { c, agreements, spending, receipts, stated: (intent) => this.#stated(intent) });
   }
 
   /**
@@ -105,11 +108,13 @@ export class UimClient {
         if (answer.status !== 200) throw new DiscoveryError(`${answer.url.href} responded with ${answer.status}`);
         const catalog = readCatalog(answer.text, answer.url);
         if (byDns && !settings.allowInsecure) checkNames(catalog, domain ?? "");
-        const client = new UimClient({ settings, catalog, exchanger, clock, agents: answer.url, asked });
+        const book = settings.receipts === undefined ? undefined : await Book.open(settings.receipts, answer.url, settings.agentId);
+        const client = new UimClient({ settings, catalog, exchanger, clock, agents: answer.url, asked }, book);
         await client.#agreements.load();
+        await client.#keys.load();
         return client;
       } catch (error) {
-        if (error instanceof OptionsError) throw error;
+        if (error instanceof OptionsError || error instanceof FileError) throw error;
         failures.push((error as Error).message);
         if (error instanceof AddressError && !byDns) throw error;
       }
@@ -161,7 +166,7 @@ export class UimClient {
   async agree(accept: string | ((policy: Policy) => boolean | Promise<boolean>), options: AgreeOptions = {}): Promise<Agreement> {
     const agreement = await this.#agreements.agree(accept, options);
     this.#spending.reset();
-    await this.#keys.pin();
+    await this.#keys.pin(true);
     return agreement;
   }
 
@@ -193,7 +198,9 @@ export class UimClient {
     const known = this.intent(intent);
     const { settings } = this.#c;
     const keyed = stated.kind !== "free" || !known?.safe || options.prove === true || this.#proofRequested.has(intent);
+    const record = this.#receipts.record(intent, plain, stated.kind === "free");
     const call = new Call(this.#c, this.#agreements, {
+      record,
       intent,
       parameters: plain,
       idempotencyKey: options.idempotencyKey ?? (keyed ? randomId() : ""),
@@ -204,7 +211,7 @@ export class UimClient {
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? settings.timeoutMs ?? (known?.timeout ?? 10) * 1000 + MARGIN_MS,
     });
-    return this.#spend(intent, plain, stated, options, async () => {
+    return this.#spend(intent, plain, stated, options, record, async () => {
       const result = await call.run();
       if (call.proved) this.#proofRequested.add(intent);
       return result;
@@ -216,6 +223,7 @@ export class UimClient {
     parameters: JsonObject,
     stated: Price,
     options: ExecuteOptions,
+    record: CallRecord | undefined,
     run: () => Promise<Result>,
   ): Promise<Result> {
     const { settings } = this.#c;
@@ -229,9 +237,12 @@ export class UimClient {
       try {
         const result = await run();
         await this.#spending.settle(reservation, intent, stated, result.charge);
+        await record?.end(statedIn(result));
         return result;
       } catch (error) {
-        await this.#spending.settle(reservation, intent, stated, chargeOfError(error), error);
+        const found = statedBy(error);
+        await this.#spending.settle(reservation, intent, stated, found.charge, error);
+        await record?.end(found);
         throw error;
       }
     });
@@ -244,22 +255,7 @@ export class UimClient {
       const detail = charge?.state === "pending" ? "the charge is pending: there is no receipt yet" : "there is no receipt";
       return { ok: false, problems: [{ name: "CHARGED_WITHOUT_RECEIPT", detail }], entry: undefined };
     }
-    const session = this.#agreements.session;
-    return this.#keys.check(receipt, {
-      iss: this.issuer,
-      agent: this.agentId,
-      id: charge.id,
-      amount: charge.amount,
-      currency: charge.currency,
-      state: charge.state,
-      req: `sha-256:${await executeDigest(intent, parametersOf(parameters))}`,
-      ...(await outputDigests(result)),
-      pat: result.tokenId,
-      pol: session?.policyDigest,
-      agr: session?.agreementId,
-      jkt: this.#c.settings.key.thumbprint,
-      replayed: result.replayed,
-    });
+    return this.#keys.check(receipt, await this.#receipts.known(charge, intent, parametersOf(parameters), statedIn(result)));
   }
 
   /** #stated returns the price under the agreed policy. */
@@ -274,9 +270,9 @@ export class UimClient {
   }
 }
 
-function chargeOfError(error: unknown): Result["charge"] {
-  const inner = error instanceof LostError ? error.cause : error;
-  return inner instanceof RefusalError || inner instanceof ResponseError ? inner.charge : undefined;
+function statedIn(result: Result): Stated {
+  const { charge, receipt, replayed, tokenId } = result;
+  return { charge, receipt, replayed, tokenId, answer: result };
 }
 
 function parametersOf(parameters: object): JsonObject {

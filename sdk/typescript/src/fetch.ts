@@ -5,6 +5,7 @@ import type { UimClient } from "./client.js";
 import { proofOf } from "./call.js";
 import { parseCharge } from "./charge.js";
 import type { Reservation } from "./budget.js";
+import type { CallRecord } from "./record.js";
 import type { Session } from "./session.js";
 import { randomId } from "./sign.js";
 import type { Bounds } from "./spending.js";
@@ -124,7 +125,8 @@ async function sendCall(internals: Internals, request: Outgoing, call: WireCall,
       stated,
       bounds,
     );
-    const attempts = new Attempts(internals, request, call, keyed);
+    const record = internals.receipts.record(call.intent, call.parameters, stated.kind === "free");
+    const attempts = new Attempts(internals, request, call, keyed, record);
     try {
       const response = await attempts.run();
       await account(internals, response, call, reservation, attempts);
@@ -150,6 +152,7 @@ class Attempts {
     private readonly request: Outgoing,
     private readonly call: WireCall,
     private readonly keyed: boolean,
+    readonly record: CallRecord | undefined,
   ) {
     this.key = request.field("Idempotency-Key") ?? (call.key || (keyed ? randomId() : ""));
     if (keyed && call.key === "") this.#fields["Idempotency-Key"] = this.key;
@@ -162,6 +165,7 @@ class Attempts {
       const session = await agreements.current();
       this.#fields.Authorization = `Bearer ${session.token}`;
       if (this.keyed && !this.call.proved) this.#fields["UIM-Proof"] = await proofOf(c, session, this.call.intent, this.call.parameters);
+      await this.record?.begin();
       signal?.throwIfAborted();
       try {
         const response = await this.request.send(this.#fields);
@@ -191,9 +195,10 @@ async function account(
   const { spending, c } = internals;
   const stated = await internals.stated(call.intent);
   const settle = async (text: string): Promise<void> => {
-    const { charge, error } = outcomeIn(response.status, response.headers, text);
+    const { charge, error, receipt, replayed } = outcomeIn(response.status, response.headers, text);
     const lost = error && attempts.maybeDone && !error.replayed ? new LostError(error, attempts.key) : error;
     await spending.settle(reservation, call.intent, stated, charge, lost);
+    await attempts.record?.end({ charge, receipt, replayed });
   };
   if (parseCharge(response.headers.get("uim-charge"))) return settle("");
   if (!response.body || stated.kind === "free") return settle("");

@@ -11,7 +11,7 @@ const MAX_SESSION = 8 << 20;
 const MAX_ACCOUNTS = 4 << 20;
 
 /** Reads a file that only its owner can read. It returns undefined if there is none, and throws a FileError if others can read it. */
-async function readPrivate(path: string, most: number): Promise<string | undefined> {
+export async function readPrivate(path: string, most: number): Promise<string | undefined> {
   const fs = await nodeModule<typeof import("node:fs/promises")>("fs/promises", "a file");
   const file = await fs.open(path, "r").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -31,7 +31,7 @@ async function readPrivate(path: string, most: number): Promise<string | undefin
 }
 
 /** Creates or replaces a file, atomically and durably. Only the owner can read it (0600). Missing directories get mode 0700. */
-async function writePrivate(path: string, text: string): Promise<void> {
+export async function writePrivate(path: string, text: string): Promise<void> {
   const fs = await nodeModule<typeof import("node:fs/promises")>("fs/promises", "a file");
   const { dirname, join } = await nodeModule<typeof import("node:path")>("path", "a file");
   const directory = dirname(path);

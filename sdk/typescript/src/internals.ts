@@ -1,6 +1,7 @@
 import type { Agreements, Connection } from "./agreement.js";
 import type { UimClient } from "./client.js";
 import type { Price } from "./price.js";
+import type { Receipts } from "./record.js";
 import type { Spending } from "./spending.js";
 
 /** The parts of a client that other modules of this package use. */
@@ -8,6 +9,7 @@ export interface Internals {
   readonly c: Connection;
   readonly agreements: Agreements;
   readonly spending: Spending;
+  readonly receipts: Receipts;
   /** Returns the price of an intent by the policy agreed to. */
   readonly stated: (intent: string) => Promise<Price>;
 }

@@ -40,7 +40,7 @@ async function lockByProgram(path: string): Promise<() => Promise<void>> {
       reject(
         new FileError(
           error.code === "ENOENT"
-            ? "the file of a budget needs the program flock: install util-linux, or use memoryBudget"
+            ? "a file of several processes needs the program flock: install util-linux, or use no fileBudget and no receipts"
             : `flock cannot be started (${error.code})`,
         ),
       ),

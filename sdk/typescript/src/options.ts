@@ -35,6 +35,11 @@ export interface ClientOptions {
   approve?: Approve;
   /** Stores the session. Without a store, the session lasts as long as the client. */
   session?: SessionStore;
+  /**
+   * Directory for receipts. The client then checks the receipt of each charge, and keeps it there in the form that
+   * `uimgate agent receipts` reads. It needs Node.js and, on Linux, the program flock.
+   */
+  receipts?: string;
   /** Looks up a domain. The default is the DNS of the system in Node.js, and no DNS elsewhere. */
   locate?: Locate;
   /**
@@ -60,8 +65,8 @@ export interface ClientOptions {
 }
 
 /** The options with their defaults. */
-export type Settings = Required<Omit<ClientOptions, "budget" | "approve" | "session" | "timeoutMs">> &
-  Pick<ClientOptions, "budget" | "approve" | "session" | "timeoutMs">;
+export type Settings = Required<Omit<ClientOptions, "budget" | "approve" | "session" | "receipts" | "timeoutMs">> &
+  Pick<ClientOptions, "budget" | "approve" | "session" | "receipts" | "timeoutMs">;
 
 /** Returns the options with their defaults. It throws an OptionsError if one is wrong. */
 export function settingsOf(options: ClientOptions): Settings {

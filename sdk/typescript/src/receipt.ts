@@ -1,4 +1,5 @@
 import type { Connection } from "./agreement.js";
+import type { Book } from "./book.js";
 import type { Result } from "./call.js";
 import { canonicalDigest, fromBase64, sha256, utf8 } from "./encoding.js";
 import { isObject, type Json, type JsonObject, parseObject } from "./json.js";
@@ -6,7 +7,10 @@ import { nanoOf } from "./money.js";
 import { jwsPart } from "./sign.js";
 import { clean } from "./text.js";
 
-/** What contradicts a call: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, CHARGED_WITHOUT_RECEIPT, AMOUNT, STATE, REQUEST, ANSWER or POLICY. */
+/**
+ * What contradicts a call: SIGNATURE, KEY, AGREEMENT, UNKNOWN_EXECUTION, CHARGED_WITHOUT_RECEIPT, AMOUNT, STATE, REQUEST, ANSWER or POLICY;
+ * with the option receipts also FORK, ORDER, DUPLICATE and EPOCH.
+ */
 export interface ReceiptProblem {
   readonly name: string;
   readonly detail: string;
@@ -47,6 +51,7 @@ const PAUSE_MS = 60_000;
 /** The keys with which a service signs, by purpose. */
 export class KeySet {
   #keys = new Map<string, CryptoKey>();
+  #jwks = new Map<string, JsonObject>();
 
   get size(): number {
     return this.#keys.size;
@@ -56,7 +61,21 @@ export class KeySet {
   async add(purpose: string, kid: string, jwk: JsonObject): Promise<void> {
     const { kty, crv, x } = jwk;
     if (kty !== "OKP" || crv !== "Ed25519" || typeof x !== "string") return;
+    if ((await canonicalDigest({ crv, kty, x })) !== kid) return;
     this.#keys.set(`${purpose} ${kid}`, await crypto.subtle.importKey("jwk", { kty, crv, x }, { name: "Ed25519" }, true, ["verify"]));
+    this.#jwks.set(`${purpose} ${kid}`, { alg: "EdDSA", crv, kid, kty, uim_purpose: purpose, use: "sig", x });
+  }
+
+  /** Adds the keys for receipts and for the log in the members of a JWKS. */
+  async addAll(members: JsonObject[]): Promise<void> {
+    for (const { uim_purpose: purpose, kid, ...jwk } of members.slice(0, MAX_KEYS)) {
+      if ((purpose === "receipt" || purpose === "log") && typeof kid === "string") await this.add(purpose, kid, jwk);
+    }
+  }
+
+  /** Returns the keys as a JWKS, ordered by purpose and id. */
+  jwks(): JsonObject {
+    return { keys: [...this.#jwks.keys()].sort().map((place) => this.#jwks.get(place) as JsonObject) };
   }
 
   /** Returns the payload of a receipt that a key of a purpose has signed; otherwise the name of the problem. */
@@ -85,19 +104,40 @@ export class KeySet {
   }
 }
 
-/** The keys of a service that a client trusts: the first ones that it receives, and those that trusted keys introduce. */
+/** The keys of a service that a client trusts: those of an agreement, which its book keeps, and those that trusted keys introduce. */
 export class ReceiptKeys {
-  readonly #set = new KeySet();
+  #set = new KeySet();
   #fetched = 0;
 
-  constructor(readonly c: Connection) {}
+  constructor(
+    readonly c: Connection,
+    readonly book: Book | undefined,
+  ) {}
 
-  /** Fetches the keys, unless the client already trusts some. A service without keys has no receipts. */
-  async pin(): Promise<void> {
-    if (this.#set.size > 0) return;
-    for (const { uim_purpose: purpose, kid, ...jwk } of await this.fetch()) {
-      if ((purpose === "receipt" || purpose === "log") && typeof kid === "string") await this.#set.add(purpose, kid, jwk);
-    }
+  /** Reads the keys that the book has. */
+  async load(): Promise<void> {
+    const members = (await this.book?.trusted())?.keys;
+    if (Array.isArray(members)) await this.#set.addAll(members.filter(isObject));
+  }
+
+  /**
+   * Trusts the keys that the service has at present, unless the client already trusts some. With again, as after an agreement, they replace
+   * those. A service without keys has no receipts.
+   */
+  async pin(again = false): Promise<void> {
+    if (this.#set.size > 0 && !again) return;
+    const found = new KeySet();
+    await found.addAll(await this.fetch());
+    if (found.size === 0) return;
+    this.#set = found;
+    await this.keep();
+  }
+
+  /** keep records the keys. Without that record, offline checks report an unknown key, until the agent agrees again. */
+  private async keep(): Promise<void> {
+    await this.book?.trust(this.#set.jwks(), this.c.settings.now()).catch((error: unknown) => {
+      this.c.settings.onWarning(`the keys for receipts were not stored: ${(error as Error).message}`);
+    });
   }
 
   private async fetch(): Promise<JsonObject[]> {
@@ -126,6 +166,7 @@ export class ReceiptKeys {
     const checked = await checkReceipt(this.#set, receipt, call);
     if (checked.problems[0]?.name !== "KEY") return checked;
     let waiting = (await this.fetch()).map((key) => key.uim_entry).filter((entry) => typeof entry === "string");
+    const before = this.#set.size;
     for (let found = true; found && waiting.length > 0;) {
       // a new key may introduce a further one
       found = false;
@@ -135,6 +176,7 @@ export class ReceiptKeys {
         waiting = waiting.filter((other) => other !== entry);
       }
     }
+    if (this.#set.size > before) await this.keep();
     return checkReceipt(this.#set, receipt, call);
   }
 }

@@ -75,14 +75,26 @@ function inMessage(message: Json | undefined): WireCall | undefined {
   return call && { ...call, proved: call.proved || metadata.proof !== undefined };
 }
 
-/** The outcome of a call in a response: its charge, and its error. */
+/** The outcome of a call in a response: its charge with the receipt, and its error. */
 export interface WireOutcome {
   charge: Charge | undefined;
   error: RefusalError | undefined;
+  receipt?: string | undefined;
+  /** Whether the response is that of an earlier call under the same key. */
+  replayed?: boolean;
 }
 
 /** Reads the outcome of a call from a response of HTTP, MCP or A2A, or from the events of its stream. */
 export function outcomeIn(status: number, headers: Headers, text: string): WireOutcome {
+  const found = chargeAndError(status, headers, text);
+  return {
+    ...found,
+    receipt: found.receipt ?? headers.get("uim-receipt") ?? found.error?.receipt,
+    replayed: found.replayed || found.error?.replayed || headers.get("idempotency-replayed")?.toLowerCase() === "true",
+  };
+}
+
+function chargeAndError(status: number, headers: Headers, text: string): WireOutcome {
   const charge = parseCharge(headers.get("uim-charge"));
   const messages = /^text\/event-stream/i.test(headers.get("content-type") ?? "")
     ? text
@@ -98,7 +110,7 @@ export function outcomeIn(status: number, headers: Headers, text: string): WireO
       continue;
     }
     const found = findIn(status, headers, tree);
-    if (found.charge || found.error) return { charge: found.charge ?? charge, error: found.error };
+    if (found.charge || found.error) return { ...found, charge: found.charge ?? charge };
   }
   return { charge, error: status >= 400 ? readRefusal({ status, headers, text }) : undefined };
 }
@@ -108,8 +120,9 @@ function findIn(status: number, headers: Headers, tree: JsonObject): WireOutcome
   const meta = isObject(result._meta) ? result._meta : {};
   const envelope = errorIn(tree) ?? errorIn(result);
   const task = isObject(result.task) ? result.task : result;
+  const inMeta = parseCharge(typeof meta["UIM-Charge"] === "string" ? meta["UIM-Charge"] : null);
   return {
-    charge: parseCharge(typeof meta["UIM-Charge"] === "string" ? meta["UIM-Charge"] : null) ?? chargeInTask(task),
+    ...(inMeta ? { charge: inMeta } : chargeInTask(task)),
     error: envelope && refusalOf(status >= 400 ? status : 400, headers, envelope),
   };
 }
@@ -139,12 +152,13 @@ function errorIn(tree: JsonObject): JsonObject | undefined {
   return data && (data.error as JsonObject);
 }
 
-function chargeInTask(task: JsonObject): Charge | undefined {
+function chargeInTask(task: JsonObject): Omit<WireOutcome, "error"> {
   const holders = [...(Array.isArray(task.artifacts) ? task.artifacts : []), isObject(task.status) ? (task.status.message ?? null) : null];
   for (const holder of holders.filter(isObject)) {
     const about = isObject(holder.metadata) ? holder.metadata[EXTENSION] : undefined;
     const charge = isObject(about) ? chargeOf(about.charge) : undefined;
-    if (charge) return charge;
+    if (!isObject(about) || !charge) continue;
+    return { charge, receipt: typeof about.receipt === "string" ? about.receipt : undefined, replayed: about.replayed === true };
   }
-  return undefined;
+  return { charge: undefined };
 }

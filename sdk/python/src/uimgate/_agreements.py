@@ -9,9 +9,11 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from ._answers import Answer, is_digest, is_json, media_type, read_refusal
+from ._book import Book
 from ._discovery import Catalog, Target, issuer_host, speaks_for
 from ._errors import (
     ApprovalError,
+    FileError,
     IssuerError,
     JsonError,
     NetworkError,
@@ -51,6 +53,7 @@ class Agreements:
         self._pending: tuple[tuple[Any, ...], bytes] | None = None
         self._keys_at: float | None = None
         key = settings.key
+        self.book = Book(settings.receipts, catalog.url, settings.agent_id) if settings.receipts and key else None
         self._file = SessionFile(settings.directory, catalog.url, settings.agent_id, key.thumbprint) if settings.directory and key else None
 
     @property
@@ -80,6 +83,12 @@ class Agreements:
             kept = yield Work(self._file.load)
             if kept:
                 self._session, self.keys = kept
+        if self.book:
+            recorded: KeySet | None = yield Work(self.book.trusted)
+            if self.keys.keys and recorded is None:
+                yield from self._record_keys()
+            elif not self.keys.keys and recorded:
+                self.keys = recorded
 
     def keep(self) -> Flow:
         """Writes the session, if there is a file for it."""
@@ -310,6 +319,16 @@ class Agreements:
         found = KeySet.parse(answer.body) if answer else KeySet()
         if found.keys:
             self.keys = found
+            yield from self._record_keys()
+
+    def _record_keys(self) -> Flow:
+        """Records the trusted keys. Without that record, offline checks report an unknown key, until the agent agrees again."""
+        if self.book is None:
+            return
+        try:
+            yield Work(partial(self.book.trust, self.keys, self.settings.clock.local()))
+        except FileError as error:
+            self.settings.warn(f"the keys for receipts were not stored: {error}")
 
     def trusted(self) -> Flow:
         """Returns the pinned keys for receipts. If there are none, it first pins the present keys of the service."""
@@ -323,6 +342,7 @@ class Agreements:
         if answer is None or not self.keys.introduce_all(answer.body):
             return False
         yield from self.keep()
+        yield from self._record_keys()
         return True
 
     def _fetch_keys(self) -> Flow:

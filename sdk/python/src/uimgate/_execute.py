@@ -7,10 +7,9 @@ import re
 import uuid
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
-from urllib.parse import quote
 
 from ._agreements import Agreements
-from ._answers import Answer, Charge, Parsed, RateLimit, Sunset, read_result
+from ._answers import Answer, Charge, RateLimit, Sunset, read_result
 from ._budget import Budget, Reservation
 from ._calls import Unfinished
 from ._errors import (
@@ -26,11 +25,11 @@ from ._errors import (
     UimError,
 )
 from ._json import canonical
-
 from ._money import Amount
 from ._network import Exchange
 from ._policy import Policy, Price
-from ._receipts import Known, Problem, Receipt, check_receipt, sha256
+from ._receipts import Problem, Receipt, sha256
+from ._record import Record
 from ._session import Session
 from ._settings import Approve, Call, Flow, Sleep, Work, alone
 from ._spending import Spending, unfinished_call
@@ -38,7 +37,6 @@ from ._spending import Spending, unfinished_call
 _FIRST_BACKOFF, _MAX_BACKOFF = 0.25, 8.0
 _IN_PROGRESS = 1.0
 _MARGIN = 20.0  # how much longer than its intent states a call may take
-_MAX_RECEIPT = 16 << 10
 _T = TypeVar("_T")
 
 
@@ -93,6 +91,7 @@ class _Attempts:
         self.renewed = self.proved_again = self.requested = self.maybe_sent = False
         self.request = sha256(body)
         self.reservation: Reservation | None = None  # of a call that may cost something
+        self.record: Record | None = None
         self.former = ""  # key that the service has answered, and that another replaces
 
 
@@ -158,6 +157,7 @@ class Executor:
         if price.kind != "free":
             c.reservation = reservation
             yield from self.spending.begin(Unfinished(uid, key, settings.clock.now(), c.request, reservation))
+        record = c.record = Record(self.agreements, uid, c.request, price.kind == "free")
         try:
             parsed, session = yield from self._attempts(c)
         except UimError as error:
@@ -165,13 +165,13 @@ class Executor:
             receipt: Receipt | None = None
             if charge and isinstance(error, RefusalError):
                 refusal = error.refusal
-                receipt, problems = yield from self._account(c, self.agreements.must(), charge, refusal.receipts, None, refusal.replayed)
+                receipt, problems = yield from record.end(self.agreements.must(), charge, refusal.receipts, "", refusal.replayed)
                 refusal.discrepancies = tuple(problems)
             yield from self.spending.settle(budget, reservation, uid, price, c.key, charge, receipt, error)
             raise
         receipt, problems = None, []
         if parsed.charge:
-            receipt, problems = yield from self._account(c, session, parsed.charge, parsed.receipts, parsed, parsed.replayed)
+            receipt, problems = yield from record.end(session, parsed.charge, parsed.receipts, sha256(parsed.raw), parsed.replayed)
         yield from self.spending.settle(budget, reservation, uid, price, c.key, parsed.charge, receipt, None)
         for problem in problems:
             settings.warn(f"the receipt of a call of {uid}: {problem.name}: {problem.detail}")
@@ -197,6 +197,8 @@ class Executor:
                 session: Session = yield from self.agreements.current()
             except UimError as error:
                 raise _lost(c, error) from error
+            if c.record:
+                yield from c.record.begin()
             c.sent += 1
             try:
                 answer: Answer = yield from self._send(c, session)
@@ -236,54 +238,6 @@ class Executor:
         url = self.agreements.catalog.endpoints["uim-api-execute"]
         exchange = Exchange("POST", url, headers, c.body, self.agreements.settings.max_answer, c.timeout)
         return (yield from self.agreements.exchange(exchange))
-
-    def _account(
-        self, c: _Attempts, session: Session, charge: Charge, receipts: tuple[str, ...], parsed: Parsed | None, replayed: bool
-    ) -> Flow:
-        """Checks the receipt of a charge. A missing or wrong receipt does not make the call fail."""
-        a = self.agreements
-        known = Known(
-            a.catalog.issuer,
-            a.settings.agent_id,
-            charge.id,
-            charge.amount,
-            charge.state,
-            a.key().thumbprint,
-            session.agreement.policy_digest,
-            session.agreement.id,
-            session.token_id,
-            c.request,
-            sha256(parsed.raw) if parsed else "",
-            "",
-            replayed,
-        )
-        text = receipts[0] if len(receipts) == 1 else ""
-        if len(receipts) > 1:
-            return None, [Problem("SIGNATURE", "the response has several receipts")]
-        if not text and charge.state != "pending" and "uim-receipts" in a.catalog.endpoints:
-            text = yield from self._fetch_receipt(session, charge.id)
-            if not text:
-                return None, [Problem("CHARGED_WITHOUT_RECEIPT", "the service charged the call, and sent no receipt")]
-        if not text:
-            return None, []
-        receipt, problems = check_receipt(text, (yield from a.trusted()), known)
-        if problems and problems[0].name == "KEY" and (yield from a.introduce()):
-            receipt, problems = check_receipt(text, a.keys, known)
-        return receipt, problems
-
-    def _fetch_receipt(self, session: Session, execution: str) -> Flow:
-        a = self.agreements
-        url = (
-            a.catalog.endpoints["uim-receipts"]
-            .replace("{execution_id}", quote(execution, safe=""))
-            .replace("%7Bexecution_id%7D", quote(execution))
-        )
-        headers = {"Authorization": f"Bearer {session.token}", "Accept": "application/uim-receipt+jwt"}
-        try:
-            answer: Answer = yield from a.exchange(Exchange("GET", url, headers, most=_MAX_RECEIPT, timeout=5.0))
-        except UimError:
-            return ""
-        return answer.body.decode("ascii", "replace").strip() if answer.status == 200 else ""
 
 
 def b64_digest(body: bytes) -> str:

@@ -43,6 +43,7 @@ class Settings:
     budget: Budget | None
     approve: Approve | None
     directory: Path | None
+    receipts: Path | None
     doh: str | None
     allow_insecure: bool
     timeout: float | None
@@ -60,6 +61,7 @@ def settings_of(
     budget: Budget | None = None,
     approve: Approve | None = None,
     directory: str | Path | None = None,
+    receipts: str | Path | None = None,
     doh: str | None = "https://cloudflare-dns.com/dns-query",
     allow_insecure: bool = False,
     timeout: float | None = None,
@@ -80,8 +82,10 @@ def settings_of(
         raise OptionsError("max_attempts, max_answer and timeout must be above zero, and max_wait must not be below")
     warn = on_warning or _log.warning
     where = None if directory is None else Path(directory).expanduser()
+    kept = None if receipts is None else Path(receipts).expanduser()
+    clock = Clock(now, warn)
     return Settings(
-        key, agent_id, budget, approve, where, doh, allow_insecure, timeout, max_attempts, max_wait, max_answer, Clock(now, warn), warn
+        key, agent_id, budget, approve, where, kept, doh, allow_insecure, timeout, max_attempts, max_wait, max_answer, clock, warn
     )
 
 
@@ -95,6 +99,10 @@ class Clock:
     def now(self) -> float:
         """Seconds since 1970."""
         return self._local() + self._offset
+
+    def local(self) -> float:
+        """Seconds since 1970 by the clock of this machine."""
+        return self._local()
 
     def observe(self, answer: Answer) -> bool:
         """Reads the time of a response (RFC 9110, section 6.6.1), and reports whether it set the clock."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from ._answers import Charge
 from ._budget import Budget, Reservation
 from ._calls import Unfinished
 from ._drive import drive, drive_async
@@ -23,6 +24,7 @@ from ._money import Amount
 from ._network import AsyncGuardedTransport, GuardedTransport, check_url, origin_of
 from ._policy import Price
 from ._receipts import sha256
+from ._record import Record
 from ._settings import Approve, Call, Effect, Flow, alone
 from ._subject import Subject, Subjects, account_of
 from .client import AsyncUimClient, UimClient
@@ -83,13 +85,24 @@ class _Gate:
         if price.kind != "free" and key:
             now = self._agreements.settings.clock.now()
             yield from spending.begin(Unfinished(subject.uid, key, now, sha256(body), reservation))
+        record = Record(self._agreements, subject.uid, sha256(body), price.kind == "free")
+        yield from record.begin()
         digest = b64_digest(body) if self._executor.proves(subject.uid) else None
         response: httpx.Response = yield from self._send(request, digest, price.kind != "free")
         if price.kind != "free" or "UIM-Charge" in response.headers:
             content = response.content if response.is_stream_consumed else None
             charge, error = account_of(response.status_code, response.headers, content)
             yield from spending.settle(self._budget, reservation, subject.uid, price, key, charge, None, error)
+            if charge and self._agreements.book:
+                yield from self._record(record, subject, charge, response)
         return response
+
+    def _record(self, record: Record, subject: Subject, charge: Charge, response: httpx.Response) -> Flow:
+        receipts = tuple(response.headers.get_list("UIM-Receipt"))
+        replayed = response.headers.get("Idempotency-Replayed", "").lower() == "true"
+        _, problems = yield from record.end(self._agreements.must(), charge, receipts, "", replayed)
+        for problem in problems:
+            self._agreements.settings.warn(f"the receipt of a call of {subject.uid}: {problem.name}: {problem.detail}")
 
     def _send(self, request: httpx.Request, digest: str | None, reads: bool) -> Flow:
         for last in (False, True):

@@ -149,11 +149,11 @@ class UimClient(_Base):
     def discover(cls: type[_C], target: str, *, transport: httpx.BaseTransport | None = None, **options: Any) -> _C:
         """Finds a service by its domain, its origin, or the URL of its agents.json.
 
-        Options: key (a Key; without one, the client can only read), agent_id, budget (a Budget), approve (a function of a Call and a
-        Price), directory (stores the session, and the calls that have not ended, for the next process), doh (the server for DNS over
-        HTTPS; None: domains are not looked up), allow_insecure (http and private addresses, for tests), timeout in seconds,
-        max_attempts, max_wait in seconds, max_answer in bytes, now and on_warning. A transport of your own replaces the check of
-        addresses."""
+        Options: key (a Key; without one, the client can only read), agent_id, budget (a Budget), approve (a function of a Call and
+        a Price), directory (stores the session, and the calls that have not ended, for the next process), receipts (the directory
+        for receipts of charges, in the form that `uimgate agent receipts` reads), doh (the server for DNS over HTTPS; None: domains
+        are not looked up), allow_insecure (http and private addresses, for tests), timeout in seconds, max_attempts, max_wait in
+        seconds, max_answer in bytes, now and on_warning. A transport of your own replaces the check of addresses."""
         settings, at = settings_of(**options), parse_target(target)
         driver = _Driver(Exchanger(transport, settings.allow_insecure))
         try:
