@@ -69,13 +69,18 @@ type Port struct {
 // accepted. If the error is ErrNoPeer, the connection relays, but the receiver is not connected; the connection must then notify the
 // sender, with a status of its protocol or with NotConnected.
 func (p *Port) Receive(ctx context.Context, e wire.Envelope) error {
-	return p.m.receive(ctx, p, e, nil)
+	return p.m.receive(ctx, p, e, EnvelopeContext{})
+}
+
+// ReceiveOf is like Receive, for a peer that has proved its address. queue is the queue of the peer, which is closed when the peer leaves.
+func (p *Port) ReceiveOf(ctx context.Context, e wire.Envelope, queue *Queue) error {
+	return p.m.receive(ctx, p, e, EnvelopeContext{peer: queue})
 }
 
 // ReceiveFrom is like Receive, for a peer that does not prove its address. Replies to the envelope go only into the queue back of this
 // peer, and not to other peers that claim the same address.
 func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) error {
-	return p.m.receive(ctx, p, e, back)
+	return p.m.receive(ctx, p, e, EnvelopeContext{back: back, peer: back})
 }
 
 // NotConnected sends an error of the protocol default to the sender of e, because the receiver is not connected. It is for connections

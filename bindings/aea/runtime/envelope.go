@@ -20,6 +20,8 @@ type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none
 	// back receives the replies to an envelope that arrived by Port.ReceiveFrom. If it is nil, replies go to the peer with the address.
 	back *Queue
+	// peer is the queue of the peer from which an envelope arrived, nil if the connection has none. The queue is closed when the peer leaves.
+	peer *Queue
 }
 
 // Limits are the limits of a runtime. Each must be at least 1. InBox, OutBox and Reading are each also limited to a sixteenth of the

@@ -28,7 +28,7 @@ func TestUnhandledMessages(t *testing.T) {
 	}{
 		"an unknown protocol": {
 			come: []wire.Envelope{with(func(e *wire.Envelope) {
-				e.Protocol = wire.PublicID{Author: "fetchai", Name: "oef_search", Version: "1.0.0"}
+				e.Protocol = wire.PublicID{Author: "fetchai", Name: "gym", Version: "1.0.0"}
 			})},
 			code: protocol.CodeUnsupportedProtocol,
 		},
@@ -94,7 +94,7 @@ func TestErrorsAreRateLimited(t *testing.T) {
 	l := newLine("first")
 	now := clock()
 	r := running(t, runtime.Options{Now: now.Now}, []runtime.Skill{echo()}, l)
-	unknown := message(t, "flood", "a1", 1, 0, wire.PublicID{Author: "fetchai", Name: "oef_search", Version: "1.0.0"}, text("x"))
+	unknown := message(t, "flood", "a1", 1, 0, wire.PublicID{Author: "fetchai", Name: "gym", Version: "1.0.0"}, text("x"))
 	for range 50 {
 		l.put(t, unknown)
 	}

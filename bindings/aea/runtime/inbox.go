@@ -39,7 +39,7 @@ type InBoxStatus struct {
 	Working int    `json:"working"` // envelopes that handlers are processing now
 	Taken   uint64 `json:"taken"`
 	Held    uint64 `json:"held"`    // envelopes that had to wait for space and blocked their connection
-	Dropped uint64 `json:"dropped"` // envelopes dropped when the runtime stopped
+	Dropped uint64 `json:"dropped"` // envelopes dropped when the runtime stopped, or because a skill sent too many to another skill
 }
 
 // A sender is an agent with envelopes that wait, are being processed, or wait for space.
@@ -75,16 +75,34 @@ func (b *InBox) Status() InBoxStatus {
 
 // put adds an envelope, and waits until there is space. It returns the error of ctx, or ErrStopped.
 func (b *InBox) put(ctx context.Context, e Envelope) error {
-	w := waitingEnvelope{envelope: e}
-	if m, err := wire.DecodeMessage(e.Message); err == nil {
-		w.dialogue = m.StarterRef
-	}
 	s := b.hold(e.Sender)
 	if err := b.enter(ctx, s, weight(e.Envelope, minReceived)); err != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.letGo(e.Sender, s)
 		return err
+	}
+	return b.append(s, e)
+}
+
+// offer is like put, but returns ErrFull instead of waiting: a handler that waited for space could wait for itself.
+func (b *InBox) offer(e Envelope) error {
+	s := b.hold(e.Sender)
+	if !b.tryEnter(s, weight(e.Envelope, minReceived)) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.counts.Dropped++
+		b.letGo(e.Sender, s)
+		return ErrFull
+	}
+	return b.append(s, e)
+}
+
+// append adds an envelope for which there is space.
+func (b *InBox) append(s *sender, e Envelope) error {
+	w := waitingEnvelope{envelope: e}
+	if m, err := wire.DecodeMessage(e.Message); err == nil {
+		w.dialogue = m.StarterRef
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -124,11 +142,8 @@ func (b *InBox) letGo(address string, s *sender) {
 // enter reserves the space for an envelope. It reserves the sender's share first, so that a sender that sends too much delays only
 // itself.
 func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
-	if s.room.TryAcquire(n) {
-		if b.room.TryAcquire(n) {
-			return nil
-		}
-		s.room.Release(n)
+	if b.tryEnter(s, n) {
+		return nil
 	}
 	b.mu.Lock()
 	b.counts.Held++
@@ -141,6 +156,18 @@ func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 		return err
 	}
 	return nil
+}
+
+// tryEnter reserves the space for an envelope if there is enough.
+func (b *InBox) tryEnter(s *sender, n int64) bool {
+	if !s.room.TryAcquire(n) {
+		return false
+	}
+	if !b.room.TryAcquire(n) {
+		s.room.Release(n)
+		return false
+	}
+	return true
 }
 
 // leave releases the memory that enter and hold took. The caller must hold the lock.

@@ -45,6 +45,8 @@ func (r *Runtime) loop(ctx context.Context) {
 	r.multiplexer.box.InBox.stop()
 	workers.Wait()
 	tasks.Wait()
+	r.dropTasks()
+	r.stopBehaviours(drained)
 	flushed, cancel := context.WithTimeout(drained, flush)
 	defer cancel()
 	r.multiplexer.box.OutBox.drain(flushed)
@@ -52,54 +54,6 @@ func (r *Runtime) loop(ctx context.Context) {
 	connections.Wait()
 	r.errors.perSender.Close()
 	r.multiplexer.relay.perSender.Close()
-}
-
-// act runs behaviours when they are due, until ctx ends.
-func (r *Runtime) act(ctx context.Context) {
-	for {
-		pause := time.Hour
-		now := r.now()
-		for _, b := range r.filter.behaviours() {
-			switch {
-			case now.Before(b.due):
-				pause = min(pause, b.due.Sub(now))
-			case !b.running.CompareAndSwap(false, true): // it is still running, and its end wakes this loop
-			case r.Do(b.act(r)) != nil: // too many tasks are waiting
-				b.running.Store(false)
-				pause = min(pause, time.Second)
-			default:
-				b.due = now.Add(b.Every)
-				pause = min(pause, b.Every)
-			}
-		}
-		select {
-		case <-time.After(pause):
-		case <-r.resources.changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// act returns the task that runs a behaviour once.
-func (b *behaviour) act(r *Runtime) Task {
-	return func(ctx context.Context) {
-		defer r.resources.wake()
-		defer b.running.Store(false)
-		r.note(b.of, r.guard(func() error { return b.Act(ctx) }))
-	}
-}
-
-// update runs tasks until ctx ends. Tasks get the context working, which outlives ctx.
-func (r *Runtime) update(ctx, working context.Context) {
-	for {
-		select {
-		case t := <-r.tasks:
-			_ = r.guard(func() error { t(working); return nil })
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // react handles envelopes until the InBox is stopped and empty.
@@ -119,7 +73,7 @@ func (r *Runtime) react(ctx context.Context) {
 // dispatch passes an envelope to its handlers. It looks for the handlers before it decodes the envelope. It returns the error to report
 // to the sender.
 func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
-	p, err := protocol.Lookup(e.Protocol)
+	p, err := r.resources.protocol(e.Protocol)
 	if err != nil {
 		return err
 	}
@@ -131,13 +85,13 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	if e.ToComponent() { // exactly one skill has this id
 		dialogues = r.skills.get(handlers[0].of.ID)
 	}
-	turn, err := dialogues.Receive(e.Envelope)
+	turn, err := dialogues.ReceiveIn(p, e.Envelope)
 	if err != nil {
 		return err
 	}
 	m := Message{
 		Turn: turn, Sender: e.Sender, Connection: e.Context.ConnectionID, Confidential: r.multiplexer.confidential(e.Context.ConnectionID),
-		spec: e.Protocol, to: e.To, back: e.Context.back, in: r,
+		spec: e.Protocol, to: e.To, from: e.Context, in: r,
 	}
 	var refused error
 	for _, h := range handlers {
@@ -170,7 +124,7 @@ func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 	return errors.Is(err, protocol.ErrMessage)
 }
 
-// skillDialogues holds the dialogues between skills and connections, separately for each skill.
+// skillDialogues holds the dialogues between components, separately for each skill.
 type skillDialogues struct {
 	limits dialogue.Limits
 	now    func() time.Time
@@ -188,4 +142,11 @@ func (s *skillDialogues) get(skill wire.PublicID) *dialogue.Dialogues {
 		s.of[skill] = d
 	}
 	return d
+}
+
+// forget removes the dialogues of a removed skill.
+func (s *skillDialogues) forget(skill wire.PublicID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, skill)
 }

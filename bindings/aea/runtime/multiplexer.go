@@ -17,7 +17,7 @@ import (
 
 // Errors of Multiplexer.Send, in addition to ErrNoPeer, ErrFull and wire.ErrUnsendable.
 var (
-	ErrNoConnection = errors.New("no connection has this id")
+	ErrNoConnection = errors.New("no connection or skill has this id")
 	ErrNotAllowed   = errors.New("the connection does not send this protocol")
 	ErrDown         = errors.New("the connection is down")
 )
@@ -32,7 +32,8 @@ type Router struct {
 
 // A Multiplexer joins the connections of an agent with its mailbox. It selects the connection over which an envelope is sent:
 //
-//   - from component to component, the connection that To names, by its complete id or by its author and name;
+//   - from component to component, the connection that To names, by its complete id or by its author and name; if To names a skill, the
+//     envelope goes into the InBox;
 //   - from agent to agent, the first of these that exists: the connection in the context of the envelope, the connection of the
 //     receiver's last envelope, the connection for the protocol, the default.
 type Multiplexer struct {
@@ -43,7 +44,9 @@ type Multiplexer struct {
 	relay   relay
 	now     func() time.Time
 
-	unserved atomic.Uint64 // envelopes for other agents, or from outside for a component
+	unserved atomic.Uint64                                // envelopes for other agents, or from outside for a component
+	inside   atomic.Uint64                                // envelopes from a component to a skill
+	skill    func(to wire.PublicID) (wire.PublicID, bool) // returns the id of the skill that to names
 
 	mu      sync.RWMutex
 	ports   []*Port
@@ -119,8 +122,8 @@ func (p *Port) keepUp(ctx context.Context) {
 	}
 }
 
-// receive implements Port.Receive and Port.ReceiveFrom.
-func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, back *Queue) error {
+// receive implements Port.Receive, Port.ReceiveOf and Port.ReceiveFrom.
+func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, from EnvelopeContext) error {
 	p.received.Add(1)
 	switch {
 	case e.ToComponent() != p.options.Inside:
@@ -136,7 +139,8 @@ func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, bac
 	if !p.options.Inside {
 		m.routes.set(e.Sender, p.connection.ID(), m.now())
 	}
-	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{p.connection.ID(), back}})
+	from.ConnectionID = p.connection.ID()
+	return m.box.InBox.put(ctx, Envelope{e, from})
 }
 
 // Send queues an envelope at its connection, without waiting for the peer. If it returns an error, the envelope is not sent.
@@ -145,6 +149,9 @@ func (m *Multiplexer) Send(e Envelope) error {
 		return err
 	}
 	p, err := m.choose(e)
+	if e.ToComponent() && errors.Is(err, ErrNoConnection) {
+		return m.toSkill(e.Envelope)
+	}
 	if err != nil {
 		return err
 	}
@@ -188,6 +195,25 @@ func (m *Multiplexer) choose(e Envelope) (*Port, error) {
 		return m.port(func(p *Port) bool { return !p.options.Inside })
 	}
 	return m.port(func(p *Port) bool { return p.connection.ID() == named })
+}
+
+// toSkill puts an envelope from a component into the InBox, without waiting for space. Errors are ErrNoConnection if no skill has the id,
+// ErrFull and ErrStopped.
+func (m *Multiplexer) toSkill(e wire.Envelope) error {
+	id, err := wire.ParsePublicID(e.To)
+	if err != nil {
+		return err
+	}
+	skill, ok := m.skill(id)
+	if !ok {
+		return ErrNoConnection
+	}
+	e.To = skill.String()
+	if err := m.box.InBox.offer(Envelope{Envelope: e}); err != nil {
+		return err
+	}
+	m.inside.Add(1)
+	return nil
 }
 
 func (m *Multiplexer) component(to string) (*Port, error) {

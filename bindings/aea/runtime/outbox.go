@@ -214,6 +214,13 @@ func (q *Queue) give(e wire.Envelope) {
 	q.box.give(e)
 }
 
+// open reports whether Close has not been called.
+func (q *Queue) open() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.shut
+}
+
 // Len returns the number of queued envelopes.
 func (q *Queue) Len() int {
 	q.mu.Lock()

@@ -14,16 +14,20 @@ import (
 
 // Errors of Resources and Filter.
 var (
-	ErrSkill   = errors.New("invalid skill")
-	ErrNoSkill = errors.New("no skill has this id")
+	ErrSkill    = errors.New("invalid skill")
+	ErrNoSkill  = errors.New("no skill has this id")
+	ErrProtocol = errors.New("invalid protocol")
 )
 
-// Resources holds the registries of an agent: its skills, with their handlers and behaviours. They may change while the agent runs. The
-// protocols are those of package protocol.
+// Resources holds the registries of an agent: its protocols, and its skills with their handlers, behaviours and tasks. They may change
+// while the agent runs. It begins with the protocols of package protocol.
 type Resources struct {
-	mu      sync.RWMutex
-	skills  []*skillEntry
-	changed chan struct{} // has a value after a change
+	mu        sync.RWMutex
+	protocols map[wire.PublicID]*protocol.Protocol // by specification id
+	skills    []*skillEntry
+	retired   []*behaviour              // of removed skills, until they have stopped
+	removed   func(skill wire.PublicID) // called after a skill was removed; may be nil
+	changed   chan struct{}             // has a value after a change
 }
 
 // A skillEntry is a skill with its state.
@@ -34,19 +38,105 @@ type skillEntry struct {
 	behaviours      []*behaviour
 }
 
-// A behaviour is a Behaviour with its state. Only the behaviour loop uses due.
+// A behaviour is a Behaviour with its state. Only the behaviour loop uses due and done.
 type behaviour struct {
 	Behaviour
-	of      *skillEntry
-	due     time.Time
-	running atomic.Bool
+	of           *skillEntry
+	due          time.Time // zero: not yet known
+	done         bool      // a behaviour that acts once has been started
+	running      atomic.Bool
+	acted        atomic.Bool // Act has run, and Stop has not
+	runs, failed atomic.Uint64
 }
 
-func newResources() *Resources { return &Resources{changed: make(chan struct{}, 1)} }
+func newResources() *Resources {
+	r := &Resources{protocols: map[wire.PublicID]*protocol.Protocol{}, changed: make(chan struct{}, 1)}
+	for _, p := range protocol.All() {
+		for _, spec := range p.Specs {
+			r.protocols[spec] = p
+		}
+	}
+	return r
+}
+
+// AddProtocol registers a protocol. It returns ErrProtocol if the protocol has no name, no specification id or no function, or if one of its
+// ids is already registered.
+func (r *Resources) AddProtocol(p *protocol.Protocol) error {
+	if p == nil || p.Name == "" || len(p.Specs) == 0 || p.Parse == nil {
+		return fmt.Errorf("%w: it has no name, no specification id or no function", ErrProtocol)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, spec := range p.Specs {
+		if !wire.IsComponent(spec.String()) {
+			return fmt.Errorf("%w: a specification id is not a public id", ErrProtocol)
+		}
+		if r.protocols[spec] != nil {
+			return fmt.Errorf("%w: %s is already registered", ErrProtocol, spec)
+		}
+	}
+	for _, spec := range p.Specs {
+		r.protocols[spec] = p
+	}
+	return nil
+}
+
+// RemoveProtocol removes a protocol. Its messages are then unsupported, also in open dialogues. It returns ErrProtocol if the protocol is
+// not registered.
+func (r *Resources) RemoveProtocol(p *protocol.Protocol) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	found := false
+	for spec, registered := range r.protocols {
+		if registered == p {
+			delete(r.protocols, spec)
+			found = true
+		}
+	}
+	if !found {
+		return fmt.Errorf("%w: it is not registered", ErrProtocol)
+	}
+	return nil
+}
+
+// protocol returns the protocol with a specification id, or protocol.ErrUnsupported.
+func (r *Resources) protocol(spec wire.PublicID) (*protocol.Protocol, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if p := r.protocols[spec]; p != nil {
+		return p, nil
+	}
+	return nil, protocol.ErrUnsupported
+}
 
 // Add registers a skill and enables it. It returns ErrSkill if the skill has no id or an id that is already registered, if it has two
-// handlers for one protocol, or if a handler or behaviour is incomplete.
+// handlers for one protocol or two tasks with one name, if a handler, behaviour or task is incomplete, or if the protocol of a handler is
+// not registered.
 func (r *Resources) Add(s Skill) error {
+	skill := &skillEntry{Skill: s}
+	if err := skill.check(); err != nil {
+		return err
+	}
+	for _, b := range s.Behaviours {
+		skill.behaviours = append(skill.behaviours, &behaviour{Behaviour: b, of: skill})
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range s.Handlers {
+		if !slices.ContainsFunc(h.Protocol.Specs, func(spec wire.PublicID) bool { return r.protocols[spec] == h.Protocol }) {
+			return fmt.Errorf("%w: the protocol %s is not registered", ErrSkill, h.Protocol.Name)
+		}
+	}
+	if r.find(s.ID) != nil {
+		return fmt.Errorf("%w: another skill has the same id", ErrSkill)
+	}
+	r.skills = append(r.skills, skill)
+	r.wake()
+	return nil
+}
+
+// check returns ErrSkill if the skill is invalid by itself.
+func (s *skillEntry) check() error {
 	if !wire.IsComponent(s.ID.String()) {
 		return fmt.Errorf("%w: the id is not a public id", ErrSkill)
 	}
@@ -58,32 +148,35 @@ func (r *Resources) Add(s Skill) error {
 			return fmt.Errorf("%w: there are two handlers for %s", ErrSkill, h.Protocol.Name)
 		}
 	}
-	skill := &skillEntry{Skill: s}
 	for _, b := range s.Behaviours {
-		if b.Act == nil || b.Every <= 0 {
+		if b.Act == nil || b.After < 0 || b.Once == (b.Every > 0) || b.Every < 0 {
 			return fmt.Errorf("%w: a behaviour has no function or no interval", ErrSkill)
 		}
-		skill.behaviours = append(skill.behaviours, &behaviour{Behaviour: b, of: skill})
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.find(s.ID) != nil {
-		return fmt.Errorf("%w: another skill has the same id", ErrSkill)
+	for i, t := range s.Tasks {
+		if t.Name == "" || t.Execute == nil || slices.ContainsFunc(s.Tasks[:i], func(other Task) bool { return other.Name == t.Name }) {
+			return fmt.Errorf("%w: a task has no function, no name or the name of another task", ErrSkill)
+		}
 	}
-	r.skills = append(r.skills, skill)
-	r.wake()
 	return nil
 }
 
-// Remove removes a skill. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress.
+// Remove removes a skill. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress, and its behaviours
+// then stop.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	s := r.find(id)
 	if s == nil {
+		r.mu.Unlock()
 		return ErrNoSkill
 	}
 	r.skills = slices.DeleteFunc(slices.Clone(r.skills), func(other *skillEntry) bool { return other == s })
+	r.retired = append(r.retired, s.behaviours...)
+	r.wake()
+	r.mu.Unlock()
+	if r.removed != nil {
+		r.removed(id)
+	}
 	return nil
 }
 
@@ -116,6 +209,31 @@ func (r *Resources) Behaviours(skill wire.PublicID) []Behaviour {
 		return slices.Clone(s.Behaviours)
 	}
 	return nil
+}
+
+// State returns the state of a skill, for other skills. ok is false if there is no such skill, or it shows no state.
+func (r *Resources) State(skill wire.PublicID) (state any, ok bool) {
+	r.mu.RLock()
+	s := r.find(skill)
+	r.mu.RUnlock()
+	if s == nil || s.State == nil {
+		return nil, false
+	}
+	return s.State(), true
+}
+
+// named returns the id of the skill that to names: by its complete id, or by its author and name.
+func (r *Resources) named(to wire.PublicID) (wire.PublicID, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.find(to) != nil {
+		return to, true
+	}
+	at := slices.IndexFunc(r.skills, func(s *skillEntry) bool { return s.ID.Author == to.Author && s.ID.Name == to.Name })
+	if at < 0 {
+		return wire.PublicID{}, false
+	}
+	return r.skills[at].ID, true
 }
 
 func (r *Resources) find(id wire.PublicID) *skillEntry {

@@ -13,6 +13,7 @@ package runtime
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -45,7 +46,10 @@ type Runtime struct {
 	errors      *ErrorHandler
 	dialogues   *dialogue.Dialogues
 	skills      skillDialogues
-	tasks       chan Task
+	tasks       chan job
+
+	stopping sync.RWMutex
+	stopped  bool // guarded by stopping; no more tasks
 }
 
 // New returns the runtime of the agent with the given address. The address must not be a public id.
@@ -60,13 +64,14 @@ func New(address string, o Options) *Runtime {
 	r := &Runtime{
 		address: address, limits: o.Limits, log: o.Log, now: o.Now, resources: newResources(),
 		multiplexer: newMultiplexer(address, o.Limits, o.Now), dialogues: dialogue.New(address, o.Limits.Dialogues, o.Now),
-		tasks: make(chan Task, o.Limits.Tasks),
+		tasks: make(chan job, o.Limits.Tasks),
 	}
 	r.multiplexer.routing = o.Routing
 	r.filter = &Filter{r.resources}
 	r.errors = newErrorHandler(o.Limits, r.multiplexer.Send, o.Now)
 	r.multiplexer.relay.tell = r.errors.send
 	r.skills = skillDialogues{limits: o.Limits.Dialogues, now: o.Now, of: map[wire.PublicID]*dialogue.Dialogues{}}
+	r.multiplexer.skill, r.resources.removed = r.resources.named, r.skills.forget
 	return r
 }
 
@@ -85,31 +90,45 @@ func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
 // Connect adds a connection, before or during Run. It returns an error if there is already a connection with the same id.
 func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.multiplexer.add(c, o) }
 
-// Start begins a dialogue. If skill is zero, the dialogue is with the agent at the address to, and the handlers of all skills receive the
-// replies. Otherwise the dialogue is between that skill and the connection with the public id to, and only the handlers of the skill
-// receive the replies. Errors are those of dialogue.Dialogues.Start and Multiplexer.Send. If only sending fails, Start returns the dialogue
-// together with the error.
-func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
-	d := r.dialogues
-	if skill != (wire.PublicID{}) {
-		d = r.skills.get(skill)
-	}
-	g, e, err := d.Start(spec, to, c)
+// An Opening is the first message of a dialogue.
+type Opening struct {
+	// Skill is the skill that begins the dialogue with a component of this agent. Zero: the agent begins it with another agent, and the
+	// handlers of all skills receive the replies.
+	Skill wire.PublicID
+	// To is the address of the other agent or, if Skill is set, the public id of a connection or of another skill.
+	To      string
+	Spec    wire.PublicID // specification id of the protocol
+	Content protocol.Content
+	// Context may name the connection to the other agent, for this message. It must be empty if Skill is set.
+	Context EnvelopeContext
+}
+
+// Open begins a dialogue. Errors are those of dialogue.Dialogues.Start and Multiplexer.Send. If only sending fails, Open returns the
+// dialogue together with the error.
+func (r *Runtime) Open(o Opening) (*dialogue.Dialogue, error) {
+	p, err := r.resources.protocol(o.Spec)
 	if err != nil {
 		return nil, err
 	}
-	return g, r.multiplexer.Send(Envelope{Envelope: e})
+	d := r.dialogues
+	if o.Skill != (wire.PublicID{}) {
+		d = r.skills.get(o.Skill)
+		if id, err := wire.ParsePublicID(o.To); err == nil {
+			if skill, ok := r.resources.named(id); ok {
+				o.To = skill.String() // the skill replies under its complete id
+			}
+		}
+	}
+	g, e, err := d.StartIn(p, o.Spec, o.To, o.Content)
+	if err != nil {
+		return nil, err
+	}
+	return g, r.multiplexer.Send(Envelope{e, o.Context})
 }
 
-// Do queues a task, which runs concurrently with the handlers. It returns ErrFull if too many tasks are waiting.
-// Tasks that have not started when the context of Run ends may never run.
-func (r *Runtime) Do(t Task) error {
-	select {
-	case r.tasks <- t:
-		return nil
-	default:
-		return ErrFull
-	}
+// Start begins a dialogue like Open, without a context.
+func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
+	return r.Open(Opening{Skill: skill, To: to, Spec: spec, Content: c})
 }
 
 // Run runs the agent until ctx ends. It may be called only once. After ctx has ended, Run accepts no envelopes. After at most

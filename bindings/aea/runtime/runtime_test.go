@@ -119,13 +119,19 @@ func TestTasksAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		few := limits()
 		few.Tasks, few.TaskWorkers = 3, 2
-		r := running(t, runtime.Options{Limits: few}, nil)
 		let := make(chan struct{})
 		did := make(chan struct{}, 10)
-		wait := func(context.Context) { <-let; did <- struct{}{} }
+		r := running(t, runtime.Options{Limits: few}, []runtime.Skill{{ID: skillID, Tasks: []runtime.Task{
+			{Name: "wait", Execute: func(context.Context, any) (any, error) { <-let; did <- struct{}{}; return nil, nil }},
+			{Name: "panic", Execute: func(context.Context, any) (any, error) { panic("on purpose") }},
+		}}})
+		enqueue := func(task string) error {
+			_, err := r.Enqueue(skillID, task, nil)
+			return err
+		}
 		for i := range 6 {
 			want := i < 5
-			if err := r.Do(wait); (err == nil) != want || err != nil && !errors.Is(err, runtime.ErrFull) {
+			if err := enqueue("wait"); (err == nil) != want || err != nil && !errors.Is(err, runtime.ErrFull) {
 				t.Errorf("task %d: %v", i+1, err)
 			}
 			synctest.Wait()
@@ -137,10 +143,10 @@ func TestTasksAreLimited(t *testing.T) {
 		for range 5 {
 			<-did
 		}
-		if err := r.Do(func(context.Context) { panic("on purpose") }); err != nil {
+		if err := enqueue("panic"); err != nil {
 			t.Error(err)
 		}
-		if err := r.Do(wait); err != nil {
+		if err := enqueue("wait"); err != nil {
 			t.Error(err)
 		}
 		<-did

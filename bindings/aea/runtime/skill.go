@@ -9,16 +9,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A Skill is a capability of an agent. Its handlers respond to messages, and its behaviours run periodically.
+// A Skill is a capability of an agent. Its handlers respond to messages, its behaviours act on their own, and its tasks do background work.
+// Several skills may have handlers for one protocol.
 type Skill struct {
-	// ID identifies the skill inside this agent. Other agents cannot address it.
+	// ID identifies the skill inside this agent. Other agents cannot address it; skills of the same agent can, with Runtime.Start.
 	ID         wire.PublicID
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
+	Tasks      []Task
+	// State returns the state that other skills may read by Resources.State. It must be safe for concurrent use. nil: none.
+	State func() any
 }
 
 // A Handler handles the messages of one protocol. If several skills have handlers for the same protocol, each handler receives every
-// message, so only one of them should reply.
+// message of other agents, so only one of them should reply. A message of another skill goes only to the skill that it names.
 type Handler struct {
 	Protocol *protocol.Protocol
 	// Handle is called with messages that are valid in their dialogue. Calls are concurrent, but messages of one dialogue are handled one
@@ -27,16 +31,24 @@ type Handler struct {
 	Handle func(ctx context.Context, m Message) error
 }
 
-// A Behaviour is an action that a skill takes periodically: first immediately, and again when Every has passed since the last start. It
-// does not start while it is still running.
+// A Behaviour is an action that a skill takes on its own: first when After has passed since it was added, and, unless Once is set, again
+// when Every has passed since the last start. It does not start while it is still running.
 type Behaviour struct {
 	Name  string
+	After time.Duration
 	Every time.Duration
+	Once  bool
 	Act   func(ctx context.Context) error
+	// Stop takes back what Act did, when the skill is removed or the runtime stops. It is called at most once, if Act has run, and never
+	// while Act runs. It may still send messages, but receives no replies when the runtime stops. nil: nothing is done.
+	Stop func(ctx context.Context) error
 }
 
-// A Task is work that takes too long for a handler.
-type Task func(ctx context.Context)
+// A Task is background work of a skill, which takes too long for a handler. Runtime.Enqueue starts it.
+type Task struct {
+	Name    string // unique in the skill
+	Execute func(ctx context.Context, argument any) (result any, err error)
+}
 
 // A Message is a received message, with the data that a Handler needs to reply.
 type Message struct {
@@ -49,9 +61,33 @@ type Message struct {
 
 	spec wire.PublicID
 	to   string
-	back *Queue
+	from EnvelopeContext
 	in   *Runtime
 }
+
+// Inside reports whether the sender is a component of this agent: a skill or a connection.
+func (m Message) Inside() bool { return wire.IsComponent(m.to) }
+
+// Peer returns the sender, as a value for comparison.
+func (m Message) Peer() Peer {
+	return Peer{Address: m.Sender, Connection: m.Connection, Proven: m.from.back == nil, queue: m.from.peer}
+}
+
+// A Peer is the sender of a message on one connection. Two peers are equal if they have the same address and have not left in between.
+type Peer struct {
+	Address    string
+	Connection wire.PublicID // zero: another skill of this agent
+	// Proven reports whether the connection proves the address, or only its operator can use the connection.
+	Proven bool
+	queue  *Queue
+}
+
+// Connected reports whether the peer is still connected. Connections without sessions, such as the files of stub, never report that a peer
+// has left.
+func (p Peer) Connected() bool { return p.queue == nil || p.queue.open() }
+
+// HasSession reports whether the connection notices when the peer leaves.
+func (p Peer) HasSession() bool { return p.queue != nil || p.Connection == (wire.PublicID{}) }
 
 // Spec returns the specification id that the sender used for the protocol.
 func (m Message) Spec() wire.PublicID { return m.spec }
@@ -80,7 +116,7 @@ func (m Message) Error(d protocol.DefaultMessage) bool {
 	if isFinal(m.Content) {
 		return false
 	}
-	e := Envelope{wire.Envelope{To: m.to, Sender: m.Sender}, EnvelopeContext{m.Connection, m.back}}
+	e := Envelope{wire.Envelope{To: m.to, Sender: m.Sender}, EnvelopeContext{ConnectionID: m.Connection, back: m.from.back}}
 	return m.in.errors.send(e, wire.Message{ID: 1, Content: d.Encode()})
 }
 
@@ -88,5 +124,5 @@ func (m Message) context() EnvelopeContext {
 	if wire.IsComponent(m.to) {
 		return EnvelopeContext{}
 	}
-	return EnvelopeContext{m.Connection, m.back}
+	return EnvelopeContext{ConnectionID: m.Connection, back: m.from.back}
 }

@@ -1,9 +1,12 @@
 package runtime
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // A Status is the state of a runtime at one moment, for operators.
@@ -18,6 +21,47 @@ type Status struct {
 	Relay       *RelayStatus       `json:"relay,omitempty"` // nil: no connection relays
 	Routes      int                `json:"routes"`          // peers whose connection is remembered
 	Tasks       int                `json:"tasks"`           // waiting tasks
+	Inside      uint64             `json:"inside"`          // envelopes from one component to a skill
+	Resources   ResourceStatus     `json:"resources"`
+}
+
+// A ResourceStatus lists the registries of an agent.
+type ResourceStatus struct {
+	Protocols  []ProtocolStatus  `json:"protocols"`
+	Handlers   []HandlerStatus   `json:"handlers"`
+	Behaviours []BehaviourStatus `json:"behaviours"`
+	Tasks      []TaskStatus      `json:"tasks"`
+}
+
+// A ProtocolStatus is one registered protocol.
+type ProtocolStatus struct {
+	Name  string   `json:"name"`
+	Specs []string `json:"specs"` // specification ids
+}
+
+// A HandlerStatus is the handler of a skill for one protocol.
+type HandlerStatus struct {
+	Skill    string `json:"skill"`
+	Protocol string `json:"protocol"`
+	Enabled  bool   `json:"enabled"`
+}
+
+// A BehaviourStatus is a behaviour of a skill.
+type BehaviourStatus struct {
+	Skill   string `json:"skill"`
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
+	Every   string `json:"every,omitempty"` // empty: it acts once
+	Running bool   `json:"running"`
+	Runs    uint64 `json:"runs"`   // runs that have ended
+	Failed  uint64 `json:"failed"` // runs that failed
+}
+
+// A TaskStatus is a task of a skill.
+type TaskStatus struct {
+	Skill   string `json:"skill"`
+	Name    string `json:"name"`
+	Enabled bool   `json:"enabled"`
 }
 
 // A ConnectionStatus is the state of one connection.
@@ -48,7 +92,7 @@ func (r *Runtime) Status() Status {
 	s := Status{
 		Address: r.address, Skills: r.resources.status(), InBox: m.box.InBox.Status(), Dialogues: r.dialogues.Counts(),
 		Errors: r.errors.Status(), Unserved: m.unserved.Load(), Routes: m.routes.len(), Tasks: len(r.tasks),
-		Relay: m.relay.status(),
+		Relay: m.relay.status(), Inside: m.inside.Load(), Resources: r.resources.registries(),
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -80,4 +124,36 @@ func (r *Resources) status() []SkillStatus {
 		all = append(all, SkillStatus{ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load()})
 	}
 	return all
+}
+
+func (r *Resources) registries() (s ResourceStatus) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	of := map[*protocol.Protocol][]string{}
+	for spec, p := range r.protocols {
+		of[p] = append(of[p], spec.String())
+	}
+	for p, specs := range of {
+		s.Protocols = append(s.Protocols, ProtocolStatus{Name: p.Name, Specs: slices.Sorted(slices.Values(specs))})
+	}
+	slices.SortFunc(s.Protocols, func(a, b ProtocolStatus) int { return strings.Compare(a.Name, b.Name) })
+	for _, one := range r.skills {
+		id, enabled := one.ID.String(), !one.disabled
+		for _, h := range one.Handlers {
+			s.Handlers = append(s.Handlers, HandlerStatus{Skill: id, Protocol: h.Protocol.Name, Enabled: enabled})
+		}
+		for _, b := range one.behaviours {
+			state := BehaviourStatus{
+				Skill: id, Name: b.Name, Enabled: enabled, Running: b.running.Load(), Runs: b.runs.Load(), Failed: b.failed.Load(),
+			}
+			if !b.Once {
+				state.Every = b.Every.String()
+			}
+			s.Behaviours = append(s.Behaviours, state)
+		}
+		for _, t := range one.Tasks {
+			s.Tasks = append(s.Tasks, TaskStatus{Skill: id, Name: t.Name, Enabled: enabled})
+		}
+	}
+	return s
 }

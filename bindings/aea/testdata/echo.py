@@ -16,7 +16,7 @@ def main(kind, at, gateway, node=""):
         d.send(aea.fields((5, aea.fields((1, text)))))
         said.append(aea.only(aea.only(d.receive(), 5), 1).decode() == text)
         d.send(aea.fields((6, b"")))
-    unknown = aea.Dialogue(way, gateway, "fetchai/oef_search:1.0.0")
+    unknown = aea.Dialogue(way, gateway, "fetchai/gym:1.0.0")
     unknown.send(aea.fields((5, b"")))
     e = aea.parse(way.receive())
     error = aea.only(aea.only(aea.only(e[4][0], 2), 5), 7)

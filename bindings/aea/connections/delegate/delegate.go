@@ -113,7 +113,7 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	}
 	queue, leave := c.peers.Enter(address, port, end)
 	defer leave()
-	a := &agent{conn: conn, address: address, port: port, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write}
+	a := &agent{conn: conn, address: address, port: port, queue: queue, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write}
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer end()
@@ -170,6 +170,7 @@ type agent struct {
 	conn         *socket.Conn
 	address      string
 	port         *runtime.Port
+	queue        *runtime.Queue
 	acknowledged chan acn.Code // has the status of the last sent envelope
 	patience     time.Duration // how long to wait for that status
 }
@@ -227,7 +228,7 @@ func (a *agent) envelope(ctx context.Context, data []byte) error {
 	a.conn.Keep()
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	switch err := a.port.Receive(waiting, e); {
+	switch err := a.port.ReceiveOf(waiting, e, a.queue); {
 	case errors.Is(err, runtime.ErrNoPeer):
 		return a.answer(ctx, acn.UnknownAgentAddress)
 	case err != nil:

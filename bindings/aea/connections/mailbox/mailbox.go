@@ -188,7 +188,7 @@ func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, po
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	switch err := port.Receive(ctx, e); {
+	switch err := port.ReceiveOf(ctx, e, s.queue); {
 	case errors.Is(err, runtime.ErrNoPeer):
 		port.NotConnected(e)
 	case err != nil:

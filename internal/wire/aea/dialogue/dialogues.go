@@ -109,6 +109,11 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
 	}
+	return d.ReceiveIn(p, e)
+}
+
+// ReceiveIn is like Receive for a message of the protocol p, which need not be one of package protocol.
+func (d *Dialogues) ReceiveIn(p *protocol.Protocol, e wire.Envelope) (Turn, error) {
 	m, err := wire.DecodeMessage(e.Message)
 	if err != nil {
 		return Turn{}, err
@@ -178,6 +183,13 @@ func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Conten
 	if err != nil {
 		return nil, wire.Envelope{}, err
 	}
+	return d.StartIn(p, spec, opponent, c)
+}
+
+// StartIn is like Start for a message of the protocol p, which need not be one of package protocol. spec is one of its specification ids.
+func (d *Dialogues) StartIn(
+	p *protocol.Protocol, spec wire.PublicID, opponent string, c protocol.Content,
+) (*Dialogue, wire.Envelope, error) {
 	if !p.Rules.Begins(c.Kind()) {
 		return nil, wire.Envelope{}, refuse("its performative cannot begin a dialogue")
 	}

@@ -18,7 +18,7 @@ var defaultTable = table{DefaultBytes, DefaultEnd, DefaultError}
 
 // Default is the protocol default. It carries arbitrary bytes, and errors about messages of all protocols.
 var Default = Protocol{
-	Name: "default", Specs: []wire.PublicID{spec("fetchai", "default")}, decode: decodeDefault,
+	Name: "default", Specs: []wire.PublicID{spec("fetchai", "default")}, Parse: decodeDefault,
 	Rules: Rules{
 		Starter: "agent", Responder: "agent",
 		Initial:    []Performative{DefaultBytes, DefaultError},

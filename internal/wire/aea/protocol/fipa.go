@@ -26,7 +26,7 @@ var fipaTable = table{
 // FIPA is the protocol fipa, a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform cannot reply to
 // accept_w_inform, because agents would reject it.
 var FIPA = Protocol{
-	Name: "fipa", Specs: []wire.PublicID{spec("fetchai", "fipa")}, decode: decodeFIPA,
+	Name: "fipa", Specs: []wire.PublicID{spec("fetchai", "fipa")}, Parse: decodeFIPA,
 	Rules: Rules{
 		Starter: "buyer", Responder: "seller",
 		Initial: []Performative{FIPACFP},

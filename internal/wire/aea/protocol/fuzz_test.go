@@ -18,6 +18,9 @@ const schema = `
 	http = 5|Request 6|Response
 	fipa = 5|Empty 6|Info 7|Custom 8|Empty 9|Empty 10|Info 11|Empty 12|Info 13|Custom
 	signing = 5|Code 6|Ask 7|Ask 8|Custom 9|Custom
+	oef_search = 5|Code 6|Custom 7|Agents 8|Custom 9|Empty 10|Custom
+	oef = 5|Code 6|Custom 7|Custom 8|Agents 9|Custom 10|Custom
+	Agents = 1*string
 	Empty = 15:bytes
 	Bytes = 1:bytes
 	Custom = 1:Bytes
@@ -82,4 +85,32 @@ func FuzzDecodeSigning(f *testing.F) {
 	fuzzRoundTrip(f, &protocol.Signing,
 		protocol.SigningMessage{Performative: protocol.SigningSignMessage, Terms: []byte("t"), Payload: []byte("p")},
 		protocol.SigningMessage{Performative: protocol.SigningError})
+}
+
+func FuzzDecodeOEFSearch(f *testing.F) {
+	fuzzRoundTrip(f, &protocol.OEFSearch, oefMessages(false)...)
+}
+
+func FuzzDecodeOEF(f *testing.F) {
+	fuzzRoundTrip(f, &protocol.OEF, oefMessages(true)...)
+}
+
+// oefMessages returns a message of each performative.
+func oefMessages(older bool) (all []protocol.Content) {
+	for _, m := range []protocol.OEFMessage{
+		protocol.Register(search.Describe("set_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")})),
+		protocol.Unregister(search.Description{}),
+		{Performative: protocol.OEFSearchServices, Query: search.Query{Constraints: []search.Expr{
+			search.Constraint{Attribute: "location", Test: search.Distance{Center: search.Location{Lon: 1, Lat: 2}, Kilometres: 3}},
+		}}.Encode()},
+		{Performative: protocol.OEFSearchResult, Agents: []string{"fetch1a", "fetch1b"}},
+		{Performative: protocol.OEFError, Operation: protocol.OEFOperationSearch},
+	} {
+		m.Older = older
+		all = append(all, m)
+	}
+	if older {
+		return append(all, protocol.OEFMessage{Performative: protocol.OEFSearchAgents, Older: true, Query: []byte("undecodable")})
+	}
+	return append(all, protocol.OEFMessage{Performative: protocol.OEFSuccess})
 }

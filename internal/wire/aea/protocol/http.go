@@ -34,7 +34,7 @@ var httpTable = table{HTTPRequest, HTTPResponse}
 // HTTP is the protocol http. It carries a request and its response. Both implementations of the framework have a package for it, with the
 // same encoding.
 var HTTP = Protocol{
-	Name: "http", Specs: []wire.PublicID{spec("fetchai", "http"), spec("valory", "http")}, decode: decodeHTTP,
+	Name: "http", Specs: []wire.PublicID{spec("fetchai", "http"), spec("valory", "http")}, Parse: decodeHTTP,
 	Rules: Rules{
 		Starter: "client", Responder: "server",
 		Initial: []Performative{HTTPRequest},

@@ -30,7 +30,8 @@ const MaxText = 4096
 // A Performative is the kind of a message in its protocol.
 type Performative string
 
-// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage or a SigningMessage.
+// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage, a SigningMessage, an OEFMessage, or a type of
+// another protocol.
 type Content interface {
 	// Kind returns the performative.
 	Kind() Performative
@@ -42,9 +43,10 @@ type Content interface {
 type Protocol struct {
 	Name string
 	// Specs are the specification ids that identify the protocol on the wire. A reply has the same id as the message that it replies to.
-	Specs  []wire.PublicID
-	Rules  Rules
-	decode func(content []byte) (Content, error)
+	Specs []wire.PublicID
+	Rules Rules
+	// Parse decodes the content of a message. It must bound its input, and wrap wire.ErrUndecodable if it rejects it.
+	Parse func(content []byte) (Content, error)
 }
 
 // Rules are the rules of the dialogues of a protocol.
@@ -95,8 +97,11 @@ func (r Rules) End(p, target Performative) (EndState, bool) {
 	return state, ok
 }
 
-// all contains the supported protocols.
-var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing}
+// all contains the protocols of this package.
+var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing, &OEFSearch, &OEF}
+
+// All returns the protocols of this package.
+func All() []*Protocol { return slices.Clone(all) }
 
 // Lookup returns the protocol with the given specification id, or ErrUnsupported. All fields of the id must be equal.
 func Lookup(spec wire.PublicID) (*Protocol, error) {
@@ -110,7 +115,7 @@ func Lookup(spec wire.PublicID) (*Protocol, error) {
 
 // Decode decodes the content of a message. Its bytes share memory with content. The error wraps wire.ErrUndecodable.
 func (p *Protocol) Decode(content []byte) (Content, error) {
-	c, err := p.decode(content)
+	c, err := p.Parse(content)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}

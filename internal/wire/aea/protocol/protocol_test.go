@@ -19,7 +19,7 @@ func TestLookup(t *testing.T) {
 		"fetchai/default:1.0.0": &protocol.Default, "fetchai/http:1.0.0": &protocol.HTTP, "valory/http:1.0.0": &protocol.HTTP,
 		"fetchai/fipa:1.0.0": &protocol.FIPA, "fetchai/signing:1.0.0": &protocol.Signing, "open_aea/signing:1.0.0": &protocol.Signing,
 		"fetchai/fipa:1.1.7": nil, "fetchai/fipa": nil, "fetchai/fipa:any": nil, "fetchai/fipa:0.1.0": nil, "valory/fipa:1.0.0": nil,
-		"fetchai/oef_search:1.0.0": nil, "Fetchai/fipa:1.0.0": nil,
+		"fetchai/oef_search:1.0.0": &protocol.OEFSearch, "fetchai/oef:1.0.0": &protocol.OEF, "fetchai/gym:1.0.0": nil, "Fetchai/fipa:1.0.0": nil,
 	} {
 		id, err := wire.ParsePublicID(spec)
 		if err != nil {
@@ -43,6 +43,11 @@ func TestReplies(t *testing.T) {
 			"propose: accept accept_w_inform decline=declined_propose propose; first: cfp",
 		&protocol.Signing: "sign_message: error=failed signed_message=successful; " +
 			"sign_transaction: error=failed signed_transaction=successful; first: sign_message sign_transaction",
+		&protocol.OEFSearch: "register_service: oef_error=failed success=successful; search_services: oef_error=failed search_result=successful; " +
+			"unregister_service: oef_error=failed success=successful; first: register_service search_services unregister_service",
+		&protocol.OEF: "register_service: oef_error=failed; search_agents: oef_error=failed search_result=successful; " +
+			"search_services: oef_error=failed search_result=successful; unregister_service: oef_error=failed; " +
+			"first: register_service search_agents search_services unregister_service",
 	} {
 		var lines []string
 		for _, target := range slices.Sorted(maps.Keys(p.Rules.Replies)) {

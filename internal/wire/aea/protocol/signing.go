@@ -21,7 +21,7 @@ var signingTable = table{
 // Signing is the protocol between a skill and the decision maker of one agent. Agents do not send it to each other: in a negotiation, the
 // signature is part of the info of a fipa message.
 var Signing = Protocol{
-	Name: "signing", Specs: []wire.PublicID{spec("fetchai", "signing"), spec("open_aea", "signing")}, decode: decodeSigning,
+	Name: "signing", Specs: []wire.PublicID{spec("fetchai", "signing"), spec("open_aea", "signing")}, Parse: decodeSigning,
 	Rules: Rules{
 		Starter: "skill", Responder: "decision_maker",
 		Initial: []Performative{SigningSignMessage, SigningSignTransaction},

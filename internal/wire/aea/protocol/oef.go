@@ -1,0 +1,145 @@
+package protocol
+
+import (
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
+)
+
+// The performatives of oef_search and oef. Only oef has OEFSearchAgents, and only oef_search has OEFSuccess.
+const (
+	OEFError             Performative = "oef_error"
+	OEFRegisterService   Performative = "register_service"
+	OEFSearchAgents      Performative = "search_agents"
+	OEFSearchResult      Performative = "search_result"
+	OEFSearchServices    Performative = "search_services"
+	OEFSuccess           Performative = "success"
+	OEFUnregisterService Performative = "unregister_service"
+)
+
+var (
+	oefSearchTable = table{OEFError, OEFRegisterService, OEFSearchResult, OEFSearchServices, OEFSuccess, OEFUnregisterService}
+	oefTable       = table{OEFError, OEFRegisterService, OEFSearchAgents, OEFSearchResult, OEFSearchServices, OEFUnregisterService}
+)
+
+// OEFSearch is the protocol oef_search: agents register descriptions of their services with a directory, and search in it.
+var OEFSearch = Protocol{
+	Name: "oef_search", Specs: []wire.PublicID{spec("fetchai", "oef_search")},
+	Parse: func(content []byte) (Content, error) { return decodeOEF(oefSearchTable, content) },
+	Rules: Rules{
+		Starter: "agent", Responder: "oef_node",
+		Initial: []Performative{OEFRegisterService, OEFUnregisterService, OEFSearchServices},
+		Replies: map[Performative][]Performative{
+			OEFRegisterService:   {OEFSuccess, OEFError},
+			OEFUnregisterService: {OEFSuccess, OEFError},
+			OEFSearchServices:    {OEFSearchResult, OEFError},
+		},
+		Ends: map[Performative]EndState{OEFSuccess: Successful, OEFSearchResult: Successful, OEFError: Failed},
+	},
+}
+
+// OEF is the protocol oef, an older name of oef_search. It has searches for agents, and a successful registration gets no reply. The
+// framework no longer has a package for it, so its field numbers follow the rule of the framework: performatives in alphabetical order.
+var OEF = Protocol{
+	Name: "oef", Specs: []wire.PublicID{spec("fetchai", "oef")},
+	Parse: func(content []byte) (Content, error) { return decodeOEF(oefTable, content) },
+	Rules: Rules{
+		Starter: "agent", Responder: "oef_node",
+		Initial: []Performative{OEFRegisterService, OEFUnregisterService, OEFSearchServices, OEFSearchAgents},
+		Replies: map[Performative][]Performative{
+			OEFRegisterService:   {OEFError},
+			OEFUnregisterService: {OEFError},
+			OEFSearchServices:    {OEFSearchResult, OEFError},
+			OEFSearchAgents:      {OEFSearchResult, OEFError},
+		},
+		Ends: map[Performative]EndState{OEFSearchResult: Successful, OEFError: Failed},
+	},
+}
+
+// An OEFOperation is the operation that an OEFError reports.
+type OEFOperation int
+
+// The operations of oef_search and oef.
+const (
+	OEFOperationRegister   OEFOperation = 0
+	OEFOperationUnregister OEFOperation = 1
+	OEFOperationSearch     OEFOperation = 2
+	OEFOperationSend       OEFOperation = 3
+)
+
+// MaxAgents limits the agents in a search result.
+const MaxAgents = 1024
+
+// An OEFMessage is a message of oef_search or oef. A description and a query stay encoded, so that an invalid one does not make the whole
+// message undecodable, and the directory can reply with OEFError.
+type OEFMessage struct {
+	Performative Performative
+	Older        bool         // the message is one of oef
+	Description  []byte       // for OEFRegisterService and OEFUnregisterService; search.DecodeDescription decodes it
+	Query        []byte       // for OEFSearchServices and OEFSearchAgents; search.DecodeQuery decodes it
+	Agents       []string     // for OEFSearchResult; addresses
+	Operation    OEFOperation // for OEFError
+}
+
+// Kind returns the performative.
+func (m OEFMessage) Kind() Performative { return m.Performative }
+
+// Register returns a message that registers a description.
+func Register(d search.Description) OEFMessage {
+	return OEFMessage{Performative: OEFRegisterService, Description: d.Encode()}
+}
+
+// Unregister returns a message that takes back a description.
+func Unregister(d search.Description) OEFMessage {
+	return OEFMessage{Performative: OEFUnregisterService, Description: d.Encode()}
+}
+
+func decodeOEF(t table, content []byte) (Content, error) {
+	p, body, err := t.open(content)
+	if err != nil {
+		return nil, err
+	}
+	m := OEFMessage{Performative: p, Older: t[2] == OEFSearchAgents}
+	r := field.Read(body)
+	for r.Next() {
+		if r.Number() != 1 {
+			continue // includes agents_info, which has no meaning here
+		}
+		switch p {
+		case OEFError:
+			m.Operation = OEFOperation(enumIn(r, int(OEFOperationSend)))
+		case OEFRegisterService, OEFUnregisterService:
+			m.Description, err = inner(r.Bytes(wire.MaxEnvelope))
+			r.Within(err)
+		case OEFSearchServices, OEFSearchAgents:
+			m.Query, err = inner(r.Bytes(wire.MaxEnvelope))
+			r.Within(err)
+		case OEFSearchResult:
+			m.Agents = append(m.Agents, r.EachText(MaxAgents, wire.MaxAddress))
+		default: // success has no field 1 with a meaning here
+		}
+	}
+	return m, r.Err()
+}
+
+// Encode returns the content of a wire.Message.
+func (m OEFMessage) Encode() []byte {
+	var body []byte
+	switch m.Performative {
+	case OEFError:
+		body = field.AppendMember(nil, 1, field.AppendInt(nil, 1, int64(m.Operation)))
+	case OEFRegisterService, OEFUnregisterService:
+		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Description))
+	case OEFSearchServices, OEFSearchAgents:
+		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Query))
+	case OEFSearchResult:
+		for _, address := range m.Agents {
+			body = field.AppendMember(body, 1, []byte(address))
+		}
+	default: // success has no fields
+	}
+	if m.Older {
+		return oefTable.close(m.Performative, body)
+	}
+	return oefSearchTable.close(m.Performative, body)
+}
