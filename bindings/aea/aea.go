@@ -11,6 +11,7 @@ import (
 	"reflect"
 
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
+	"github.com/uimgate/uimgate/bindings/aea/skill/directory"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -71,7 +72,10 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.OpenRequest[*agent]{
 		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool {
-			return reflect.DeepEqual(SettingsOf(s.Definition), a.settings)
+			return reflect.DeepEqual(SettingsOf(s.Definition).changeable(), a.settings.changeable())
+		},
+		Update: func(ctx context.Context, a *agent, s *service.Service) error {
+			return a.follow(ctx, SettingsOf(s.Definition), directory.Config{Address: a.settings.Address, Now: d.Now})
 		},
 	}
 	for _, s := range services {

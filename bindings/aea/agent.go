@@ -32,6 +32,7 @@ type agent struct {
 	runtime   *runtime.Runtime
 	skill     *skill.Skill
 	listeners map[string]listener // by name in the configuration
+	skills    skills
 }
 
 // open creates the agent of a service and opens its listeners, but runs nothing. agents is the number of agents that share the memory of
@@ -45,7 +46,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		limits.Relay = set.Relay.PerAgent
 	}
 	a := &agent{
-		settings: set, listeners: map[string]listener{},
+		settings: set, listeners: map[string]listener{}, skills: skills{added: map[string]wire.PublicID{}},
 		runtime: runtime.New(set.Address, runtime.Options{
 			Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(set), Agents: agents,
 		}),
@@ -90,7 +91,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	a.skill = skill.New(skill.Config{
 		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return door.Serving(d.Services(), s.ID) },
 		Host: d.Host, API: d.API, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log,
-		HTTP: set.HTTP, Clear: set.Clear,
+		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime,
 	})
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }
@@ -115,15 +116,24 @@ func (a *agent) Close() {
 	for _, l := range a.listeners {
 		_ = l.Close()
 	}
+	a.closeSkills()
+}
+
+func (a *agent) closeSkills() {
 	if a.skill != nil {
 		a.skill.Close()
+	}
+	a.skills.mu.Lock()
+	defer a.skills.mu.Unlock()
+	if a.skills.directory != nil {
+		a.skills.directory.Close()
 	}
 }
 
 // Run implements door.Agent. The runtime limits how long work in progress may take.
 func (a *agent) Run(taking, _ context.Context) {
 	a.runtime.Run(taking)
-	a.skill.Close()
+	a.closeSkills()
 }
 
 // UnderWay implements door.Agent.

@@ -1,16 +1,22 @@
 package aea
 
 import (
+	"cmp"
 	"html/template"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/uimgate/uimgate/bindings/aea/skill"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/regex"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
 // Settings is the configuration block doors.aea of a service. The door is open if the block is present. In addresses, the default host is
@@ -28,12 +34,38 @@ type Settings struct {
 	DefaultConnection ConnectionName    `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection for messages that are not replies. Empty: the first open connection."`
 	DefaultRouting    map[string]string `yaml:"default_routing" max:"100" doc:"Connections for messages that are not replies, by the specification id of their protocol, such as fetchai/default:1.0.0."`
 
+	Skills     Skills            `yaml:"skills" doc:"Skills of the agent, besides the one that offers the intents. A reload adds and removes them while the agent runs."`
+	Location   string            `yaml:"location" default:"0,0" doc:"Location of the service that agents find in a search: latitude and longitude in degrees, such as 51.5194,0.1270."`
+	Attributes map[string]string `yaml:"attributes" max:"32" doc:"Further names of attributes in searches and calls for proposals: a map from the name to an attribute of intents, such as intent_uid. Empty: seller_service is intent_uid, as the skills of the framework expect."`
+	Directory  Directory         `yaml:"directory" doc:"Agent of another operator that keeps a directory, in which the service registers its intents too."`
+
 	// Address is the address of the service as an agent, fetch1…, and NodeKey is its public key. Door.Prepare sets both.
 	Address string `yaml:"-"`
 	NodeKey string `yaml:"-"`
 
-	open bool
-	key  config.Secret // the contents of KeyFile; empty: the door creates a key
+	open     bool
+	key      config.Secret // the contents of KeyFile; empty: the door creates a key
+	location search.Location
+}
+
+// Skills is the configuration block skills.
+type Skills struct {
+	Search bool     `yaml:"search" default:"true" doc:"Whether agents can register with the agent of the service, and search for it and for each other, by the protocols oef_search and oef."`
+	Echo   bool     `yaml:"echo" default:"false" doc:"Whether the agent returns bytes that are not calls, for trying a connection."`
+	Own    []string `yaml:"own" max:"32" doc:"Names of skills that the program adds by RegisterSkill."`
+}
+
+// A Directory is the configuration block directory.
+type Directory struct {
+	Address    string         `yaml:"address" doc:"Address of the agent, such as fetch1…, which must be connected to this agent. Empty: none."`
+	Connection ConnectionName `yaml:"connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection to the agent. Empty: the one on which the agent was last heard, or the one of default_routing and default_connection."`
+}
+
+// changeable returns the settings without those that a running agent can change.
+func (s *Settings) changeable() Settings {
+	fixed := *s
+	fixed.Skills, fixed.Location, fixed.location, fixed.Attributes, fixed.Directory = Skills{}, "", search.Location{}, nil, Directory{}
+	return fixed
 }
 
 // A Relay is the configuration block relay.
@@ -95,11 +127,46 @@ func (s *Settings) Check(b *config.BlockCheck) {
 			b.Errorf(entry, "want an open connection: tcp, delegate, mailbox or stub")
 		}
 	}
+	s.checkFinding(b, open)
 	if s.Stub != "" {
 		s.Stub = b.File(s.Stub)
 	}
 	b.OwnKey(s.KeyFile)
 	s.key = b.PrivateKey("key_file", &s.KeyFile)
+}
+
+// attributeNames are the attributes of intents that can have further names.
+var attributeNames = []string{"intent_uid", "intent_name", "namespace", "version", "category", "description"}
+
+// checkFinding checks how the service registers itself and finds others.
+func (s *Settings) checkFinding(b *config.BlockCheck, open []ConnectionName) {
+	lat, lon, _ := strings.Cut(s.Location, ",")
+	var err1, err2 error
+	s.location.Lat, err1 = strconv.ParseFloat(strings.TrimSpace(lat), 64)
+	s.location.Lon, err2 = strconv.ParseFloat(strings.TrimSpace(lon), 64)
+	if err1 != nil || err2 != nil || !(math.Abs(s.location.Lat) <= 90) || !(math.Abs(s.location.Lon) <= 180) {
+		b.Errorf("location", "want latitude and longitude in degrees, such as 51.5194,0.1270")
+	}
+	if len(s.Attributes) == 0 {
+		s.Attributes = skill.DefaultAttributes()
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
+		if name == "" || len(name) > 128 || slices.Contains(attributeNames, name) || !slices.Contains(attributeNames, s.Attributes[name]) {
+			b.Errorf("attributes["+strconv.Quote(name)+"]", "want a new name, and one of %s", strings.Join(attributeNames, ", "))
+		}
+	}
+	for i, name := range s.Skills.Own {
+		if factory(name) == nil || slices.Contains(s.Skills.Own[:i], name) {
+			adds := cmp.Or(strings.Join(factoryNames(), ", "), "none")
+			b.Errorf("skills.own["+strconv.Itoa(i)+"]", "want a skill that this program adds, once; it adds: %s", adds)
+		}
+	}
+	if s.Directory.Address != "" && !wire.IsAgent(s.Directory.Address) {
+		b.Errorf("directory.address", "is not the address of an agent")
+	}
+	if s.Directory.Connection != "" && !slices.Contains(open, s.Directory.Connection) {
+		b.Errorf("directory.connection", "%s is not open", s.Directory.Connection)
+	}
 }
 
 var note = template.Must(template.New("").Parse(

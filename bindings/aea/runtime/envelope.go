@@ -20,7 +20,7 @@ type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none
 	// back receives the replies to an envelope that arrived by Port.ReceiveFrom. If it is nil, replies go to the peer with the address.
 	back *Queue
-	// peer is the queue of the peer from which an envelope arrived, nil if the connection has none. The queue is closed when the peer leaves.
+	// peer is the queue of the peer that sent an envelope. It is closed when the peer leaves. nil: the connection has no such queue.
 	peer *Queue
 }
 

@@ -59,8 +59,8 @@ func newResources() *Resources {
 	return r
 }
 
-// AddProtocol registers a protocol. It returns ErrProtocol if the protocol has no name, no specification id or no function, or if one of its
-// ids is already registered.
+// AddProtocol registers a protocol. It returns ErrProtocol if the protocol has no name, no specification id or no function, or if one of
+// its ids is already registered.
 func (r *Resources) AddProtocol(p *protocol.Protocol) error {
 	if p == nil || p.Name == "" || len(p.Specs) == 0 || p.Parse == nil {
 		return fmt.Errorf("%w: it has no name, no specification id or no function", ErrProtocol)

@@ -90,8 +90,8 @@ func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
 // Connect adds a connection, before or during Run. It returns an error if there is already a connection with the same id.
 func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.multiplexer.add(c, o) }
 
-// An Opening is the first message of a dialogue.
-type Opening struct {
+// A FirstMessage is the first message of a dialogue.
+type FirstMessage struct {
 	// Skill is the skill that begins the dialogue with a component of this agent. Zero: the agent begins it with another agent, and the
 	// handlers of all skills receive the replies.
 	Skill wire.PublicID
@@ -105,7 +105,7 @@ type Opening struct {
 
 // Open begins a dialogue. Errors are those of dialogue.Dialogues.Start and Multiplexer.Send. If only sending fails, Open returns the
 // dialogue together with the error.
-func (r *Runtime) Open(o Opening) (*dialogue.Dialogue, error) {
+func (r *Runtime) Open(o FirstMessage) (*dialogue.Dialogue, error) {
 	p, err := r.resources.protocol(o.Spec)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (r *Runtime) Open(o Opening) (*dialogue.Dialogue, error) {
 
 // Start begins a dialogue like Open, without a context.
 func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
-	return r.Open(Opening{Skill: skill, To: to, Spec: spec, Content: c})
+	return r.Open(FirstMessage{Skill: skill, To: to, Spec: spec, Content: c})
 }
 
 // Run runs the agent until ctx ends. It may be called only once. After ctx has ended, Run accepts no envelopes. After at most

@@ -250,7 +250,8 @@ func TestProtocolRegistry(t *testing.T) {
 	}
 	for name, step := range map[string]*protocol.Protocol{
 		"nil": nil, "no function": {Name: "x", Specs: p.Specs}, "no id": {Name: "x", Parse: p.Parse}, "no name": {Specs: p.Specs, Parse: p.Parse},
-		"the id of another": {Name: "x", Specs: protocol.FIPA.Specs, Parse: p.Parse}, "no public id": {Name: "x", Specs: make([]wire.PublicID, 1), Parse: p.Parse},
+		"the id of another": {Name: "x", Specs: protocol.FIPA.Specs, Parse: p.Parse},
+		"no public id":      {Name: "x", Specs: make([]wire.PublicID, 1), Parse: p.Parse},
 	} {
 		if err := r.Resources().AddProtocol(step); !errors.Is(err, runtime.ErrProtocol) {
 			t.Errorf("%s: %v, want %v", name, err, runtime.ErrProtocol)
@@ -272,7 +273,8 @@ func TestProtocolRegistry(t *testing.T) {
 	if d := defaultMessage(t, l.sent(t, "me")); d.Code != protocol.CodeUndecodable {
 		t.Errorf("got %+v, want the code %d", d, protocol.CodeUndecodable)
 	}
-	if names := r.Status().Resources.Protocols; !slices.ContainsFunc(names, func(s runtime.ProtocolStatus) bool { return s.Name == "pricing" }) {
+	is := func(s runtime.ProtocolStatus) bool { return s.Name == "pricing" }
+	if names := r.Status().Resources.Protocols; !slices.ContainsFunc(names, is) {
 		t.Errorf("got %+v, want pricing", names)
 	}
 	if err := r.Resources().RemoveProtocol(p); err != nil {
@@ -304,14 +306,14 @@ func TestSkillsReadState(t *testing.T) {
 	}
 }
 
-// TestOpeningNamesConnection checks that the context of the first message selects the connection, even if the peer was last heard on
+// TestFirstMessageNamesConnection checks that the context of the first message selects the connection, even if the peer was last heard on
 // another one.
-func TestOpeningNamesConnection(t *testing.T) {
+func TestFirstMessageNamesConnection(t *testing.T) {
 	t.Parallel()
 	one, two := newLine("first"), newLine("second")
 	r := running(t, runtime.Options{}, []runtime.Skill{silent()}, one, two)
 	one.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
-	open := runtime.Opening{To: "me", Spec: defaultSpec, Content: text("news"), Context: runtime.EnvelopeContext{ConnectionID: two.id}}
+	open := runtime.FirstMessage{To: "me", Spec: defaultSpec, Content: text("news"), Context: runtime.EnvelopeContext{ConnectionID: two.id}}
 	if _, err := r.Open(open); err != nil {
 		t.Fatal(err)
 	}

@@ -82,8 +82,9 @@ type ConnectionStatus struct {
 type SkillStatus struct {
 	ID      string `json:"id"`
 	Enabled bool   `json:"enabled"`
-	Handled uint64 `json:"handled"` // messages that it received, and runs of its behaviours
-	Failed  uint64 `json:"failed"`  // messages and runs that failed
+	Handled uint64 `json:"handled"`         // messages that it received, and runs of its behaviours
+	Failed  uint64 `json:"failed"`          // messages and runs that failed
+	State   any    `json:"state,omitempty"` // what the skill shows to other skills and to operators
 }
 
 // Status returns the current state of the runtime.
@@ -117,11 +118,18 @@ func (p *Port) status() ConnectionStatus {
 }
 
 func (r *Resources) status() []SkillStatus {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	var all []SkillStatus
+	var states []func() any
+	r.mu.RLock()
 	for _, s := range r.skills {
 		all = append(all, SkillStatus{ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load()})
+		states = append(states, s.Skill.State)
+	}
+	r.mu.RUnlock()
+	for i, state := range states {
+		if state != nil {
+			all[i].State = state()
+		}
 	}
 	return all
 }

@@ -21,8 +21,8 @@ type TaskResult struct {
 // Done returns a channel that is closed when the task has ended.
 func (t *TaskResult) Done() <-chan struct{} { return t.done }
 
-// Value returns the result of the task, and waits until it has ended. The error is that of the task, ErrStopped if the runtime stopped before
-// the task began, or an error that reports a panic.
+// Value returns the result of the task, and waits until it has ended. The error is that of the task, ErrStopped if the runtime stopped
+// before the task began, or an error that reports a panic.
 func (t *TaskResult) Value() (any, error) {
 	<-t.done
 	return t.value, t.err

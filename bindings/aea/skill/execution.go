@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/skill/echo"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -67,6 +68,8 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	} else {
 		c, draft, err := s.readCall(ctx, message.Bytes)
 		switch {
+		case errors.Is(err, protocol.ErrMessage) && s.variables.Load().Echo && !m.Inside() && echo.Takes(message.Bytes):
+			return nil
 		case errors.Is(err, protocol.ErrMessage):
 			return err
 		case err != nil:
@@ -82,9 +85,13 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 
 // origin describes the sender of a message for the host.
 func (s *Skill) origin(m runtime.Message) door.Origin {
-	return door.Origin{
+	o := door.Origin{
 		Door: s.Door, Service: s.ID, RequestID: execute.RequestIDFrom(""), Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear,
 	}
+	if m.Inside() { // another skill of this agent, which may pass on the call of any agent
+		o.Sender, o.Confidential = "", true
+	}
+	return o
 }
 
 // execute executes a call and writes the output to answer, in the draft's envelope if draft is set. If the call has no idempotency key,

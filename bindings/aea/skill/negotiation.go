@@ -16,6 +16,10 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
+// infoDone is the key with which the framework's buyers inform the seller that they have done their part. They sign nothing, so they get no
+// PAT, and they do not end the dialogue.
+const infoDone = "Done"
+
 // A turn is one message of a negotiation, with the data for the reply.
 type turn struct {
 	*Skill
@@ -64,6 +68,10 @@ func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 		if old, renews := t.message.Info["renew"]; renews {
 			return t.renewed(ctx, old)
 		}
+		if _, done := t.message.Info[infoDone]; done && t.message.Info["signature"] == "" {
+			t.offers.end(t.Dialogue.Label())
+			return protocol.FIPAMessage{Performative: protocol.FIPAEnd}, nil
+		}
 		return t.agreed(ctx, protocol.FIPAInform)
 	default: // decline and end
 		t.offers.end(t.Dialogue.Label())
@@ -104,7 +112,7 @@ func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 	if err := t.admitted(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	in, terms, err := match(ctx, t.of, t.Sender, t.message.Query)
+	in, terms, err := t.match(ctx, t.of, t.Sender, t.message.Query)
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}

@@ -3,8 +3,11 @@ package skill
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/bindings/aea/skill/directory"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -14,8 +17,10 @@ import (
 
 // Names of attributes that occur in queries and in proposals.
 const (
+	attributeIntent   = "intent_uid"
 	attributePrice    = "price"
 	attributeCurrency = "currency_id"
+	attributeLocation = "location"
 )
 
 // maxEstimates limits the intents for which the policy is evaluated for one query.
@@ -28,14 +33,15 @@ type wish struct {
 	query  search.Query
 	priced bool // the query mentions prices
 	left   int
+	*Variables
 }
 
 // match returns the first intent in the catalogue that matches the query and that the agent may agree to. If there is none, the error is
 // a *reason.Refusal, which states why the first matching intent is not offered.
-func match(ctx context.Context, s *service.Service, agent string, q search.Query) (*service.Intent, service.Estimate, error) {
-	w := &wish{s, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), maxEstimates}
+func (s *Skill) match(ctx context.Context, of *service.Service, agent string, q search.Query) (*service.Intent, service.Estimate, error) {
+	w := &wish{of, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), maxEstimates, s.variables.Load()}
 	var refused error
-	for _, in := range s.Offered() {
+	for _, in := range of.Offered() {
 		estimate, matches, err := w.meets(ctx, in)
 		if err == nil && matches {
 			return in, estimate, nil
@@ -59,7 +65,7 @@ func match(ctx context.Context, s *service.Service, agent string, q search.Query
 // meets reports whether an intent matches the query, and returns the terms for the agent. err is why the agent may not agree to the
 // intent.
 func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.Estimate, matches bool, err error) {
-	is := describe(in)
+	is := w.aliased(describe(in))
 	if !w.priced && !w.query.Matches(is) {
 		return service.Estimate{}, false, nil
 	}
@@ -79,7 +85,7 @@ func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.
 // describe returns the description of an intent without its price, in the data model uim_intent.
 func describe(in *service.Intent) search.Attributes {
 	is := search.Attributes{
-		"intent_uid": {search.Text(in.ID)}, "intent_name": {search.Text(in.Name)}, "namespace": {search.Text(in.UID.Namespace)},
+		attributeIntent: {search.Text(in.ID)}, "intent_name": {search.Text(in.Name)}, "namespace": {search.Text(in.UID.Namespace)},
 		"version": {search.Text(in.UID.Version)},
 	}
 	for name, text := range map[string]string{"category": in.Category, "description": in.Description} {
@@ -88,9 +94,41 @@ func describe(in *service.Intent) search.Attributes {
 		}
 	}
 	for _, tag := range in.Tags {
-		is["tags"] = append(is["tags"], search.Text(tag))
+		is[directory.AttributeTags] = append(is[directory.AttributeTags], search.Text(tag))
 	}
 	return is
+}
+
+// aliased adds the location and the further names of attributes to the description of an intent.
+func (v *Variables) aliased(is search.Attributes) search.Attributes {
+	for name, of := range v.Attributes {
+		if values := is[of]; len(values) > 0 {
+			is[name] = values
+		}
+	}
+	is[attributeLocation] = []search.Value{v.Location}
+	return is
+}
+
+// registered returns the description of an intent for a directory. Tags are one text there, and the location is a description of its own.
+func registered(is search.Attributes) search.Description {
+	var values []search.KeyValue
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		switch {
+		case name == attributeLocation:
+		case name == directory.AttributeTags:
+			var tags []string
+			for _, tag := range is[name] {
+				if text, ok := tag.(search.Text); ok {
+					tags = append(tags, string(text))
+				}
+			}
+			values = append(values, search.KeyValue{Key: name, Value: search.Text(strings.Join(tags, ","))})
+		default:
+			values = append(values, search.KeyValue{Key: name, Value: is[name][0]})
+		}
+	}
+	return search.Describe(directory.ModelIntent, values...)
 }
 
 // propose returns the description of an offer, in the data model uim_offer. The price is for quantity calls, in minor units of the

@@ -12,6 +12,7 @@ package skill
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,12 +26,13 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
 // ID identifies the skill inside the agent of a service.
 var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
 
-// A Config configures a Skill. All fields except HTTP and Clear are required.
+// A Config configures a Skill. All fields except Runtime, HTTP and Clear are required.
 type Config struct {
 	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
 	ID      string                  // id of the service
@@ -42,6 +44,8 @@ type Config struct {
 	Memory  *membudget.Budget       // limits the memory for decoding calls
 	Now     func() time.Time
 	Log     *zap.Logger
+	// Runtime is the runtime that the skill is added to. nil: the skill registers its intents nowhere.
+	Runtime *runtime.Runtime
 	// HTTP enables messages of the protocol http.
 	HTTP bool
 	// Clear allows PATs to be sent over connections that others can read.
@@ -54,6 +58,26 @@ type Skill struct {
 	offers  *offers
 	byAgent *ratelimit.Set // calls for proposals and counter-offers, by sender
 	agrees  *ratelimit.Set // agreements of all senders: an agent can create any number of addresses
+
+	variables  atomic.Pointer[Variables]
+	registrars []*registrar
+}
+
+// Variables are settings that may change while the skill runs.
+type Variables struct {
+	Location search.Location // of the service, in degrees
+	// Attributes maps further names of attributes to those of intents: seller_service to intent_uid.
+	Attributes map[string]string
+	// Directory is where the intents are registered, in addition to the skill search of this agent. The zero value means nowhere.
+	Directory Directory
+	// Echo means that another skill replies to bytes that are not calls.
+	Echo bool
+}
+
+// A Directory is an agent of another operator that keeps a directory.
+type Directory struct {
+	Address    string        // empty: none
+	Connection wire.PublicID // zero: as the runtime selects
 }
 
 // proposals limits how often one agent gets a proposal, because each proposal requires an evaluation of the policy.
@@ -64,7 +88,35 @@ var agreements = limit.Rate{Max: 20, Period: limit.Second}
 
 // New returns a Skill.
 func New(c Config) *Skill {
-	return &Skill{Config: c, offers: newOffers(c.Now), byAgent: ratelimit.NewSet(proposals), agrees: ratelimit.NewSet(agreements)}
+	s := &Skill{Config: c, offers: newOffers(c.Now), byAgent: ratelimit.NewSet(proposals), agrees: ratelimit.NewSet(agreements)}
+	s.variables.Store(&Variables{Attributes: DefaultAttributes()})
+	if c.Runtime != nil {
+		s.registrars = []*registrar{newRegistrar(s, true), newRegistrar(s, false)}
+	}
+	return s
+}
+
+// DefaultAttributes returns the further names of attributes that the framework's skills use.
+func DefaultAttributes() map[string]string {
+	return map[string]string{"seller_service": attributeIntent}
+}
+
+// Change sets the variables, and registers the intents again where they have changed. emptied means that the skill search of the agent is
+// new, so that it has no registrations.
+func (s *Skill) Change(ctx context.Context, v Variables, emptied bool) {
+	moved := s.variables.Load().Directory != v.Directory
+	for _, r := range s.registrars {
+		switch {
+		case r.inside && emptied:
+			r.reset()
+		case !r.inside && moved:
+			r.moved()
+		}
+	}
+	s.variables.Store(&v)
+	for _, r := range s.registrars {
+		_ = r.act(ctx) // the behaviour tries again, and counts failures
+	}
 }
 
 // Close ends the background work of the skill. It must be called when the skill gets no more messages.
@@ -92,11 +144,15 @@ func (s *Skill) Skill() runtime.Skill {
 	if s.HTTP {
 		handlers = append(handlers, runtime.Handler{Protocol: &protocol.HTTP, Handle: s.request})
 	}
-	return runtime.Skill{
-		ID: ID, Handlers: handlers,
-		Behaviours: []runtime.Behaviour{{Name: "forget offers", Every: time.Minute, Act: func(context.Context) error {
-			s.offers.forgetOld()
-			return nil
-		}}},
+	behaviours := []runtime.Behaviour{{Name: "forget offers", Every: time.Minute, Act: func(context.Context) error {
+		s.offers.forgetOld()
+		return nil
+	}}}
+	for _, r := range s.registrars {
+		behaviours = append(behaviours, runtime.Behaviour{Name: r.name(), Every: registerEvery, Act: r.act, Stop: r.stop})
 	}
+	if len(s.registrars) > 0 {
+		handlers = append(handlers, runtime.Handler{Protocol: &protocol.OEFSearch, Handle: s.found})
+	}
+	return runtime.Skill{ID: ID, Handlers: handlers, Behaviours: behaviours}
 }

@@ -113,7 +113,9 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	}
 	queue, leave := c.peers.Enter(address, port, end)
 	defer leave()
-	a := &agent{conn: conn, address: address, port: port, queue: queue, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write}
+	a := &agent{
+		conn: conn, address: address, port: port, queue: queue, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write,
+	}
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	defer end()
