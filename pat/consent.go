@@ -267,8 +267,12 @@ func (a Agreement) Consent() (ConsentRecord, bool) {
 	return r, true
 }
 
-// Budget returns the budget in the record of a consent, or nil if there is none. The error is of kind ErrBadBudget.
+// Budget returns the budget of a consent that holds now, or nil if there is none: that of NewBudget or, if the person has not changed it,
+// of the record of the consent. The error is of kind ErrBadBudget.
 func (a Agreement) Budget() (*Budget, error) {
+	if a.NewBudget != "" {
+		return BudgetOf(a.NewBudget)
+	}
 	record, ok := a.Consent()
 	if !ok {
 		return nil, nil //nolint:nilnil // there is no budget

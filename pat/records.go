@@ -60,6 +60,7 @@ type Agreement struct {
 	Scope     []string
 	State     AgreementState
 	CreatedAt time.Time
+	NewBudget string // under consent, the newest record of a changed budget (see BudgetRecord); empty: it was not changed
 }
 
 // AgreementState is pending (awaiting approval), then active, and finally revoked.

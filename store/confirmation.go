@@ -44,3 +44,6 @@ type Confirmation struct {
 // ConfirmationKept is how long a Confirmation is stored after a call has used it, without its parameters, so that a repeated call finds the
 // answer of the call that used it.
 const ConfirmationKept = 24 * time.Hour
+
+// MaxBudgets is the maximum number of times that the budget of one consent can be changed.
+const MaxBudgets = 200

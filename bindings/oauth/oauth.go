@@ -125,7 +125,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	case route == waitRoute:
 		d.wait(q)
 	case route == consentsRoute && r.Method == http.MethodPost:
-		d.endOwn(q)
+		d.decideOwn(q)
 	case route == consentsRoute:
 		d.own(q)
 	case route == confirmRoute && r.Method == http.MethodPost:

@@ -4,8 +4,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/page"
@@ -15,7 +18,10 @@ import (
 const consentsRoute = service.ConsentsPath
 
 // own handles GET /oauth/consents: it shows the consents that this browser gave.
-func (d *Door) own(q *request) {
+func (d *Door) own(q *request) { d.showOwn(q, http.StatusOK, nil) }
+
+// showOwn responds with the consents that this browser gave. rejected may be nil.
+func (d *Door) showOwn(q *request, status int, rejected *page.RejectedChange) {
 	p, browser := d.page(q.Service.Definition), q.cookie()
 	var list []consent.OwnConsent
 	var err error
@@ -26,14 +32,20 @@ func (d *Door) own(q *request) {
 		q.failPage(p, err)
 		return
 	}
-	body, err := p.Own(list, func(handle string) []page.Field {
-		return []page.Field{{Name: memberID, Value: handle}, {Name: memberTicket, Value: endTicket(browser, handle)}}
-	})
+	fields := func(handle, ticket string) []page.Field {
+		return []page.Field{{Name: memberID, Value: handle}, {Name: memberTicket, Value: ticket}}
+	}
+	body, err := p.Own(list, page.OwnForms{
+		End: func(handle string) []page.Field { return fields(handle, endTicket(browser, handle)) },
+		Change: func(handle string, changes int) []page.Field {
+			return fields(handle, changeTicket(browser, handle, changes))
+		},
+	}, rejected)
 	if err != nil {
 		q.failPage(p, err)
 		return
 	}
-	q.writePage(http.StatusOK, body, "")
+	q.writePage(status, body, "")
 }
 
 // endTicket returns a MAC that binds the form that ends a consent to the browser. Other sites cannot compute it, because they do not have
@@ -51,8 +63,13 @@ func browserMAC(browser string, parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// endOwn handles POST /oauth/consents, which ends a consent of this browser.
-func (d *Door) endOwn(q *request) {
+// changeTicket is like endTicket, for the form that changes a budget. changes is how often the budget was changed before.
+func changeTicket(browser, handle string, changes int) string {
+	return browserMAC(browser, "budget", handle, strconv.Itoa(changes))
+}
+
+// decideOwn handles POST /oauth/consents, which ends a consent of this browser or changes its budget.
+func (d *Door) decideOwn(q *request) {
 	p := d.page(q.Service.Definition)
 	form, err := readForm(q)
 	if err == nil {
@@ -62,9 +79,13 @@ func (d *Door) endOwn(q *request) {
 	site := q.r.Header.Get("Sec-Fetch-Site")
 	switch {
 	case err != nil:
-	case site != "" && site != "same-origin", !validCookie(browser), form.Get(memberDecision) != "end",
-		!hmac.Equal([]byte(endTicket(browser, id)), []byte(form.Get(memberTicket))):
-		err = &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page, in the same browser."}
+	case site != "" && site != "same-origin", !validCookie(browser):
+		err = errOtherForm
+	case form.Get(memberDecision) == "change":
+		d.changeOwn(q, form, browser)
+		return
+	case form.Get(memberDecision) != "end", !hmac.Equal([]byte(endTicket(browser, id)), []byte(form.Get(memberTicket))):
+		err = errOtherForm
 	default:
 		err = d.consents.EndOwn(q.r.Context(), q.AgreeCall(), id, digestOf(browser))
 	}
@@ -72,6 +93,65 @@ func (d *Door) endOwn(q *request) {
 		q.failPage(p, err)
 		return
 	}
+	q.toOwn()
+}
+
+var errOtherForm = &consent.Error{
+	Code: consent.AccessDenied, Description: "This form can be sent only from its own page, in the same browser.",
+}
+
+func (q *request) toOwn() {
 	q.w.Header().Set("Location", "consents")
 	q.w.WriteHeader(http.StatusSeeOther)
+}
+
+// changeOwn changes the budget of a consent of this browser.
+func (d *Door) changeOwn(q *request, form url.Values, browser string) {
+	p, id := d.page(q.Service.Definition), form.Get(memberID)
+	own, err := d.consents.OwnConsent(q.r.Context(), q.AgreeCall(), id, digestOf(browser))
+	if err != nil {
+		q.failPage(p, err)
+		return
+	}
+	rejected := &page.RejectedChange{Handle: id, Amount: form.Get(memberBudget), PerCall: form.Get(memberPerCall)}
+	ticket, shown := []byte(form.Get(memberTicket)), own.Changes
+	for shown > 0 && !hmac.Equal([]byte(changeTicket(browser, id, shown)), ticket) { // at most store.MaxBudgets rounds
+		shown--
+	}
+	switch {
+	case !hmac.Equal([]byte(changeTicket(browser, id, shown)), ticket):
+		q.failPage(p, errOtherForm)
+		return
+	case own.Offer == nil || own.Budget == nil:
+		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "The budget of this consent cannot be changed any more."})
+		return
+	}
+	spending := page.BudgetInput{
+		May: true, Amount: strings.TrimSpace(rejected.Amount), Period: string(own.Budget.Period), PerCall: strings.TrimSpace(rejected.PerCall),
+		Entries: own.Budget.Intents,
+	}
+	budget, wrong := budgetOf(spending, &consent.BudgetChoice{BudgetOffer: *own.Offer})
+	switch {
+	case wrong != "":
+		rejected.Wrong = wrong
+	case budget.Amount == own.Budget.Amount && budget.PerCall == own.Budget.PerCall: // sent twice, or nothing to change
+		q.toOwn()
+		return
+	case shown != own.Changes:
+		rejected.Wrong = "The budget was changed since you opened the page. Check it, and change it again."
+	default:
+		err = d.consents.ChangeBudget(q.r.Context(), q.AgreeCall(), &own, consent.NewBudget{
+			Amount: budget.Amount, PerCall: budget.PerCall, Address: network(q.Caller.Address), UserAgent: q.r.UserAgent(),
+		})
+		if failed, ok := errors.AsType[*consent.Error](err); ok && failed.Code == consent.InvalidGrant {
+			rejected.Wrong = failed.Description
+		} else if err != nil {
+			q.failPage(p, err)
+			return
+		} else {
+			q.toOwn()
+			return
+		}
+	}
+	d.showOwn(q, http.StatusOK, rejected)
 }

@@ -1,12 +1,19 @@
 package oauth_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 // A person sees the consents of the own browser, with what each client spent, and ends one at once. Another browser sees and ends nothing.
@@ -31,11 +38,9 @@ func TestOwnConsents(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
 	}
-	form := formOf(page)
-	form.Set("decision", "end")
+	form := formWith(page, "end")
 	other := &browser{c.gate, c.person.cookie, map[string]string{"Sec-Fetch-Site": "cross-site"}}
-	forged := formOf(page)
-	forged.Set("decision", "end")
+	forged := formWith(page, "end")
 	forged.Set("ticket", strings.Repeat("A", 43))
 	for name, got := range map[string]gatetest.Answer{
 		"another browser": stranger.do(http.MethodPost, "/oauth/consents", form), "another site": other.do(http.MethodPost, "/oauth/consents", form),
@@ -59,4 +64,148 @@ func TestOwnConsents(t *testing.T) {
 	if !strings.Contains(string(after.Body), "has ended") || regexp.MustCompile(`value="end"`).Match(after.Body) {
 		t.Errorf("got %s", after.Body)
 	}
+}
+
+// A person changes the amounts of a budget: the next call with the same PAT is decided by them, and what was spent counts.
+func TestOwnBudgetChanged(t *testing.T) {
+	c := newConfirmGate(t, budgets)
+	c.client, _, _ = c.spenderOf(c.person, "0.25", "month", "")
+	c.topUp(c.client, eur(1000))
+	if got := c.Execute(c.client, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	c.Refuses(c.Execute(c.client, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
+	first := c.changeForm("0.50", "0,25")
+	for range 2 { // a form that is sent twice
+		if got := c.person.do(http.MethodPost, "/oauth/consents", first); got.Status != http.StatusSeeOther {
+			t.Fatalf("got %d %s", got.Status, got.Body)
+		}
+	}
+	if got := c.Execute(c.client, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Fatalf("after the budget was raised: %d %s", got.Status, got.Body)
+	}
+	c.Refuses(c.Execute(c.client, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
+	if got := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm("2", "0.10")); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	c.asks(c.Execute(c.client, gatetest.Ordering)) // costs more than the new amount for one call
+	page := c.person.do(http.MethodPost, "/oauth/consents", first)
+	if page.Status != http.StatusOK || !strings.Contains(string(page.Body), "was changed since") ||
+		!strings.Contains(string(page.Body), `name="budget" inputmode="decimal" maxlength="24" value="0.50"`) {
+		t.Errorf("an earlier form: %d %s", page.Status, page.Body)
+	}
+	if got := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm("0.25", "0.25")); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	c.Refuses(c.Execute(c.client, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
+	if page := c.person.do(http.MethodGet, "/oauth/consents", nil); !strings.Contains(string(page.Body), "<dd>0.00 EUR</dd>") {
+		t.Errorf("a budget below what was spent: %s", page.Body)
+	}
+	c.changesRecorded()
+}
+
+// changesRecorded checks the signed record of the third change of the client's budget.
+func (c *confirmGate) changesRecorded() {
+	c.Helper()
+	id := c.agreement()
+	record, number, err := c.Store.Budget(c.Context(), "default", id)
+	c.Must(err)
+	a, err := c.Store.Agreement(c.Context(), "default", id)
+	c.Must(err)
+	budget, err := a.Budget()
+	if err != nil || number != 3 || a.NewBudget != record || budget.Amount != eur(25) || !budget.Covers(gatetest.Ordering, "EUR") {
+		c.Errorf("got %+v, %v; change %d %s", budget, err, number, record)
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(record, ".")[1])
+	c.Must(err)
+	var r pat.BudgetRecord
+	c.Must(json.Unmarshal(payload, &r))
+	if r.AgentID != c.client.ID || r.Agreement != a.ID || r.Previous == "" || r.Previous == pat.DigestOf(a.Signature) {
+		c.Errorf("got %+v", r)
+	}
+}
+
+// formWith returns the first form of a page with a button, which is pressed; nil if there is none.
+func formWith(page gatetest.Answer, button string) url.Values {
+	for form := range strings.SplitSeq(string(page.Body), "<form ") {
+		if form, _, _ := strings.Cut(form, "</form>"); strings.Contains(form, `name="decision" value="`+button+`"`) {
+			page.Body = []byte(form)
+			v := formOf(page)
+			v.Set("decision", button)
+			return v
+		}
+	}
+	return nil
+}
+
+// changeForm returns the form of the client's consent with other amounts.
+func (c *confirmGate) changeForm(amount, perCall string) url.Values {
+	c.Helper()
+	page := c.person.do(http.MethodGet, "/oauth/consents", nil)
+	for article := range strings.SplitSeq(string(page.Body), "<article ") {
+		if strings.Contains(article, string(c.client.ID)) {
+			page.Body = []byte(article)
+		}
+	}
+	v := formWith(page, "change")
+	if v == nil {
+		c.Fatal("the budget cannot be changed")
+	}
+	v.Set("budget", amount)
+	v.Set("per_call", perCall)
+	return v
+}
+
+// A budget is changed only within the bounds of the operator, and only by its own form in the same browser.
+func TestOwnBudgetRefused(t *testing.T) {
+	c := newConfirmGate(t, budgets)
+	for name, amounts := range map[string][3]string{
+		"zero": {"0", "0.10", "Enter how much"}, "negative": {"-1", "0.10", "Enter how much"}, "empty": {"", "", "Enter how much"},
+		"huge": {"1000000000000", "0.10", "Enter how much"}, "another currency": {"1 USD", "0.10", "Enter how much"},
+		"above the maximum": {"3.11", "0.10", "may spend at most 3.10 EUR"}, "one call above the maximum": {"3", "1.01", "at most 1.00 EUR"},
+		"one call above all": {"0.50", "0.51", "must not be larger"},
+	} {
+		page := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm(amounts[0], amounts[1]))
+		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), amounts[2]) || !strings.Contains(string(page.Body), `role="alert"`) {
+			t.Errorf("%s: %d %s", name, page.Status, page.Body)
+		}
+	}
+	form := c.changeForm("1", "0.10")
+	end := formWith(c.person.do(http.MethodGet, "/oauth/consents", nil), "end")
+	forged, swapped := maps.Clone(form), maps.Clone(form)
+	forged.Set("ticket", strings.Repeat("A", 43))
+	swapped.Set("ticket", end.Get("ticket"))
+	stranger := c.browser()
+	c.spenderOf(stranger, "1", "month", "")
+	site := &browser{c.gate, c.person.cookie, map[string]string{"Sec-Fetch-Site": "cross-site"}}
+	for name, got := range map[string]gatetest.Answer{
+		"another browser":            stranger.do(http.MethodPost, "/oauth/consents", form),
+		"no cookie":                  c.browser().do(http.MethodPost, "/oauth/consents", form),
+		"another site":               site.do(http.MethodPost, "/oauth/consents", form),
+		"forged":                     c.person.do(http.MethodPost, "/oauth/consents", forged),
+		"the ticket of another form": c.person.do(http.MethodPost, "/oauth/consents", swapped),
+	} {
+		if got.Status != http.StatusForbidden {
+			t.Errorf("%s: %d", name, got.Status)
+		}
+	}
+	if end.Get("ticket") == form.Get("ticket") {
+		t.Error("both forms have the same ticket")
+	}
+	if _, number, err := c.Store.Budget(c.Context(), "default", c.agreement()); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("got change %d, %v", number, err)
+	}
+	if got := c.person.do(http.MethodPost, "/oauth/consents", end); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	if got := c.person.do(http.MethodPost, "/oauth/consents", form); got.Status == http.StatusSeeOther {
+		t.Errorf("a budget of a consent that has ended: %d", got.Status)
+	}
+}
+
+func (c *confirmGate) agreement() pat.AgreementID {
+	c.Helper()
+	claims, err := c.Directory.Current().Service("default").Verifier.Verify(c.Context(), c.client.Token, c.Now())
+	c.Must(err)
+	return claims.Agreement
 }

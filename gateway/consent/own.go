@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
 const (
-	mostOwn     = 50 // consents on a person's own page
-	mostCharges = 20 // executions that are searched for charges of each
+	mostOwn     = 50  // consents on a person's own page
+	mostCalls   = 100 // executions that are searched for charges of each
+	mostCharges = 20  // charges that are shown of each
 )
 
 // An OwnConsent is a consent as the person who gave it sees it.
@@ -27,7 +29,10 @@ type OwnConsent struct {
 	Pending   bool              // it waits for the operator
 	Budget    *pat.Budget       // nil: the client can spend nothing
 	Left      money.Amount      // of the budget
-	Charges   []store.Execution // the charged ones of the agent's last 20 calls; nil without a budget
+	Charges   []store.Execution // at most 20 charged ones of the agent's last 100 calls, the newest first; nil without a budget
+	// Offer bounds the amounts to which the person can change the budget; nil: it cannot be changed. Changes is how often it was changed.
+	Offer   *service.BudgetOffer
+	Changes int
 }
 
 // Own returns at most 50 consents to c.Service that a browser gave, the newest first. browser is the digest of its cookie. Errors are a
@@ -69,23 +74,87 @@ func (d *Service) ownConsent(ctx context.Context, c agree.Call, kept store.Conse
 	if own.Left, err = d.left(ctx, c, own.Agreement.AgentID, own.Budget); err != nil {
 		return own, err
 	}
-	own.Charges, err = d.store.Executions(ctx, store.Filter{Service: c.Service.ID, AgentID: own.Agreement.AgentID, Limit: mostCharges})
+	if offer := c.Service.BudgetOffer(); own.Open && offer != nil && offer.Max.Currency == own.Budget.Currency {
+		own.Offer = offer
+	}
+	if _, own.Changes, err = d.store.Budget(ctx, c.Service.ID, own.Agreement.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return own, err
+	}
+	own.Charges, err = d.store.Executions(ctx, store.Filter{Service: c.Service.ID, AgentID: own.Agreement.AgentID, Limit: mostCalls})
 	own.Charges = slices.DeleteFunc(own.Charges, func(e store.Execution) bool { return e.Charge.IsZero() })
+	own.Charges = own.Charges[:min(len(own.Charges), mostCharges)]
 	return own, err
+}
+
+// OwnConsent returns one consent that a browser gave. Errors are an *Error or a *reason.Refusal.
+func (d *Service) OwnConsent(ctx context.Context, c agree.Call, handle, browser string) (OwnConsent, error) {
+	kept, err := d.keptOwn(ctx, c, handle, browser)
+	if err != nil {
+		return OwnConsent{}, err
+	}
+	own, err := d.ownConsent(ctx, c, kept)
+	if errors.Is(err, pat.ErrNotFound) {
+		return own, errNotOwn
+	}
+	return own, errorOf(err)
+}
+
+// A NewBudget holds the amounts to which a person changes the budget of a consent.
+type NewBudget struct {
+	Amount, PerCall money.Amount
+	Address         string // network of the browser
+	UserAgent       string
+}
+
+// ChangeBudget changes the amounts of the budget of a consent that OwnConsent has returned with an Offer. The next call of the client is
+// decided by the new amounts. The amounts must fit the Offer. If the budget was changed since, the error is an *Error with the code
+// InvalidGrant. Errors are an *Error or a *reason.Refusal.
+func (d *Service) ChangeBudget(ctx context.Context, c agree.Call, own *OwnConsent, n NewBudget) error {
+	if _, err := open(c.Service); err != nil {
+		return err
+	}
+	if err := d.ask(d.consents, c.From); err != nil {
+		return err
+	}
+	budget := *own.Budget
+	budget.Amount, budget.PerCall = n.Amount, n.PerCall
+	if own.Offer == nil || !budget.Fits(own.Offer.Max) || budget.PerCall.Nano > own.Offer.PerCall.Nano || budget.Check() != nil {
+		return failed(InvalidRequest, "The budget is larger than this service permits.")
+	}
+	record, err := c.Service.Issuance.ChangeBudget(ctx, pat.BudgetChange{
+		Agreement: own.Agreement, Budget: budget, Address: n.Address, UserAgent: plain(n.UserAgent, maxUserAgent),
+	})
+	if err != nil {
+		return errorOf(err)
+	}
+	err = d.store.SetBudget(ctx, c.Service.ID, own.Agreement.ID, own.Changes+1, record)
+	switch {
+	case errors.Is(err, store.ErrUsed):
+		return failed(InvalidGrant, "The budget was changed since you opened the page.")
+	case errors.Is(err, store.ErrFull):
+		return failed(InvalidRequest, "The budget was changed too often. End the consent, and let the client ask you again.")
+	}
+	return errorOf(err)
+}
+
+// keptOwn returns the record of a consent that a browser gave. Errors are an *Error or a *reason.Refusal.
+func (d *Service) keptOwn(ctx context.Context, c agree.Call, handle, browser string) (store.Consent, error) {
+	if !random(handle, handleSize) {
+		return store.Consent{}, errNotOwn
+	}
+	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !same(kept.Browser, browser) {
+		return store.Consent{}, errNotOwn
+	}
+	return kept, errorOf(err)
 }
 
 // EndOwn ends a consent that a browser gave. Within a second, no process accepts a PAT under it. A consent that has already ended is not an
 // error. Errors are an *Error or a *reason.Refusal.
 func (d *Service) EndOwn(ctx context.Context, c agree.Call, handle, browser string) error {
-	if !random(handle, handleSize) {
-		return errNotOwn
-	}
-	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
-	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && !same(kept.Browser, browser):
-		return errNotOwn
-	case err != nil:
-		return errorOf(err)
+	kept, err := d.keptOwn(ctx, c, handle, browser)
+	if err != nil {
+		return err
 	}
 	if err := d.ask(d.consents, c.From); err != nil {
 		return err

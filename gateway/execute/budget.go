@@ -1,9 +1,12 @@
 package execute
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
@@ -12,11 +15,31 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
+// readBudget sets the budget of the call's consent: as the person last changed it or, if the person has not, as in the PAT. The person
+// cannot change its intents, so it is not read for others.
+func (x *Executor) readBudget(ctx context.Context, e *execution) error {
+	e.budget = e.claims.Budget
+	if e.budget == nil || x.confirmations == nil || !slices.Contains(e.budget.Intents, e.intent.ID) {
+		return nil
+	}
+	record, _, err := x.confirmations.Budget(ctx, e.service.ID, e.claims.Agreement)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return refusal.For(err)
+	}
+	if e.budget, err = pat.BudgetOf(record); err != nil {
+		return reason.Internal.Refusal("The budget of the consent could not be read.").Because(err)
+	}
+	return nil
+}
+
 // budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if there is no budget, or the operator
 // offers none in its currency any more: amounts of two currencies cannot be compared.
 func (e *execution) budgetOffer() *service.BudgetOffer {
 	offer := e.current.BudgetOffer()
-	if b := e.claims.Budget; b == nil || offer == nil || offer.Max.Currency != b.Currency {
+	if b := e.budget; b == nil || offer == nil || offer.Max.Currency != b.Currency {
 		return nil
 	}
 	return offer
@@ -25,17 +48,17 @@ func (e *execution) budgetOffer() *service.BudgetOffer {
 // spends reports whether the person behind the agreement permits charges in a currency for the intent of the call, and the operator still
 // offers budgets in it. For agreements without a budget it returns false.
 func (e *execution) spends(currency string) bool {
-	return e.claims.Budget.Covers(e.intent.ID, currency) && e.budgetOffer() != nil
+	return e.budget.Covers(e.intent.ID, currency) && e.budgetOffer() != nil
 }
 
 // beyondBudget returns the refusal of a charged call under consent that the person did not choose. f is the refusal for agreements without
 // a key.
 func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
-	if e.claims.Assurance != pat.Consent || e.claims.Budget == nil {
+	if e.claims.Assurance != pat.Consent || e.budget == nil {
 		return f
 	}
 	if e.current.BudgetOffer() != nil && e.budgetOffer() == nil {
-		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend "+e.claims.Budget.Currency+" any more.").
+		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend "+e.budget.Currency+" any more.").
 			With("suggestion", "Ask the person to consent again, to a budget in "+e.current.BudgetOffer().Max.Currency+".")
 	}
 	if e.budgetOffer() == nil {
@@ -49,7 +72,7 @@ func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 // appendSpending appends what a charge takes of the budget of the call's consent, if it has one, and of the operator's maximum. They are
 // one limit if both have the same period.
 func (e *execution) appendSpending(to []store.Reservation, charge money.Amount) []store.Reservation {
-	b := e.claims.Budget
+	b := e.budget
 	if b == nil {
 		return to
 	}
@@ -64,7 +87,7 @@ func (e *execution) appendSpending(to []store.Reservation, charge money.Amount) 
 
 // overBudget returns the refusal of a call whose charge exceeds what is left of the budget, or of the operator's maximum.
 func (e *execution) overBudget(full *store.LimitError, now time.Time) error {
-	b := e.claims.Budget
+	b := e.budget
 	left := limit.AllowanceLeft(full.Left, b.Currency)
 	most := limit.Allowance{Amount: limit.AllowanceLeft(full.Max, b.Currency), Period: full.Period}
 	message := "The person permits this client to spend "

@@ -30,6 +30,8 @@ type Confirmations interface {
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
 	// UseConfirmation stores that a call has used a Confirmation.
 	UseConfirmation(ctx context.Context, service, id, execution string) error
+	// Budget returns the newest record of a changed budget of a consent, with its number, or store.ErrNotFound.
+	Budget(ctx context.Context, service string, id pat.AgreementID) (record string, number int, err error)
 	// Fits returns the states of limits, and a *store.LimitError if one of them does not admit a call.
 	Fits(ctx context.Context, service string, of []store.Reservation) ([]limit.Status, error)
 }
@@ -92,12 +94,12 @@ func (e *execution) mustConfirm(charge money.Amount) bool {
 	if e.intent.ConfirmAlways {
 		return true
 	}
-	return e.claims.Budget != nil && !charge.IsZero() && charge.Nano > e.withoutConfirmation().Nano
+	return e.budget != nil && !charge.IsZero() && charge.Nano > e.withoutConfirmation().Nano
 }
 
 // withoutConfirmation returns the largest charge of a call without a confirmation. The call must have a budget.
 func (e *execution) withoutConfirmation() money.Amount {
-	most := e.claims.Budget.PerCall
+	most := e.budget.PerCall
 	if offer := e.budgetOffer(); offer != nil && offer.ConfirmAbove.Nano < most.Nano {
 		most.Nano = offer.ConfirmAbove.Nano
 	}
@@ -215,7 +217,7 @@ func (e *execution) confirmationRequired(more string) *reason.Refusal {
 	if !charge.IsZero() {
 		f.With("charge", amountDetail(charge))
 	}
-	if e.claims.Budget != nil && !e.intent.ConfirmAlways {
+	if e.budget != nil && !e.intent.ConfirmAlways {
 		f.With("without_confirmation", amountDetail(e.withoutConfirmation()))
 	}
 	return f

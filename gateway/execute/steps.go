@@ -30,6 +30,7 @@ type execution struct {
 	current        *service.Service // the service as configured at the last authentication, with the policy in force; nil: not yet known
 	service        *service.Service // current and, from resolve on, the version that decides the call
 	claims         *pat.Claims
+	budget         *pat.Budget       // of the consent, as it holds now for the intent; nil: none
 	blocked        *pat.BlockedError // the PAT was refused because its agent is blocked; nil: it was not
 	caller         string            // identifies the agent among the agents of all services
 	request        Request
@@ -290,8 +291,11 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err := x.extra(ctx, e, request); err != nil {
 		return err
 	}
+	if err := x.readBudget(ctx, e); err != nil {
+		return err
+	}
 	var spends func(currency string) bool
-	if e.claims.Budget != nil {
+	if e.budget != nil {
 		spends = e.spends
 	}
 	reached, refused := e.intent.Allowed(e.claims.Assurance, e.proof != nil, decision.Candidates, spends)

@@ -38,7 +38,7 @@ var help = map[Reason]string{
 	ProofReplayed: "The jti of a proof can be used only once. A repeated call needs a new proof, but keeps its Idempotency-Key.",
 	BudgetExceeded: "A person permitted the client to spend at most details.budget, and the charge of the call exceeds what is left of it, " +
 		"details.left. Charges that are released come back. details.until is when more is available, as far as is known. On the page at details.consents_url, the person sees " +
-		"and ends the consent.",
+		"the consent, changes its budget, and ends it.",
 	ConfirmationRequired: "The call is made under a person's consent. It costs details.charge, which is above details.without_confirmation " +
 		"(the smaller of the person's and the operator's amounts), or the service requires a confirmation of each call of this intent. A " +
 		"confirmation permits exactly this call, once, within ten minutes: other parameters, another price or another policy need a new one. " +

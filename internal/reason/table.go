@@ -94,7 +94,7 @@ var table = map[Reason]row{
 	BudgetExceeded: {
 		code: CodeForbidden, status: http.StatusForbidden,
 		message:    "The call costs more than what is left of the budget that the person gave this client.",
-		suggestion: "Wait until details.until, or ask the person to consent again with a larger budget.",
+		suggestion: "Wait until details.until, or ask the person to raise the budget at details.consents_url.",
 	},
 	ConfirmationRequired: {
 		code: CodeForbidden, status: http.StatusForbidden,

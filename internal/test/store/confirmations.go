@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -21,6 +22,7 @@ func testConfirmations(t *testing.T, open Opener) {
 		"attempts to decide are bounded":         confirmationTries,
 		"a confirmation ends":                    confirmationEnds,
 		"a consent is found by its agreement":    consentOf,
+		"a budget is changed once at a time":     budgetChanged,
 	})
 }
 
@@ -174,4 +176,47 @@ func consentOf(b *suite) {
 	if list, err := b.ConsentsOf(b.Context(), service, "", 10); err != nil || len(list) != 0 {
 		b.Errorf("without a cookie: %+v, %v", list, err)
 	}
+}
+
+// budgetChanged changes the budget of a consent through two processes at once.
+func budgetChanged(b *suite) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	agreed, policy := b.agreement("changed")
+	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: agreed, Policy: policy, NonceUntil: start.Add(time.Hour)})
+	b.must(err)
+	a := agreed.ID
+	_, _, err = b.Budget(b.Context(), service, a)
+	b.want(err, store.ErrNotFound)
+	b.want(b.SetBudget(b.Context(), service, a, 2, "record"), store.ErrUsed) // the first change has the number 1
+	b.want(b.SetBudget(b.Context(), service, a, store.MaxBudgets+1, "record"), store.ErrFull)
+	b.want(b.SetBudget(b.Context(), service, "another", 1, "record"), pat.ErrRevoked)
+	for n := 1; n <= 2; n++ {
+		var changes atomic.Int64
+		var all sync.WaitGroup
+		for i := range 8 {
+			engine := []Engine{b.Engine, other}[i%2]
+			all.Go(func() {
+				if engine.SetBudget(b.Context(), service, a, n, fmt.Sprint("record ", n)) == nil {
+					changes.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		record, number, err := b.Budget(b.Context(), service, a)
+		b.must(err)
+		if changes.Load() != 1 || number != n || record != fmt.Sprint("record ", n) {
+			b.Errorf("%d changes, the newest is %d %q", changes.Load(), number, record)
+		}
+	}
+	b.reopen()
+	got, err := b.Agreement(b.Context(), service, a)
+	b.must(err)
+	if got.NewBudget != "record 2" {
+		b.Errorf("got %q", got.NewBudget)
+	}
+	b.must(b.Revoke(b.Context(), pat.Revocation{
+		Service: service, Kind: pat.RevokedAgreement, Subject: string(a), At: start, Until: start.Add(time.Hour),
+	}))
+	b.want(b.SetBudget(b.Context(), service, a, 3, "record"), pat.ErrRevoked)
 }

@@ -11,6 +11,13 @@ import (
 const agreementColumns = `service, id, issuer, agent_id, key_id, public_key, policy_uid, policy_digest, assurance, form,
 	has_signed, signed, signature, nonce, scope, state, created_at`
 
+const (
+	newBudget = `COALESCE((SELECT b.record FROM budgets b WHERE b.service = agreements.service AND b.agreement_id = agreements.id
+		ORDER BY b.number DESC LIMIT 1), '')`
+	// agreementRead are the columns that scanAgreement scans.
+	agreementRead = agreementColumns + ", " + newBudget
+)
+
 func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	var hasSigned bool
 	var created int64
@@ -18,6 +25,7 @@ func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	err = scan(append([]any{
 		&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PublicKey, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form,
 		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, &scope, &a.State, &created,
+		&a.NewBudget,
 	}, more...)...)
 	if !hasSigned {
 		a.Signed = nil
@@ -70,7 +78,7 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 // sameAgreement returns the earlier agreement that a repeats, or nil if there is none. The error is pat.ErrReplayed if the nonce of a was
 // used, or if a is static and the earlier agreement was revoked.
 func (s *Records) sameAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
-	const q = "SELECT " + agreementColumns + ", awaiting FROM agreements WHERE service = ?"
+	const q = "SELECT " + agreementRead + ", awaiting FROM agreements WHERE service = ?"
 	var same *pat.Agreement
 	if a.Nonce != "" {
 		seen := false
@@ -135,7 +143,7 @@ func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agree
 
 // Agreement implements pat.Agreements.
 func (s *Records) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
-	return engine.First(ctx, s.db, pat.ErrNotFound, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?",
+	return engine.First(ctx, s.db, pat.ErrNotFound, "SELECT "+agreementRead+" FROM agreements WHERE service = ? AND id = ?",
 		[]any{service, id}, func(scan engine.Scan) (pat.Agreement, error) { return scanAgreement(scan) })
 }
 

@@ -160,6 +160,9 @@ func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, erro
 	if err != nil || n == 0 {
 		return false, err
 	}
+	if _, err := t.Exec(ctx, "DELETE FROM budgets WHERE service = ? AND agreement_id = ?", service, id); err != nil {
+		return false, err
+	}
 	if _, err := t.Exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND offered_at = 0 AND NOT EXISTS
 		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
 		return false, err

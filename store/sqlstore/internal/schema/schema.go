@@ -20,6 +20,7 @@
 //	pools        (service, currency)                   the common debt of unapproved agents
 //	ledger       (seq)                                 append-only: every change of a charge, every top-up
 //	consents     (service, handle)                     → agreements by id; codes and refresh tokens of a person's consent, as digests
+//	budgets      (service, agreement_id, number)       → agreements by id; budgets that people changed
 //	confirmations (service, id)                        → agreements by id; calls that a person is asked to confirm
 //	clients      (service, id)                         OAuth clients that registered themselves
 //	invitations  (service, code)                       digests of one-time codes with which people may consent

@@ -1,0 +1,66 @@
+package pat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+// TypeBudget is the typ of the record of a changed budget.
+const TypeBudget = "uim-budget+jwt"
+
+// A BudgetChange is a budget with which a person replaces that of a consent, with what the gateway saw of the person.
+type BudgetChange struct {
+	Agreement Agreement // the consent
+	Budget    Budget
+	Address   string // network of the browser
+	UserAgent string // of the browser, shortened
+}
+
+// A BudgetRecord is the payload of the record of a changed budget, which the gateway signs with a key of its PATs. Its typ is TypeBudget.
+type BudgetRecord struct {
+	Issuer    string       `json:"iss"`
+	ID        string       `json:"jti"` // 32 hex digits
+	IssuedAt  int64        `json:"iat"`
+	AgentID   AgentID      `json:"sub"`
+	Agreement AgreementID  `json:"agr"`
+	Previous  string       `json:"previous"` // digest of the record that it replaces: of the consent, or of an earlier change
+	Budget    *budgetClaim `json:"budget"`
+	Address   string       `json:"address"`
+	UserAgent string       `json:"user_agent"`
+}
+
+// ChangeBudget signs the record of a changed budget. The error is of kind ErrBadBudget if the budget is not valid.
+func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (string, error) {
+	if err := c.Budget.Check(); err != nil {
+		return "", err
+	}
+	key, err := i.keys.PrivateKey(ctx)
+	if err != nil {
+		return "", err
+	}
+	previous := c.Agreement.Signature
+	if c.Agreement.NewBudget != "" {
+		previous = []byte(c.Agreement.NewBudget)
+	}
+	return keys.SignJWS(key.Private, map[string]any{"typ": TypeBudget, "kid": key.ID}, BudgetRecord{
+		Issuer: i.rules.Issuer, ID: consentID(""), IssuedAt: i.now().Unix(), AgentID: c.Agreement.AgentID, Agreement: c.Agreement.ID,
+		Previous: DigestOf(previous), Budget: c.Budget.claim(), Address: c.Address, UserAgent: c.UserAgent,
+	})
+}
+
+// BudgetOf returns the budget in the record of a changed budget. It does not verify the signature. The error is of kind ErrBadBudget.
+func BudgetOf(record string) (*Budget, error) {
+	j, err := keys.ParseJWS(record, maxSigned)
+	if err != nil || j.Typ != TypeBudget {
+		return nil, fmt.Errorf("%w: its record is malformed", ErrBadBudget)
+	}
+	var r BudgetRecord
+	if _, err := strictjson.DecodeObject(j.Payload); err != nil || json.Unmarshal(j.Payload, &r) != nil || r.Budget == nil {
+		return nil, fmt.Errorf("%w: its record is malformed", ErrBadBudget)
+	}
+	return r.Budget.budget()
+}

@@ -1,0 +1,12 @@
+-- uimgate: expands
+-- +goose Up
+-- The budgets with which people replaced those of their consents. The newest one of a consent holds. A process of the previous release
+-- applies the budget in the PAT.
+CREATE TABLE budgets (
+    service      TEXT   NOT NULL,
+    agreement_id TEXT   NOT NULL, -- the consent
+    number       BIGINT NOT NULL, -- 1, 2, 3, … of the consent
+    record       TEXT   NOT NULL, -- what the gateway signed
+    created_at   BIGINT NOT NULL,
+    PRIMARY KEY (service, agreement_id, number)
+);

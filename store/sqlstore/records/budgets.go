@@ -1,0 +1,53 @@
+package records
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// SetBudget records the changed budget of a consent. number is the number of the change: 1, 2, 3, … of the consent. It returns
+// store.ErrUsed if that change was recorded before, store.ErrFull if number is above store.MaxBudgets, and pat.ErrRevoked unless the
+// agreement is active.
+func (s *Records) SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, record string) error {
+	if number > store.MaxBudgets {
+		return store.ErrFull
+	}
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		var state pat.AgreementState
+		found, err := t.Row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? FOR UPDATE", []any{service, id}, &state)
+		if err == nil && (!found || state != pat.AgreementActive) {
+			err = pat.ErrRevoked
+		}
+		if err != nil {
+			return err
+		}
+		var newest int
+		if _, err := t.Row(ctx, "SELECT COALESCE(MAX(number), 0) FROM budgets WHERE service = ? AND agreement_id = ?",
+			[]any{service, id}, &newest); err != nil {
+			return err
+		}
+		if newest != number-1 {
+			return store.ErrUsed
+		}
+		n, err := t.Exec(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, service, id, number, record, engine.Nanos(t.Now()))
+		if err == nil && n == 0 {
+			err = store.ErrUsed
+		}
+		return err
+	})
+}
+
+// Budget returns the newest changed budget of a consent, with its number. It returns store.ErrNotFound if the person has not changed the
+// budget.
+func (s *Records) Budget(ctx context.Context, service string, id pat.AgreementID) (record string, number int, err error) {
+	found, err := s.db.One(ctx, "SELECT record, number FROM budgets WHERE service = ? AND agreement_id = ? ORDER BY number DESC LIMIT 1",
+		[]any{service, id}, &record, &number)
+	if err == nil && !found {
+		err = store.ErrNotFound
+	}
+	return record, number, err
+}
