@@ -1,4 +1,4 @@
-// Package demo demonstrates a real gateway in front of the example shop: an agent, an assistant with a bridge and a person without a key
+// Package demo demonstrates a real gateway in front of the example shop: an agent, an assistant with a bridge, a person without a key and a person's assistant
 // find the shop's intents, agree to its policy, and call the intents through every door that accepts a PAT. Each step checks its result.
 package demo
 
@@ -89,6 +89,10 @@ const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
     intents: {"` + orderUID + `": {proof: optional}}
     agents_file:`
 
+// spending lets people permit clients without a key to spend money.
+const spending = `  - doors: {mcp: {consent: {budget: {max: 1 EUR/month, per_call: 0.05 EUR, confirm_above: 0.05 EUR}}}}
+    agents_file:`
+
 // relay configures the relay of the gateway for agents of MRP. It raises the limit on messages, so that an agent reaches the limit of the
 // policy first.
 const relay = `
@@ -96,14 +100,17 @@ mrp_relay: {listen: "127.0.0.1:0", sends_per_minute: 100}
 `
 
 // Config writes the files of the example shop to a directory, and loads them with the address of the shop. If doors is set, it opens the
-// doors for other networks.
+// doors for other networks. Otherwise
+// people may give budgets to clients without a key.
 func Config(dir, shop string, doors bool) (*config.Config, error) {
 	for _, name := range []string{"agents.json", "policy.json", "uimgate.yaml"} {
 		text, err := examples.Files.ReadFile("shop/" + name)
 		if err != nil {
 			return nil, err
 		}
-		if doors {
+		if !doors {
+			text = bytes.Replace(text, []byte("  - agents_file:"), []byte(spending), 1)
+		} else {
 			text = bytes.Replace(text, []byte("  - agents_file:"), []byte(otherDoors), 1)
 			if name == "uimgate.yaml" {
 				text = append(text, relay...)

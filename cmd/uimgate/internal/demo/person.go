@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -37,7 +38,7 @@ func (t *tour) person(ctx context.Context, _ *agent.Client) error {
 	p := &person{gateway: t.gateway, browser: fetch.New(fetch.Options{}), tools: fetch.New(fetch.Options{Wrap: t.shown.wrap})}
 	defer p.browser.Close()
 	defer p.tools.Close()
-	token, scope, err := p.consent(ctx, t)
+	token, scope, err := p.consent(ctx, t, nil)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,8 @@ func (p *person) call(ctx context.Context, token, tool string, parameters map[st
 }
 
 // consent performs the OAuth 2.1 flow of an MCP client: it registers the client, agrees as the person, and exchanges the code for a PAT.
-func (p *person) consent(ctx context.Context, t *tour) (token, scope string, err error) {
+// spending are the fields with which the person permits the client to spend money; nil: the person does not.
+func (p *person) consent(ctx context.Context, t *tour, spending url.Values) (token, scope string, err error) {
 	var client struct {
 		ID string `json:"client_id"`
 	}
@@ -95,6 +97,7 @@ func (p *person) consent(ctx context.Context, t *tour) (token, scope string, err
 		return "", "", err
 	}
 	form.Set("decision", "agree")
+	maps.Copy(form, spending)
 	sent, err := p.post(ctx, "/oauth/authorize", formType, form.Encode())
 	if err != nil {
 		return "", "", err
@@ -130,19 +133,29 @@ func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Value
 		return nil, err
 	}
 	p.cookie, _, _ = strings.Cut(a.Header.Get("Set-Cookie"), ";")
-	form := url.Values{}
-	for _, field := range fieldOfPage.FindAllStringSubmatch(string(a.Body), -1) {
-		if form.Add(field[2], html.UnescapeString(field[3])); field[1] == "checkbox" {
-			t.printf("   the page offers %s\n", html.UnescapeString(field[3]))
-		}
+	form := fieldsOf(a.Body, "hidden")
+	form["scope"] = fieldsOf(a.Body, "checkbox")["scope"]
+	for _, entry := range form["scope"] {
+		t.printf("   the page offers %s\n", entry)
 	}
-	for _, text := range []string{"A chat", t.policy.Digest, "Your consent never costs anything"} {
+	for _, text := range []string{"A chat", t.policy.Digest, "Your consent costs nothing unless you permit it below"} {
 		if !strings.Contains(string(a.Body), text) {
 			return nil, fmt.Errorf("expected the page to contain %q", text)
 		}
 	}
-	t.printf("   it shows the digest of the terms, and promises that consent never costs anything\n")
+	t.printf("   it shows the digest of the terms, and promises that consent costs nothing unless the person permits it\n")
 	return form, nil
+}
+
+// fieldsOf returns the input fields of one type on a page.
+func fieldsOf(body []byte, kind string) url.Values {
+	form := url.Values{}
+	for _, field := range fieldOfPage.FindAllStringSubmatch(string(body), -1) {
+		if field[1] == kind {
+			form.Add(field[2], html.UnescapeString(field[3]))
+		}
+	}
+	return form
 }
 
 // post sends a POST request, as the browser or as the client.

@@ -21,6 +21,7 @@ type reply struct {
 	reason  string // the reason of the refusal
 	message string
 	charge  string
+	page    string // the address at which a person can confirm the call; empty: there is none
 }
 
 // readReply reads the response to the message with this id.
@@ -37,5 +38,6 @@ func readReply(id string, a fetch.Answer) (reply, error) {
 		return reply{}, fmt.Errorf("reading the refusal: %w", err)
 	}
 	refusal := tree.Object("error")
-	return reply{reason: refusal.Object("details").Text("reason"), message: refusal.Text("message")}, nil
+	details := refusal.Object("details")
+	return reply{reason: details.Text("reason"), message: refusal.Text("message"), page: details.Text("confirm_url")}, nil
 }

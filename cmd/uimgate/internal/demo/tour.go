@@ -58,6 +58,7 @@ func (t *tour) walk(ctx context.Context) error {
 		{"The same order as an MCP tool call and as an A2A task: the same agreement, the same charge", t.otherWays},
 		{"An assistant orders through the bridge (MCP on stdio), with a separate key and a budget for one order per day", t.assistant},
 		{"A person without a key agrees on the consent page: free intents work, an order does not", t.person},
+		{"An assistant without a key buys within its person's budget, stops above it, and goes on after a confirmation", t.spender},
 		{"The ledger: one line for each order, whichever door it came through", t.ledger},
 		{"An invalid call: refused before anything is forwarded, counted or charged", t.mistake},
 		{"The limit: 30 searches per minute, and not one more", t.limit},

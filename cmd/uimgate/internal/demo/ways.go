@@ -63,7 +63,7 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 		t.printf("   %-14s %-24s %s %s  %s\n", brief(string(entry.AgentID)), "through "+way, entry.Amount, entry.Currency, entry.ExecutionID)
 		got[way] = true
 	}
-	orders := 4
+	orders := 6
 	if t.Doors {
 		orders = 3
 	}
