@@ -21,10 +21,12 @@ const (
 // A Confirmation is one exact call under consent that a person is asked to confirm, or has decided on.
 type Confirmation struct {
 	Service      string
-	ID           string // random, and part of the address of the page
+	ID           string // 16 bytes of a UUIDv7 in base64url, and part of the address of the page
 	AgentID      pat.AgentID
 	AgreementID  pat.AgreementID // the consent
 	Door         string          // protocol of the call; empty: UIM over HTTP
+	ContextID    string          // id of the conversation that the call belongs to; empty: none
+	Key          string          // idempotency key of the call; empty: none
 	Intent       string
 	Digest       string // of intent and parameters as sent; see pat.ExecuteDigest
 	Binding      string // digest of everything that the person confirms

@@ -24,7 +24,7 @@ func (x *exchange) send() {
 	}
 	switch {
 	case m.taskID != "":
-		x.continued(m.taskID)
+		x.continued(m)
 	case m.data == nil && x.outdated != nil:
 		x.refuse(x.outdated)
 	case m.data == nil:
@@ -49,10 +49,18 @@ func (x *exchange) malformed(fail *fault) {
 	x.fail(fail)
 }
 
-// continued rejects a message that names a task, because a task takes no further messages. If the agent has no such task, the response is
-// taskNotFound.
-func (x *exchange) continued(task string) {
-	if _, err := x.Record(x.r.Context(), x.call, task); err != nil {
+// continued responds to a message that names a task. If the task waits for a person who has confirmed it, the task goes on; the content of
+// the message does not matter. Other tasks take no further messages. If the agent has no such task, the response is taskNotFound.
+func (x *exchange) continued(m *message) {
+	_, err := x.Record(x.r.Context(), x.call, m.taskID)
+	if errors.Is(err, execute.ErrNoRecord) {
+		var w execute.WaitingCall
+		if w, err = x.Waiting(x.r.Context(), x.call, m.taskID); err == nil {
+			x.resume(&w, m)
+			return
+		}
+	}
+	if err != nil {
 		if !errors.Is(err, execute.ErrNoRecord) {
 			err = execute.Unsent(err)
 		}
@@ -162,6 +170,11 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	if !rejects(f) {
 		x.refuse(f)
+		return
+	}
+	if w := x.asked(f); w != nil {
+		x.headers(f)
+		x.wait(w)
 		return
 	}
 	id, err := uuid.NewV7()

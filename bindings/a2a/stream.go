@@ -83,6 +83,11 @@ func (s *events) end(t *task) {
 			return w.End()
 		})
 	}
+	s.status(t)
+}
+
+// status sends the state of a task.
+func (s *events) status(t *task) {
 	s.send("statusUpdate", func(out []byte) ([]byte, error) {
 		w := strictjson.NewWriter(out)
 		w.Text("taskId", t.id)
@@ -195,10 +200,15 @@ func (x *exchange) subscribe() {
 		x.fail(in.wrong)
 		return
 	}
-	r, err := x.Record(x.r.Context(), x.call, id)
+	r, w, found := x.find(id)
 	switch {
-	case err != nil:
-		x.unfound(err)
+	case !found:
+		return
+	case w != nil && w.Ended:
+		x.fail(unsupported.because("The task has ended: retrieve it with GetTask."))
+		return
+	case w != nil:
+		x.wait(w)
 		return
 	case r.Status != execute.CallRunning:
 		x.fail(unsupported.because("The task has ended: retrieve it with GetTask."))
@@ -216,6 +226,12 @@ func (x *exchange) subscribe() {
 func (x *exchange) follow(r *execute.Record) {
 	s, t := x.open(), taskOf(r)
 	s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, &t) })
+	s.await(r)
+}
+
+// await sends the end of a task that is in progress.
+func (s *events) await(r *execute.Record) {
+	x := s.exchange
 	alive, ask := time.NewTicker(aliveEvery), time.NewTicker(pollEvery)
 	defer alive.Stop()
 	defer ask.Stop()

@@ -20,6 +20,7 @@ const (
 	completed state = "TASK_STATE_COMPLETED"
 	failed    state = "TASK_STATE_FAILED"
 	rejected  state = "TASK_STATE_REJECTED"
+	waiting   state = "TASK_STATE_INPUT_REQUIRED" // a person must confirm the call
 )
 
 // stateOf maps the status of a record to the state of its task.

@@ -18,34 +18,52 @@ const (
 	maxHistory = 1 << 20
 )
 
-// named returns the record of the task that a request names. If it returns false, it has responded with an error.
-func (x *exchange) named() (execute.Record, bool) {
+// named returns the record of the task that a request names or, if the task waits for a confirmation, the waiting call. If it returns false,
+// it has responded with an error.
+func (x *exchange) named() (execute.Record, *execute.WaitingCall, bool) {
 	in := members{object: x.params}
 	id := in.text("id", 1<<10, true)
 	in.number("historyLength", 0, maxHistory, 0)
 	if in.wrong != nil {
 		x.fail(in.wrong)
-		return execute.Record{}, false
+		return execute.Record{}, nil, false
 	}
+	return x.find(id)
+}
+
+// find is named for a task with an id.
+func (x *exchange) find(id string) (execute.Record, *execute.WaitingCall, bool) {
 	r, err := x.Record(x.r.Context(), x.call, id)
+	if errors.Is(err, execute.ErrNoRecord) {
+		var w execute.WaitingCall
+		if w, err = x.Waiting(x.r.Context(), x.call, id); err == nil {
+			return r, &w, true
+		}
+	}
 	if err != nil {
 		x.unfound(err)
 	}
-	return r, err == nil
+	return r, nil, err == nil
 }
 
-// getTask responds to GetTask. A2A 1.0, 3.1.3.
+// getTask responds to GetTask. If the task waits for a person who has confirmed it meanwhile, the task goes on. A2A 1.0, 3.1.3.
 func (x *exchange) getTask() {
-	if r, found := x.named(); found {
+	r, w, found := x.named()
+	switch {
+	case !found:
+	case w != nil:
+		t := x.proceed(w)
+		x.finish(x.appendTask(nil, &t))
+	default:
 		t := taskOf(&r)
 		x.finish(x.appendTask(nil, &t))
 	}
 }
 
-// cancelTask rejects CancelTask: a call cannot be cancelled once it has started. If the agent has no such task, the response is
-// taskNotFound. A2A 1.0, 3.1.5.
+// cancelTask rejects CancelTask: a call cannot be cancelled once it has started, and a person decides about a call that waits. If the agent
+// has no such task, the response is taskNotFound. A2A 1.0, 3.1.5.
 func (x *exchange) cancelTask() {
-	if _, found := x.named(); found {
+	if _, _, found := x.named(); found {
 		x.fail(taskNotCancelled)
 	}
 }
@@ -57,7 +75,7 @@ var statusOf = map[state]execute.CallStatus{
 
 // otherStates are the valid task states that records never have.
 var otherStates = map[state]bool{
-	"TASK_STATE_SUBMITTED": true, "TASK_STATE_CANCELED": true, rejected: true, "TASK_STATE_INPUT_REQUIRED": true,
+	"TASK_STATE_SUBMITTED": true, "TASK_STATE_CANCELED": true, rejected: true, waiting: true,
 	"TASK_STATE_AUTH_REQUIRED": true,
 }
 

@@ -128,11 +128,19 @@ func newPKCE() pkce {
 	return pkce{verifier, base64.RawURLEncoding.EncodeToString(sum[:])}
 }
 
+// resource returns the URL of the MCP endpoint.
+func (g *gate) resource() string {
+	if s := g.Directory.Current().Service("default"); s != nil {
+		return s.PublicURL.String() + "/mcp"
+	}
+	return resource
+}
+
 // query returns an authorization request of the client that change may alter.
 func (g *gate) query(p pkce, change ...func(url.Values)) url.Values {
 	v := url.Values{
 		"response_type": {"code"}, "client_id": {g.client.ID()}, "redirect_uri": {callback}, "state": {"state & more"},
-		"code_challenge": {p.challenge}, "code_challenge_method": {"S256"}, "resource": {resource}, "scope": {"shop.example:*:*:execute"},
+		"code_challenge": {p.challenge}, "code_challenge_method": {"S256"}, "resource": {g.resource()}, "scope": {"shop.example:*:*:execute"},
 	}
 	for _, f := range change {
 		f(v)
@@ -220,12 +228,12 @@ func (g *gate) oauth(a gatetest.Answer) oauth {
 func (g *gate) exchange(code string, p pkce) url.Values {
 	return url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}, "client_id": {g.client.ID()},
-		"code_verifier": {p.verifier}, "resource": {resource},
+		"code_verifier": {p.verifier}, "resource": {g.resource()},
 	}
 }
 
 func (g *gate) refresh(token string) url.Values {
-	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {g.client.ID()}, "resource": {resource}}
+	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {g.client.ID()}, "resource": {g.resource()}}
 }
 
 // tokens returns the tokens of a new consent.

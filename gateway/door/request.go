@@ -125,6 +125,11 @@ func (p Pipeline) RecordOf(ctx context.Context, c execute.Call, key execute.Idem
 	return p.executor.RecordOf(ctx, c, key)
 }
 
+// Waiting returns a call that waits for a confirmation. See execute.Executor.Waiting.
+func (p Pipeline) Waiting(ctx context.Context, c execute.Call, id string) (execute.WaitingCall, error) {
+	return p.executor.Waiting(ctx, c, id)
+}
+
 // Records returns a page of the records of an agent's calls. See execute.Executor.Records.
 func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQuery) (execute.RecordPage, error) {
 	return p.executor.Records(ctx, c, r)

@@ -101,6 +101,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	}
 	if e.confirmation != nil {
 		r.Nonce = nonceOf(e.confirmation, e.at)
+		if id, err := WaitingID(e.confirmation.ID); err == nil && e.confirmation.State == store.ConfirmationConfirmed {
+			r.Execution.ID = id // the task of an agent keeps its id
+		}
 	}
 	own, err := e.current.TokenLimit(ctx, c, func() (keys.Key, error) { return x.agreedKey(ctx, e) })
 	if err != nil {

@@ -2,15 +2,17 @@ package execute
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -28,6 +30,8 @@ type Confirmations interface {
 	AskConfirmation(ctx context.Context, c store.Confirmation, most int) (store.Confirmation, error)
 	// NewestConfirmation returns the newest Confirmation of a call, in any state, or store.ErrNotFound.
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
+	// Confirmation returns one Confirmation, or store.ErrNotFound.
+	Confirmation(ctx context.Context, service, id string) (store.Confirmation, error)
 	// UseConfirmation stores that a call has used a Confirmation.
 	UseConfirmation(ctx context.Context, service, id, execution string) error
 	// Budget returns the newest record of a changed budget of a consent, with its number, or store.ErrNotFound.
@@ -46,9 +50,6 @@ const (
 	// confirmationNonce is the key of the nonces that confirmations are: the id of each can begin one call.
 	confirmationNonce keys.ID = "confirmation"
 )
-
-// confirmationBytes is the number of random bytes in an id.
-const confirmationBytes = 16
 
 // ConfirmPath is the path of the page on which people confirm calls. The id of the confirmation is the value id of its query.
 const ConfirmPath = "/oauth/confirm"
@@ -193,9 +194,11 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return refusal.For(err)
 	}
-	var id [confirmationBytes]byte
-	_, _ = rand.Read(id[:]) // never fails
-	c.ID = base64.RawURLEncoding.EncodeToString(id[:])
+	id, err := uuid.NewV7()
+	if err != nil {
+		return reason.Internal.Refusal("The gateway could not generate an id.").Because(err)
+	}
+	c.ID, c.ContextID, c.Key = base64.RawURLEncoding.EncodeToString(id[:]), e.call.ContextID, string(e.call.IdempotencyKey)
 	asked, err := x.confirmations.AskConfirmation(ctx, c, mostAsked)
 	switch {
 	case errors.Is(err, store.ErrFull):
@@ -223,9 +226,12 @@ func (e *execution) confirmationRequired(more string) *reason.Refusal {
 	return f
 }
 
+// confirmAddress returns the address of the page on which a person decides about a call.
+func confirmAddress(s *service.Service, id string) string { return s.At(ConfirmPath) + "?id=" + id }
+
 // withPage returns the refusal of a call that the person can confirm on a page.
 func (e *execution) withPage(c store.Confirmation) *reason.Refusal {
-	address, next := e.service.At(ConfirmPath)+"?id="+c.ID, " Repeat the same call afterwards"
+	address, next := confirmAddress(e.service, c.ID), " Repeat the same call afterwards"
 	if e.call.Door == "" {
 		next += ", with the token that the page shows as the header UIM-Confirmation"
 	}

@@ -13,7 +13,7 @@ const undecidedKept = 10 * time.Minute
 
 const (
 	confirmationColumns = `service, id, agent_id, agreement_id, door, intent, digest, binding, parameters, sent, amount, currency,
-	policy_digest, state, tries, token, record, execution_id, created_at, until`
+	policy_digest, state, tries, token, record, execution_id, created_at, until, context_id, idem_key`
 	selectNewestConfirmation = "SELECT " + confirmationColumns +
 		" FROM confirmations WHERE service = ? AND agent_id = ? AND binding = ? ORDER BY created_at DESC, id DESC LIMIT 1"
 	selectOpenConfirmation = "SELECT " + confirmationColumns +
@@ -39,9 +39,9 @@ func (s *Records) AskConfirmation(ctx context.Context, c store.Confirmation, mos
 			return store.ErrFull
 		}
 		n, err := t.Exec(ctx, "INSERT INTO confirmations ("+confirmationColumns+`, kept_until)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'asked', 0, '', '', '', ?, ?, ?) ON CONFLICT DO NOTHING`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'asked', 0, '', '', '', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			c.Service, c.ID, c.AgentID, c.AgreementID, c.Door, c.Intent, c.Digest, c.Binding, c.Parameters, c.Sent, c.Charge.Nano,
-			c.Charge.Currency, c.PolicyDigest, now, engine.Nanos(c.Until), engine.Nanos(c.Until.Add(undecidedKept)))
+			c.Charge.Currency, c.PolicyDigest, now, engine.Nanos(c.Until), c.ContextID, c.Key, engine.Nanos(c.Until.Add(undecidedKept)))
 		if err != nil || n > 0 {
 			asked.State, asked.CreatedAt = store.ConfirmationAsked, engine.FromNanos(now)
 			return err
@@ -130,6 +130,6 @@ func confirmationFields(c *store.Confirmation) []any {
 		&c.Service, &c.ID, &c.AgentID, &c.AgreementID, &c.Door, &c.Intent, &c.Digest, &c.Binding, &c.Parameters, &c.Sent, &c.Charge.Nano,
 		&c.Charge.Currency, &c.PolicyDigest, &c.State, &c.Tries, &c.Token, &c.Record, &c.ExecutionID,
 		confirmationTime{&c.CreatedAt},
-		confirmationTime{&c.Until},
+		confirmationTime{&c.Until}, &c.ContextID, &c.Key,
 	}
 }

@@ -1,0 +1,85 @@
+package execute
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A WaitingCall is a call that a person is asked to confirm, as its agent sees it. When it is made, its record has the same id.
+type WaitingCall struct {
+	Reference
+	Intent    string
+	Confirmed bool // the person has confirmed the call, and it can be made
+	// Refusal is CONFIRMATION_REQUIRED: with the address for the person while the person can decide, and without it once the person has
+	// refused the call or the time is over (Ended).
+	Refusal *reason.Refusal
+	Ended   bool
+	Key     IdempotencyKey // with which the call began; empty: none
+	Request Request        // as the client sent it
+}
+
+// WaitingID returns the id of the record of a call from the id of its confirmation.
+func WaitingID(confirmation string) (string, error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(confirmation)
+	if err != nil {
+		return "", err
+	}
+	id, err := uuid.FromBytes(b)
+	return id.String(), err
+}
+
+// Waiting returns a call that began through the same protocol and waits for a confirmation, for the agent whose PAT is in call. If the call
+// was made, or its time ended more than ten minutes ago, the error is ErrNoRecord. Other errors are a *reason.Refusal.
+func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCall, error) {
+	asks, err := x.identified(ctx, call)
+	if err != nil {
+		return WaitingCall{}, err
+	}
+	parsed, err := uuid.Parse(id)
+	if err != nil || parsed.String() != id || x.confirmations == nil {
+		return WaitingCall{}, ErrNoRecord
+	}
+	c, err := x.confirmations.Confirmation(ctx, asks.service.ID, base64.RawURLEncoding.EncodeToString(parsed[:]))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return WaitingCall{}, ErrNoRecord
+	case err != nil:
+		return WaitingCall{}, refusal.For(err)
+	case c.AgentID != asks.claims.Principal().Record() || c.Door != call.Door || c.State == store.ConfirmationUsed ||
+		!asks.claims.Permits(c.Intent):
+		return WaitingCall{}, ErrNoRecord
+	}
+	w := WaitingCall{
+		Reference: Reference{ID: id, ContextID: c.ContextID, Since: c.CreatedAt}, Intent: c.Intent, Key: IdempotencyKey(c.Key),
+		Request: Request{IntentUID: c.Intent},
+	}
+	if w.Request.Parameters, err = strictjson.DecodeObject(c.Sent); err != nil {
+		return WaitingCall{}, reason.Internal.Refusal("The parameters of the call could not be read.").Because(err)
+	}
+	switch now := x.now(); {
+	case c.State == store.ConfirmationRefused:
+		w.Ended, w.Refusal = true, reason.ConfirmationRequired.Refusal("The person did not confirm this call.").With("refused", true)
+	case !now.Before(c.Until):
+		w.Ended, w.Refusal = true, reason.ConfirmationRequired.Refusal("The call was not confirmed and made in time.")
+	default:
+		w.Confirmed = c.State == store.ConfirmationConfirmed
+		address := confirmAddress(asks.service, c.ID)
+		w.Refusal = reason.ConfirmationRequired.Refusal("The person must confirm this call.").
+			With(DetailConfirmation, c.ID).With(DetailConfirmURL, address).With("until", c.Until.UTC().Format(time.RFC3339)).
+			With("suggestion", "Ask the person to open "+address+" in the browser in which they permitted this client. The task goes on afterwards.")
+		if !c.Charge.IsZero() {
+			w.Refusal.Message = "The call costs " + c.Charge.String() + ", and the person must confirm it."
+			w.Refusal.With("charge", amountDetail(c.Charge))
+		}
+	}
+	return w, nil
+}
