@@ -213,6 +213,8 @@ const (
 	ErrProofReplayed           = reasonError(reason.ProofReplayed)
 	ErrAgentBlocked            = reasonError(reason.AgentBlocked)
 	ErrFreshAgreementRequired  = reasonError(reason.FreshAgreementRequired)
+	ErrPlanRequired            = reasonError(reason.PlanRequired)
+	ErrUnknownPlan             = reasonError(reason.UnknownPlan)
 	ErrPolicyMismatch          = reasonError(reason.PolicyMismatch)
 	ErrAgreementReplayed       = reasonError(reason.AgreementReplayed)
 	ErrAgreementStale          = reasonError(reason.AgreementStale)

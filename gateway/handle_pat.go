@@ -88,7 +88,7 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 	if r.PublicKey == nil {
 		return r, m.Wrong("agent_public_key", "is missing")
 	}
-	r.Scope = m.Texts("scope")
+	r.Scope, r.Plan = m.Texts("scope"), m.Text("plan", false)
 	switch m.Text("effective", false) {
 	case "", effectiveNow:
 	case effectiveOnDate:

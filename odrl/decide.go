@@ -10,6 +10,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/plan"
@@ -210,6 +211,11 @@ func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 		for _, b := range f.bounds {
 			for _, l := range b.Limits {
 				c.Limits = rules.AddLimit(c.Limits, l)
+			}
+		}
+		for _, l := range r.Carried {
+			if !slices.ContainsFunc(c.Limits, func(own limit.Limit) bool { return own.ID == l.ID }) {
+				c.Carried = append(c.Carried, l)
 			}
 		}
 		var ok bool

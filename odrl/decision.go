@@ -45,6 +45,8 @@ type Candidate struct {
 	Rule   string
 	Limits []limit.Limit
 	Charge money.Amount // zero means free
+	// Carried are the limits of other plans in which a call under this permission counts as well. They refuse no call.
+	Carried []limit.Limit
 }
 
 // A Duty is a duty of a permitted call that the gateway itself fulfils.

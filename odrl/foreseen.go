@@ -23,6 +23,7 @@ type foreseenKey struct {
 	version string // the version of the intent, if the policy depends on it
 	parties string // IRIs of the agent, among those that rules of these targets name
 	key     string // the key of the agent, if the policy names keys
+	plan    string // the plan of the agreement, if the policy has plans and the request gives one
 }
 
 // foreseenTerms caches the Terms of a policy.
@@ -57,6 +58,16 @@ func (p *Policy) foreseenBy(r *Request) (foreseenKey, bool) {
 		case s.Operand == "version":
 			k.version = model.VersionOf(r.Intent)
 		case s.Operand == "dateTime": // Terms leave the time open
+		case s.Operand == Plan:
+			plan := r.Facts[Plan]
+			if plan == nil {
+				continue
+			}
+			known, ok := plan.(string)
+			if !ok || known != NoPlan && !slices.Contains(p.program.Plans, known) {
+				return foreseenKey{}, false
+			}
+			k.plan = known
 		case r.Facts[s.Operand] != nil:
 			return foreseenKey{}, false
 		}

@@ -43,6 +43,7 @@ type Acceptance struct {
 	IssuedAt  time.Time // iat of a fresh agreement
 	Expires   time.Time // for an agreement without iat: the expiry of its envelope or of the accepted offer; otherwise zero
 	Scope     []string  // nil if the agreement names no scope
+	Plan      string    // the declared plan; empty if there is none
 	UID       string    // the uid of the policy
 	Digest    string
 }
@@ -203,7 +204,7 @@ func freshAgreement(j keys.JWS, p Presentation, to Recipient, current Offer) (Ac
 	}
 	return Acceptance{
 		Assurance: Fresh, Form: formJWSAgreement, Nonce: c.Nonce, IssuedAt: c.IssuedAt, Scope: c.Scope,
-		UID: c.PolicyUID, Digest: c.PolicyDigest,
+		UID: c.PolicyUID, Digest: c.PolicyDigest, Plan: c.Declared.Plan(),
 	}, nil
 }
 

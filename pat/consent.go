@@ -43,6 +43,7 @@ type ConsentRequest struct {
 	PolicyDigest   string   // the digest of the policy that was shown
 	Scope          []string // the part of the shown scope that the person permits; at least one entry
 	Budget         *Budget  // what the client may spend; nil: nothing. Its intents are added to the scope
+	Plan           string   // the plan of the policy that the person chose; empty: none
 	Page           string   // digest of the content that was shown
 	Address        string   // network of the browser
 	UserAgent      string   // the User-Agent field of the browser, shortened
@@ -80,12 +81,15 @@ type ConsentRecord struct {
 	UserAgent      string        `json:"user_agent"`
 	Invitation     string        `json:"invitation,omitempty"`
 	Budget         *budgetClaim  `json:"budget,omitempty"`
+	Plan           string        `json:"plan,omitempty"`
 }
 
-// ConsentScope returns the part of the requested entries that a consent can cover; nil requests all entries. spends is as in
-// ScopeRequest.Spends. Errors: of kind ErrBadScope,
-// ErrNothingGranted, ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
-func (i *Issuer) ConsentScope(ctx context.Context, requested []string, spends func(intent, currency string) bool) (Scope, error) {
+// ConsentScope returns the part of the requested entries that a consent with a plan can cover; nil requests all entries, and an empty plan
+// means none. spends is as in ScopeRequest.Spends. Errors: a *PlanError, of kind ErrBadScope, ErrNothingGranted, ErrFreshRequired (also if
+// the service accepts only fresh agreements), and those of Terms.
+func (i *Issuer) ConsentScope(
+	ctx context.Context, requested []string, plan string, spends func(intent, currency string) bool,
+) (Scope, error) {
 	if i.rules.Freshness == FreshnessRequired {
 		return Scope{}, ErrFreshRequired
 	}
@@ -93,7 +97,7 @@ func (i *Issuer) ConsentScope(ctx context.Context, requested []string, spends fu
 	if err != nil {
 		return Scope{}, err
 	}
-	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent}, requested, nil, spends)
+	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent, Plan: plan}, requested, nil, spends)
 }
 
 // Consent stores a consent as an agreement of a new agent, with a record that the gateway signs. The agreement is pending if the operator
@@ -121,9 +125,12 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 	if len(r.Scope) == 0 {
 		return Agreement{}, &ScopeFormError{"a consent must name at least one intent"}
 	}
-	granted, err := i.ConsentScope(ctx, r.Scope, r.Budget.Covers)
+	granted, err := i.ConsentScope(ctx, r.Scope, r.Plan, r.Budget.Covers)
 	if err != nil {
 		return Agreement{}, err
+	}
+	if granted.Plan != r.Plan {
+		return Agreement{}, UnknownPlan(r.Plan, granted.Plans)
 	}
 	if err := admitted(r.Admit); err != nil {
 		return Agreement{}, err
@@ -168,6 +175,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 		ClientID: r.ClientID, ClientDocument: r.ClientDocument, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Resource: r.Resource,
 		Policy: consentPolicy{offer.UID, offer.Digest}, Scope: scope,
 		Page: r.Page, Address: r.Address, UserAgent: r.UserAgent, Invitation: r.Invitation, Budget: r.Budget.claim(),
+		Plan: r.Plan,
 	}
 	signed, err := keys.SignJWS(key.Private, map[string]any{"typ": TypeConsent, "kid": key.ID}, record)
 	if err != nil {
@@ -176,7 +184,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	return Agreement{
 		ID: AgreementID(id.String()), Service: i.rules.Service, Issuer: i.rules.Issuer, AgentID: record.AgentID, PublicKey: public.SPKI(),
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest, Assurance: Consent, Form: formConsent, Signature: []byte(signed), Nonce: jti,
-		Scope: scope, State: AgreementActive, CreatedAt: now,
+		Scope: scope, Plan: r.Plan, State: AgreementActive, CreatedAt: now,
 	}, nil
 }
 

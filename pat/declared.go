@@ -93,9 +93,23 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// Declared returns the agent's declaration in its agreement. It reads the signed payload, because the record has no field for it. The
-// result is nil if the agreement is not fresh or declares nothing.
+// PlanName is the name of a Declaration under which an agent chooses a plan of the policy.
+const PlanName = "plan"
+
+// Plan returns the plan that d chooses, or the empty string if d chooses none, or several.
+func (d Declaration) Plan() string {
+	if list := d[PlanName]; len(list) == 1 {
+		return list[0]
+	}
+	return ""
+}
+
+// Declared returns the agent's declaration in its agreement, or the plan that a person chose for a client. It reads the signed evidence,
+// because the record has no field for it. The result is nil if nothing is declared.
 func (a Agreement) Declared() Declaration {
+	if record, ok := a.Consent(); ok && record.Plan != "" {
+		return Declaration{PlanName: {record.Plan}}
+	}
 	if a.Form != formJWSAgreement {
 		return nil
 	}

@@ -179,6 +179,28 @@ func (e *ScopeFormError) Error() string { return e.Reason }
 // Unwrap returns ErrBadScope.
 func (e *ScopeFormError) Unwrap() error { return ErrBadScope }
 
+// A PlanError names the plans of the policy that an agreement can choose.
+type PlanError struct {
+	Plan  string   // the plan that the policy does not have, if it may appear in messages; empty: the agreement needs a plan and has none
+	Plans []string // empty: the policy has no plans
+	// Unknown means that the chosen plan is not one of Plans, or that the request names another plan than the agreement. Otherwise the
+	// agreement permits nothing, because its plan or the lack of one leaves every requested intent out.
+	Unknown bool
+	Omitted []OmittedEntry
+}
+
+// UnknownPlan returns the error of an agreement with a plan that is not one of plans.
+func UnknownPlan(plan string, plans []string) *PlanError {
+	return &PlanError{Plan: namable(plan), Plans: plans, Unknown: true}
+}
+
+func (e *PlanError) Error() string {
+	if e.Unknown {
+		return "the policy has no such plan"
+	}
+	return "the agreement chooses no plan that includes the requested intents"
+}
+
 // A ScopeError contains the reasons why nothing was granted.
 type ScopeError struct{ Omitted []OmittedEntry }
 

@@ -146,6 +146,8 @@ func (t *terms) Holds(digest string) error {
 	return nil
 }
 
+func (t *terms) Plans(string) []string { return nil }
+
 func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	s := pat.Scope{Limit: t.limit, Charges: t.charges}
 	offered := append([]string{search, buy}, t.more...)

@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +81,10 @@ type IssueRequest struct {
 	OnDate bool
 	// Evidence is an agreement in the form of another protocol. If it is not nil, it replaces AgentID, SignedPolicy and PublicKey.
 	Evidence Evidence
-	Scope    []string // nil means the scope of the agreement or, if it has none, all that the policy permits
+	// Plan is the plan that the agent requests. If it is not empty, the agreement must declare the same plan: Issue returns a *PlanError for
+	// any other.
+	Plan  string
+	Scope []string // nil means the scope of the agreement or, if it has none, all that the policy permits
 	// Admit is called after the agreement was verified and before anything is stored. If it returns an error, Issue returns that error. A nil
 	// Admit admits every agent.
 	Admit func() error
@@ -114,7 +118,7 @@ type Issuance struct {
 
 // Issue verifies an agreement, stores it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported, keys.ErrWeak, those of
 // VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted, ErrAgentIDTaken,
-// ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and those of the store.
+// ErrKeyTaken, ErrBlocked, ErrNothingGranted, a *PlanError, those of Terms, and those of the store.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	e := r.Evidence
 	if e == nil {
@@ -143,7 +147,10 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	if !r.OnDate {
 		v.offer.From = time.Time{}
 	}
-	return i.keep(ctx, v, requested, r.Admit)
+	if r.Plan != "" && v.accepted.Plan != r.Plan {
+		return Issuance{}, i.misdeclared(v.offer.Digest, r.Plan)
+	}
+	return i.keep(ctx, v, requested, r)
 }
 
 // recognized returns the policies that an agreement can be about in addition to the one in force: the successors, and then the past ones.
@@ -193,7 +200,7 @@ func (i *Issuer) verified(e Evidence) (v verifiedAgreement, err error) {
 }
 
 // keep admits the agent of a verified agreement, stores the agreement, and issues the PAT for it.
-func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []string, admit func() error) (Issuance, error) {
+func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []string, r IssueRequest) (Issuance, error) {
 	agentID, key, accepted, offer := v.ID, v.Key, v.accepted, v.offer
 	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
 		return Issuance{}, ErrFreshRequired
@@ -203,7 +210,7 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 	if accepted.stale(now) && !i.wasPending(ctx, agreement) {
 		return Issuance{}, ErrAgreementStale
 	}
-	if err := admitted(admit); err != nil {
+	if err := admitted(r.Admit); err != nil {
 		return Issuance{}, err
 	}
 	if err := i.mayHold(ctx, agentID, key); err != nil {
@@ -218,6 +225,9 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 	if err != nil {
 		return Issuance{}, err
 	}
+	if agreement.Plan = scope.Plan; agreement.Plan != r.Plan && r.Plan != "" {
+		return Issuance{}, UnknownPlan(r.Plan, scope.Plans)
+	}
 	if !approved {
 		agreement.State = AgreementPending
 	}
@@ -229,6 +239,7 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 		return Issuance{}, i.refuseAgreement(err, agreement)
 	}
 	agreement = kept
+	i.endEarlierPlan(ctx, agreement)
 	if agreement.State != AgreementActive {
 		return Issuance{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
@@ -276,7 +287,7 @@ func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Acceptance, now time
 	return Agreement{
 		ID: agreementID(i.rules.Service, key.Thumbprint(), a, now), Service: i.rules.Service, Issuer: i.rules.Issuer, AgentID: agentID,
 		KeyID: key.Thumbprint(), PublicKey: key.SPKI(), PolicyUID: a.UID, PolicyDigest: a.Digest,
-		Assurance: a.Assurance, Form: a.Form, Signed: a.Signed, Signature: a.Signature, Nonce: a.Nonce, Scope: a.Scope,
+		Assurance: a.Assurance, Form: a.Form, Signed: a.Signed, Signature: a.Signature, Nonce: a.Nonce, Scope: a.Scope, Plan: a.Plan,
 		State: AgreementActive, CreatedAt: now,
 	}
 }
@@ -351,7 +362,7 @@ func (i *Issuer) scope(
 	}
 	s, err := i.terms.Scope(ctx, ScopeRequest{
 		AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, PolicyDigest: a.PolicyDigest, Requested: requested,
-		Spends: spends,
+		Spends: spends, Plan: a.Plan,
 	})
 	if err != nil {
 		return Scope{}, fmt.Errorf("determining the scope: %w", err)
@@ -359,6 +370,9 @@ func (i *Issuer) scope(
 	s.Omitted = append(omitted, s.Omitted...)
 	if len(s.Entries) > 0 {
 		return s, nil
+	}
+	if slices.ContainsFunc(s.Omitted, func(o OmittedEntry) bool { return o.Reason == reason.PlanRequired }) {
+		return Scope{}, &PlanError{Plan: a.Plan, Plans: s.Plans, Omitted: s.Omitted}
 	}
 	for _, o := range s.Omitted {
 		if o.Reason != reason.FreshAgreementRequired {

@@ -58,6 +58,7 @@ type Agreement struct {
 	Signature []byte // the signature, or the whole evidence if it includes the signed text, such as a compact JWS
 	Nonce     string // jti of a fresh agreement or of the record of a consent, or the nonce of Evidence
 	Scope     []string
+	Plan      string // the plan of the policy that the agent or the person chose; empty: none
 	State     AgreementState
 	CreatedAt time.Time
 	NewBudget string // under consent, the newest record of a changed budget (see BudgetRecord); empty: it was not changed

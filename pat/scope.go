@@ -35,7 +35,9 @@ type Terms interface {
 	// Holds returns nil if an agreement to the policy with this digest permits calls of some intent: it is an offered policy, or an earlier
 	// one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
 	Holds(digest string) error
-	// Scope returns the entries that an agent may have.
+	// Plans returns the plans of the policy with this digest, in document order; those of the policy in force if it is not offered.
+	Plans(digest string) []string
+	// Scope returns the entries that an agent may have. The error is a *PlanError if the policy has plans, but not the one of the agreement.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
 }
 
@@ -57,6 +59,8 @@ type ScopeRequest struct {
 	PolicyDigest string
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string
+	// Plan is the plan of the agreement; empty: none.
+	Plan string
 	// Spends reports whether a person permits charges for an intent in a currency without a proof of key. nil: for none.
 	Spends func(intent, currency string) bool
 }
@@ -67,6 +71,8 @@ type Scope struct {
 	Omitted []OmittedEntry
 	Limit   limit.Rate // the claim lmt
 	Charges bool       // the policy has a charge; a renewal then needs a proof of key
+	Plan    string     // the plan that was requested, if the policy has plans
+	Plans   []string   // the plans of the policy
 }
 
 // An OmittedEntry is an entry of a scope that was requested (or offered) but not granted, with the Reason.

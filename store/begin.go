@@ -15,6 +15,8 @@ type Reservation struct {
 	limit.Limit
 	// Units is how many units of the limit the call takes; 0 means 1. The units of a limit.Budget come back when the charge is released.
 	Units int64
+	// Carried means that the call counts in the limit without being refused by it: it is a limit of a plan that the agent may change to.
+	Carried bool
 }
 
 // A Candidate is one permission that may permit the call. Begin uses the first candidate whose limits and charge are all available.
@@ -74,6 +76,9 @@ type BeginRequest struct {
 	Limits     []Reservation // taken for every candidate: the token's own limit, the service's ceiling
 	Candidates []Candidate   // at least one, in order of preference
 	Billing    Billing
+	// Planned means that the agreement chooses a plan, which a later agreement can end. Begin then returns pat.ErrRevoked if the agreement of
+	// Execution is not active, so that no call begins under a plan that has ended.
+	Planned bool
 	// Hold is how long the record stays held before the sweeper may make it unresolved: the timeout of the upstream plus 30 s.
 	Hold time.Duration
 	// KeyFor is how long the idempotency key, if there is one, is stored: 24 h.

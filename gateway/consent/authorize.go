@@ -40,6 +40,10 @@ type Request struct {
 	Policy      pat.Offer
 	// Budget is what the person may permit the client to spend; nil: nothing.
 	Budget *BudgetChoice
+	// Plans are the plans of the policy that include a part of the scope, in the order of the policy. With NoPlan, a consent without a plan
+	// includes a part as well. If there are none, the policy has no plans.
+	Plans  []string
+	NoPlan bool
 	// Invited means that the person needs an invitation of the operator. Approved means that the operator must approve the consent.
 	Invited, Approved bool
 	// Earlier is the earlier consent of the same browser for this client, if the policy has changed since; otherwise nil. See Service.Earlier.
@@ -98,7 +102,7 @@ func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) 
 	if len(requested) == 0 || slices.Contains(requested, pat.WholeScope(c.Service.Issuer)) {
 		requested = nil
 	}
-	granted, err := c.Service.Issuance.ConsentScope(ctx, requested, nil)
+	granted, err := planned(ctx, c, r, requested, nil)
 	if r.Budget = d.budgetChoice(ctx, c, requested); r.Budget != nil && err != nil { // everything may cost money
 		if _, refused := errors.AsType[*Error](errorOf(err)); refused {
 			granted, err = pat.Scope{Limit: c.Service.TokenRate}, nil
@@ -118,7 +122,7 @@ func (d *Service) budgetChoice(ctx context.Context, c agree.Call, requested []st
 		return nil
 	}
 	spends := func(_, currency string) bool { return currency == offer.Max.Currency }
-	all, err := c.Service.Issuance.ConsentScope(ctx, requested, spends)
+	all, err := planned(ctx, c, new(Request), requested, spends)
 	if err != nil {
 		return nil
 	}
@@ -163,6 +167,7 @@ func challenge(s string) bool {
 type Decision struct {
 	Scope      []string    // entries of Request.Scope that the person permits
 	Budget     *pat.Budget // what the client may spend; nil: nothing
+	Plan       string      // one of Request.Plans; empty: none
 	Page       string      // digest of the shown content
 	Browser    string      // digest of the cookie that identifies the browser
 	Address    string      // network of the browser
@@ -235,10 +240,13 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	if err := r.Budget.within(by.Budget); err != nil {
 		return Step{}, err
 	}
+	if by.Plan != "" && !slices.Contains(r.Plans, by.Plan) || by.Plan == "" && len(r.Plans) > 0 && !r.NoPlan {
+		return Step{}, failed(InvalidRequest, "Choose one of the plans that were shown.")
+	}
 	to, _ := SentTo(r.RedirectURI)
 	request := pat.ConsentRequest{
 		ClientID: r.Client.ID, ClientDocument: r.Client.Document, ClientName: r.Client.Name, RedirectHost: to, Resource: r.Resource,
-		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Budget: by.Budget, Page: by.Page, Address: by.Address,
+		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Budget: by.Budget, Plan: by.Plan, Page: by.Page, Address: by.Address,
 		UserAgent: plain(by.UserAgent, maxUserAgent),
 		Admit:     func() error { return d.keep(strangers) }, Once: handle,
 	}

@@ -87,7 +87,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 			TokenID: c.ID, PolicyDigest: s.Offer().Digest, IdempotencyKey: string(e.call.IdempotencyKey),
 			ContextID: e.call.ContextID,
 		},
-		Hold: e.intent.Hold, KeyFor: idempotencyWindow,
+		Hold: e.intent.Hold, KeyFor: idempotencyWindow, Planned: s.PlanOf(c) != "",
 	}
 	if e.call.IdempotencyKey != "" {
 		sum, err := x.requestDigest(e)
@@ -123,6 +123,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		before := len(all)
 		for _, l := range candidate.Limits {
 			all = append(all, store.Reservation{Principal: principal, Limit: l})
+		}
+		for _, l := range candidate.Carried {
+			all = append(all, store.Reservation{Principal: principal, Limit: l, Carried: true})
 		}
 		if s.OpenAdmission && !e.approved && candidate.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
 			all = append(all, store.Reservation{Limit: e.intent.Newcomers})

@@ -204,6 +204,9 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 // outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one. A renewal omits
 // intents whose terms have changed since the agreement; the refusal of such an intent is that of changed.
 func (x *Executor) outOfScope(ctx context.Context, e *execution) error {
+	if plans, own := e.service.PlansWith(ctx, e.claims, e.intent.ID); len(plans) > 0 {
+		return refusal.PlanRequired(own, plans)
+	}
 	switch {
 	case e.intent.Reserved(e.claims.Assurance):
 		return freshRequired(e)
@@ -285,6 +288,11 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 		return reason.Internal.Refusal("The policy could not be evaluated.").Because(err)
 	}
 	e.question, e.decision, e.decided = request, decision, true
+	if !decision.Permit && decision.Reason == reason.PolicyNotApplicable {
+		if plans := e.otherPlans(ctx); len(plans) > 0 {
+			return refusal.PlanRequired(e.service.PlanOf(e.claims), plans).With("rule", decision.Rule)
+		}
+	}
 	if !decision.Permit {
 		return decision.Reason.Refusal(denial(decision)).With("rule", decision.Rule)
 	}

@@ -2,6 +2,7 @@ package refusal
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -35,6 +36,9 @@ func agreement(err error) *reason.Refusal {
 	if taken, ok := errors.AsType[*pat.KeyTakenError](err); ok {
 		return reason.KeyTaken.Refusal("").With("agent_id", taken.AgentID)
 	}
+	if plan, ok := errors.AsType[*pat.PlanError](err); ok {
+		return ofPlan(plan)
+	}
 	if scope, ok := errors.AsType[*pat.ScopeError](err); ok {
 		return reason.InsufficientPermissions.Refusal("The policy permits this agent none of the requested intents.").
 			With("scope_omitted", scope.Omitted)
@@ -54,6 +58,32 @@ func agreement(err error) *reason.Refusal {
 			With("suggestion", "Omit scope to get everything that the policy permits you, or list intents in it.")
 	}
 	return nil
+}
+
+// ofPlan returns the refusal of an agreement because of its plan.
+func ofPlan(e *pat.PlanError) *reason.Refusal {
+	switch {
+	case e.Unknown && len(e.Plans) == 0:
+		return reason.UnknownPlan.Refusal("The policy of this service has no plans.").With("plans", []string{}).
+			With("suggestion", "Agree without a plan.")
+	case e.Unknown:
+		return reason.UnknownPlan.Refusal("The agreement does not choose one of the plans of the policy, which are "+
+			strings.Join(e.Plans, ", ")+".").With("plans", e.Plans)
+	}
+	return PlanRequired(e.Plan, e.Plans).With("scope_omitted", e.Omitted)
+}
+
+// PlanRequired returns the refusal of intents that need one of plans. own is the plan of the agreement; empty: it has none.
+func PlanRequired(own string, plans []string) *reason.Refusal {
+	message := "The agreement chooses no plan"
+	if own != "" {
+		message = "The plan of the agreement, " + own + ", does not include this"
+	}
+	f := reason.PlanRequired.Refusal(message + ". Plans that do are " + strings.Join(plans, ", ") + ".").With("plans", plans)
+	if own != "" {
+		f.With("plan", own)
+	}
+	return f
 }
 
 // key returns the refusal of an invalid key.

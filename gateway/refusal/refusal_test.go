@@ -56,6 +56,7 @@ var outcomes = map[string]struct {
 	"pat.ScopeFormError":      {&pat.ScopeFormError{}, reason.InvalidParameter},
 	"pat.ProofError":          {&pat.ProofError{}, reason.PolicyRequiresVerification},
 	"pat.ScopeError":          {&pat.ScopeError{}, reason.InsufficientPermissions},
+	"pat.PlanError":           {&pat.PlanError{Unknown: true}, reason.UnknownPlan},
 
 	"store.ErrQueueFull":      {fmt.Errorf("%w: %w", store.ErrUnavailable, store.ErrQueueFull), reason.Overloaded},
 	"store.ErrUnavailable":    {store.ErrUnavailable, reason.StoreUnavailable},

@@ -73,7 +73,8 @@ type source struct {
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
 	operands := slices.Collect(maps.Keys(configured))
 	for operand := range ofCall {
-		if extra || !fixed(operand) && slices.Contains(read, operand) { // the policy evaluates fixed operands itself
+		// the policy evaluates the other fixed operands itself
+		if extra || (!fixed(operand) || agreedTo(operand)) && slices.Contains(read, operand) {
 			operands = append(operands, operand)
 		}
 	}
@@ -96,6 +97,7 @@ func newFacts(configured map[string]config.FactSources, read []string, extra boo
 // ofCall are the sources for operands that every call has. A configured source takes precedence.
 var ofCall = map[string]source{
 	"recipient": ofAgent,
+	odrl.Plan:   ofPlan,
 	"version":   {values: func(c Circumstances) any { return c.Version }},
 }
 

@@ -1,7 +1,9 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/cache"
@@ -44,20 +46,31 @@ func (t *terms) Past() []pat.Offer { return t.past.offers }
 type applicant struct {
 	agentID pat.AgentID
 	keyID   keys.ID
+	plan    string // of the agreement; empty: none
 	key     []byte // DER SubjectPublicKeyInfo; nil if the policy names no keys, or the agent has no key
 }
 
 // termsFor evaluates the policy for an agent and one intent, without a call.
 func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.Terms, error) {
-	return t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
+	request := odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid}
+	if len(t.Policy.Plans()) > 0 {
+		request.Facts = map[string]any{odrl.Plan: cmp.Or(who.plan, odrl.NoPlan)}
+	}
+	return t.Policy.Terms(ctx, request)
 }
 
 // Scope returns the part of a requested scope that the policy can permit under an agreement with the assurance of r, and the limit for the
 // PAT. A scope does not permit a call: the policy also decides on each call.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
-	who := applicant{r.AgentID, r.KeyID, r.PublicKey}
+	out := pat.Scope{Limit: t.TokenRate, Plans: t.Plans(cmp.Or(r.PolicyDigest, t.offer.Digest))}
+	if len(out.Plans) > 0 {
+		if out.Plan = r.Plan; r.Plan != "" && !slices.Contains(out.Plans, r.Plan) {
+			return pat.Scope{}, pat.UnknownPlan(r.Plan, out.Plans)
+		}
+	}
+	who := applicant{agentID: r.AgentID, keyID: r.KeyID, key: r.PublicKey, plan: out.Plan}
 	requested, omitted := t.requested(r.Requested)
-	out := pat.Scope{Omitted: omitted, Limit: t.TokenRate}
+	out.Omitted = omitted
 	var granted []grantedIntent
 	for _, in := range requested {
 		of, agreed := t.issuing(r.PolicyDigest, in.ID)
@@ -65,7 +78,11 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 		if err != nil {
 			return pat.Scope{}, err
 		}
-		if left := omission(in, terms, r); left != "" {
+		left := omission(in, terms, r)
+		if left == reason.InsufficientPermissions && len(of.plansWith(ctx, who, in.ID)) > 0 {
+			left = reason.PlanRequired
+		}
+		if left != "" {
 			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.ID), Reason: left})
 			continue
 		}
@@ -237,7 +254,7 @@ func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (ke
 		of, _ := t.issuing(c.PolicyDigest, in.ID)
 		granted = append(granted, grantedIntent{in, of})
 	}
-	who := applicant{agentID: c.Subject, keyID: c.KeyID}
+	who := applicant{agentID: c.Subject, keyID: c.KeyID, plan: c.Declared.Plan()}
 	if t.Policy.NamesKeys() && c.Assurance != pat.Consent {
 		key, err := agreed()
 		if err != nil {

@@ -43,6 +43,12 @@ var help = map[Reason]string{
 		"(the smaller of the person's and the operator's amounts), or the service requires a confirmation of each call of this intent. A " +
 		"confirmation permits exactly this call, once, within ten minutes: other parameters, another price or another policy need a new one. " +
 		"If details.refused is true, the person did not confirm the call.",
+	PlanRequired: "The policy permits the intent only under certain plans: permissions with a constraint on uim:plan. An agreement " +
+		"without a plan, or with another plan, does not include them. details.plans lists the plans that include the intent, and details.plan " +
+		"the plan of the agreement, if it has one. An agreement with another plan ends the earlier agreement; what was used in the present " +
+		"windows counts against the limits of the new plan.",
+	UnknownPlan: "The plan in the request, or declared.plan in the agreement, is not a plan of the policy that was signed, or the two differ. " +
+		"details.plans lists the plans of the policy. A plan must be one text, and part of what the agent signs.",
 	AgentBlocked: "The operator blocked the agent, or the gateway blocked it after too many attempts to exceed a limit that the " +
 		"policy forbids exceeding.",
 	FreshAgreementRequired: "The agent agreed with a signature that anyone who has seen it could send again: a JWS over the policy, " +

@@ -21,6 +21,7 @@ const (
 	FreshAgreementRequired     Reason = "FRESH_AGREEMENT_REQUIRED"
 	BudgetExceeded             Reason = "BUDGET_EXCEEDED"
 	ConfirmationRequired       Reason = "CONFIRMATION_REQUIRED"
+	PlanRequired               Reason = "PLAN_REQUIRED"
 
 	// Agreements that the service does not accept, 403. See UIM core, section 4.2.
 	PolicyMismatch       Reason = "POLICY_MISMATCH"
@@ -65,6 +66,7 @@ const (
 	ParameterOutOfRange Reason = "PARAMETER_OUT_OF_RANGE"
 	InvalidEnumValue    Reason = "INVALID_ENUM_VALUE"
 	UnknownParameter    Reason = "UNKNOWN_PARAMETER"
+	UnknownPlan         Reason = "UNKNOWN_PLAN"
 
 	// Intents, 404, 400 and 410.
 	IntentNotFound   Reason = "INTENT_NOT_FOUND"

@@ -102,6 +102,11 @@ var table = map[Reason]row{
 		suggestion: "Ask the person to open details.confirm_url in the browser in which they permitted this client. Then repeat the same call: " +
 			"over UIM, with the token of that page as the header UIM-Confirmation.",
 	},
+	PlanRequired: {
+		code: CodeForbidden, status: http.StatusForbidden,
+		message:    "The agreement does not choose a plan that includes this intent.",
+		suggestion: "Agree again with one of details.plans: as plan in the request, and as declared.plan in what you sign.",
+	},
 
 	PolicyMismatch: {
 		code: CodePolicyRejected, status: http.StatusForbidden, number: "POL-003",
@@ -264,6 +269,11 @@ var table = map[Reason]row{
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-009",
 		message:    "The parameters are not valid for this intent.",
 		suggestion: "Choose one of the values that details.violations lists.",
+	},
+	UnknownPlan: {
+		code: CodeInvalidParameter, status: http.StatusBadRequest,
+		message:    "The policy has no such plan.",
+		suggestion: "Choose one of details.plans, and sign it as declared.plan of the agreement.",
 	},
 	UnknownParameter: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest,

@@ -121,9 +121,10 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 	return store.Admission{}, refusal
 }
 
-// countsOnly reports whether the request is valid, and the call has no nonce, no idempotency key, and an agreement that was used before.
+// countsOnly reports whether the request is valid, and the call has no nonce, no idempotency key, and an agreement without a plan that was
+// used before.
 func (h *Holder) countsOnly(r *store.BeginRequest) bool {
-	if r.Hold <= 0 || r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 ||
+	if r.Hold <= 0 || r.Planned || r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 ||
 		!h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
 		return false
 	}

@@ -271,6 +271,7 @@ type oneTerm struct{ offer pat.Offer }
 
 func (t oneTerm) Offers() []pat.DatedOffer { return []pat.DatedOffer{{Offer: t.offer}} }
 func (t oneTerm) Past() []pat.Offer        { return nil }
+func (t oneTerm) Plans(string) []string    { return nil }
 func (t oneTerm) Holds(string) error       { return nil }
 func (t oneTerm) Scope(context.Context, pat.ScopeRequest) (pat.Scope, error) {
 	return pat.Scope{Entries: []string{"shop.example:buy:v1:execute"}, Limit: limit.Rate{Max: 10, Period: limit.Hour}}, nil

@@ -28,6 +28,9 @@ func testAgreements(t *testing.T, open Opener) {
 		"an existing agent keeps how it stands":    agentKeepsStatus,
 		"a new key can be added by the operator":   operatorAddsKey,
 		"a failed agreement leaves nothing behind": failedAgreement,
+		"an agreement ends those of another plan":  planEndsPlan,
+		"no call begins under an ended plan":       endedPlanBeginsNothing,
+		"a carried limit counts and never refuses": carriedLimits,
 	})
 }
 

@@ -52,6 +52,7 @@ var operands = []Operand{
 	{Name: "version", Kind: Version, Words: "version of the intent", Source: FromIntent, Unit: NoUnit},
 	{Name: "recipient", Kind: Text, Source: FromAgent, Unit: NoUnit},
 	{Name: "publicKey", Kind: Key, Words: "public key", Source: FromProof, UIM: true},
+	{Name: "plan", Kind: Text, Words: "plan of the agreement", Source: FromAgreement, Unit: NoUnit, Operators: "eq isAnyOf", UIM: true},
 
 	// Texts and codes.
 	{Name: "purpose", Kind: Text, Unit: NoUnit},
@@ -107,17 +108,20 @@ type Source int
 
 // The sources of values.
 const (
-	FromFacts   Source = iota // the operator's configuration; without it, the operand has no value
-	FromClock                 // the time of the call
-	FromIntent                // the UID of the intent that is called
-	FromAgent                 // the agent that calls, unless configured otherwise
-	FromProof                 // the key that signed the call
-	FromCounter               // counted when a call is admitted; not compared
-	FromCharge                // charged when a call is admitted; not compared
+	FromFacts     Source = iota // the operator's configuration; without it, the operand has no value
+	FromClock                   // the time of the call
+	FromIntent                  // the UID of the intent that is called
+	FromAgent                   // the agent that calls, unless configured otherwise
+	FromProof                   // the key that signed the call
+	FromAgreement               // chosen in the agreement of the agent
+	FromCounter                 // counted when a call is admitted; not compared
+	FromCharge                  // charged when a call is admitted; not compared
 )
 
 // BuiltIn reports whether the source has a value for every call without any configuration.
-func (s Source) BuiltIn() bool { return s == FromClock || s == FromIntent || s == FromAgent }
+func (s Source) BuiltIn() bool {
+	return s == FromClock || s == FromIntent || s == FromAgent || s == FromAgreement
+}
 
 // Fixed reports whether no other source can be configured.
 func (s Source) Fixed() bool { return s != FromFacts && s != FromAgent }

@@ -30,7 +30,7 @@ func (n *normalizer) childDuties(r *Rule, node *model.Rule) bool {
 			continue
 		}
 		d, good := n.duty(node, a)
-		if !good {
+		if !good || !n.unplanned(d) {
 			ok = false
 			continue
 		}

@@ -117,10 +117,11 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 }
 
 // limitID returns the id of the counter of a limit. It depends on the limited rule and on the period. It does not depend on the number, the
-// price or the position in the document, so a count survives changes to those.
+// price or the position in the document, so a count survives changes to those. It does not depend on the plans of the rule either, so a
+// count survives a change of the plan.
 func limitID(r *Rule, p limit.Period) string {
 	b, err := strictjson.Canonical(map[string]any{
-		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.Canonical...),
+		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.besidePlans()...),
 	})
 	if err != nil { // cannot happen: the tree contains only strings
 		b = []byte(r.Node.Pointer)

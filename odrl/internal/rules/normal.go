@@ -19,7 +19,11 @@ type Rule struct {
 	Assignee string // IRI; empty means anyone
 	terms
 	Limits []limit.Limit
-	Duties []*Duty // those of a permission; an obligation has exactly one
+	Duties []*Duty  // those of a permission; an obligation has exactly one
+	Plans  []string // the plans that a permission belongs to, sorted; nil: it holds under every plan, and without one
+	// Carried are the limits of other plans, as far as Limits has no limit of the same id. Calls count in them without a maximum, so that the
+	// count is right after a change to such a plan.
+	Carried []limit.Limit
 }
 
 // terms are the conditions of a rule or duty in normal form.
@@ -115,6 +119,7 @@ func (n *normalizer) split(node *model.Rule, a model.Action, t *Target, assignee
 	if node.Kind == model.Obligation {
 		var d *Duty
 		if d, ok = n.duty(node, a); ok {
+			ok = n.unplanned(d)
 			d.N, r.terms, r.Duties = r.N, d.terms, []*Duty{d}
 		}
 	} else {
@@ -212,7 +217,7 @@ func (n *normalizer) conditions(r *Rule, list []*model.Constraint) bool {
 		}
 		rest = append(rest, c)
 	}
-	ok := n.terms(&r.terms, rest)
+	ok := n.terms(&r.terms, rest) && n.plans(r)
 	if r.Kind == model.Prohibition && len(limits) > 1 {
 		n.Problems.Errorf("limit", limits[1].Pointer, "a prohibition may have only one limit: write a separate prohibition for each limit")
 		return false

@@ -21,6 +21,7 @@ type Program struct {
 	Leaves     []*Leaf
 	Keys       bool     // some duty to sign refers to a complete key
 	Currencies []string // the currencies of its charges, sorted
+	Plans      []string // the plans of its permissions, in document order
 	Spelling   *aliases
 	Engine     *engine
 }
@@ -67,6 +68,11 @@ func (n *normalizer) program() *Program {
 				p.Assignees[r.Target.Name] = map[string]bool{}
 			}
 			p.Assignees[r.Target.Name][r.Assignee] = true
+		}
+		for _, plan := range r.Plans {
+			if !slices.Contains(p.Plans, plan) {
+				p.Plans = append(p.Plans, plan)
+			}
 		}
 		for _, d := range r.Duties {
 			p.Keys = p.Keys || len(d.Keys) > 0

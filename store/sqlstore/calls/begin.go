@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
@@ -75,6 +76,9 @@ func (b *beginOp) prepare() (rowSet, error) {
 	if e.IdempotencyKey != "" {
 		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
 	}
+	if b.Planned {
+		n.agreements = append(n.agreements, b.agreement())
+	}
 	if b.Nonce != nil {
 		n.nonces = append(n.nonces, nonceKey{e.Service, string(b.Nonce.KeyID), b.Nonce.ID})
 	}
@@ -106,7 +110,7 @@ func (b *beginOp) prepare() (rowSet, error) {
 // takesNothing reports whether the first candidate needs no limits and no charge, and the call has no nonce, no idempotency key and an
 // agreement that was used before. Such a call is admitted without a transaction.
 func (b *beginOp) takesNothing() bool {
-	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.reservations[0]) == 0 &&
+	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && !b.Planned && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
 }
 
@@ -128,6 +132,9 @@ func (b *beginOp) run(ctx context.Context, w *work) error {
 	}
 	if err := w.t.ServerChanged(); err != nil {
 		return err
+	}
+	if b.Planned && !w.active[b.agreement()] {
+		return fmt.Errorf("the agreement %s has ended: %w", b.Execution.AgreementID, pat.ErrRevoked)
 	}
 	if n := b.Nonce; n != nil {
 		if err := w.checkNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}); err != nil {

@@ -58,6 +58,7 @@ func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 			return nil, err
 		}
 	}
+	list = append(list, w.readAgreements()...)
 	list = append(list, w.readNonces()...)
 	list = append(list, w.readExecutions()...)
 	list = append(list, w.readCounters()...)
@@ -118,6 +119,7 @@ func mergeRowSets(batch []*call) (all rowSet) {
 		all.executions = append(all.executions, n.executions...)
 		all.cached = append(all.cached, n.cached...)
 		all.keys = append(all.keys, n.keys...)
+		all.agreements = append(all.agreements, n.agreements...)
 		all.nonces = append(all.nonces, n.nonces...)
 		all.counters = append(all.counters, n.counters...)
 		all.accounts = append(all.accounts, n.accounts...)
@@ -126,6 +128,7 @@ func mergeRowSets(batch []*call) (all rowSet) {
 	}
 	all.executions = sorted(all.executions, ref.compare)
 	all.keys = sorted(all.keys, idempotencyKey.compare)
+	all.agreements = sorted(all.agreements, ref.compare)
 	all.nonces = sorted(all.nonces, nonceKey.compare)
 	all.counters = sorted(all.counters, CounterKey.compare)
 	all.accounts = sorted(all.accounts, ledger.AccountKey.Compare)

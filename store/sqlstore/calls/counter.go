@@ -14,9 +14,10 @@ import (
 
 // A reservation is one or more units of one counter, with its limit.
 type reservation struct {
-	key   CounterKey
-	limit limit.Limit
-	units int64
+	key     CounterKey
+	limit   limit.Limit
+	units   int64
+	carried bool // the call only counts
 }
 
 // joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max
@@ -31,9 +32,10 @@ func joinReservations(service string, lists ...[]store.Reservation) ([]reservati
 			k := CounterKey{service, string(r.Principal), r.ID, r.Period}
 			if i := slices.IndexFunc(out, func(o reservation) bool { return o.key == k }); i >= 0 {
 				out[i].limit.Max, out[i].units = min(out[i].limit.Max, r.Max), max(out[i].units, r.Units)
+				out[i].carried = out[i].carried && r.Carried
 				continue
 			}
-			out = append(out, reservation{k, r.Limit, max(1, r.Units)})
+			out = append(out, reservation{k, r.Limit, max(1, r.Units), r.Carried})
 		}
 	}
 	return out, nil
@@ -48,7 +50,7 @@ func (w *work) fit(rs []reservation) error {
 		if c.err != nil {
 			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
 		}
-		if c.Left(r.limit.Max) >= r.units {
+		if r.carried || c.Left(r.limit.Max) >= r.units {
 			continue
 		}
 		e := &store.LimitError{

@@ -49,6 +49,7 @@ type rowSet struct {
 	executions []ref
 	cached     []*store.Execution // changed from their cached state; read only if the cache is outdated
 	keys       []idempotencyKey
+	agreements []ref // that must be active
 	nonces     []nonceKey
 	counters   []CounterKey
 	accounts   []ledger.AccountKey

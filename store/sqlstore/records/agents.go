@@ -93,7 +93,7 @@ func (s *Records) hasKeys(ctx context.Context, t *engine.Tx, service string, id 
 	return found || err != nil
 }
 
-// approve records the approval and its effects: pending agreements become active, and the debt of the agent leaves the pool of unapproved
+// approve records the approval and its effects: pending agreements become active, the newest plan among them ends the others, and the debt of the agent leaves the pool of unapproved
 // agents.
 func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
 	seq, err := t.NextChange(ctx)
@@ -105,6 +105,9 @@ func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id 
 	}
 	if _, err := t.Exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND agent_id = ? AND state = ?",
 		string(pat.AgreementActive), service, id, string(pat.AgreementPending)); err != nil {
+		return err
+	}
+	if err := s.keepNewestPlan(ctx, t, service, id); err != nil {
 		return err
 	}
 	return s.ledger.LeavePool(ctx, t, service, id)

@@ -9,7 +9,7 @@ import (
 )
 
 const agreementColumns = `service, id, issuer, agent_id, key_id, public_key, policy_uid, policy_digest, assurance, form,
-	has_signed, signed, signature, nonce, scope, state, created_at`
+	has_signed, signed, signature, nonce, scope, state, created_at, plan`
 
 const (
 	newBudget = `COALESCE((SELECT b.record FROM budgets b WHERE b.service = agreements.service AND b.agreement_id = agreements.id
@@ -24,8 +24,7 @@ func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	var scope list
 	err = scan(append([]any{
 		&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PublicKey, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form,
-		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, &scope, &a.State, &created,
-		&a.NewBudget,
+		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, &scope, &a.State, &created, &a.Plan, &a.NewBudget,
 	}, more...)...)
 	if !hasSigned {
 		a.Signed = nil
@@ -66,6 +65,9 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 			} else if !fresh {
 				return pat.ErrReplayed
 			}
+		}
+		if err := s.endOtherPlans(ctx, t, a); err != nil {
+			return err
 		}
 		return s.insertAgreement(ctx, t, a, n.Policy)
 	})
@@ -132,11 +134,11 @@ func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agree
 		return err
 	}
 	_, err = t.Exec(ctx, "INSERT INTO agreements ("+agreementColumns+
-		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, engine.Blob(a.PublicKey), a.PolicyUID, a.PolicyDigest,
 		string(a.Assurance), a.Form, engine.Flag(a.Signed != nil), engine.Blob(a.Signed), engine.Blob(a.Signature), a.Nonce, scope,
 		string(a.State),
-		engine.Nanos(a.CreatedAt),
+		engine.Nanos(a.CreatedAt), a.Plan,
 		engine.Flag(a.State == pat.AgreementPending))
 	return err
 }

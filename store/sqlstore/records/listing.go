@@ -97,13 +97,13 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 	if f.After.ID != "" {
 		q.Add("(created_at, id) < (?, ?)", engine.Nanos(f.After.At), f.After.ID)
 	}
-	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
+	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, plan, " +
 		"CASE WHEN assurance = 'consent' THEN signature END, " + newBudget
 	query := q.Query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit)
 	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (a pat.Agreement, err error) {
 		var created int64
 		err = scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
-			&created, &a.Signature, &a.NewBudget)
+			&created, &a.Plan, &a.Signature, &a.NewBudget)
 		a.CreatedAt = engine.FromNanos(created)
 		return a, err
 	})

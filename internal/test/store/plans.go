@@ -1,0 +1,89 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// choose stores an agreement of the agent with a plan.
+func (b *suite) choose(nonce, plan string, state pat.AgreementState) pat.Agreement {
+	a, p := b.agreement(nonce)
+	a.ID, a.Plan, a.State, a.CreatedAt = pat.AgreementID("agreement-"+nonce), plan, state, b.clock.Now()
+	b.clock.Advance(time.Second)
+	return b.agree(a, p)
+}
+
+// standing checks the states of agreements.
+func (b *suite) standing(want map[pat.AgreementID]pat.AgreementState) {
+	for id, state := range want {
+		got, err := b.Agreement(b.Context(), service, id)
+		b.must(err)
+		if got.State != state {
+			b.Fatalf("%s is %s; want %s", id, got.State, state)
+		}
+	}
+}
+
+func planEndsPlan(b *suite) {
+	const active, revoked, pending = pat.AgreementActive, pat.AgreementRevoked, pat.AgreementPending
+	none := b.choose("n-none", "", active)
+	free := b.choose("n-free", "free", active)
+	again := b.choose("n-again", "free", active)
+	b.standing(map[pat.AgreementID]pat.AgreementState{none.ID: active, free.ID: active, again.ID: active})
+	if again.Plan != "free" {
+		b.Fatalf("the plan is %q; want free", again.Plan)
+	}
+	b.choose("n-none-2", "", active) // an agreement without a plan ends none
+	b.standing(map[pat.AgreementID]pat.AgreementState{free.ID: active, again.ID: active})
+	pro := b.choose("n-pro", "pro", active)
+	b.standing(map[pat.AgreementID]pat.AgreementState{none.ID: active, free.ID: revoked, again.ID: revoked, pro.ID: active})
+	waits := b.choose("n-waits", "partner", pending) // has no effect before the approval
+	newest := b.choose("n-newest", "free", pending)
+	b.standing(map[pat.AgreementID]pat.AgreementState{pro.ID: active, waits.ID: pending, newest.ID: pending})
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Approved: true}))
+	b.standing(map[pat.AgreementID]pat.AgreementState{none.ID: active, pro.ID: revoked, waits.ID: revoked, newest.ID: active})
+}
+
+func endedPlanBeginsNothing(b *suite) {
+	l := rate("l", 5, limit.Day)
+	under := func(a pat.Agreement) store.BeginRequest {
+		r := b.free(l)
+		r.Execution.AgreementID, r.Planned = a.ID, true
+		return r
+	}
+	free := b.choose("n-free", "free", pat.AgreementActive)
+	b.begin(under(free))
+	pro := b.choose("n-pro", "pro", pat.AgreementActive)
+	for _, r := range []store.BeginRequest{under(free), {
+		Execution: store.Execution{Service: service, AgentID: agent, AgreementID: free.ID}, Planned: true,
+		Candidates: []store.Candidate{{}}, Hold: time.Minute,
+	}} {
+		_, err := b.Begin(b.Context(), r)
+		b.want(err, pat.ErrRevoked)
+	}
+	if got := b.begin(under(pro)).Standing[0]; got.Left != 3 { // the calls under both plans
+		b.Fatalf("%+v; want Left 3", got)
+	}
+	b.reopen()
+	_, err := b.Begin(b.Context(), under(free))
+	b.want(err, pat.ErrRevoked)
+	b.begin(under(pro))
+	never := under(pro)
+	never.Execution.AgreementID = "unknown"
+	_, err = b.Begin(b.Context(), never)
+	b.want(err, pat.ErrRevoked)
+}
+
+func carriedLimits(b *suite) {
+	carried := rate("other", 1, limit.Day)
+	carried.Carried = true
+	b.begin(b.free(rate("own", 3, limit.Hour), carried))
+	b.begin(b.free(rate("own", 3, limit.Hour), carried))
+	if got := b.begin(b.free(rate("other", 9, limit.Day))).Standing[0]; got.Left != 6 {
+		b.Fatalf("%+v; want Left 6", got)
+	}
+	b.refused(b.free(rate("other", 3, limit.Day), carried)) // a limit that refuses as well as counts
+}
