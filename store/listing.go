@@ -13,9 +13,11 @@ type AgentFilter struct {
 	Service  string
 	Status   pat.AgentStatus
 	Approved *bool
-	Waiting  bool        // only agents that wait for approval, among the first MostCounted waiting agreements
-	After    pat.AgentID // the id of the last agent returned
-	Limit    int
+	Waiting  bool // only agents that wait for approval, among the first MostCounted waiting agreements
+	// Prefix is the beginning of the id or, ignoring the case of ASCII letters, of the name. At most MostCounted names are compared.
+	Prefix string
+	After  pat.AgentID // the id of the last agent returned
+	Limit  int
 }
 
 // A Backlog counts the records of one service that wait for the operator. Each number is at most MostCounted.

@@ -110,7 +110,8 @@ validates, limits, meters and accounts for each of them.`,
 		// Its operator: cmd/uimgate/internal/operatorcmd
 		operatorcmd.Status(), operatorcmd.Doors(), operatorcmd.Reload(), operatorcmd.Stop(), operatorcmd.Resume(), operatorcmd.Agents(),
 		operatorcmd.Agreements(), operatorcmd.PATs(),
-		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Why(), operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
+		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Calls(), operatorcmd.Why(),
+		operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
 
 		// Policies: cmd/uimgate/internal/policycmd
 		policycmd.Command(),

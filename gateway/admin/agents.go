@@ -43,6 +43,7 @@ type AgentQuery struct {
 	PageRequest
 	Status   pat.AgentStatus // active (waiting or not), blocked, or Waiting; empty: all
 	Approved string          // true or false; empty: all
+	Search   string          // the beginning of the id or the name; empty: all
 }
 
 func (q *AgentQuery) parameters(p parameters) {
@@ -50,6 +51,7 @@ func (q *AgentQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 	p.oneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(Waiting), string(pat.AgentBlocked))
 	p.oneOf("approved", &q.Approved, "true", "false")
+	p.text("search", &q.Search)
 }
 
 // Agents lists agents, sorted by id.
@@ -58,7 +60,7 @@ func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error
 	if err != nil {
 		return Page[Agent]{}, err
 	}
-	f := store.AgentFilter{Service: service.ID, Status: q.Status, After: pat.AgentID(q.After), Limit: q.limit()}
+	f := store.AgentFilter{Service: service.ID, Status: q.Status, Prefix: q.Search, After: pat.AgentID(q.After), Limit: q.limit()}
 	if q.Status == Waiting {
 		f.Status, f.Waiting = "", true
 	}

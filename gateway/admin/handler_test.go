@@ -40,6 +40,7 @@ var everyOperation = [][2]string{
 	{"GET", "/pats/a"},
 	{"POST", "/pats/a/revoke"},
 	{"POST", "/introspect"},
+	{"GET", "/calls"},
 	{"GET", "/usage/accounts"},
 	{"GET", "/usage/statements"},
 	{"GET", "/usage/ledger"},

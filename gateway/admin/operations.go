@@ -63,6 +63,7 @@ func operations(o *Operator) []operation {
 		{post, "/stops/resume", with(o.Resume)},
 		{get, "/usage/payments", with(o.Payments)},
 		{post, "/usage/payments/resolve", with(o.ResolvePayment)},
+		{get, "/calls", with(o.Calls)},
 		{get, "/requests/{id}", with(o.Why)},
 		{get, "/keys", bare(o.Keys)},
 		{post, "/keys/rotate", with(o.RotateKey)},

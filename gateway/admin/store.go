@@ -19,6 +19,8 @@ type Store interface {
 	Stops
 	// RequestsByID returns the newest requests with an id, the oldest of them first, at most store.MostRequests.
 	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
+	// Requests returns requests of the index, the newest first, and the position at which the listing continues, which is zero at the end.
+	Requests(ctx context.Context, f store.RequestFilter) ([]store.IndexedRequest, store.RequestCursor, error)
 	// AddInvitation stores an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	// Ready returns an error if the state cannot be written to within a bounded time.

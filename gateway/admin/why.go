@@ -2,11 +2,8 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -33,11 +30,7 @@ type Why struct {
 // requests of every process that uses the same store, for as long as audit.index retains them. Processes write their records every second,
 // so if Why finds none, it looks again until whyWait has passed or ctx ends.
 func (o *Operator) Why(ctx context.Context, r RequestRecord) (Page[Why], error) {
-	if o.index != nil {
-		if err := o.index.Flush(ctx); err != nil {
-			o.log.Debug("the latest requests are not in the index", zap.Error(err))
-		}
-	}
+	o.flushIndex(ctx)
 	list, err := o.requestsByID(ctx, r.ID)
 	if err != nil {
 		return Page[Why]{}, err
@@ -45,8 +38,8 @@ func (o *Operator) Why(ctx context.Context, r RequestRecord) (Page[Why], error) 
 	page := Page[Why]{Items: make([]Why, 0, len(list))}
 	for _, one := range list {
 		var w Why
-		if err := json.Unmarshal(one.Record, &w.Explanation); err != nil {
-			return Page[Why]{}, reason.Internal.Refusal("The record of the request cannot be read.").Because(err)
+		if w.Explanation, err = readExplanation(&one); err != nil {
+			return Page[Why]{}, err
 		}
 		if w.Execution, err = o.executionOf(ctx, &w.Explanation); err != nil {
 			return Page[Why]{}, err

@@ -139,6 +139,9 @@ func (x *Index) add(e *Explanation) {
 	x.number++
 	x.waiting = append(x.waiting, store.IndexedRequest{
 		ID: e.RequestID, At: e.At, Process: x.process, Number: x.number, Record: text, Until: x.now().Add(x.retain),
+		RequestKind: store.RequestKind{
+			Service: e.Service, Agent: e.Agent, Intent: e.Intent, Decision: e.Decision, Reason: string(e.Reason), Outcome: e.Outcome,
+		},
 	})
 }
 

@@ -28,6 +28,11 @@ func (c *Client) Resume(ctx context.Context, r admin.StopRequest) (admin.Stop, e
 	return post[admin.Stop](ctx, c, "/stops/resume", &r)
 }
 
+// Calls is admin.Operator.Calls.
+func (c *Client) Calls(ctx context.Context, q admin.CallQuery) (admin.Page[admin.Call], error) {
+	return get[admin.Page[admin.Call]](ctx, c, "/calls", &q)
+}
+
 // Why is admin.Operator.Why.
 func (c *Client) Why(ctx context.Context, r admin.RequestRecord) (admin.Page[admin.Why], error) {
 	return get[admin.Page[admin.Why]](ctx, c, path("requests", r.ID), &r)

@@ -20,6 +20,7 @@ func testListings(t *testing.T, open Opener) {
 		"agents come by id, each with its keys":         listAgents,
 		"agents wait until they are approved":           listWaiting,
 		"agents have the names that they were given":    nameAgents,
+		"agents are found by id and by name":            searchAgents,
 		"agreements come newest first without evidence": listAgreements,
 		"tokens come newest first":                      listTokens,
 		"agreements are listed by when they were made":  listAgreementsMadeLast,
@@ -47,6 +48,31 @@ func (b *suite) agents(f store.AgentFilter) []string {
 		ids = append(ids, string(a.ID))
 	}
 	return ids
+}
+
+// searchAgents finds agents by the beginning of their id or name, in pages.
+func searchAgents(b *suite) {
+	names := map[pat.AgentID]string{"acme-1": "", "acme-2": "Zebra", "b": "ACME Ltd", "c": "An acme", "acme": "Acme", "d": "Müller"}
+	for id, name := range names {
+		b.claim(service, id)
+		b.must(b.NameAgent(b.Context(), service, id, name))
+	}
+	b.claim("other", "acme-3")
+	for prefix, want := range map[string][]string{
+		"acme": {"acme", "acme-1", "acme-2", "b"}, "Acme": {"acme", "b"}, "acme-": {"acme-1", "acme-2"}, "zeb": {"acme-2"}, "Mü": {"d"},
+		"%": {}, "_": {}, "cme": {}, "é": {},
+	} {
+		got := []string{}
+		for len(got) <= len(want) {
+			page := b.agents(store.AgentFilter{Service: service, Prefix: prefix, After: pat.AgentID(last(got)), Limit: 2})
+			got = append(got, page...)
+			if len(page) < 2 {
+				break
+			}
+		}
+		b.equal(got, want)
+	}
+	b.equal(b.agents(store.AgentFilter{Service: service, Prefix: "acme", Status: pat.AgentBlocked}), []string{})
 }
 
 func (b *suite) equal(got, want any) {

@@ -147,6 +147,7 @@ type almanac interface {
 type requests interface {
 	IndexRequests(ctx context.Context, list []store.IndexedRequest) error
 	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
+	Requests(ctx context.Context, f store.RequestFilter) ([]store.IndexedRequest, store.RequestCursor, error)
 }
 
 // Records is the part of an engine that stores agreements, PATs and keys.

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,51 @@ import (
 
 // Agents returns agents with their keys, ordered by service and id.
 func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
+	if f.Prefix == "" {
+		out, err := s.listAgents(ctx, f, "")
+		if err != nil {
+			return nil, err
+		}
+		return out, s.readKeys(ctx, out)
+	}
+	byID, err := s.listAgents(ctx, f, "id >= ? AND id < ?", f.Prefix, f.Prefix+lastRune)
+	if err != nil {
+		return nil, err
+	}
+	name := asciiLower(f.Prefix)
+	byName, err := s.listAgents(ctx, f, namedAgents, f.Service, name, name+lastRune)
+	if err != nil {
+		return nil, err
+	}
+	out := append(byID, byName...)
+	slices.SortFunc(out, func(a, b pat.Agent) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	out = slices.CompactFunc(out, func(a, b pat.Agent) bool { return a.ID == b.ID })
+	if f.Limit > 0 {
+		out = out[:min(len(out), f.Limit)]
+	}
+	return out, s.readKeys(ctx, out)
+}
+
+// lastRune is not less than any character, so that the strings from p to p+lastRune are those with the prefix p.
+const lastRune = "\U0010FFFF"
+
+// namedAgents is the condition that the name of an agent has a prefix. Its arguments are the service, the prefix in lower case, and the end
+// of the range.
+var namedAgents = "id IN (SELECT id FROM agents WHERE service = ? AND name <> '' AND lower(name) >= ? AND lower(name) < ? " +
+	"ORDER BY lower(name), id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
+
+// asciiLower converts a text as the function lower of the databases does.
+func asciiLower(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, text)
+}
+
+// listAgents returns agents without their keys. condition restricts the listing further; empty: it does not.
+func (s *Records) listAgents(ctx context.Context, f store.AgentFilter, condition string, args ...any) ([]pat.Agent, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)
 	if f.Status == pat.AgentBlocked { // as in the partial index
@@ -28,12 +74,11 @@ func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent,
 	if f.After != "" {
 		q.Add("id > ?", f.After)
 	}
-	query := q.Query("SELECT "+agentColumns+", "+agentWaits+" FROM agents", "ORDER BY service, id", f.Limit)
-	out, err := engine.All(ctx, s.db, query, q.Args, scanListed)
-	if err != nil {
-		return nil, err
+	if condition != "" {
+		q.Add(condition, args...)
 	}
-	return out, s.readKeys(ctx, out)
+	query := q.Query("SELECT "+agentColumns+", "+agentWaits+" FROM agents", "ORDER BY service, id", f.Limit)
+	return engine.All(ctx, s.db, query, q.Args, scanListed)
 }
 
 // Backlog counts the decisions that wait for the operator of a service.

@@ -91,6 +91,7 @@ func (o *operator) agentsList() *cobra.Command {
 	}
 	c.Flags().StringVar((*string)(&q.Status), "status", "", "only agents that are active, waiting (for approval) or blocked")
 	c.Flags().StringVar(&q.Approved, "approved", "", "only agents that are approved (true) or not approved (false)")
+	c.Flags().StringVar(&q.Search, "search", "", "only agents whose id or name begins with this text")
 	return o.paging(c)
 }
 

@@ -217,7 +217,7 @@ func printRows[T, R any](
 			table = append(table, more...)
 			gathered.Items = append(gathered.Items, page.Items...)
 		}
-		if first && len(page.Items) == 0 {
+		if first && len(page.Items) == 0 && page.Next == "" {
 			fmt.Fprintln(c.ErrOrStderr(), "None.")
 		}
 		if gathered.Next = page.Next; page.Next == "" || !o.all {

@@ -1,0 +1,87 @@
+package operatorcmd
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var callColumns = []cli.Column[admin.Call]{
+	cli.TimeColumn("at", func(r admin.Call) time.Time { return r.At }),
+	cli.TextColumn("request_id", func(r admin.Call) string { return r.RequestID }),
+	cli.TextColumn("service", func(r admin.Call) string { return r.Service }).OnlyCSV(),
+	cli.TextColumn("agent_id", func(r admin.Call) pat.AgentID { return r.AgentID }),
+	cli.TextColumn("intent", func(r admin.Call) string { return r.Intent }).ForPeople(func(r admin.Call) string {
+		if r.Intent == "" {
+			return r.Request
+		}
+		return r.Intent
+	}),
+	cli.TextColumn("request", func(r admin.Call) string { return r.Request }).OnlyCSV(),
+	cli.TextColumn("door", func(r admin.Call) string { return r.Door }).OnlyCSV(),
+	cli.TextColumn("decision", func(r admin.Call) string { return r.Decision }),
+	cli.TextColumn("reason", func(r admin.Call) reason.Reason { return r.Reason }),
+	cli.CountColumn("status", func(r admin.Call) int64 { return int64(r.Status) }),
+	cli.TextColumn("rule", func(r admin.Call) string { return r.Rule }).OnlyCSV(),
+	cli.TextColumn("outcome", func(r admin.Call) string { return r.Outcome }),
+	cli.TextColumn("ms", func(r admin.Call) string { return strconv.FormatFloat(r.Millis, 'f', -1, 64) }),
+	cli.TextColumn("charge", func(r admin.Call) string { return r.Charge }),
+	cli.TextColumn("charge_state", func(r admin.Call) string { return r.ChargeState }).OnlyCSV(),
+	cli.TextColumn("execution", func(r admin.Call) string { return r.ExecutionID }).OnlyCSV(),
+	cli.TextColumn("process", func(r admin.Call) string { return r.Process }).OnlyCSV(),
+}
+
+// Calls returns the command uimgate calls.
+func Calls() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "calls", Short: "Search the requests that the gateway handled",
+		Example: "  uimgate calls list --agent agent-1 --decision deny\n  uimgate calls list --from 2026-11-22T10:00:00Z --all -o csv",
+	}, o.callsList())
+}
+
+func (o *operator) callsList() *cobra.Command {
+	var q admin.CallQuery
+	var from, to string
+	c := &cobra.Command{
+		Use: "list", Short: "List requests, newest first", Args: cli.Args(cobra.NoArgs),
+		Long: `List shows requests that any process with the same database handled, for as long as audit.index keeps them: calls
+of intents, and requests for tokens. uimgate why explains one of them. Without --service, it shows requests of every
+service, and those that belong to none.
+
+A page has at most --limit requests. It may have fewer if the filters exclude most requests; the command then prints
+how to continue.`,
+		Example: `  uimgate calls list --reason RATE_LIMIT_EXCEEDED
+  uimgate calls list --intent shop.example:order:v1 --outcome failed --from 2026-11-22T10:00:00Z
+  uimgate calls list --agent agent-1 --all -o csv`,
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if q.From, err = moment("--from", from); err != nil {
+				return cli.Usage(err)
+			}
+			if q.To, err = moment("--to", to); err != nil {
+				return cli.Usage(err)
+			}
+			return printListing(c, o, callColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.Call], error) {
+				q.Service, q.PageRequest = o.service, p
+				return api.Calls(ctx, q)
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar((*string)(&q.AgentID), "agent", "", "only requests of this agent")
+	f.StringVar(&q.Intent, "intent", "", "only calls of this intent, by its uid")
+	f.StringVar(&q.Decision, "decision", "", "only requests that were decided so: permit, deny or pending")
+	f.StringVar(&q.Reason, "reason", "", "only refusals with this reason, such as RATE_LIMIT_EXCEEDED")
+	f.StringVar(&q.Outcome, "outcome", "", "only calls to your API that ended so: done, failed, not_sent or unknown")
+	f.StringVar(&from, "from", "", "only requests since this time, such as 2026-11-22 or 2026-11-22T10:00:00Z")
+	f.StringVar(&to, "to", "", "only requests before this time")
+	return o.paging(c)
+}
