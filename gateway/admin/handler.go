@@ -148,8 +148,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 			return
 		}
 		if o.method != http.MethodGet {
-			a.operator.log.Info("operator", zap.String("did", o.method+" "+o.path), zap.String("service", c.query.meant),
-				zap.String("subject", c.subject), zap.String("request_id", aboutRequest(w).RequestID))
+			a.operator.did(a.caller(), o.name(), c.query.meant, c.subject, aboutRequest(w).RequestID)
 		}
 		a.answer(w, http.StatusOK, answer)
 	}
@@ -164,6 +163,14 @@ func (a *listener) guard(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// caller returns who calls the operations over HTTP: the owner of the socket, or a holder of the admin token.
+func (a *listener) caller() Caller {
+	if a.owned {
+		return Caller{Name: "owner", Role: RoleAdmin, Via: "socket"}
+	}
+	return Caller{Name: "operator", Role: RoleAdmin, Via: "token"}
 }
 
 func (a *listener) admit(r *http.Request) error {

@@ -42,6 +42,8 @@ type Line struct {
 
 	// Stop is what an operator has stopped or resumed; nil: the line is about a call. Service is then empty if it concerns every service.
 	Stop *StopLine `json:"stop,omitempty"`
+	// Change is what an operator has changed; nil: the line is about something else. Service is then empty if it concerns no single service.
+	Change *ChangeLine `json:"change,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
@@ -90,6 +92,9 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	}
 	if l.Stop != nil {
 		w.Object("stop", l.Stop.object())
+	}
+	if l.Change != nil {
+		w.Object("change", l.Change.object())
 	}
 	w.JSON("parameters", l.Parameters)
 	if l.ParametersSHA256 != (Digest{}) {

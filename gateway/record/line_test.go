@@ -28,6 +28,8 @@ func TestLineRoundTrip(t *testing.T) {
 			f.Set(reflect.ValueOf(&odrl.Reproduction{DutyMode: odrl.DutiesNotViolated}))
 		case *StopLine:
 			f.Set(reflect.ValueOf(&StopLine{Kind: "agent", Subject: "agent-1", By: "ann", Why: "<x>"}))
+		case *ChangeLine:
+			f.Set(reflect.ValueOf(&ChangeLine{By: "ann", Role: "admin", Via: "link", Did: "POST /reload", Subject: "<x>"}))
 		case json.RawMessage:
 			f.Set(reflect.ValueOf(json.RawMessage(`{"p":"q"}`)))
 		case Digest:

@@ -39,6 +39,11 @@ func (a *Audit) RecordStop(at time.Time, decision string, s pat.Stop, by string)
 		At: at.UTC(), Service: s.Service, Decision: decision,
 		Stop: &StopLine{Kind: string(s.Kind), Subject: s.Subject, By: by, Why: s.Reason},
 	}
+	a.appendNow(&line)
+}
+
+// appendNow appends a record and writes it to the file.
+func (a *Audit) appendNow(line *Line) {
 	text, err := line.AppendJSON(nil)
 	n, err := a.append(append(text, '\n'), err)
 	if err != nil {

@@ -1,0 +1,97 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// A Role limits which operations a caller may use. A Role that is not in Roles allows none.
+type Role string
+
+// The roles. Every role may use the operations that change nothing.
+const (
+	RoleViewer   Role = "viewer"
+	RoleOperator Role = "operator" // also agents, agreements, PATs, stops and reloads
+	RoleBilling  Role = "billing"  // also charges, top-ups, payments and invoices
+	RoleAdmin    Role = "admin"    // everything
+)
+
+// Roles are all roles.
+var Roles = []Role{RoleViewer, RoleOperator, RoleBilling, RoleAdmin}
+
+// Allows reports whether a caller with the role r may use an operation that needs the role needed.
+func (r Role) Allows(needed Role) bool {
+	return slices.Contains(Roles, r) && (needed == RoleViewer || r == needed || r == RoleAdmin)
+}
+
+// A Caller is who uses the operations.
+type Caller struct {
+	Name string // identifies a person or program to operators; at most 200 characters
+	Role Role
+	Via  string // how the caller was identified: socket, token, link or oidc
+}
+
+// A RoleError means that the role of a caller does not allow an operation.
+type RoleError struct {
+	Operation string // such as POST /agents/{id}/block
+	Needed    Role
+}
+
+func (e *RoleError) Error() string { return fmt.Sprintf("%s needs the role %s", e.Operation, e.Needed) }
+
+// MayUse returns a *RoleError if the role of a caller does not allow an operation, which is named by method and path, such as
+// POST /agents/{id}/block.
+func (o *Operator) MayUse(c Caller, name string) error {
+	needed := RoleAdmin
+	for _, one := range operations(o) {
+		if one.name() == name {
+			needed = one.role
+		}
+	}
+	if !c.Role.Allows(needed) {
+		return &RoleError{Operation: name, Needed: needed}
+	}
+	return nil
+}
+
+// Do carries out an operation for a caller, unless MayUse returns an error. It then writes the change to the log and to the audit stream.
+// about is the service and the record that the operation changes.
+func Do[Q, A any](
+	ctx context.Context, o *Operator, c Caller, name string, about Record, q Q, do func(context.Context, Q) (A, error),
+) (answer A, err error) {
+	if err := o.MayUse(c, name); err != nil {
+		return answer, err
+	}
+	answer, err = do(ctx, q)
+	if err != nil {
+		return answer, err
+	}
+	if named, ok := any(answer).(interface{ subject() string }); ok {
+		about.ID = named.subject()
+	}
+	if s, err := o.service(about.Service); err == nil {
+		about.Service = s.ID
+	}
+	o.did(c, name, about.Service, about.ID, "")
+	return answer, nil
+}
+
+// did writes a change to the log and to the audit stream.
+func (o *Operator) did(c Caller, name, service, subject, request string) {
+	o.log.Info("operator", zap.String("did", name), zap.String("service", service), zap.String("subject", subject),
+		zap.String("by", c.Name), zap.String("via", c.Via), zap.String("request_id", request))
+	if o.audit != nil {
+		o.audit.RecordChange(o.now(), service, record.ChangeLine{
+			By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request,
+		})
+	}
+}
+
+// RefusalFor returns the refusal with which the admin API responds to an error of an operation.
+func RefusalFor(err error) *reason.Refusal { return refusalFor(err) }

@@ -1,0 +1,32 @@
+package record
+
+import "time"
+
+// Changed is the Decision of the lines about changes by operators.
+const Changed = "change"
+
+// A ChangeLine is the member change of an audit record: what an operator has changed, and who did it.
+type ChangeLine struct {
+	By        string `json:"by"`
+	Did       string `json:"did"` // the operation of the admin API, such as POST /agents/{id}/block
+	Role      string `json:"role"`
+	Subject   string `json:"subject,omitempty"`
+	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
+	RequestID string `json:"-"` // Line.RequestID
+}
+
+// object returns the line as an object of JSON.
+func (c *ChangeLine) object() map[string]any {
+	object := map[string]any{"by": c.By, "role": c.Role, "via": c.Via, "did": c.Did}
+	if c.Subject != "" {
+		object["subject"] = c.Subject
+	}
+	return object
+}
+
+// RecordChange records that an operator has changed something. The record is in the file when RecordChange returns, unless the file cannot
+// be written.
+func (a *Audit) RecordChange(at time.Time, service string, change ChangeLine) {
+	line := Line{At: at.UTC(), RequestID: change.RequestID, Service: service, Decision: Changed, Change: &change}
+	a.appendNow(&line)
+}
