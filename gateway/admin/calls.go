@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -73,8 +74,8 @@ func callOf(x *record.Explanation) Call {
 	return c
 }
 
-// Calls lists requests of every process that uses the same store, the newest first, for as long as audit.index retains them. A page may have
-// fewer items than its limit and still have a Next, because Calls compares at most store.MostRequestsRead requests with the filter.
+// Calls lists requests of every process that uses the same store, the newest first, for as long as audit.index retains them. A page may
+// have fewer items than its limit and still have a Next, because Calls compares at most store.MostRequestsRead requests with the filter.
 func (o *Operator) Calls(ctx context.Context, q CallQuery) (Page[Call], error) {
 	after, ok := store.ParseRequestCursor(q.After)
 	if !ok {
@@ -117,7 +118,9 @@ func (o *Operator) flushIndex(ctx context.Context) {
 }
 
 func readExplanation(r *store.IndexedRequest) (x record.Explanation, err error) {
-	if err := json.Unmarshal(r.Record, &x); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(r.Record))
+	dec.UseNumber() // facts
+	if err := dec.Decode(&x); err != nil {
 		return x, reason.Internal.Refusal("The record of the request cannot be read.").Because(err)
 	}
 	return x, nil

@@ -69,6 +69,7 @@ func operations(o *Operator) []operation {
 		{post, "/usage/payments/resolve", RoleBilling, with(o.ResolvePayment)},
 		{get, "/calls", RoleViewer, with(o.Calls)},
 		{get, "/requests/{id}", RoleViewer, with(o.Why)},
+		{post, "/decide", RoleViewer, with(o.Decide)},
 		{get, "/keys", RoleViewer, bare(o.Keys)},
 		{post, "/keys/rotate", RoleAdmin, with(o.RotateKey)},
 		{post, "/keys/retire", RoleAdmin, with(o.RetireKeys)},
@@ -145,6 +146,9 @@ func answered(c *call) func(any, error) (any, error) {
 	}
 }
 
+// A largeBody is a request whose body may be larger than maxBody.
+type largeBody interface{ maxBody() int64 }
+
 // members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.
 func (c *call) members(request Request) error {
 	if c.Method == http.MethodGet {
@@ -153,7 +157,11 @@ func (c *call) members(request Request) error {
 	object := map[string]any{}
 	if c.ContentLength != 0 {
 		var err error
-		if object, err = wire.ReadObject(c.Request, maxBody); err != nil {
+		limit := int64(maxBody)
+		if large, ok := request.(largeBody); ok {
+			limit = large.maxBody()
+		}
+		if object, err = wire.ReadObject(c.Request, limit); err != nil {
 			return err
 		}
 	}

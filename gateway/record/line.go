@@ -42,7 +42,7 @@ type Line struct {
 
 	// Stop is what an operator has stopped or resumed; nil: the line is about a call. Service is then empty if it concerns every service.
 	Stop *StopLine `json:"stop,omitempty"`
-	// Change is what an operator has changed; nil: the line is about something else. Service is then empty if it concerns no single service.
+	// Change is what an operator has changed; nil: the line is not about a change. Service is then empty if it concerns no single service.
 	Change *ChangeLine `json:"change,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`

@@ -38,6 +38,11 @@ func (c *Client) Why(ctx context.Context, r admin.RequestRecord) (admin.Page[adm
 	return get[admin.Page[admin.Why]](ctx, c, path("requests", r.ID), &r)
 }
 
+// Decide is admin.Operator.Decide.
+func (c *Client) Decide(ctx context.Context, r admin.DecideRequest) (admin.PolicyDecision, error) {
+	return post[admin.PolicyDecision](ctx, c, "/decide", &r)
+}
+
 // Reload is admin.Operator.Reload. If the configuration was refused, the *RefusedError has its problems.
 func (c *Client) Reload(ctx context.Context, r admin.ReloadRequest) (admin.Reload, error) {
 	return post[admin.Reload](ctx, c, "/reload", &r)

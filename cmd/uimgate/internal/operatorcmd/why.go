@@ -36,6 +36,7 @@ var whyColumns = []cli.Column[admin.Why]{
 // Why returns the command uimgate why.
 func Why() *cobra.Command {
 	o := &operator{}
+	var again decideFlags
 	c := &cobra.Command{
 		Use: "why REQUEST_ID", Short: "Explain why a request was permitted or refused",
 		Long: `Why explains how the gateway decided a request, by the request_id that an agent quotes: the steps, the
@@ -44,10 +45,19 @@ API. It finds requests that any process with the same database handled, for as l
 them. It shows no parameter values and no secrets.
 
 A client can choose the id of a request, so there may be several requests with one id. Why shows the
-newest 20.`,
-		Example: "  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c\n  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c -o json",
-		Args:    cli.Args(cobra.ExactArgs(1)),
+newest 20.
+
+With --again, --policy, --policy-digest, --fact or --at, why decides the newest call with the id again, and
+compares each constraint with the facts. It decides by the policy alone: not by limits, credit, stops and the
+rules of the configuration. Nothing is changed.`,
+		Example: `  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c
+  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c --again --fact purpose=research
+  uimgate why 0e8a1c3e-6b8f-4a38-9f5e-0f6c7a1f2b3c --policy draft.json -o json`,
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
+			if again.wanted() {
+				return o.decide(c, args[0], &again)
+			}
 			page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Why], error) {
 				return api.Why(ctx, admin.RequestRecord{ID: args[0]})
 			})
@@ -72,6 +82,7 @@ newest 20.`,
 		},
 	}
 	o.flags(c)
+	again.add(c)
 	return c
 }
 

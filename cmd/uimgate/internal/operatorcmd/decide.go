@@ -1,0 +1,161 @@
+package operatorcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// decideFlags are the flags with which why decides a call again.
+type decideFlags struct {
+	again                bool
+	policy, digest, when string
+	facts                []string
+}
+
+func (d *decideFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&d.again, "again", false, "decide the call again, by the policy in force")
+	f.StringVar(&d.policy, "policy", "", "decide the call again, by the policy in this file; -: stdin")
+	f.StringVar(&d.digest, "policy-digest", "", "decide the call again, by an earlier policy of the gateway, such as the one that decided it")
+	f.StringArrayVar(&d.facts, "fact", nil, "decide the call again with this fact, as OPERAND=VALUE; may be repeated")
+	f.StringVar(&d.when, "at", "", "decide the call again as if it were made at this time")
+	c.MarkFlagsMutuallyExclusive("policy", "policy-digest")
+}
+
+func (d *decideFlags) wanted() bool {
+	return d.again || d.policy != "" || d.digest != "" || d.when != "" || len(d.facts) > 0
+}
+
+// request returns the request to decide the call with an id.
+func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideRequest, err error) {
+	r = admin.DecideRequest{RequestID: id, PolicyDigest: d.digest}
+	if r.At, err = moment("--at", d.when); err != nil {
+		return r, cli.Usage(err)
+	}
+	for _, text := range d.facts {
+		operand, value, ok := strings.Cut(text, "=")
+		if !ok || operand == "" {
+			return r, cli.Usage(errors.New("--fact must be OPERAND=VALUE, such as purpose=research"))
+		}
+		if r.Facts == nil {
+			r.Facts = map[string]any{}
+		}
+		r.Facts[operand] = factOf(value)
+	}
+	switch d.policy {
+	case "":
+	case "-":
+		text, err := cli.ReadAtMost(c.InOrStdin(), "stdin", odrl.MaxDocument)
+		r.Policy = string(text)
+		return r, err
+	default:
+		text, err := cli.ReadNamed(d.policy, odrl.MaxDocument)
+		r.Policy = string(text)
+		return r, err
+	}
+	return r, nil
+}
+
+// factOf reads a value as JSON, or else as a string.
+func factOf(text string) any {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil || dec.More() {
+		return text
+	}
+	return v
+}
+
+// decide decides a call again and prints the result.
+func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
+	r, err := d.request(c, id)
+	if err != nil {
+		return err
+	}
+	r.Service = o.service
+	answer, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyDecision, error) { return api.Decide(ctx, r) })
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
+		for _, p := range refused.Problems {
+			fmt.Fprintf(c.ErrOrStderr(), "%s:%d: %s (%s)\n", d.policy, p.Line, cli.Sanitize(p.Message), cli.Sanitize(p.Level))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	switch o.format {
+	case "json":
+		return cli.PrintLine(c.OutOrStdout(), answer)
+	case "csv":
+		return cli.PrintCSV(c.OutOrStdout(), answer.Constraints, constraintColumns, true)
+	default:
+		return printDecided(c.OutOrStdout(), &answer)
+	}
+}
+
+var constraintColumns = []cli.Column[admin.ConstraintState]{
+	cli.TextColumn("rule", func(s admin.ConstraintState) string { return s.Rule }),
+	cli.TextColumn("type", func(s admin.ConstraintState) string { return s.Type }),
+	cli.TextColumn("operand", func(s admin.ConstraintState) string { return s.Operand }),
+	cli.TextColumn("operator", func(s admin.ConstraintState) string { return s.Operator }),
+	cli.ListColumn("wanted", func(s admin.ConstraintState) []string { return s.Wanted }),
+	cli.TextColumn("unit", func(s admin.ConstraintState) string { return s.Unit }),
+	cli.TextColumn("found", foundText),
+	cli.TextColumn("state", func(s admin.ConstraintState) string { return s.State }),
+}
+
+func foundText(s admin.ConstraintState) string {
+	if s.Found == nil {
+		return ""
+	}
+	return whyFact(s.Found)
+}
+
+// printDecided prints a decision for people.
+func printDecided(out io.Writer, d *admin.PolicyDecision) error {
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	row := func(name string, texts ...string) {
+		if text := strings.Join(texts, ", "); text != "" {
+			fmt.Fprintf(t, "%s\t%s\n", name, cli.Sanitize(text))
+		}
+	}
+	verdict := func(decision, reason string) string { return strings.TrimSpace(decision + " " + reason) }
+	if r := d.Recorded; r != nil {
+		row("recorded", verdict(r.Decision, string(r.Reason)))
+		row("charged", r.Charge)
+	}
+	row("again", verdict(d.Decision, string(d.Reason)))
+	row("policy", d.Policy.UID, d.Policy.Digest)
+	row("at", cli.HumanTime(d.At))
+	row("rule", d.Rule)
+	row("why", d.Detail)
+	row("limits", d.Limits...)
+	row("charge", d.Charge)
+	row("duties", d.Duties...)
+	for _, s := range d.Constraints {
+		found := "unknown"
+		if s.Found != nil {
+			found = whyFact(s.Found)
+		}
+		if s.State == "counted" {
+			found = "counted by the gateway"
+		}
+		row(s.State, strings.TrimSpace(s.Rule+": "+s.Operand+" "+s.Operator+" "+strings.Join(s.Wanted, ", ")+" "+s.Unit), "found: "+found)
+	}
+	for _, operand := range d.Unknown {
+		row("unknown", operand+": give its value with --fact "+operand+"=VALUE")
+	}
+	return t.Flush()
+}

@@ -1,0 +1,42 @@
+package service
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
+)
+
+// Draft makes a Policy from a document that the gateway does not serve, for the present catalogue, parties and profiles. The list contains
+// the errors and warnings of odrl.Publish. If it contains an error, the Policy is nil. Draft does not check what only the configuration
+// determines, such as the sources of facts and the currency of the credit.
+func (d *Definition) Draft(ctx context.Context, document []byte) (*odrl.Policy, problem.List) {
+	world := d.world
+	if u, err := url.Parse(policyUID(document)); err == nil && u.Host != "" {
+		world.Hosts = append(slices.Clone(world.Hosts), strings.ToLower(u.Host))
+		slices.Sort(world.Hosts)
+		world.Hosts = slices.Compact(world.Hosts)
+	}
+	return odrl.Publish(ctx, document, world)
+}
+
+// ChangedBy returns the uids of the intents whose terms in another policy differ from those in force, sorted. An agreement to the policy in
+// force would not hold for calls of these intents.
+func (d *Definition) ChangedBy(other *odrl.Policy) []string {
+	clauses := words.Clauses(other)
+	var list []string
+	for _, in := range d.Catalog.Intents() {
+		uid := in.UID.String()
+		is, inForce := d.clauses[uid]
+		will, inOther := clauses[uid]
+		if inForce && (!inOther || is != will) {
+			list = append(list, uid)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
