@@ -33,6 +33,7 @@ type Engine interface {
 	listings
 	upkeep
 	consents
+	consoles
 	almanac
 	uses
 	requests
@@ -192,6 +193,7 @@ func Run(t *testing.T, open Opener) {
 		"listings":    testListings,
 		"consents":    testConsents,
 		"confirm":     testConfirmations,
+		"console":     testConsole,
 		"almanac":     testAlmanac,
 		"uses":        testUses,
 		"requests":    testRequests,

@@ -24,8 +24,8 @@ const stopKept = 30 * 24 * time.Hour
 // Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many
 // records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents and requests of the index
-//     that have expired;
+//   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, requests of the index,
+//     and sessions and links of the console that have expired;
 //   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds and invoices of 10 years ago;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
@@ -65,6 +65,8 @@ var expiries = []struct{ table, key, until string }{
 	{"almanac", "service, address", "until"},
 	{"almanac_protocols", "service, protocol, address", "until"},
 	{"invitations", "service, code", "until"},
+	{"console_sessions", "id", "until"},
+	{"console_links", "code", "until"},
 	{"intent_uses", "service, intent", "until"},
 	{"payments", "service, reference", "until"},
 	{"confirmations", "service, id", "kept_until"},

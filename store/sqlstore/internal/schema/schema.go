@@ -24,6 +24,8 @@
 //	confirmations (service, id)                        → agreements by id; calls that a person is asked to confirm
 //	clients      (service, id)                         OAuth clients that registered themselves
 //	invitations  (service, code)                       digests of one-time codes with which people may consent
+//	console_sessions (id)                              who is signed in to the console; the secrets as digests
+//	console_links (code)                               digests of one-time codes that sign a person in to the console
 //	almanac      (service, address)                    agents that registered their endpoints with a service
 //	almanac_protocols (service, protocol, address)     → almanac; the protocols of these agents
 //	requests     (id, at, process, number)             why requests were permitted or refused, for operators

@@ -1,0 +1,30 @@
+package store
+
+import "time"
+
+// A ConsoleSession is one person who is signed in to the console of the operator.
+type ConsoleSession struct {
+	ID          string // digest of the secret in the cookie
+	Name        string
+	Role        string
+	Via         string // token, link or oidc
+	Credential  string // digest of what the person signed in with; empty: a link
+	CreatedAt   time.Time
+	ConfirmedAt time.Time // when the person last proved who it is
+	EndsAt      time.Time // the session ends then in any case
+	Until       time.Time // the session ends then unless it is used; never after EndsAt
+}
+
+// A ConsoleLink signs one person in to the console, once.
+type ConsoleLink struct {
+	Code  string // digest of the code in the link
+	Name  string
+	Role  string
+	Until time.Time
+}
+
+// Bounds of what the console stores. When they are reached, the session or link that ends first is deleted.
+const (
+	MostConsoleSessions = 1000
+	MostConsoleLinks    = 100
+)
