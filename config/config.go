@@ -116,6 +116,9 @@ type Admin struct {
 	// Hosts are in lowercase and without port.
 	Hosts []string `yaml:"hosts" max:"100" doc:"Host names to which this listener and telemetry.listen respond, without port, in addition to addresses and localhost: for example, the name under which metrics are fetched."`
 	Token Secret   `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: uimgate creates one in admin.token in the data directory."`
+	// Console is true by default: its pages have the same address and need the same token as the admin API, and cost nothing until they are
+	// requested.
+	Console bool `yaml:"console" default:"true" doc:"Serve the console for the operator's browser, at /console/ of this listener and of the socket in the data directory. uimgate console prints a link that signs in."`
 }
 
 // A Service is one web service made usable by agents.

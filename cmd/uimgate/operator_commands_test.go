@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -50,7 +50,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
 	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" ||
-		rows[1][3] != cli.CSVText(string(key.Thumbprint())) {
+		rows[1][3] != lines.CSV(string(key.Thumbprint())) {
 		t.Errorf("got %v, %v", rows, err)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {

@@ -3,8 +3,6 @@ package admin
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,12 +34,18 @@ type Listener struct {
 	// listener then checks neither the token nor the Host of a request.
 	Owned   bool
 	Metrics *prometheus.Registry
+	// Console serves the paths under ConsolePath, unless admin.console is false. Its requests need no token, but their Host is checked even
+	// if the listener is owned, because a browser sends them. nil: there is no console.
+	Console http.Handler
 	// Shed counts a refusal by its cause. nil: refusals are not counted.
 	Shed func(reason.Cause)
 }
 
 // Path is the common path of the operations.
 const Path = "/admin/v1"
+
+// ConsolePath is the common path of the pages of the console.
+const ConsolePath = "/console/"
 
 // Handler returns the handler of the admin listener. Requests under Path need the bearer token; /livez, /healthz, /readyz and /metrics do
 // not. Unless the path is /livez or /healthz, which reveal nothing, the Host of a request must be an IP address, localhost or one of
@@ -50,6 +54,10 @@ func Handler(o *Operator, l Listener) http.Handler {
 	a := newListener(o, l)
 	mux := a.probes()
 	mux.Handle("/admin/", a.guard(a.api()))
+	if a.console != nil {
+		mux.HandleFunc(ConsolePath, a.browsed(a.console))
+		mux.HandleFunc("GET /{$}", a.browsed(http.RedirectHandler(ConsolePath, http.StatusSeeOther)))
+	}
 	return a.recovering(mux)
 }
 
@@ -61,7 +69,7 @@ func Probes(o *Operator, l Listener) http.Handler {
 
 func newListener(o *Operator, l Listener) *listener {
 	return &listener{
-		operator: o, token: l.Token, owned: l.Owned, attempts: newAttempts(), shed: l.Shed,
+		operator: o, tokens: NewTokenCheck(l.Token, o.now), owned: l.Owned, console: l.Console, shed: l.Shed,
 		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics, EnableOpenMetrics: true}),
 	}
 }
@@ -81,11 +89,11 @@ func (a *listener) probes() *http.ServeMux {
 
 type listener struct {
 	operator *Operator
-	token    func() string
+	tokens   *TokenCheck
 	owned    bool
+	console  http.Handler
 	scrape   http.Handler
 	shed     func(reason.Cause)
-	attempts *attempts
 }
 
 // livez reports only that the process responds. /readyz reports failures that a restart of the process would not fix.
@@ -180,10 +188,9 @@ func (a *listener) admit(r *http.Request) error {
 	if err := a.atHome(r); err != nil {
 		return err
 	}
-	from := bucketOf(connlimit.Peer(r.RemoteAddr))
-	if wait := a.attempts.wait(from, a.operator.now()); wait > 0 {
-		return reason.TooManyConnections.Refusal("Too many wrong admin tokens came from this address.").After(wait).
-			ShedFor(reason.ShedAdminTokens)
+	from := connlimit.Peer(r.RemoteAddr)
+	if err := a.tokens.Throttled(from); err != nil {
+		return err
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
 		return reason.MalformedRequest.Refusal("The header " + name + " occurs more than once.")
@@ -195,22 +202,34 @@ func (a *listener) admit(r *http.Request) error {
 	if token == "" {
 		return reason.MissingToken.Refusal("The admin token is missing.")
 	}
-	wanted := a.token()
-	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that timing does not reveal the length
-	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || wanted == "" {
-		a.attempts.failed(from, a.operator.now())
-		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
-	}
-	a.attempts.forget(from)
-	return nil
+	return a.tokens.Check(from, token)
 }
 
-// atHome rejects a request whose Host is neither an IP address nor localhost nor one of admin.hosts. A listener that is owned accepts every
-// Host.
+// browsed passes the requests of browsers to next, unless there is no console or their Host is foreign.
+func (a *listener) browsed(next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := a.knownHost(r)
+		if err == nil && !a.operator.directory.Current().Console {
+			err = noSuchPath()
+		}
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}
+}
+
+// atHome is knownHost for a listener that is not owned. A listener that is owned accepts every Host.
 func (a *listener) atHome(r *http.Request) error {
 	if a.owned {
 		return nil
 	}
+	return a.knownHost(r)
+}
+
+// knownHost rejects a request whose Host is neither an IP address nor localhost nor one of admin.hosts.
+func (a *listener) knownHost(r *http.Request) error {
 	host := service.HostName(r.Host)
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
 		return nil

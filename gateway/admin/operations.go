@@ -38,6 +38,7 @@ func operations(o *Operator) []operation {
 		{get, "/agents/{id}/invoice", RoleViewer, with(o.Invoice)},
 		{post, "/agents/{id}/invoice", RoleBilling, with(o.IssueInvoice)},
 		{get, "/agents/{id}/evidence", RoleViewer, with(o.Evidence)},
+		{post, "/console/links", RoleAdmin, with(o.ConsoleLink)},
 		{post, "/invitations", RoleOperator, with(o.Invite)},
 		{get, "/agreements", RoleViewer, with(o.Agreements)},
 		{get, "/agreements/{id}", RoleViewer, with(o.Agreement)},

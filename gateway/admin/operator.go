@@ -54,6 +54,8 @@ type Config struct {
 	Version string
 	// Doors are the other protocols that agents can use.
 	Doors []door.Module
+	// ConsoleURL returns the URL of the console, with a trailing slash, for browsers on this machine. nil: there is no console.
+	ConsoleURL func() string
 }
 
 // An Operator carries out operations on a running gateway. Its methods are safe for concurrent use. Their errors wrap a *reason.Refusal or
@@ -77,6 +79,7 @@ type Operator struct {
 	index       *record.Index
 	doors       []door.Module
 	version     string
+	consoleURL  func() string
 	readiness   readiness
 	draining    atomic.Bool // the process is shutting down: see Drain
 }
@@ -101,7 +104,7 @@ func New(c Config) *Operator {
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
 		reload: c.Reload, audit: c.Audit, index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
-		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version,
+		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
 	}
 }
 

@@ -23,6 +23,8 @@ type Store interface {
 	Requests(ctx context.Context, f store.RequestFilter) ([]store.IndexedRequest, store.RequestCursor, error)
 	// AddInvitation stores an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error
+	// AddConsoleLink stores a link that signs one person in to the console.
+	AddConsoleLink(ctx context.Context, l store.ConsoleLink) error
 	// Ready returns an error if the state cannot be written to within a bounded time.
 	Ready(ctx context.Context) error
 	// SetBack reports when the state was last found to have been set back to an earlier state, and by how much.

@@ -12,7 +12,7 @@ type ChangeLine struct {
 	Role      string `json:"role"`
 	Subject   string `json:"subject,omitempty"`
 	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
-	RequestID string `json:"-"` // Line.RequestID
+	RequestID string `json:"-"`   // Line.RequestID
 }
 
 // object returns the line as an object of JSON.

@@ -288,6 +288,7 @@ func (p *process) build(ctx context.Context) error {
 		Index:        p.index,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
+		ConsoleURL: p.consoleURL,
 	})
 	return door.Provision(ctx, p.modules, door.Process{
 		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,

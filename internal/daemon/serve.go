@@ -11,16 +11,23 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 func (p *process) serve(ctx context.Context) error {
 	public := p.httpServer(p.server.Handler())
+	token := func() string { return p.live.Load().token.Reveal() }
+	pages := console.New(console.Config{
+		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: admin.NewTokenCheck(token, p.Now), Dump: p.dump,
+		Log: p.Log, Now: p.Now,
+	})
 	//nolint:contextcheck // each request has its own context
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
-		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
+		Token: token, Console: pages, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
 	}))
+	operator.RegisterOnShutdown(pages.Shutdown)
 	group, ctx := errgroup.WithContext(ctx)
 	// Background work that calls depend on continues until the last call in progress has its response.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -50,8 +57,9 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	if p.owner != nil {
 		//nolint:contextcheck // each request has its own context
-		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Metrics: p.metrics.Registry()}))
+		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Console: pages, Metrics: p.metrics.Registry()}))
 		own.TLSConfig = nil
+		own.RegisterOnShutdown(pages.Shutdown)
 		group.Go(func() error { return p.serveHTTP(life, own, p.owner) })
 	}
 	group.Go(func() error {

@@ -83,6 +83,11 @@ func (c *Client) NameAgent(ctx context.Context, n admin.AgentName) (admin.Agent,
 	return post[admin.Agent](ctx, c, path("agents", n.ID, "name"), &n)
 }
 
+// ConsoleLink is admin.Operator.ConsoleLink.
+func (c *Client) ConsoleLink(ctx context.Context, r admin.ConsoleLinkRequest) (admin.ConsoleLink, error) {
+	return post[admin.ConsoleLink](ctx, c, "/console/links", &r)
+}
+
 // Invite is admin.Operator.Invite.
 func (c *Client) Invite(ctx context.Context, i admin.Invite) (admin.Invitation, error) {
 	return post[admin.Invitation](ctx, c, "/invitations", &i)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/uimgate/uimgate/internal/lines"
 )
 
 // A Column prints one field of a record: Exact for programs (CSV), Human for people.
@@ -128,7 +130,7 @@ func PrintLine(w io.Writer, v any) error {
 	return out.Encode(v)
 }
 
-// PrintCSV prints records as CSV (RFC 4180), with a line of column names if header is set. It converts each value with CSVText, so that no
+// PrintCSV prints records as CSV (RFC 4180), with a line of column names if header is set. It converts each value with lines.CSV, so that no
 // spreadsheet evaluates a value as a formula.
 func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
 	out := csv.NewWriter(w)
@@ -143,7 +145,7 @@ func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool)
 	}
 	for _, r := range records {
 		for i, col := range columns {
-			row[i] = CSVText(col.Exact(r))
+			row[i] = lines.CSV(col.Exact(r))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -151,19 +153,6 @@ func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool)
 	}
 	out.Flush()
 	return out.Error()
-}
-
-// CSVText returns s as a CSV value. A spreadsheet may evaluate a value that begins with = + - @, a tab, CR or LF as a formula, and agents
-// choose some of the values. CSVText puts an apostrophe before such a value, so that spreadsheets treat the value as plain text. Negative
-// numbers stay unchanged.
-func CSVText(s string) string {
-	if s == "" || !strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
-		return s
-	}
-	if number := strings.TrimPrefix(s, "-"); number != s && number != "" && strings.Trim(number, "0123456789.") == "" {
-		return s
-	}
-	return "'" + s
 }
 
 // PrintTable prints records as a table for people. It replaces non-printable characters (see Sanitize), and prints - for an empty value.

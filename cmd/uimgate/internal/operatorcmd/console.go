@@ -1,0 +1,83 @@
+package operatorcmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+)
+
+// Console returns the command uimgate console.
+func Console() *cobra.Command {
+	o := &operator{}
+	var request admin.ConsoleLinkRequest
+	var role string
+	var codeOnly, noBrowser bool
+	c := &cobra.Command{
+		Use: "console", Short: "Open the console of a gateway in a browser",
+		Long: `Console asks the gateway for a link that signs one person in to its console, prints the link, and opens
+it in the browser of this machine if there is one. The link works once, within 5 minutes. Pass it on to a
+colleague only with the role that the colleague needs.`,
+		Example: "  uimgate console\n  uimgate console --as viewer --name ann --no-browser\n  uimgate console --code",
+		Args:    cli.Args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			request.Role = admin.Role(role)
+			if request.Name == "" {
+				request.Name = userName()
+			}
+			l, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.ConsoleLink, error) {
+				return api.ConsoleLink(ctx, request)
+			})
+			switch {
+			case err != nil:
+				return err
+			case o.format == "json":
+				return cli.PrintLine(c.OutOrStdout(), l)
+			case codeOnly:
+				_, err = fmt.Fprintln(c.OutOrStdout(), cli.Sanitize(l.Code))
+				return err
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "The link signs %s in once, as %s, until %s.\n", cli.Sanitize(l.Name), l.Role, cli.HumanTime(l.Until))
+			if _, err := fmt.Fprintln(c.OutOrStdout(), cli.Sanitize(l.URL)); err != nil {
+				return err
+			}
+			if !noBrowser {
+				openBrowser(c.Context(), l.URL, c.ErrOrStderr())
+			}
+			return nil
+		},
+	}
+	o.flags(c)
+	c.Flags().StringVar(&role, "as", string(admin.RoleAdmin), "role: viewer, operator, billing or admin")
+	c.Flags().StringVar(&request.Name, "name", "", "who signs in, for the audit stream (default: your user name)")
+	c.Flags().BoolVar(&codeOnly, "code", false, "print only a code, with which the console confirms who you are")
+	c.Flags().BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
+	return c
+}
+
+const opening = 5 * time.Second
+
+// openBrowser opens a URL in the browser of a person at this machine. It reports on out if the browser cannot be opened.
+func openBrowser(ctx context.Context, url string, out io.Writer) {
+	program := "xdg-open"
+	switch {
+	case runtime.GOOS == "darwin":
+		program = "open"
+	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, opening)
+	defer cancel()
+	if err := exec.CommandContext(ctx, program, url).Run(); err != nil { //nolint:gosec // the URL comes from the operator's own gateway
+		fmt.Fprintln(out, "The browser could not be opened: open the link yourself.")
+	}
+}

@@ -1,0 +1,145 @@
+package console
+
+import (
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+)
+
+// An action is what one form does.
+type action struct {
+	path      string // pattern below admin.ConsolePath
+	operation string // of the admin API: it needs the same role
+	done      string // what has been done, for the next page
+	// question asks for confirmation before the action; empty: the action is carried out at once. Actions that move money or stop an agent
+	// have one. The person must then have proved recently who it is.
+	question string
+	do       func(*request) error
+	back     func(*request) string // the next page
+}
+
+// actions are the actions of all pages.
+var actions = slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions)
+
+// actionAt returns the action of a form that is sent to an address.
+func actionAt(address string) (action, bool) {
+	path, _, _ := strings.Cut(address, "?")
+	segments := strings.Split(strings.TrimPrefix(path, admin.ConsolePath), "/")
+	for _, a := range actions {
+		pattern := strings.Split(a.path, "/")
+		if len(pattern) == len(segments) && slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || p == "{id}" && s != "" }) {
+			return a, true
+		}
+	}
+	return action{}, false
+}
+
+// doneText returns what the action with a name has done.
+func doneText(name string) string {
+	for _, a := range actions {
+		if a.path == name {
+			return a.done
+		}
+	}
+	return ""
+}
+
+// act carries out an action, after the person has confirmed it.
+func (r *request) act(a action) error {
+	if err := r.console.Operator.MayUse(r.caller, a.operation); err != nil {
+		return err
+	}
+	if a.question != "" {
+		if r.PostForm.Get("confirmed") != "yes" {
+			return r.review(a, "")
+		}
+		if !r.confirmed() {
+			problem, err := r.reauthenticate()
+			if err != nil {
+				return err
+			}
+			if problem != "" {
+				return r.review(a, problem)
+			}
+		}
+	}
+	r.operation = a.operation
+	if err := a.do(r); err != nil {
+		return err
+	}
+	return r.redirect(r.address(a.back(r), "done", a.path))
+}
+
+// A reviewView is the data of the page on which a person confirms an action.
+type reviewView struct {
+	frame
+
+	Question, Problem, Action, CSRF string
+	Rows                            []field // what the form contains
+	Hidden                          []field
+	Prove                           bool // the person must prove who it is
+	Back                            string
+}
+
+// unseen are the fields of forms that a review does not show.
+var unseen = []string{"csrf", "confirmed", "credential"}
+
+func (r *request) review(a action, problem string) error {
+	view := reviewView{
+		Question: a.question, Problem: problem, Action: r.URL.RequestURI(), CSRF: r.csrf(r.URL.EscapedPath()), Prove: !r.confirmed(),
+		Back: r.address(a.back(r)),
+	}
+	if id := r.PathValue("id"); id != "" {
+		view.Rows = append(view.Rows, field{Label: "Record", Value: id})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		value := r.PostForm.Get(name)
+		if slices.Contains(unseen, name) {
+			continue
+		}
+		view.Hidden = append(view.Hidden, field{Name: name, Value: value})
+		if value != "" {
+			view.Rows = append(view.Rows, field{Label: strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " "), Value: value})
+		}
+	}
+	view.Title = "Confirm"
+	view.Session, view.Who, view.Role, view.SignOut = true, r.session.Name, r.session.Role, r.csrf(at("signout"))
+	status := http.StatusOK
+	if problem != "" {
+		status = http.StatusForbidden
+	}
+	return r.write(status, "review", view)
+}
+
+// reauthenticate checks the credential of a form, which is the admin token or a code of uimgate console. It returns what is wrong.
+func (r *request) reauthenticate() (problem string, err error) {
+	credential := strings.TrimSpace(r.PostForm.Get("credential"))
+	if credential == "" {
+		return "Enter the admin token or a code.", nil
+	}
+	l, err := r.takeCode(credential)
+	switch {
+	case err == nil:
+		if !admin.Role(l.Role).Allows(r.caller.Role) {
+			return "The code is for the role " + l.Role + ", but you have signed in as " + string(r.caller.Role) + ".", nil
+		}
+	case errors.Is(err, errCode):
+		if err := r.console.Tokens.Check(r.peer(), credential); err != nil {
+			return "This is neither the admin token nor a code that can be used.", nil //nolint:nilerr // the person can try again
+		}
+	case errors.Is(err, errStore):
+		return "", err
+	default:
+		return admin.RefusalFor(err).Message, nil
+	}
+	now := r.console.Now()
+	if err := r.console.Store.ConfirmConsoleSession(r.Context(), r.session.ID, now); err != nil {
+		return "", errors.Join(errStore, err)
+	}
+	r.session.ConfirmedAt = now
+	return "", nil
+}

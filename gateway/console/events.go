@@ -1,0 +1,119 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+const (
+	mostStreams        = 64 // of all sessions
+	mostStreamsOfOne   = 8  // of one session
+	figuresEvery       = 2 * time.Second
+	streamTime         = 10 * time.Minute // the browser then opens another stream, and its session is checked again
+	figuresReadingTime = 5 * time.Second
+)
+
+// liveFigures are the figures of all services, read at most once in figuresEvery for all streams.
+type liveFigures struct {
+	mu   sync.Mutex
+	at   time.Time
+	list map[string]map[string]string
+}
+
+// events sends the figures of the overview as server-sent events until the browser disconnects.
+func (r *request) events() error {
+	s := &r.console.streams
+	if !s.begin(r.session.ID) {
+		return reason.TooManyConnections.Refusal("Too many pages of the console are open.").After(time.Minute)
+	}
+	defer s.ended(r.session.ID)
+	writer := http.NewResponseController(r.w)
+	_ = writer.SetReadDeadline(time.Time{}) // the server's deadline would end the stream; not every ResponseWriter has one
+	h := r.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	service := r.service()
+	end := time.NewTimer(streamTime)
+	defer end.Stop()
+	tick := time.NewTicker(figuresEvery)
+	defer tick.Stop()
+	for {
+		figures := r.console.figures(r.Context(), service)
+		text, err := json.Marshal(figures)
+		if err != nil {
+			return err
+		}
+		_ = writer.SetWriteDeadline(time.Now().Add(streamTime)) //nolint:forbidigo // deadlines of connections use the machine's clock
+		if _, err := fmt.Fprintf(r.w, "event: figures\ndata: %s\n\n", text); err != nil || writer.Flush() != nil {
+			return nil //nolint:nilerr // the browser has gone
+		}
+		select {
+		case <-tick.C:
+		case <-end.C:
+			return nil
+		case <-s.end:
+			return nil
+		case <-r.Context().Done():
+			return nil
+		}
+	}
+}
+
+// begin counts a stream of a session, unless there are too many.
+func (s *streams) begin(session string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= mostStreams || s.each[session] >= mostStreamsOfOne {
+		return false
+	}
+	if s.each == nil {
+		s.each = map[string]int{}
+	}
+	s.all++
+	s.each[session]++
+	return true
+}
+
+func (s *streams) ended(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.each[session]--; s.each[session] == 0 {
+		delete(s.each, session)
+	}
+}
+
+// figures returns the figures of a service by the names of card.Live.
+func (c *Console) figures(ctx context.Context, service string) map[string]string {
+	f := &c.streams.fresh
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := c.Now(); f.list == nil || now.Sub(f.at).Abs() >= figuresEvery {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), figuresReadingTime)
+		defer cancel()
+		if status, err := c.Operator.Status(ctx); err == nil {
+			f.list = figuresOf(&status)
+		}
+		f.at = now
+	}
+	return f.list[service]
+}
+
+func figuresOf(s *admin.Status) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for _, one := range s.Services {
+		out[one.ID] = map[string]string{
+			"ready": yesNo(s.Ready), "stops": strconv.Itoa(len(s.Stops)), "waiting_agents": count(one.WaitingAgents),
+			"unresolved": count(one.Unresolved), "under_way": strconv.Itoa(one.UnderWay), "waiting": strconv.Itoa(one.Waiting),
+			"breaker": one.Breaker,
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// follow opens a stream of events until ctx is done.
+func (b *browser) follow(ctx context.Context) *http.Response {
+	b.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.listener.URL+"/console/events", nil)
+	b.Must(err)
+	resp, err := b.client.Do(r)
+	b.Must(err)
+	b.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func TestEventsFollowTheFigures(t *testing.T) {
+	g := newConsoleGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
+		gatetest.Unproved+"}\n")
+	lines := bufio.NewScanner(g.as(admin.RoleViewer).follow(t.Context()).Body)
+	agreed := false
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var figures map[string]string
+		if err := json.Unmarshal([]byte(data), &figures); err != nil {
+			t.Fatal(err)
+		}
+		if !agreed {
+			if figures["waiting_agents"] != "0" || figures["breaker"] != "closed" || figures["ready"] != "yes" {
+				t.Fatalf("got %v", figures)
+			}
+			g.Agree("agent-1")
+			agreed = true
+			g.Pass(time.Minute)
+			continue
+		}
+		if figures["waiting_agents"] == "1" {
+			return
+		}
+	}
+	t.Errorf("the stream ended: %v", lines.Err())
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	g := newConsoleGate(t, "")
+	b := g.as(admin.RoleViewer)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 8 {
+		if resp := b.follow(ctx); resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+			t.Fatalf("got %d", resp.StatusCode)
+		}
+	}
+	if resp := b.follow(ctx); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a ninth stream of one session: %d", resp.StatusCode)
+	}
+	for range 7 {
+		other := g.as(admin.RoleViewer)
+		for range 8 {
+			if resp := other.follow(ctx); resp.StatusCode != http.StatusOK {
+				t.Fatalf("got %d", resp.StatusCode)
+			}
+		}
+	}
+	if resp := g.as(admin.RoleViewer).follow(ctx); resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a stream beyond the bound of all sessions: %d", resp.StatusCode)
+	}
+	g.pages.Shutdown() // ends all streams, so that the server can shut down
+	if resp := g.as(admin.RoleViewer).get("/console/"); resp.status != http.StatusOK {
+		t.Errorf("got %d", resp.status)
+	}
+}

@@ -1,0 +1,181 @@
+package console
+
+import (
+	"context"
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/lines"
+)
+
+const (
+	rowsShown   = 50
+	mostShown   = 100     // with limit=
+	rowsAtOnce  = 1000    // of a download
+	mostRows    = 100_000 // of a download
+	downloading = 2 * time.Minute
+)
+
+// A column is one column of a listing.
+type column[T any] struct {
+	name string
+	cell func(T) cell
+}
+
+// A listing shows pages of records, and downloads them as CSV.
+type listing[T any] struct {
+	caption, empty string
+	columns        []column[T]
+	fetch          func(context.Context, admin.PageRequest) (admin.Page[T], error)
+}
+
+// table returns the page of a listing that the request selects.
+func (l listing[T]) table(r *request) (*table, error) {
+	found, err := l.fetch(r.Context(), admin.PageRequest{Limit: r.limit(), After: r.URL.Query().Get("after")})
+	if err != nil {
+		return nil, err
+	}
+	out := &table{Caption: l.caption, Empty: l.empty}
+	var sample T
+	for _, c := range l.columns {
+		head := cell{Text: c.name}
+		if len(found.Items) > 0 {
+			sample = found.Items[0]
+			head.Number = c.cell(sample).Number
+		}
+		out.Columns = append(out.Columns, head)
+	}
+	for _, item := range found.Items {
+		row := make([]cell, 0, len(l.columns))
+		for _, c := range l.columns {
+			row = append(row, c.cell(item))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	out.Next, out.CSV = r.same("after", found.Next), r.same("format", "csv")
+	if found.Next == "" {
+		out.Next = ""
+	}
+	return out, nil
+}
+
+// page shows the listing below filters, with sections after it. If the request asks for CSV, it sends all pages instead.
+func (l listing[T]) page(r *request, p pageView, f *filters, after ...section) error {
+	if r.URL.Query().Get("format") == "csv" {
+		return l.download(r)
+	}
+	t, err := l.table(r)
+	if err != nil {
+		return err
+	}
+	p.Sections = append(p.Sections, section{Filters: f, Table: t})
+	p.Sections = append(p.Sections, after...)
+	return r.show(http.StatusOK, p)
+}
+
+// download sends all pages as CSV, at most mostRows rows.
+func (l listing[T]) download(r *request) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Request.Context()), downloading)
+	defer cancel()
+	var out *csv.Writer
+	next := admin.PageRequest{Limit: rowsAtOnce}
+	for n := 0; n < mostRows; {
+		found, err := l.fetch(ctx, next)
+		if err != nil && out == nil {
+			return err
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // the download ends as incomplete
+		}
+		if out == nil {
+			r.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+			r.w.Header().Set("Content-Disposition", `attachment; filename="`+r.section()+`.csv"`)
+			out = csv.NewWriter(r.w)
+			row := make([]string, 0, len(l.columns))
+			for _, c := range l.columns {
+				row = append(row, c.name)
+			}
+			_ = out.Write(row)
+		}
+		for _, item := range found.Items {
+			row := make([]string, 0, len(l.columns))
+			for _, c := range l.columns {
+				row = append(row, csvOf(c.cell(item)))
+			}
+			_ = out.Write(row) // Error reports the first error
+		}
+		out.Flush()
+		if out.Error() != nil || found.Next == "" || r.Request.Context().Err() != nil {
+			return nil
+		}
+		n += max(1, len(found.Items))
+		next.After = found.Next
+	}
+	return nil
+}
+
+func csvOf(c cell) string {
+	if !c.Time.IsZero() {
+		return c.Time.UTC().Format(time.RFC3339Nano)
+	}
+	return lines.CSV(c.Text)
+}
+
+// limit returns how many rows the page shows.
+func (r *request) limit() int {
+	n, err := strconv.Atoi(r.URL.Query().Get("limit"))
+	if err != nil || n < 1 {
+		return rowsShown
+	}
+	return min(n, mostShown)
+}
+
+// same returns the address of the request with another value of one parameter, without those that do not select records.
+func (r *request) same(name, value string) string {
+	q := r.URL.Query()
+	q.Del("done")
+	q.Del("format")
+	if name == "format" {
+		q.Del("after")
+	}
+	q.Set(name, value)
+	return (&url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: q.Encode()}).String()
+}
+
+// search is a field of filters for text.
+func (r *request) search(name, label string) field {
+	return field{ID: name, Name: name, Label: label, Type: "search", Value: r.URL.Query().Get(name)}
+}
+
+// choice is a field of filters with options. The first option selects everything.
+func (r *request) choice(name, label string, values ...string) field {
+	f := field{ID: name, Name: name, Label: label, Options: []option{{Label: "all"}}}
+	for _, v := range values {
+		f.Options = append(f.Options, option{Value: v, Label: v, Selected: r.URL.Query().Get(name) == v})
+	}
+	return f
+}
+
+// filtered returns filters for the listing of the request.
+func (r *request) filtered(fields ...field) *filters {
+	f := &filters{Action: r.URL.EscapedPath(), Fields: fields}
+	if len(r.console.Directory.Current().Services()) > 1 {
+		f.Hidden = []field{{Name: "service", Value: r.service()}}
+	}
+	return f
+}
+
+// moment returns the time in a parameter, in UTC, or the zero time.
+func (r *request) moment(name string) time.Time {
+	value := r.URL.Query().Get(name)
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, value); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}

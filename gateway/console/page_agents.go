@@ -1,0 +1,292 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+)
+
+func (r *request) agentsPage() error {
+	l := listing[admin.Agent]{
+		caption: "Agents, by id", empty: "No agent matches.",
+		columns: []column[admin.Agent]{
+			{"Agent", func(a admin.Agent) cell { return r.agentCell(a.AgentID, a.Name) }},
+			{"Name", func(a admin.Agent) cell { return text(a.Name) }},
+			{"Status", func(a admin.Agent) cell { return agentState(a) }},
+			{"Approved", func(a admin.Agent) cell { return text(yesNo(a.Approved)) }},
+			{"Since", func(a admin.Agent) cell { return when(a.CreatedAt) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Agent], error) {
+			q := r.URL.Query()
+			return r.console.Operator.Agents(ctx, admin.AgentQuery{
+				Service: r.service(), PageRequest: p, Search: q.Get("search"), Status: pat.AgentStatus(oneOf(q.Get("status"), agentStates)),
+				Approved: oneOf(q.Get("approved"), []string{"true", "false"}),
+			})
+		},
+	}
+	return l.page(r, pageView{Title: "Agents"}, r.filtered(r.search("search", "Id or name begins with"), r.choice("status", "Status", agentStates...),
+		r.choice("approved", "Approved", "true", "false")))
+}
+
+var agentStates = []string{string(pat.AgentActive), string(admin.Waiting), string(pat.AgentBlocked)}
+
+// oneOf returns value if it is one of values, and otherwise an empty string, which selects everything.
+func oneOf(value string, values []string) string {
+	for _, v := range values {
+		if v == value {
+			return v
+		}
+	}
+	return ""
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func agentState(a admin.Agent) cell {
+	state := map[pat.AgentStatus]string{pat.AgentActive: "ok", admin.Waiting: "warn", pat.AgentBlocked: "bad"}[a.Status]
+	return cell{Text: string(a.Status), State: state}
+}
+
+// agentCell leads to the page of an agent.
+func (r *request) agentCell(id pat.AgentID, name string) cell {
+	if id == "" {
+		return cell{}
+	}
+	return cell{Text: string(id), Href: r.address(at("agents", string(id))), More: ""}
+}
+
+func (r *request) agentPage() error {
+	id := r.PathValue("id")
+	agent, err := r.console.Operator.Agent(r.Context(), r.record(id))
+	if err != nil {
+		return err
+	}
+	accounts, err := r.console.Operator.Accounts(r.Context(), admin.AccountQuery{Service: r.service(), AgentID: agent.AgentID})
+	if err != nil {
+		return err
+	}
+	agreements, err := r.agreementsOf(agent.AgentID).table(r)
+	if err != nil {
+		return err
+	}
+	agreements.CSV = ""
+	buyer, err := r.console.Operator.Buyer(r.Context(), r.record(id))
+	if err != nil {
+		return err
+	}
+	list := make([]string, 0, len(agent.Keys))
+	for _, k := range agent.Keys {
+		list = append(list, string(k))
+	}
+	stopped := r.stopOf(pat.StopAgent, id)
+	facts := facts(
+		fact{"Name", text(agent.Name)}, fact{"Status", agentState(agent)}, fact{"Approved", text(yesNo(agent.Approved))},
+		fact{"Blocked because", text(agent.Reason)}, fact{"Since", when(agent.CreatedAt)}, fact{"Keys", code(strings.Join(list, " "))},
+	)
+	if stopped != nil {
+		facts = append(facts, fact{"Stopped", cell{Text: "by " + stopped.By + ": " + stopped.Reason, State: "bad"}})
+	}
+	var money table
+	money.Caption, money.Empty = "Accounts of the agent", "The agent has no account."
+	money.Columns = []cell{{Text: "Currency"}, {Text: "Topped up", Number: true}, {Text: "Held", Number: true}, {Text: "Captured", Number: true}, {Text: "Balance", Number: true}}
+	for _, a := range accounts.Items {
+		money.Rows = append(money.Rows, []cell{text(a.Currency), amount(a.ToppedUp, ""), amount(a.Held, ""), amount(a.Captured, ""), amount(a.Balance, "")})
+	}
+	p := pageView{Title: "Agent " + id, Sections: []section{
+		{Facts: facts, Forms: r.agentForms(agent, stopped != nil)},
+		{Title: "Money", Table: &money, Lines: nil, Forms: r.creditForms(agent, buyer)},
+		{Title: "Agreements", Table: agreements},
+		{Title: "Calls", Facts: []fact{
+			{"Requests", link("Requests of this agent", r.address(at("calls"), "agent", id))},
+			{"Charges", link("Charged calls of this agent", r.address(at("money", "calls"), "agent", id))},
+			{"Ledger", link("Ledger of this agent", r.address(at("money", "ledger"), "agent", id))},
+		}},
+	}}
+	return r.show(http.StatusOK, p)
+}
+
+// agentForms are the changes of an agent's record.
+func (r *request) agentForms(a admin.Agent, stopped bool) (list []form) {
+	id := string(a.AgentID)
+	to := func(verb string) string { return r.address(at("agents", id, verb)) }
+	why := field{ID: "why", Name: "reason", Label: "Reason", Hint: "For operators. The agent does not see it."}
+	if a.Status == admin.Waiting {
+		list = append(list, form{Path: to("approve"), Title: "Approve", Text: "The agent can then use what it has agreed to.", Button: "Approve"})
+	}
+	if a.Status == pat.AgentBlocked {
+		list = append(list, form{Path: to("unblock"), Title: "Unblock", Text: "The agent can agree again. Its previous PATs remain revoked.", Button: "Unblock"})
+	} else {
+		list = append(list, form{
+			Path: to("block"), Title: "Block", Text: "Ends all PATs of the agent. It gets no new ones.", Button: "Block…", Danger: true,
+			Fields: []field{why},
+		})
+	}
+	if stopped {
+		list = append(list, form{Path: to("resume"), Title: "Resume", Text: "The agent can make calls again.", Button: "Resume…", Danger: true})
+	} else {
+		stop := why
+		stop.ID = "why-stop"
+		list = append(list, form{
+			Path: to("stop"), Title: "Stop now", Text: "Refuses the agent's calls on every replica. Its agreements and PATs remain.",
+			Button: "Stop now…", Danger: true, Fields: []field{stop},
+		})
+	}
+	return append(list,
+		form{Path: to("name"), Title: "Name", Button: "Save", Fields: []field{{ID: "name", Name: "name", Label: "Your name for the agent", Value: a.Name}}},
+		form{Path: to("keys"), Title: "Add a key", Button: "Add", Fields: []field{
+			{ID: "jkt", Name: "jkt", Label: "Thumbprint of the key", Hint: "RFC 7638 with SHA-256: 43 characters.", Required: true},
+		}})
+}
+
+// creditForms are the changes of an agent's accounts.
+func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
+	id := string(a.AgentID)
+	address := append(append([]string{}, b.Address...), "", "")
+	return []form{
+		{
+			Path: r.address(at("agents", id, "top-up")), Title: "Give credit", Button: "Top up…", Danger: true, Fields: []field{
+				{ID: "amount", Name: "amount", Label: "Amount", Hint: "Such as 10.00 EUR.", Required: true},
+				{
+					ID: "reference", Name: "reference", Label: "Reference", Value: "console-" + random()[:12],
+					Hint: "A top-up with the same reference is made only once.",
+				},
+				{Name: "reverse", Label: "Subtract the amount", Type: "checkbox"},
+			},
+		},
+		{
+			Path: r.address(at("agents", id, "buyer")), Title: "Invoices go to", Button: "Save", Fields: []field{
+				{ID: "buyer", Name: "name", Label: "Name", Value: b.Name},
+				{ID: "line1", Name: "line1", Label: "Address", Value: address[0]},
+				{ID: "line2", Name: "line2", Label: "Address, second line", Value: address[1]},
+				{ID: "country", Name: "country", Label: "Country", Value: b.Country, Hint: "Two capital letters, such as FR."},
+				{ID: "tax", Name: "tax_id", Label: "Tax id", Value: b.TaxID},
+				{ID: "email", Name: "email", Label: "Email", Value: b.Email},
+			},
+		},
+		{
+			Path: r.address(at("agents", id, "invoice")), Title: "Issue an invoice", Button: "Issue…", Danger: true, Fields: []field{
+				{ID: "month", Name: "month", Label: "Month", Hint: "A month that has ended, such as 2026-10.", Required: true},
+			},
+		},
+	}
+}
+
+// stopOf returns the stop in force of one thing at the service of the request, or nil.
+func (r *request) stopOf(kind pat.StopKind, subject string) *admin.Stop {
+	stops, err := r.console.Operator.Stops(r.Context(), admin.StopQuery{})
+	if err != nil {
+		return nil
+	}
+	for _, s := range stops.Items {
+		if s.Kind == kind && s.Subject == subject && (s.Service == "" || s.Service == r.service()) {
+			return &s
+		}
+	}
+	return nil
+}
+
+// agentActions are the actions on the page of an agent.
+var agentActions = []action{
+	{
+		path: "agents/{id}/approve", operation: "POST /agents/{id}/approve", done: "The agent is approved.", back: toAgent,
+		do: func(r *request) error {
+			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.ApproveAgent)
+		},
+	},
+	{
+		path: "agents/{id}/block", operation: "POST /agents/{id}/block", done: "The agent is blocked.", back: toAgent, question: "Block this agent?",
+		do: func(r *request) error {
+			return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.BlockAgent)
+		},
+	},
+	{
+		path: "agents/{id}/unblock", operation: "POST /agents/{id}/unblock", done: "The agent is no longer blocked.", back: toAgent,
+		do: func(r *request) error {
+			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.UnblockAgent)
+		},
+	},
+	{
+		path: "agents/{id}/stop", operation: "POST /stops", done: "The agent is stopped.", back: toAgent, question: "Stop the calls of this agent now?",
+		do: func(r *request) error { return r.stop(pat.StopAgent, r.PathValue("id"), r.service()) },
+	},
+	{
+		path: "agents/{id}/resume", operation: "POST /stops/resume", done: "The agent can make calls again.", back: toAgent,
+		question: "Let this agent make calls again?",
+		do: func(r *request) error {
+			stop := r.stopOf(pat.StopAgent, r.PathValue("id"))
+			if stop == nil {
+				return store.ErrNotFound
+			}
+			return r.resume(pat.StopAgent, r.PathValue("id"), stop.Service)
+		},
+	},
+	{
+		path: "agents/{id}/name", operation: "POST /agents/{id}/name", done: "The name is saved.", back: toAgent,
+		do: func(r *request) error {
+			of := r.record(r.PathValue("id"))
+			return run(r, of, admin.AgentName{Record: of, Name: strings.TrimSpace(r.PostForm.Get("name"))}, r.console.Operator.NameAgent)
+		},
+	},
+	{
+		path: "agents/{id}/keys", operation: "POST /agents/{id}/keys", done: "The key is added.", back: toAgent, question: "Let this key act for the agent?",
+		do: func(r *request) error {
+			of := r.record(r.PathValue("id"))
+			key := string(keys.ID(strings.TrimSpace(r.PostForm.Get("jkt"))))
+			return run(r, of, admin.AgentKey{Record: of, KeyID: key}, r.console.Operator.AddAgentKey)
+		},
+	},
+	{
+		path: "agents/{id}/top-up", operation: "POST /usage/top-up", done: "The account is changed.", back: toAgent, question: "Change the credit of this agent?",
+		do: func(r *request) error {
+			of := r.record(r.PathValue("id"))
+			return run(r, of, admin.TopUp{
+				Service: of.Service, AgentID: pat.AgentID(of.ID), Amount: strings.TrimSpace(r.PostForm.Get("amount")),
+				Reference: r.PostForm.Get("reference"), Reverse: r.PostForm.Get("reverse") == "yes",
+			}, r.console.Operator.TopUp)
+		},
+	},
+	{
+		path: "agents/{id}/buyer", operation: "POST /agents/{id}/buyer", done: "The buyer is saved.", back: toAgent,
+		do: func(r *request) error {
+			of, f := r.record(r.PathValue("id")), r.PostForm
+			buyer := store.Buyer{Name: f.Get("name"), Country: f.Get("country"), TaxID: f.Get("tax_id"), Email: f.Get("email")}
+			for _, line := range []string{f.Get("line1"), f.Get("line2")} {
+				if line != "" {
+					buyer.Address = append(buyer.Address, line)
+				}
+			}
+			return run(r, of, admin.BuyerChange{Record: of, Buyer: buyer}, r.console.Operator.SetBuyer)
+		},
+	},
+	{
+		path: "agents/{id}/invoice", operation: "POST /agents/{id}/invoice", done: "The invoice is issued.", question: "Issue this invoice?",
+		back: func(r *request) string { return at("money", "invoices") },
+		do: func(r *request) error {
+			of := r.record(r.PathValue("id"))
+			return run(r, of, admin.IssueRequest{Record: of, Month: strings.TrimSpace(r.PostForm.Get("month"))}, r.console.Operator.IssueInvoice)
+		},
+	},
+}
+
+func toAgent(r *request) string { return at("agents", r.PathValue("id")) }
+
+// revocation is the revocation of the record of the request.
+func (r *request) revocation() admin.Revocation {
+	return admin.Revocation{Record: r.record(r.PathValue("id")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
+}
+
+// run carries out the operation of the current action for the person.
+func run[Q, A any](r *request, about admin.Record, q Q, do func(context.Context, Q) (A, error)) error {
+	_, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, about, q, do)
+	return err
+}

@@ -1,0 +1,96 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var agreementStates = []string{string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked)}
+
+// agreementsOf lists the agreements that the request selects, of one agent or, if agent is empty, of all.
+func (r *request) agreementsOf(agent pat.AgentID) listing[admin.Agreement] {
+	return listing[admin.Agreement]{
+		caption: "Agreements, the newest first", empty: "No agreement matches.",
+		columns: []column[admin.Agreement]{
+			{"Agreement", func(a admin.Agreement) cell { return link(string(a.ID), r.address(at("agreements", string(a.ID)))) }},
+			{"Agent", func(a admin.Agreement) cell { return r.agentCell(a.AgentID, a.AgentName) }},
+			{"Name", func(a admin.Agreement) cell { return text(a.AgentName) }},
+			{"State", func(a admin.Agreement) cell { return agreementState(a) }},
+			{"Assurance", func(a admin.Agreement) cell { return text(string(a.Assurance)) }},
+			{"Policy", func(a admin.Agreement) cell { return text(a.PolicyUID) }},
+			{"Since", func(a admin.Agreement) cell { return when(a.CreatedAt) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Agreement], error) {
+			q := r.URL.Query()
+			return r.console.Operator.Agreements(ctx, admin.AgreementQuery{
+				Service: r.service(), PageRequest: p, AgentID: agent, PolicyDigest: q.Get("digest"),
+				State: pat.AgreementState(oneOf(q.Get("state"), agreementStates)),
+			})
+		},
+	}
+}
+
+func agreementState(a admin.Agreement) cell {
+	state := map[pat.AgreementState]string{pat.AgreementActive: "ok", pat.AgreementPending: "warn", pat.AgreementRevoked: "bad"}[a.State]
+	return cell{Text: string(a.State), State: state}
+}
+
+func (r *request) agreementsPage() error {
+	return r.agreementsOf(pat.AgentID(r.URL.Query().Get("agent"))).page(r, pageView{Title: "Agreements"}, r.filtered(
+		r.search("agent", "Agent id"), r.search("digest", "Digest of the policy"), r.choice("state", "State", agreementStates...)))
+}
+
+func (r *request) agreementPage() error {
+	id := r.PathValue("id")
+	a, err := r.console.Operator.Agreement(r.Context(), r.record(id))
+	if err != nil {
+		return err
+	}
+	if r.URL.Query().Get("format") == "evidence" {
+		bundle, err := r.console.Operator.ExportAgreement(r.Context(), r.record(id))
+		if err != nil {
+			return err
+		}
+		r.w.Header().Set("Content-Type", "application/json")
+		r.w.Header().Set("Content-Disposition", `attachment; filename="agreement.json"`)
+		_, _ = r.w.Write(append(bundle, '\n')) // the browser has gone
+		return nil
+	}
+	list := facts(
+		fact{"Agent", r.agentCell(a.AgentID, "")}, fact{"State", agreementState(a)}, fact{"Since", when(a.CreatedAt)},
+		fact{"Assurance", text(string(a.Assurance))}, fact{"Form", text(a.Form)}, fact{"Key", code(string(a.KeyID))},
+		fact{"Issuer", text(a.Issuer)}, fact{"Policy", link(a.PolicyUID, r.address(at("agreements"), "digest", a.PolicyDigest))},
+		fact{"Digest", code(a.PolicyDigest)}, fact{"Scope", text(strings.Join(a.Scope, ", "))},
+	)
+	if c := a.Consent; c != nil {
+		list = append(list, facts(
+			fact{"Client", text(c.ClientName)}, fact{"Client id", text(c.ClientID)}, fact{"Redirect host", text(c.RedirectHost)},
+			fact{"Invitation", text(c.Invitation)}, fact{"Budget", text(c.Budget)},
+		)...)
+	}
+	list = append(list, fact{"Evidence", link("Download what proves the agreement", r.same("format", "evidence"))})
+	terms := section{Title: "Terms", Text: "The agreement is to a policy that is no longer offered. The evidence contains its text."}
+	if d := r.offered(a.PolicyDigest); d != nil {
+		terms.Text, terms.Lines = "In plain words. Only the policy itself is binding.", policyLines(d)
+	}
+	return r.show(http.StatusOK, pageView{Title: "Agreement " + id, Sections: []section{
+		{Facts: list},
+		terms,
+		{Title: "Revoke", Forms: []form{{
+			Path: r.address(at("agreements", id, "revoke")), Text: "Ends the agreement and the PATs that were issued for it. The agent may agree again.",
+			Button: "Revoke…", Danger: true, Fields: []field{{ID: "reason", Name: "reason", Label: "Reason"}},
+		}}},
+	}})
+}
+
+var agreementActions = []action{{
+	path: "agreements/{id}/revoke", operation: "POST /agreements/{id}/revoke", done: "The agreement is revoked.", question: "Revoke this agreement?",
+	back: func(r *request) string { return at("agreements", r.PathValue("id")) },
+	do: func(r *request) error {
+		return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.RevokeAgreement)
+	},
+}}

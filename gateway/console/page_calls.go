@@ -1,0 +1,210 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+var (
+	decisions = []string{"permit", "deny", "pending"}
+	outcomes  = []string{string(store.Done), string(store.Failed), string(store.NotSent), string(store.Unknown)}
+)
+
+func (r *request) callsPage() error {
+	if id := strings.TrimSpace(r.URL.Query().Get("request")); id != "" {
+		return r.redirect(r.address(at("calls", id)))
+	}
+	l := listing[admin.Call]{
+		caption: "Requests, the newest first", empty: "No request matches. The index keeps requests for audit.index.retain.",
+		columns: []column[admin.Call]{
+			{"Time", func(c admin.Call) cell { return when(c.At) }},
+			{"Request", func(c admin.Call) cell { return link(c.RequestID, r.address(at("calls", c.RequestID))) }},
+			{"Agent", func(c admin.Call) cell { return r.agentCell(c.AgentID, "") }},
+			{"Intent", func(c admin.Call) cell { return text(either(c.Intent, c.Request)) }},
+			{"Decision", func(c admin.Call) cell { return decisionCell(c.Decision) }},
+			{"Reason", func(c admin.Call) cell { return text(string(c.Reason)) }},
+			{"Outcome", func(c admin.Call) cell { return text(c.Outcome) }},
+			{"Charge", func(c admin.Call) cell { return amount(c.Charge, "") }},
+			{"Took (ms)", func(c admin.Call) cell { return cell{Text: millis(c.Millis), Number: true} }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Call], error) {
+			q := r.URL.Query()
+			return r.console.Operator.Calls(ctx, admin.CallQuery{
+				PageRequest: p, Service: r.service(), AgentID: pat.AgentID(q.Get("agent")), Intent: q.Get("intent"), Reason: q.Get("reason"),
+				Decision: oneOf(q.Get("decision"), decisions), Outcome: oneOf(q.Get("outcome"), outcomes), From: r.moment("from"), To: r.moment("to"),
+			})
+		},
+	}
+	return l.page(r, pageView{Title: "Calls", Lead: "To see why a call was refused, search for the request_id that the agent's error shows."}, r.filtered(
+		r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
+		r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),
+		r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
+}
+
+// time is a field of filters for a time.
+func (r *request) time(name, label string) field {
+	return field{ID: name, Name: name, Label: label, Type: "datetime-local", Value: r.URL.Query().Get(name)}
+}
+
+func either(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func millis(ms float64) string {
+	if ms == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(ms, 'f', 2, 64)
+}
+
+func decisionCell(decision string) cell {
+	return cell{Text: decision, State: map[string]string{"permit": "ok", "deny": "bad", "pending": "warn"}[decision]}
+}
+
+// callPage explains the requests with one id.
+func (r *request) callPage() error {
+	id := r.PathValue("id")
+	list, err := r.console.Operator.Why(r.Context(), admin.RequestRecord{ID: id})
+	if err != nil {
+		return err
+	}
+	p := pageView{Title: "Request " + id}
+	if n := len(list.Items); n > 1 {
+		p.Lead = fmt.Sprintf("%d requests have this id, the oldest first: clients can choose the ids of their requests.", n)
+	}
+	for i := range list.Items {
+		p.Sections = append(p.Sections, r.explained(&list.Items[i])...)
+	}
+	return r.show(http.StatusOK, p)
+}
+
+// explained are the sections about one request.
+func (r *request) explained(w *admin.Why) []section {
+	decided := section{Title: decisionTitle(w), Facts: facts(
+		fact{"Decision", decisionCell(w.Decision)}, fact{"Reason", text(string(w.Reason))}, fact{"Message", text(w.Message)},
+		fact{"Status", text(strconv.Itoa(w.Status))}, fact{"Shed for", text(string(w.Cause))}, fact{"Retry after", text(seconds(w.RetryAfter))},
+		fact{"Time", when(w.At)}, fact{"Agent", r.agentCell(pat.AgentID(w.Agent), "")}, fact{"Intent", text(w.Intent)},
+		fact{"Request", text(w.Request)}, fact{"Door", text(w.Door)}, fact{"Service", text(w.Service)}, fact{"Rule", text(w.Rule)},
+		fact{"Agreement", r.agreementCell(w.Agreement)}, fact{"PAT", code(w.Token)}, fact{"Policy", code(w.Digest)},
+		fact{"Process", text(w.Process)}, fact{"Duties", text(strings.Join(w.Duties, ", "))}, fact{"Outcome", text(w.Outcome)},
+		fact{"Status of the API", text(positive(w.UpstreamStatus))}, fact{"The API took", text(suffixed(millis(w.UpstreamMillis), " ms"))},
+		fact{"Charge", text(strings.TrimSpace(w.Charge + " " + w.ChargeState))},
+		fact{"Call", r.executionCell(w.ExecutionID)},
+	)}
+	if w.Replayed {
+		decided.Text = "The response is that of an earlier call with the same idempotency key."
+	}
+	out := []section{decided}
+	if found := foundTable(w); len(found.Rows) > 0 {
+		out = append(out, section{Title: "What the policy wanted and found", Table: &found})
+	}
+	if len(w.Limits) > 0 {
+		t := table{Caption: "Limits after the call", Columns: []cell{{Text: "Limit"}, {Text: "Left", Number: true}, {Text: "Resets in"}, {Text: "Of"}}}
+		for _, l := range w.Limits {
+			t.Rows = append(t.Rows, []cell{text(l.Limit), number(l.Left), text(seconds(l.Resets)), code(l.ID)})
+		}
+		out = append(out, section{Title: "Limits", Table: &t})
+	}
+	if len(w.Steps) > 0 {
+		out = append(out, section{Title: "Steps", Text: stepsText(w), Table: stepsTable(w.Steps)})
+	}
+	return out
+}
+
+func decisionTitle(w *admin.Why) string {
+	switch {
+	case w.Reason != "":
+		return "Why it was refused"
+	case w.Decision == "pending":
+		return "Why it waits"
+	default:
+		return "Why it was permitted"
+	}
+}
+
+func stepsText(w *admin.Why) string {
+	if w.Reason != "" {
+		return "The last step refused the call."
+	}
+	return ""
+}
+
+func stepsTable(steps []record.Step) *table {
+	t := &table{Caption: "Steps of the call", Columns: []cell{{Text: "Step"}, {Text: "Took (ms)", Number: true}}}
+	for _, s := range steps {
+		t.Rows = append(t.Rows, []cell{text(s.Name), {Text: strconv.FormatFloat(s.Millis, 'f', 3, 64), Number: true}})
+	}
+	return t
+}
+
+func foundTable(w *admin.Why) table {
+	t := table{Caption: "Requirements and facts", Columns: []cell{{Text: ""}, {Text: "What"}, {Text: "Value"}}}
+	for _, wanted := range w.Wanted {
+		t.Rows = append(t.Rows, []cell{{Text: "wanted", State: "bad"}, text(wanted), {}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Found)) {
+		value, err := json.Marshal(w.Found[name])
+		if err != nil {
+			value = []byte("?")
+		}
+		t.Rows = append(t.Rows, []cell{text("found"), text(name), code(string(value))})
+	}
+	for _, name := range w.FromParameters {
+		t.Rows = append(t.Rows, []cell{text("found"), text(name), text("a value from the parameters, which is not recorded")})
+	}
+	if w.Shortened {
+		t.Rows = append(t.Rows, []cell{text("found"), text("further facts"), text("too long to record")})
+	}
+	return t
+}
+
+func seconds(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return (time.Duration(n) * time.Second).String()
+}
+
+func positive(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+func suffixed(s, suffix string) string {
+	if s == "" {
+		return ""
+	}
+	return s + suffix
+}
+
+func (r *request) agreementCell(id string) cell {
+	if id == "" {
+		return cell{}
+	}
+	return link(id, r.address(at("agreements", id)))
+}
+
+// executionCell leads to the record of a call.
+func (r *request) executionCell(id string) cell {
+	if id == "" {
+		return cell{}
+	}
+	return link(id, r.address(at("money", "calls", id)))
+}

@@ -1,0 +1,291 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+var (
+	chargeStates  = []string{string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved)}
+	paymentStates = []string{
+		string(store.PaymentUnclaimed), string(store.PaymentSettling), string(store.PaymentUnknown), string(store.PaymentCredited),
+		string(store.PaymentFailed),
+	}
+)
+
+func (r *request) moneyPage() error {
+	l := listing[admin.Account]{
+		caption: "Accounts, by agent", empty: "No agent has an account.",
+		columns: []column[admin.Account]{
+			{"Agent", func(a admin.Account) cell { return r.agentCell(a.AgentID, "") }},
+			{"Currency", func(a admin.Account) cell { return text(a.Currency) }},
+			{"Topped up", func(a admin.Account) cell { return amount(a.ToppedUp, "") }},
+			{"Held", func(a admin.Account) cell { return amount(a.Held, "") }},
+			{"Captured", func(a admin.Account) cell { return amount(a.Captured, "") }},
+			{"Balance", func(a admin.Account) cell { return amount(a.Balance, "") }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Account], error) {
+			return r.console.Operator.Accounts(ctx, admin.AccountQuery{Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent"))})
+		},
+	}
+	return l.page(r, pageView{Title: "Money", Lead: "Accounts of agents. Give credit on the page of an agent.", Sections: []section{{Cards: []card{
+		{Label: "Calls of unknown outcome", Value: "resolve", Href: r.address(at("money", "calls"), "state", "unresolved")},
+		{Label: "Charged calls", Value: "refund", Href: r.address(at("money", "calls"))},
+		{Label: "Payments", Value: "resolve", Href: r.address(at("money", "payments"))},
+		{Label: "Statements", Value: "show", Href: r.address(at("money", "statements"))},
+		{Label: "Invoices", Value: "show", Href: r.address(at("money", "invoices"))},
+		{Label: "Refunds", Value: "show", Href: r.address(at("money", "refunds"))},
+		{Label: "Ledger", Value: "show", Href: r.address(at("money", "ledger"))},
+	}}}}, r.filtered(r.search("agent", "Agent id")))
+}
+
+func (r *request) executionsPage() error {
+	l := listing[admin.Execution]{
+		caption: "Calls, the newest first", empty: "No call matches.",
+		columns: []column[admin.Execution]{
+			{"Time", func(e admin.Execution) cell { return when(e.BeganAt) }},
+			{"Call", func(e admin.Execution) cell { return r.executionCell(e.ID) }},
+			{"Agent", func(e admin.Execution) cell { return r.agentCell(e.AgentID, "") }},
+			{"Intent", func(e admin.Execution) cell { return text(e.Intent) }},
+			{"State", func(e admin.Execution) cell { return chargeState(e.State) }},
+			{"Outcome", func(e admin.Execution) cell { return text(string(e.Outcome)) }},
+			{"Amount", func(e admin.Execution) cell { return amount(e.Amount, e.Currency) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Execution], error) {
+			q := r.URL.Query()
+			return r.console.Operator.Executions(ctx, admin.UsageQuery{
+				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
+			})
+		},
+	}
+	return l.page(r, pageView{Title: "Charged calls", Lead: "Calls that were charged or had an idempotency key."},
+		r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
+}
+
+func chargeState(s store.State) cell {
+	return cell{Text: string(s), State: map[store.State]string{store.Captured: "ok", store.Held: "warn", store.Unresolved: "bad"}[s]}
+}
+
+// executionPage shows the record of one call.
+func (r *request) executionPage() error {
+	id := r.PathValue("id")
+	e, err := r.console.Operator.Execution(r.Context(), r.record(id))
+	if err != nil {
+		return err
+	}
+	refunds, err := r.refunds("", id).table(r)
+	if err != nil {
+		return err
+	}
+	refunds.CSV = ""
+	var forms []form
+	switch e.State {
+	case store.Unresolved:
+		forms = append(forms, form{
+			Path: r.address(at("money", "calls", id, "resolve")), Title: "Resolve", Button: "Resolve…", Danger: true,
+			Text: "The gateway does not know whether the API carried out the call. Ask the API's operator, or look into its records.",
+			Fields: []field{{ID: "state", Name: "state", Label: "The call", Options: []option{
+				{Value: string(store.Captured), Label: "was carried out: the agent pays"},
+				{Value: string(store.Released), Label: "was not carried out: the agent does not pay"},
+			}}},
+		})
+	case store.Captured:
+		if e.Currency != "" {
+			forms = append(forms, form{
+				Path: r.address(at("money", "calls", id, "refund")), Title: "Refund", Button: "Refund…", Danger: true, Fields: []field{
+					{ID: "amount", Name: "amount", Label: "Amount", Hint: "Such as 0.25 " + e.Currency + ". Empty: all that is left of the charge."},
+					{ID: "reason", Name: "reason", Label: "Reason", Hint: "The credit note shows it.", Required: true},
+					{Name: "name", Type: "hidden", Value: "console-" + random()[:12]}, // so that a form that is sent twice refunds once
+				},
+			})
+		}
+	}
+	return r.show(http.StatusOK, pageView{Title: "Call " + id, Sections: []section{
+		{Facts: facts(
+			fact{"Agent", r.agentCell(e.AgentID, "")}, fact{"Intent", text(e.Intent)}, fact{"State", chargeState(e.State)},
+			fact{"Outcome", text(string(e.Outcome))}, fact{"Amount", text(e.Amount + " " + e.Currency)}, fact{"Rule", text(e.Rule)},
+			fact{"Began", when(e.BeganAt)}, fact{"Deadline", when(e.Deadline)}, fact{"Settled", when(e.SettledAt)},
+			fact{"Agreement", r.agreementCell(string(e.AgreementID))}, fact{"PAT", code(string(e.TokenID))}, fact{"Policy", code(e.PolicyDigest)},
+			fact{"Idempotency key", code(e.IdempotencyKey)}, fact{"Status of the response", text(positive(e.AnswerStatus))},
+			fact{"Reason of the response", text(e.AnswerReason)},
+		), Forms: forms},
+		{Title: "Refunds", Table: refunds},
+	}})
+}
+
+func (r *request) refunds(agent pat.AgentID, execution string) listing[admin.Refund] {
+	return listing[admin.Refund]{
+		caption: "Refunds, the newest first", empty: "No refund was made.",
+		columns: []column[admin.Refund]{
+			{"Credit note", func(f admin.Refund) cell { return text(f.Number) }},
+			{"Time", func(f admin.Refund) cell { return when(f.At) }},
+			{"Agent", func(f admin.Refund) cell { return r.agentCell(f.AgentID, "") }},
+			{"Call", func(f admin.Refund) cell { return r.executionCell(f.ExecutionID) }},
+			{"Amount", func(f admin.Refund) cell { return amount(f.Amount, f.Currency) }},
+			{"Charge", func(f admin.Refund) cell { return amount(f.Charge, f.Currency) }},
+			{"Reason", func(f admin.Refund) cell { return text(f.Reason) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Refund], error) {
+			return r.console.Operator.Refunds(ctx, admin.RefundQuery{Service: r.service(), PageRequest: p, AgentID: agent, ExecutionID: execution})
+		},
+	}
+}
+
+func (r *request) refundsPage() error {
+	return r.refunds(pat.AgentID(r.URL.Query().Get("agent")), "").page(r, pageView{Title: "Refunds"}, r.filtered(r.search("agent", "Agent id")))
+}
+
+func (r *request) paymentsPage() error {
+	l := listing[admin.Payment]{
+		caption: "Payments, the newest first", empty: "No payment matches.",
+		columns: []column[admin.Payment]{
+			{"Begun", func(p admin.Payment) cell { return when(p.BegunAt) }},
+			{"Reference", func(p admin.Payment) cell { return text(p.Reference) }},
+			{"Agent", func(p admin.Payment) cell { return r.agentCell(p.AgentID, "") }},
+			{"Rail", func(p admin.Payment) cell { return text(p.Rail) }},
+			{"Kind", func(p admin.Payment) cell { return text(string(p.Kind)) }},
+			{"Amount", func(p admin.Payment) cell { return amount(p.Amount, p.Currency) }},
+			{"State", func(p admin.Payment) cell { return paymentState(p.State) }},
+			{"Reason", func(p admin.Payment) cell { return text(p.Reason) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Payment], error) {
+			q := r.URL.Query()
+			return r.console.Operator.Payments(ctx, admin.PaymentQuery{
+				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.PaymentState(oneOf(q.Get("state"), paymentStates)),
+			})
+		},
+	}
+	return l.page(r, pageView{Title: "Payments"}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", paymentStates...)),
+		section{Title: "Resolve a payment", Forms: []form{{
+			Path: r.address(at("money", "payments", "resolve")), Button: "Resolve…", Danger: true,
+			Text: "For a payment that is unclaimed or unknown. Look into the records of the payment provider first.", Fields: []field{
+				{ID: "reference", Name: "reference", Label: "Reference", Required: true},
+				{ID: "state-to", Name: "state", Label: "The payment", Options: []option{
+					{Value: string(store.PaymentCredited), Label: "arrived: credit it"}, {Value: string(store.PaymentFailed), Label: "failed"},
+				}},
+				{ID: "agent_id", Name: "agent_id", Label: "Agent", Hint: "Only for an unclaimed payment."},
+			},
+		}}})
+}
+
+func paymentState(s store.PaymentState) cell {
+	return cell{Text: string(s), State: map[store.PaymentState]string{
+		store.PaymentCredited: "ok", store.PaymentUnknown: "bad", store.PaymentUnclaimed: "warn", store.PaymentSettling: "warn",
+	}[s]}
+}
+
+func (r *request) statementsPage() error {
+	l := listing[admin.Statement]{
+		caption: "Statements, by agent", empty: "No account matches.",
+		columns: []column[admin.Statement]{
+			{"Agent", func(s admin.Statement) cell { return r.agentCell(s.AgentID, "") }},
+			{"Name", func(s admin.Statement) cell { return text(s.Name) }},
+			{"Currency", func(s admin.Statement) cell { return text(s.Currency) }},
+			{"Opening", func(s admin.Statement) cell { return amount(s.Opening.Balance, "") }},
+			{"Topped up", func(s admin.Statement) cell { return amount(s.ToppedUp, "") }},
+			{"Reversed", func(s admin.Statement) cell { return amount(s.Reversed, "") }},
+			{"Captured", func(s admin.Statement) cell { return amount(s.Closing.Captured, "") }},
+			{"Closing", func(s admin.Statement) cell { return amount(s.Closing.Balance, "") }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Statement], error) {
+			return r.console.Operator.Statements(ctx, admin.StatementQuery{
+				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent")), From: r.moment("from"), To: r.moment("to"),
+			})
+		},
+	}
+	return l.page(r, pageView{Title: "Statements"}, r.filtered(r.search("agent", "Agent id"), r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
+}
+
+func (r *request) invoicesPage() error {
+	l := listing[admin.IssuedInvoice]{
+		caption: "Invoices, the newest first", empty: "No invoice was issued. Issue one on the page of an agent.",
+		columns: []column[admin.IssuedInvoice]{
+			{"Number", func(i admin.IssuedInvoice) cell { return text(i.Number) }},
+			{"Month", func(i admin.IssuedInvoice) cell { return text(i.Month) }},
+			{"Agent", func(i admin.IssuedInvoice) cell { return r.agentCell(i.AgentID, "") }},
+			{"Buyer", func(i admin.IssuedInvoice) cell { return text(i.Buyer) }},
+			{"Amount", func(i admin.IssuedInvoice) cell { return amount(i.Amount, i.Currency) }},
+			{"Payable", func(i admin.IssuedInvoice) cell { return amount(i.Payable, "") }},
+			{"Issued", func(i admin.IssuedInvoice) cell { return when(i.IssuedAt) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.IssuedInvoice], error) {
+			return r.console.Operator.IssuedInvoices(ctx, admin.IssuedQuery{Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent"))})
+		},
+	}
+	return l.page(r, pageView{Title: "Invoices"}, r.filtered(r.search("agent", "Agent id")))
+}
+
+func (r *request) ledgerPage() error {
+	l := listing[admin.Entry]{
+		caption: "Entries of the ledger, the newest first", empty: "The ledger has no such entry.",
+		columns: []column[admin.Entry]{
+			{"Number", func(e admin.Entry) cell { return number(e.Seq) }},
+			{"Time", func(e admin.Entry) cell { return when(e.At) }},
+			{"Agent", func(e admin.Entry) cell { return r.agentCell(e.AgentID, "") }},
+			{"Amount", func(e admin.Entry) cell { return amount(e.Amount, e.Currency) }},
+			{"Change", func(e admin.Entry) cell { return text(changeText(e)) }},
+			{"By", func(e admin.Entry) cell { return text(e.By) }},
+			{"Call", func(e admin.Entry) cell { return r.executionCell(e.ExecutionID) }},
+			{"Reference", func(e admin.Entry) cell { return text(e.Reference) }},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Entry], error) {
+			q := r.URL.Query()
+			return r.console.Operator.Ledger(ctx, admin.UsageQuery{
+				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
+			})
+		},
+	}
+	return l.page(r, pageView{Title: "Ledger"}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
+}
+
+func changeText(e admin.Entry) string {
+	switch {
+	case e.To == "":
+		return "top-up"
+	case e.From == "":
+		return string(e.To)
+	default:
+		return string(e.From) + " → " + string(e.To)
+	}
+}
+
+// moneyActions are the actions on the pages about money.
+var moneyActions = []action{
+	{
+		path: "money/calls/{id}/resolve", operation: "POST /usage/executions/{id}/resolve", done: "The call is resolved.", back: toExecution,
+		question: "Resolve this call?",
+		do: func(r *request) error {
+			of := r.record(r.PathValue("id"))
+			return run(r, of, admin.Resolution{Record: of, State: store.State(r.PostForm.Get("state"))}, r.console.Operator.Resolve)
+		},
+	},
+	{
+		path: "money/calls/{id}/refund", operation: "POST /usage/executions/{id}/refund", done: "The charge is refunded.", back: toExecution,
+		question: "Refund this charge?",
+		do: func(r *request) error {
+			of, f := r.record(r.PathValue("id")), r.PostForm
+			return run(r, of, admin.RefundRequest{Record: of, Amount: f.Get("amount"), Name: f.Get("name"), Reason: f.Get("reason")},
+				r.console.Operator.Refund)
+		},
+	},
+	{
+		path: "money/payments/resolve", operation: "POST /usage/payments/resolve", done: "The payment is resolved.", question: "Resolve this payment?",
+		back: func(*request) string { return at("money", "payments") },
+		do: func(r *request) error {
+			f := r.PostForm
+			return run(r, admin.Record{Service: r.service(), ID: f.Get("reference")}, admin.PaymentResolution{
+				Service: r.service(), Reference: f.Get("reference"), State: store.PaymentState(f.Get("state")), AgentID: pat.AgentID(f.Get("agent_id")),
+			}, r.console.Operator.ResolvePayment)
+		},
+	},
+}
+
+func toExecution(r *request) string { return at("money", "calls", r.PathValue("id")) }
+
+// today returns midnight UTC.
+func (r *request) today() time.Time { return r.console.Now().UTC().Truncate(24 * time.Hour) }

@@ -1,0 +1,159 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/store"
+)
+
+func (r *request) overviewPage() error {
+	ctx := r.Context()
+	status, err := r.console.Operator.Status(ctx)
+	if err != nil {
+		return err
+	}
+	p := pageView{Title: "Overview", Live: true}
+	p.Sections = append(p.Sections, r.alarms(&status))
+	for i := range status.Services {
+		if s := &status.Services[i]; s.ID == r.service() {
+			p.Sections = append(p.Sections, r.serviceSections(ctx, s)...)
+		}
+	}
+	p.Sections = append(p.Sections, section{Title: "Gateway", Facts: facts(
+		fact{"Configuration", link(status.Configuration.Hash, at("settings"))}, fact{"Read", when(status.Configuration.TakenAt)},
+		fact{"Waits for a restart", text(strings.Join(status.NeedsRestart, ", "))},
+		fact{"Version", text(status.Version)}, fact{"Process", text(status.Process)}, fact{"Signing key", code(string(status.SigningKey))},
+	)})
+	return r.show(http.StatusOK, p)
+}
+
+// alarms are the checks of the gateway, and what its operator has stopped.
+func (r *request) alarms(s *admin.Status) section {
+	out := section{Cards: []card{
+		{Label: "Ready", Value: yesNo(s.Ready), Live: "ready", Warn: !s.Ready},
+		{Label: "Stops in force", Value: strconv.Itoa(len(s.Stops)), Live: "stops", Href: r.address(at("stops")), Warn: len(s.Stops) > 0},
+	}}
+	for _, name := range slices.Sorted(maps.Keys(s.Checks)) {
+		if c := s.Checks[name]; !c.OK || c.Degraded {
+			out.Lines = append(out.Lines, "Check "+name+": "+either(c.Reason, "it failed"))
+		}
+	}
+	if _, ok := s.Checks["certificate"]; !ok {
+		out.Cards = append(out.Cards, card{Label: "Certificates", Value: "valid"})
+	} else {
+		out.Cards = append(out.Cards, card{Label: "Certificates", Value: "look", Warn: true})
+	}
+	reload := card{Label: "Last reload", Value: "applied", Href: at("settings")}
+	if s.RefusedReload != nil {
+		reload.Value, reload.Warn = "refused", true
+	}
+	out.Cards = append(out.Cards, reload)
+	return out
+}
+
+// serviceSections are the figures of one service.
+func (r *request) serviceSections(ctx context.Context, s *admin.ServiceStatus) []section {
+	cards := []card{
+		{
+			Label: "Agents that wait", Value: count(s.WaitingAgents), Live: "waiting_agents", Warn: positiveCount(s.WaitingAgents),
+			Href: r.address(at("agents"), "status", string(admin.Waiting)),
+		},
+		{
+			Label: "Unknown outcomes", Value: count(s.Unresolved), Live: "unresolved", Warn: positiveCount(s.Unresolved),
+			Href: r.address(at("money", "calls"), "state", string(store.Unresolved)),
+		},
+		{Label: "Calls in progress", Value: strconv.Itoa(s.UnderWay), Live: "under_way"},
+		{Label: "Calls that wait", Value: strconv.Itoa(s.Waiting), Live: "waiting"},
+		{Label: "Circuit breakers", Value: s.Breaker, Live: "breaker", Warn: s.Breaker != "closed"},
+	}
+	revenue, err := r.console.Operator.Revenue(ctx, admin.RevenueQuery{Service: s.ID, By: string(store.ByMonth), From: r.today()})
+	if err == nil {
+		for _, one := range revenue.Items {
+			cards = append(cards, card{
+				Label: "Money today", Value: one.Net + " " + one.Currency, Note: fmt.Sprintf("%d calls, %s refunded", one.Calls, one.Refunded),
+				Href: r.address(at("money")),
+			})
+		}
+	}
+	if err == nil && len(revenue.Items) == 0 {
+		cards = append(cards, card{Label: "Money today", Value: "0", Href: r.address(at("money"))})
+	}
+	out := section{Title: "Service " + s.ID, Cards: cards, Facts: facts(
+		fact{"Public URL", text(s.PublicURL)}, fact{"API", text(s.Upstream)},
+		fact{"Policy", link(s.Policy.UID, r.address(at("policy")))}, fact{"Intents", link(strconv.Itoa(s.Intents), r.address(at("catalogue")))},
+	)}
+	for _, intent := range slices.Sorted(maps.Keys(s.Breakers)) {
+		out.Lines = append(out.Lines, "The breaker of "+intent+" is "+s.Breakers[intent]+".")
+	}
+	if len(s.Unread) > 0 {
+		out.Lines = append(out.Lines, "The store could not be read for: "+strings.Join(s.Unread, ", ")+".")
+	}
+	return []section{out}
+}
+
+func count(n *int64) string {
+	switch {
+	case n == nil:
+		return "?"
+	case *n >= store.MostCounted:
+		return strconv.FormatInt(*n, 10) + " or more"
+	default:
+		return strconv.FormatInt(*n, 10)
+	}
+}
+
+func positiveCount(n *int64) bool { return n == nil || *n > 0 }
+
+// A chart is a series of values with a table of them. It is drawn on the server.
+type chart struct {
+	Title, Total, Span, Summary, Unit string
+	Width                             int
+	Line, Area                        string // paths
+	Points                            []point
+}
+
+// A point is one value of a chart.
+type point struct {
+	At    time.Time
+	Value float64
+	Text  string
+}
+
+const chartHeight = 38
+
+// chartOf draws points, which are in the order of time. It returns false if there are fewer than two.
+func chartOf(title, unit, total, span string, points []point) (chart, bool) {
+	if len(points) < 2 {
+		return chart{}, false
+	}
+	highest := 0.0
+	for _, p := range points {
+		highest = max(highest, p.Value)
+	}
+	const step = 10
+	c := chart{Title: title, Unit: unit, Total: total, Span: span, Points: points, Width: step * (len(points) - 1)}
+	var line strings.Builder
+	for i, p := range points {
+		y := float64(chartHeight)
+		if highest > 0 {
+			y = chartHeight - p.Value/highest*(chartHeight-4)
+		}
+		command := "L"
+		if i == 0 {
+			command = "M"
+		}
+		fmt.Fprintf(&line, "%s%d %.1f", command, i*step, y)
+	}
+	c.Line = line.String()
+	c.Area = fmt.Sprintf("%sL%d 40L0 40Z", c.Line, c.Width)
+	c.Summary = fmt.Sprintf("%s: %s %s. The highest value is %s.", title, total, span, strconv.FormatFloat(highest, 'f', -1, 64))
+	return c, true
+}

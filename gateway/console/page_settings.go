@@ -1,0 +1,116 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+)
+
+const mostSessions = 100
+
+func (r *request) settingsPage() error {
+	s, err := r.console.Operator.Status(r.Context())
+	if err != nil {
+		return err
+	}
+	p := pageView{Title: "Settings", Sections: []section{{
+		Facts: facts(
+			fact{"Configuration", code(s.Configuration.Hash)}, fact{"Read", when(s.Configuration.TakenAt)},
+			fact{"Waits for a restart", text(either(strings.Join(s.NeedsRestart, ", "), "nothing"))},
+			fact{"Version", text(s.Version)}, fact{"Process", text(s.Process)},
+			fact{"Keys", link("Signing keys", at("settings", "keys"))}, fact{"Sessions", link("Who is signed in", at("settings", "sessions"))},
+		),
+		Forms: []form{{
+			Path: at("settings", "reload"), Title: "Reload", Button: "Reload", Text: "Reads and applies the configuration. If it has errors, the present one stays in use.",
+			Fields: []field{{Name: "force", Label: "Also if calls of agents end", Type: "checkbox"}},
+		}},
+	}}}
+	if s.RefusedReload != nil {
+		refused := section{Title: "The last reload was refused", Facts: []fact{{"Time", when(s.RefusedReload.At)}}}
+		for _, found := range s.RefusedReload.Problems {
+			refused.Lines = append(refused.Lines, problemLine(found))
+		}
+		p.Sections = append(p.Sections, refused)
+	}
+	if r.console.Dump != nil {
+		p.Sections = append(p.Sections, section{
+			Title: "The configuration in use", Text: "With defaults, and with secrets masked.", Pre: string(r.console.Dump()),
+		})
+	}
+	return r.show(http.StatusOK, p)
+}
+
+func (r *request) keysPage() error {
+	list, err := r.console.Operator.Keys(r.Context())
+	if err != nil {
+		return err
+	}
+	t := table{Caption: "Signing keys", Columns: []cell{{Text: "Key"}, {Text: "Purpose"}, {Text: "Algorithm"}, {Text: "Process"}, {Text: "Signs"}, {Text: "Since"}, {Text: "Ends"}}}
+	for _, k := range list.Items {
+		t.Rows = append(t.Rows, []cell{
+			code(string(k.ID)), text(either(string(k.Purpose), "PATs")), text(k.Algorithm), text(k.Process), text(yesNo(k.Signing)),
+			when(k.CreatedAt), when(k.NotAfter),
+		})
+	}
+	return r.show(http.StatusOK, pageView{Title: "Signing keys", Sections: []section{{Table: &t, Forms: []form{{
+		Path: at("settings", "keys", "rotate"), Title: "Rotate", Button: "Rotate…", Danger: true,
+		Text: "Creates a new key. PATs that the previous key has signed remain valid until they expire.", Fields: []field{
+			{ID: "purpose", Name: "purpose", Label: "Key for", Options: []option{
+				{Value: "", Label: "PATs"}, {Value: string(keys.ForReceipts), Label: "receipts"}, {Value: string(keys.ForLogs), Label: "checkpoints of the log"},
+			}},
+			{Name: "all", Label: "On every replica (only for PATs)", Type: "checkbox"},
+		},
+	}}}}})
+}
+
+func (r *request) sessionsPage() error {
+	list, err := r.console.Store.ConsoleSessions(r.Context(), mostSessions)
+	if err != nil {
+		return errors.Join(errStore, err)
+	}
+	t := table{Caption: "People who are signed in", Columns: []cell{{Text: "Name"}, {Text: "Role"}, {Text: "By"}, {Text: "Since"}, {Text: "Ends unless it is used"}}}
+	var forms []form
+	for _, s := range list {
+		name := s.Name
+		if s.ID == r.session.ID {
+			name += " (you)"
+		} else {
+			forms = append(forms, form{Path: at("settings", "sessions", s.ID, "end"), Title: s.Name + ", " + s.Role, Button: "End the session"})
+		}
+		t.Rows = append(t.Rows, []cell{text(name), text(s.Role), text(s.Via), when(s.CreatedAt), when(s.Until)})
+	}
+	return r.show(http.StatusOK, pageView{Title: "Who is signed in", Sections: []section{{Table: &t, Forms: forms}}})
+}
+
+var settingsActions = []action{
+	{
+		path: "settings/reload", operation: "POST /reload", done: "The configuration is applied.",
+		back: func(*request) string { return at("settings") },
+		do: func(r *request) error {
+			return run(r, admin.Record{}, admin.ReloadRequest{Force: r.PostForm.Get("force") == "yes"}, r.console.Operator.Reload)
+		},
+	},
+	{
+		path: "settings/keys/rotate", operation: "POST /keys/rotate", done: "The key is rotated.", question: "Rotate this key?",
+		back: func(*request) string { return at("settings", "keys") },
+		do: func(r *request) error {
+			return run(r, admin.Record{}, admin.Rotation{All: r.PostForm.Get("all") == "yes", Purpose: keys.Purpose(r.PostForm.Get("purpose"))},
+				r.console.Operator.RotateKey)
+		},
+	},
+	{
+		path: "settings/sessions/{id}/end", operation: "POST /console/links", done: "The session is ended.",
+		back: func(*request) string { return at("settings", "sessions") },
+		do: func(r *request) error {
+			err := r.console.Store.EndConsoleSession(r.Context(), r.PathValue("id"))
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return errors.Join(errStore, err)
+			}
+			return nil
+		},
+	},
+}

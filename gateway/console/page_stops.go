@@ -1,0 +1,137 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// everyService is the value of the field scope of a stop that applies to all services.
+const everyService = "every"
+
+func (r *request) stopsPage() error {
+	stops, err := r.console.Operator.Stops(r.Context(), admin.StopQuery{})
+	if err != nil {
+		return err
+	}
+	p := pageView{Title: "Kill switch", Lead: "Every replica refuses what is stopped within a second. Agreements and PATs remain."}
+	inForce := section{Title: "In force", Text: "Nothing is stopped."}
+	if len(stops.Items) > 0 {
+		inForce.Text = ""
+		t := table{Caption: "Stops in force, the newest first", Columns: []cell{{Text: "What"}, {Text: "Service"}, {Text: "By"}, {Text: "Since"}, {Text: "Reason"}}}
+		for _, s := range stops.Items {
+			what := strings.TrimSpace(string(s.Kind) + " " + s.Subject)
+			t.Rows = append(t.Rows, []cell{{Text: what, State: "bad"}, text(either(s.Service, "every service")), text(s.By), when(s.At), text(s.Reason)})
+			inForce.Forms = append(inForce.Forms, form{
+				Path: r.address(at("stops", "resume")), Title: "Resume " + what, Button: "Resume…", Danger: true, Fields: []field{
+					hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", either(s.Service, everyService)),
+				},
+			})
+		}
+		inForce.Table = &t
+	}
+	p.Sections = append(p.Sections, inForce, section{Title: "Stop", Forms: r.stopForms()})
+	return r.show(http.StatusOK, p)
+}
+
+func hidden(name, value string) field { return field{Name: name, Type: "hidden", Value: value} }
+
+// stopForms has one form for each kind of thing that can be stopped.
+func (r *request) stopForms() (list []form) {
+	d := r.console.Directory.Current().Service(r.service())
+	if d == nil {
+		return nil
+	}
+	var uids, names []option
+	for _, in := range d.Catalog.Intents() {
+		uids = append(uids, option{Value: in.UID.String(), Label: in.UID.String()})
+	}
+	names = append(names, option{Value: pat.DoorHTTP, Label: pat.DoorHTTP})
+	status, err := r.console.Operator.Status(r.Context())
+	if err == nil {
+		for _, s := range status.Services {
+			if s.ID != d.ID {
+				continue
+			}
+			for _, one := range s.Doors {
+				if one.Door != pat.DoorHTTP {
+					names = append(names, option{Value: one.Door, Label: one.Door})
+				}
+			}
+		}
+	}
+	for _, k := range []struct {
+		kind                  pat.StopKind
+		title, text, label    string
+		subjects              []option
+		everywhere, onlyField bool
+	}{
+		{kind: pat.StopCharging, title: "All charging", text: "Calls that would be charged are refused. Free calls continue."},
+		{kind: pat.StopConsent, title: "All consents", text: "Everything under the consents of people is refused."},
+		{kind: pat.StopService, title: "A service", text: "Everything at the service is refused."},
+		{kind: pat.StopIntent, title: "An intent", label: "Intent", subjects: uids, text: "Calls of the intent are refused."},
+		{kind: pat.StopDoor, title: "A door", label: "Door", subjects: names, text: "Requests of one protocol are refused."},
+		{kind: pat.StopAgent, title: "An agent", label: "Agent id", onlyField: true, text: "Calls of the agent are refused."},
+	} {
+		f := form{Path: r.address(at("stops", "stop")), Title: k.title, Text: k.text, Button: "Stop…", Danger: true}
+		f.Fields = append(f.Fields, hidden("kind", string(k.kind)))
+		id := string(k.kind)
+		switch {
+		case len(k.subjects) > 0:
+			f.Fields = append(f.Fields, field{ID: id + "-subject", Name: "subject", Label: k.label, Options: k.subjects})
+		case k.onlyField:
+			f.Fields = append(f.Fields, field{ID: id + "-subject", Name: "subject", Label: k.label, Required: true})
+		}
+		scopes := []option{{Value: r.service(), Label: r.service()}}
+		if k.kind != pat.StopService {
+			scopes = append(scopes, option{Value: everyService, Label: "every service"})
+		}
+		f.Fields = append(f.Fields,
+			field{ID: id + "-scope", Name: "scope", Label: "Where", Options: scopes},
+			field{ID: id + "-reason", Name: "reason", Label: "Reason", Hint: "For operators. Agents do not see it."})
+		list = append(list, f)
+	}
+	return list
+}
+
+// stop stops one thing for the person.
+func (r *request) stop(kind pat.StopKind, subject, service string) error {
+	return run(r, admin.Record{Service: service, ID: subject}, admin.StopRequest{
+		Service: service, Kind: kind, Subject: subject, Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: r.caller.Name,
+	}, r.console.Operator.Stop)
+}
+
+// resume ends a stop for the person.
+func (r *request) resume(kind pat.StopKind, subject, service string) error {
+	return run(r, admin.Record{Service: service, ID: subject}, admin.StopRequest{
+		Service: service, Kind: kind, Subject: subject, By: r.caller.Name,
+	}, r.console.Operator.Resume)
+}
+
+// scope returns the service that a form about a stop names; empty: every service.
+func (r *request) scope() string {
+	if scope := r.PostForm.Get("scope"); scope != everyService {
+		return either(scope, r.service())
+	}
+	return ""
+}
+
+var stopActions = []action{
+	{
+		path: "stops/stop", operation: "POST /stops", done: "It is stopped. Every replica refuses it within a second.", question: "Stop this now?",
+		back: toStops,
+		do: func(r *request) error {
+			return r.stop(pat.StopKind(r.PostForm.Get("kind")), strings.TrimSpace(r.PostForm.Get("subject")), r.scope())
+		},
+	},
+	{
+		path: "stops/resume", operation: "POST /stops/resume", done: "It is resumed.", question: "Resume this?", back: toStops,
+		do: func(r *request) error {
+			return r.resume(pat.StopKind(r.PostForm.Get("kind")), r.PostForm.Get("subject"), r.scope())
+		},
+	},
+}
+
+func toStops(*request) string { return at("stops") }

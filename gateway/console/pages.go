@@ -1,0 +1,49 @@
+package console
+
+import "github.com/uimgate/uimgate/gateway/admin"
+
+// overview is the path of the first page.
+const overview = "overview"
+
+// navigation are the pages that every page leads to, by the first segment of their path.
+var navigation = []struct{ path, label string }{
+	{"", "Overview"},
+	{"agents", "Agents"},
+	{"agreements", "Agreements"},
+	{"calls", "Calls"},
+	{"money", "Money"},
+	{"catalogue", "Catalogue"},
+	{"policy", "Policy"},
+	{"doors", "Doors"},
+	{"stops", "Kill switch"},
+	{"settings", "Settings"},
+}
+
+// pages are the pages by their patterns below admin.ConsolePath.
+var pages = map[string]func(*request) error{
+	overview:            (*request).overviewPage,
+	"agents":            (*request).agentsPage,
+	"agents/{id}":       (*request).agentPage,
+	"agreements":        (*request).agreementsPage,
+	"agreements/{id}":   (*request).agreementPage,
+	"calls":             (*request).callsPage,
+	"calls/{id}":        (*request).callPage,
+	"money":             (*request).moneyPage,
+	"money/calls":       (*request).executionsPage,
+	"money/calls/{id}":  (*request).executionPage,
+	"money/payments":    (*request).paymentsPage,
+	"money/statements":  (*request).statementsPage,
+	"money/invoices":    (*request).invoicesPage,
+	"money/refunds":     (*request).refundsPage,
+	"money/ledger":      (*request).ledgerPage,
+	"catalogue":         (*request).cataloguePage,
+	"policy":            (*request).policyPage,
+	"doors":             (*request).doorsPage,
+	"stops":             (*request).stopsPage,
+	"settings":          (*request).settingsPage,
+	"settings/keys":     (*request).keysPage,
+	"settings/sessions": (*request).sessionsPage,
+}
+
+// record identifies a record of the service of the request.
+func (r *request) record(id string) admin.Record { return admin.Record{Service: r.service(), ID: id} }

@@ -1,0 +1,161 @@
+package console
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Errors of requests that no operation carries out.
+var (
+	errNoPage    = errors.New("the console has no such page")
+	errSignedOut = errors.New("the browser has no session")
+	errForm      = errors.New("the form is not one of this session")
+	errForeign   = errors.New("the request comes from another website")
+	errStore     = errors.New("the store cannot be reached")
+)
+
+// A request is one request of a browser.
+type request struct {
+	*http.Request
+
+	console   *Console
+	w         http.ResponseWriter
+	secret    string // of the session
+	session   store.ConsoleSession
+	caller    admin.Caller
+	operation string // of the action that is carried out
+}
+
+// identify finds the session of a request, or returns errSignedOut.
+func (r *request) identify() error {
+	if err := r.checkOrigin(); err != nil {
+		return err
+	}
+	cookie, err := r.Cookie(cookieName(r.Host))
+	if err != nil || len(cookie.Value) > 64 {
+		return errSignedOut
+	}
+	s, err := r.console.Store.ConsoleSession(r.Context(), digestOf(cookie.Value))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return errSignedOut
+	case err != nil:
+		return errors.Join(errStore, err)
+	}
+	if s.Via == "token" && s.Credential != r.console.Tokens.Digest() {
+		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // the token has changed; an error leaves a session that is refused again
+		return errSignedOut
+	}
+	r.secret, r.session = cookie.Value, s
+	r.caller = admin.Caller{Name: s.Name, Role: admin.Role(s.Role), Via: s.Via}
+	now := r.console.Now()
+	until := earlier(now.Add(idleTime), s.EndsAt)
+	if until.Sub(s.Until) >= time.Minute && r.Pattern != "GET /console/events" { // an open page alone does not keep a session
+		if err := r.console.Store.KeepConsoleSession(r.Context(), s.ID, until); errors.Is(err, store.ErrUsed) {
+			return errSignedOut
+		}
+	}
+	return nil
+}
+
+// begin starts a session, and sets its cookie.
+func (r *request) begin(name string, role admin.Role, via, credential string) error {
+	secret := random()
+	now := r.console.Now()
+	s := store.ConsoleSession{
+		ID: digestOf(secret), Name: name, Role: string(role), Via: via, Credential: credential, CreatedAt: now, ConfirmedAt: now,
+		EndsAt: now.Add(sessionTime), Until: now.Add(idleTime),
+	}
+	if old, err := r.Cookie(cookieName(r.Host)); err == nil {
+		_ = r.console.Store.EndConsoleSession(r.Context(), digestOf(old.Value)) // it ends by itself too
+	}
+	if err := r.console.Store.AddConsoleSession(r.Context(), s); err != nil {
+		return errors.Join(errStore, err)
+	}
+	r.setCookie(secret, int(sessionTime.Seconds()))
+	return nil
+}
+
+func (r *request) setCookie(value string, age int) {
+	http.SetCookie(r.w, &http.Cookie{
+		Name: cookieName(r.Host), Value: value, Path: admin.ConsolePath, MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
+		SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// cookieName differs between gateways on one machine, because browsers send cookies to all ports of a host.
+func cookieName(host string) string {
+	sum := sha256.Sum256([]byte(strings.ToLower(host)))
+	return "uimgate_console_" + hex.EncodeToString(sum[:4])
+}
+
+// checkOrigin returns errForeign for a form of another website.
+func (r *request) checkOrigin() error {
+	if r.console.origins.Check(r.Request) != nil {
+		return errForeign
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && r.Method == http.MethodPost {
+		if u, err := url.Parse(origin); err != nil || u.Host != r.Host {
+			return errForeign
+		}
+	}
+	return nil
+}
+
+// checkForm reads the form of a request, and returns errForm unless it has the token for its path.
+func (r *request) checkForm() error {
+	if err := r.ParseForm(); err != nil {
+		return errForm
+	}
+	if !hmac.Equal([]byte(r.PostForm.Get("csrf")), []byte(r.csrf(r.URL.EscapedPath()))) {
+		return errForm
+	}
+	return nil
+}
+
+// csrf returns the token that a form of this session needs for a path.
+func (r *request) csrf(path string) string {
+	mac := hmac.New(sha256.New, []byte(r.secret))
+	mac.Write([]byte("uimgate console form " + path))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// confirmed reports whether the person has recently proved who it is.
+func (r *request) confirmed() bool {
+	age := r.console.Now().Sub(r.session.ConfirmedAt)
+	return age >= 0 && age < confirmTime
+}
+
+// peer returns the address that the request comes from.
+func (r *request) peer() netip.Addr { return connlimit.Peer(r.RemoteAddr) }
+
+func random() string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // crypto/rand.Read never fails
+	return base64.RawURLEncoding.EncodeToString(secret)
+}
+
+func digestOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,109 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/store"
+)
+
+// signInView is the data of the page on which people sign in.
+type signInView struct {
+	Next, Code, Problem string
+	Link                bool // the page is that of a one-time link
+}
+
+func (r *request) signInPage() error {
+	return r.write(http.StatusOK, "signin", signInView{Next: nextOf(r.URL.Query().Get("next"))})
+}
+
+// signIn starts a session for the holder of the admin token.
+func (r *request) signIn() error {
+	if err := r.ParseForm(); err != nil {
+		return errForm
+	}
+	view := signInView{Next: nextOf(r.PostForm.Get("next"))}
+	token := strings.TrimSpace(r.PostForm.Get("token"))
+	err := r.console.Tokens.Throttled(r.peer())
+	if err == nil {
+		err = r.console.Tokens.Check(r.peer(), token)
+	}
+	if err != nil {
+		f := admin.RefusalFor(err)
+		view.Problem = f.Message
+		return r.write(f.Status(), "signin", view)
+	}
+	if err := r.begin("operator", admin.RoleAdmin, "token", r.console.Tokens.Digest()); err != nil {
+		return err
+	}
+	return r.redirect(view.Next)
+}
+
+// linkPage asks before it uses a one-time link, because programs that look at links would use it up.
+func (r *request) linkPage() error {
+	return r.write(http.StatusOK, "signin", signInView{Link: true, Code: r.URL.Query().Get("code"), Next: admin.ConsolePath})
+}
+
+func (r *request) useLink() error {
+	if err := r.ParseForm(); err != nil {
+		return errForm
+	}
+	l, err := r.takeCode(r.PostForm.Get("code"))
+	if err != nil {
+		if errors.Is(err, errStore) {
+			return err
+		}
+		return r.write(http.StatusForbidden, "signin", signInView{
+			Next: admin.ConsolePath, Problem: "The link was used before, or it has expired. Run uimgate console to get another.",
+		})
+	}
+	if err := r.begin(l.Name, admin.Role(l.Role), "link", ""); err != nil {
+		return err
+	}
+	return r.redirect(admin.ConsolePath)
+}
+
+// errCode means that a one-time code is wrong.
+var errCode = errors.New("the code is wrong")
+
+// takeCode uses up a one-time code.
+func (r *request) takeCode(code string) (store.ConsoleLink, error) {
+	if err := r.console.Tokens.Throttled(r.peer()); err != nil {
+		return store.ConsoleLink{}, err
+	}
+	l, err := r.console.Store.TakeConsoleLink(r.Context(), admin.ConsoleCode(code))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		r.console.Tokens.Failed(r.peer())
+		return store.ConsoleLink{}, errCode
+	case err != nil:
+		return store.ConsoleLink{}, errors.Join(errStore, err)
+	}
+	return l, nil
+}
+
+func (r *request) signOut() error {
+	if err := r.console.Store.EndConsoleSession(r.Context(), r.session.ID); err != nil {
+		return errors.Join(errStore, err)
+	}
+	r.setCookie("", -1)
+	return r.redirect(admin.ConsolePath + "signin")
+}
+
+// nextOf returns the address of a page of the console, or that of the overview if text is another address.
+func nextOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.EscapedPath(), admin.ConsolePath) ||
+		strings.HasPrefix(u.EscapedPath(), admin.ConsolePath+"signin") || strings.ContainsAny(text, "\\\r\n\t") {
+		return admin.ConsolePath
+	}
+	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}).String()
+}
+
+func (r *request) redirect(to string) error {
+	http.Redirect(r.w, r.Request, to, http.StatusSeeOther)
+	return nil
+}
