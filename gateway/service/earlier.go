@@ -21,6 +21,7 @@ type history struct {
 	offers []pat.Offer                   // up to pat.MaxPast, newest first
 	of     map[string]func() *comparison // by digest, up to maxEarlier; each function compares the policy once
 	since  time.Time                     // when the policy of the version itself was first offered
+	others *others
 }
 
 // A comparison of an earlier policy with the policy of a version.
@@ -37,7 +38,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition, earlier []
 	for _, before := range slices.Backward(earlier) {
 		list = append(list, pat.PolicyDocument{Digest: before.offer.Digest, UID: before.offer.UID, Bytes: before.offer.Bytes})
 	}
-	out := history{of: map[string]func() *comparison{}, since: d.state.Now()}
+	out := history{of: map[string]func() *comparison{}, since: d.state.Now(), others: d.others(definition, recent)}
 	for _, was := range append(list, recent...) {
 		if was.Digest == definition.offer.Digest && !was.FirstOffered.IsZero() {
 			out.since = was.FirstOffered
@@ -92,8 +93,8 @@ func (t *terms) governing(digest, uid string) *terms {
 		}
 	}
 	for _, version := range t.versions {
-		if earlier := version.past.of[digest]; earlier != nil {
-			if same := earlier().same; same[uid] || uid == "" && len(same) > 0 {
+		if c := version.past.comparison(digest); c != nil {
+			if same := c.same; same[uid] || uid == "" && len(same) > 0 {
 				return version
 			}
 		}

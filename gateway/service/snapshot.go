@@ -115,6 +115,8 @@ type Policies interface {
 	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
 	// RecentPolicies lists at most limit policies, the newest first.
 	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
+	// Policy returns the policy with a digest, or pat.ErrNotFound.
+	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
 }
 
 // A Directory holds the services that the gateway currently serves. It is safe for concurrent use.

@@ -41,11 +41,11 @@ func (d *Definition) PolicyURL() string {
 // AddChanges adds to a refusal what has changed for agents since they agreed to the policy with this digest, in words and at most 20
 // changes. It adds nothing if the policy is unknown, or is offered.
 func (s *Service) AddChanges(f *reason.Refusal, digest string) {
-	earlier := s.terms.past.of[digest]
-	if earlier == nil {
+	c := s.terms.past.comparison(digest)
+	if c == nil {
 		return
 	}
-	if changes := bounded(earlier().changes()); len(changes) > 0 {
+	if changes := bounded(c.changes()); len(changes) > 0 {
 		f.With("changes", changes)
 	}
 }
@@ -59,11 +59,10 @@ type Difference struct {
 
 // Since returns how the policy differs from the one with this digest.
 func (s *Service) Since(digest string) Difference {
-	earlier := s.terms.past.of[digest]
-	if earlier == nil {
+	c := s.terms.past.comparison(digest)
+	if c == nil {
 		return Difference{Known: digest == s.offer.Digest}
 	}
-	c := earlier()
 	all := c.changes()
 	return Difference{Known: c.known, Changes: bounded(all), More: len(all) - len(bounded(all))}
 }
