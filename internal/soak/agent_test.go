@@ -251,7 +251,7 @@ func (a *attempt) read(h http.Header, body []byte) {
 	a.Serial, a.Reason, a.Outcome = answer.Serial, answer.Error.Details.Reason, answer.Error.Details.Outcome
 	details := &answer.Error.Details
 	a.RetryAfter, a.Replayed = cmp.Or(h.Get("Retry-After"), details.RetryAfter.String()), h.Get("Idempotency-Replayed") == "true"
-	a.Execution, a.Charge = details.Charge.ID, details.Charge.State
+	a.Execution, a.Charge, a.Receipt = details.Charge.ID, details.Charge.State, h.Get("UIM-Receipt")
 	for part := range strings.SplitSeq(h.Get("UIM-Charge"), "; ") {
 		if v, is := strings.CutPrefix(part, "id="); is {
 			a.Execution = v

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	proofs "github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
@@ -94,7 +95,8 @@ func (s *shop) run() {
 	pause(nil, time.Until(s.from)+length/4+2*clockSlack)
 	close(s.over)
 	s.loading.Wait()
-	s.judge(s.evidence())
+	set := s.keySet()
+	s.judge(s.evidence(), set)
 }
 
 // visit looks at details and makes an order, under the agreement that the customer wants to use now.
@@ -253,8 +255,37 @@ func (s *shop) must(err error) {
 	}
 }
 
-// judge compares the responses with the ledger and the log of the upstream.
-func (s *shop) judge(e *evidence) {
+// keySet returns the keys of all gateways.
+func (s *shop) keySet() proofs.KeySet {
+	s.t.Helper()
+	_, _, body, err := s.do(http.MethodGet, s.gateways[0].url()+"/.well-known/jwks.json", nil, nil)
+	s.must(err)
+	set, err := proofs.ParseKeySet(body)
+	s.must(err)
+	return set
+}
+
+// judgeReceipt checks that the receipt of an order proves its charge: the price that the agent had agreed to, under the policy with this price.
+func (s *shop) judgeReceipt(a attempt, price money.Amount, set proofs.KeySet) error {
+	r, err := proofs.ParseReceipt(a.Receipt)
+	if err == nil {
+		err = r.Verify(set)
+	}
+	if err != nil {
+		return err
+	}
+	e := r.Entry
+	switch {
+	case e.ID != a.Execution, e.To != proofs.StateCaptured, e.Token != a.Token, e.Intent != a.Intent, e.Account.Agent != a.Agent:
+		return fmt.Errorf("it is about another call: %+v", e)
+	case e.Amount != price, (e.Policy == s.second) != (price == newPrice):
+		return fmt.Errorf("%s under the policy %s, want %s", e.Amount, e.Policy, price)
+	}
+	return nil
+}
+
+// judge compares the responses with their receipts, the ledger and the log of the upstream.
+func (s *shop) judge(e *evidence, set proofs.KeySet) {
 	s.t.Helper()
 	breaches := 0
 	breach := func(format string, args ...any) {
@@ -283,6 +314,11 @@ func (s *shop) judge(e *evidence) {
 		}
 		if a.Intent == order && a.Status == http.StatusOK {
 			reported[a.Execution] = a
+			agreed, _ := price.(money.Amount)
+			if err := s.judgeReceipt(a, agreed, set); err != nil {
+				breach("the receipt of %s: %v", a.Ref, err)
+			}
+			n["receipts"]++
 		}
 	}
 	arrived := group(e.Arrivals, func(a arrival) string { return a.Execution })

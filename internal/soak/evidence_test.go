@@ -59,6 +59,7 @@ type attempt struct {
 	Replayed   bool
 	Execution  string // the id in UIM-Charge
 	Charge     string // the state in UIM-Charge
+	Receipt    string // UIM-Receipt
 	Serial     int    // the number that the upstream sent in its response
 }
 
