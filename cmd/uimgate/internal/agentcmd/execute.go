@@ -79,7 +79,7 @@ An agreement that was made before the service offered a protocol lacks its endpo
 				if err := s.saveChanged(service, before, err); err != nil {
 					return err
 				}
-				return s.printResult(c, result)
+				return s.printResult(c, service.Session(), result)
 			})
 		}),
 	}
@@ -104,7 +104,13 @@ func (s *agentSettings) printKey(c *cobra.Command, key, given string) {
 	}
 }
 
-func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
+// agreedNext reports whether the agent has already agreed to a policy that takes effect when the present terms end.
+func agreedNext(session agent.Session, end time.Time) bool {
+	next, ok := session.Next()
+	return ok && !next.NotBefore.After(end)
+}
+
+func (s *agentSettings) printResult(c *cobra.Command, session agent.Session, r agent.Result) error {
 	if r.Replayed {
 		s.printNote(c, "this is the result of an earlier call with the same idempotency key; nothing was executed now")
 	}
@@ -117,9 +123,12 @@ func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	data := map[string]any{"output": json.RawMessage(r.Raw), "replayed": r.Replayed, "attempts": r.Attempts}
 	if end := r.Sunset; end != nil {
 		data["sunset"] = end.At.Format(time.RFC3339)
-		if end.Terms {
+		switch {
+		case end.Terms && agreedNext(session, end.At):
+			s.printNote(c, "the terms of this intent change at %s; you have agreed to the next ones", end.At.Local().Format(time.RFC1123))
+		case end.Terms:
 			s.printNote(c, "the terms of this intent change at %s: see uimgate agent agree SERVICE --next", end.At.Local().Format(time.RFC1123))
-		} else {
+		default:
 			s.printNote(c, "this intent ends at %s: see uimgate agent discover SERVICE", end.At.Local().Format(time.RFC1123))
 		}
 	}
