@@ -3,8 +3,12 @@ package agent
 import (
 	"bytes"
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -60,6 +64,8 @@ func readResult(a fetch.Answer) (Result, error) {
 type Sunset struct {
 	At    time.Time
 	Terms bool // the terms end, and the intent continues under new terms
+	// ReplacedBy is the uid of the intent that replaces this one; empty if the service names none, or if Terms is true.
+	ReplacedBy string
 }
 
 // readSunset returns the end that a response announces, or nil if there is none.
@@ -68,7 +74,11 @@ func readSunset(h http.Header) *Sunset {
 	if err != nil {
 		return nil
 	}
-	return &Sunset{At: at.UTC(), Terms: h.Get("Deprecation") != ""}
+	end := &Sunset{At: at.UTC(), Terms: h.Get("Deprecation") != ""}
+	if !end.Terms {
+		end.ReplacedBy = replacement(h)
+	}
+	return end
 }
 
 // unreadable returns the error for a call that was executed although the client cannot use the response. The error includes the
@@ -95,4 +105,19 @@ func enveloped(h http.Header, outer map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// replacement returns the uid of the intent in the link of RFC 5829 to the successor, or an empty string if there is none.
+func replacement(h http.Header) string {
+	for _, link := range h.Values("Link") {
+		target, rest, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+		u, err := url.Parse(target)
+		if err != nil || !strings.HasPrefix(link, "<") || !strings.Contains(rest, `rel="successor-version"`) {
+			continue
+		}
+		if uid, err := intents.ParseUID(path.Base(u.Path)); err == nil {
+			return uid.String()
+		}
+	}
+	return ""
 }

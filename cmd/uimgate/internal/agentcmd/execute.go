@@ -128,6 +128,9 @@ func (s *agentSettings) printResult(c *cobra.Command, session agent.Session, r a
 			s.printNote(c, "the terms of this intent change at %s; you have agreed to the next ones", end.At.Local().Format(time.RFC1123))
 		case end.Terms:
 			s.printNote(c, "the terms of this intent change at %s: see uimgate agent agree SERVICE --next", end.At.Local().Format(time.RFC1123))
+		case end.ReplacedBy != "":
+			data["replaced_by"] = end.ReplacedBy
+			s.printNote(c, "this intent ends at %s: use %s, which replaces it", end.At.Local().Format(time.RFC1123), end.ReplacedBy)
 		default:
 			s.printNote(c, "this intent ends at %s: see uimgate agent discover SERVICE", end.At.Local().Format(time.RFC1123))
 		}

@@ -132,8 +132,8 @@ func unpermitted(sessions []agent.Session, uid string) error {
 				uid, at, at)
 		}
 		if session.Covers(uid) {
-			return fmt.Errorf("no agreement permits %s: the one with %s does not include it; to request it, run uimgate agent agree %s --scope %s:execute",
-				uid, at, at, uid)
+			return fmt.Errorf("no agreement permits %s: the one with %s does not include it; run uimgate agent agree %s to agree to all that the policy "+
+				"permits now, or add --scope %s:execute to agree to this intent alone", uid, at, at, uid)
 		}
 		names = append(names, at)
 		for _, entry := range session.Scope {
