@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ Each agent agrees with its own key, executes intents and reaches a limit, and it
   uimgate demo --once   # exit after the last step; the exit code is 0 if every step succeeded`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return demo.Run(c.Context(), demo.Options{
-				Out: c.OutOrStdout(), Once: once, Doors: doors, Program: "go run ./cmd/uimgate", Version: cli.ReadVersion().Version, Now: time.Now,
+				Out: c.OutOrStdout(), Once: once, Doors: doors, Program: cli.Program(os.Args[0]), Version: cli.ReadVersion().Version, Now: time.Now,
 			})
 		},
 	}

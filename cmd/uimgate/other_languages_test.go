@@ -74,6 +74,9 @@ func startDemo(t *testing.T) string {
 	var text strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if m := demoAddress.FindStringSubmatch(lines.Text()); m != nil {
+			if lines.Scan(); lines.Text() != "  uimgate agent keygen" {
+				t.Errorf("the demo prints %q, want a command with the name under which it was started", lines.Text())
+			}
 			return m[1]
 		}
 		text.WriteString(lines.Text() + "\n")
