@@ -58,7 +58,11 @@ func TestEditedPresentPolicy(t *testing.T) {
 
 // After the owner goes back to the policy before, the agreements to it hold again, also those of agents that never agreed to another one.
 func TestRollbackToPolicyBefore(t *testing.T) {
-	const present, next, back = "{file: policy.json}", "{file: dearer.json, from: 2026-12-01T00:00Z}", "{file: policy.json, from: 2026-12-01T00:10Z}"
+	const (
+		present = "{file: policy.json}"
+		next    = "{file: dearer.json, from: 2026-12-01T00:00Z}"
+		back    = "{file: policy.json, from: 2026-12-01T00:10Z}"
+	)
 	for name, policies := range map[string]string{
 		"on a date":                   "[" + present + ", " + next + ", " + back + "]",
 		"at once, as the only policy": "[" + present + "]",

@@ -265,7 +265,8 @@ func (s *shop) keySet() proofs.KeySet {
 	return set
 }
 
-// judgeReceipt checks that the receipt of an order proves its charge: the price that the agent had agreed to, under the policy with this price.
+// judgeReceipt checks that the receipt of an order proves its charge: the price that the agent had agreed to, under the policy with this
+// price.
 func (s *shop) judgeReceipt(a attempt, price money.Amount, set proofs.KeySet) error {
 	r, err := proofs.ParseReceipt(a.Receipt)
 	if err == nil {

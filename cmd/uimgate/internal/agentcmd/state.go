@@ -128,12 +128,12 @@ func unpermitted(sessions []agent.Session, uid string) error {
 		}
 		at := printable(session.Endpoints.Agents)
 		if slices.Contains(session.ScopeOmitted, pat.OmittedEntry{Entry: uid + ":execute", Reason: reason.PolicyRequiresAgreement}) {
-			return fmt.Errorf("no agreement permits %s: its terms have changed since the agreement with %s; to see the changes and agree again, run uimgate agent agree %s",
-				uid, at, at)
+			return fmt.Errorf("no agreement permits %s: its terms have changed since the agreement with %s; "+
+				"to see the changes and agree again, run uimgate agent agree %s", uid, at, at)
 		}
 		if session.Covers(uid) {
-			return fmt.Errorf("no agreement permits %s: the one with %s does not include it; run uimgate agent agree %s to agree to all that the policy "+
-				"permits now, or add --scope %s:execute to agree to this intent alone", uid, at, at, uid)
+			return fmt.Errorf("no agreement permits %s: the one with %s does not include it; "+
+				"run uimgate agent agree %s to agree to all that the policy permits now, or add --scope %s:execute to agree to this intent alone", uid, at, at, uid)
 		}
 		names = append(names, at)
 		for _, entry := range session.Scope {
