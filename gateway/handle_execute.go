@@ -47,7 +47,7 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	stream := streamFor(c)
 	if stream != nil && !draft && x.origin == nil {
-		call.Stream = stream.event
+		call.Stream, call.Progress = stream.event, stream.progress
 	}
 	result, err := s.executor.Execute(r.Context(), call)
 	if stream != nil && stream.begun {

@@ -16,11 +16,12 @@ import (
 )
 
 // An eventStream sends the events of a call to a client that accepts a stream, as server-sent events, when they arrive. It begins with the
-// first event. Its last event is end or error.
+// first event of the service, or the first notification about progress. Its last event is end or error.
 type eventStream struct {
-	w     *echo.Response
-	begun bool
-	lost  bool // the client has gone or does not read; the call goes on
+	w      *echo.Response
+	begun  bool
+	events bool // the service has sent events of its own, which contain the output
+	lost   bool // the client has gone or does not read; the call goes on
 }
 
 // eventTime is how long a client may take to accept an event.
@@ -35,7 +36,13 @@ func streamFor(c echo.Context) *eventStream {
 }
 
 // event sends the data of one event of the service.
-func (s *eventStream) event(data []byte) { s.send("event", data) }
+func (s *eventStream) event(data []byte) {
+	s.events = true
+	s.send("event", data)
+}
+
+// progress sends a notification of a service that is a server of MCP.
+func (s *eventStream) progress(p execute.Progress) { s.send("progress", p.JSON()) }
 
 func (s *eventStream) send(name string, data []byte) {
 	if s.lost {
@@ -56,9 +63,12 @@ func (s *eventStream) send(name string, data []byte) {
 	s.lost = err != nil
 }
 
-// end sends the last event of a call that succeeded. Its data has what the header of a response without a stream has, and complete: whether
-// the stream of the service was complete.
+// end sends the output of a call that succeeded, unless the events contain it, and the last event. The data of the last event has what the
+// header of a response without a stream has, and complete: whether the stream of the service was complete.
 func (s *eventStream) end(result *execute.Result) {
+	if !s.events {
+		s.send("output", result.Output)
+	}
 	h := http.Header{}
 	door.WriteHeader(h, result)
 	data := map[string]any{"complete": !result.Cut}

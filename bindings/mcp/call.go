@@ -92,9 +92,11 @@ func hasOutputSchema(s *service.Service, name, uid string) bool {
 
 // execute makes a call, and reports its progress meanwhile.
 func (a *answer) execute(ctx context.Context, call execute.Call) (execute.Result, error) {
-	event, stop := a.reportProgress()
+	to, stop := a.reportProgress()
 	defer stop()
-	call.Stream = event
+	if to != nil {
+		call.Stream, call.Progress = to.event, to.progress
+	}
 	if a.takesTasks() {
 		return a.executeOrTask(ctx, call)
 	}

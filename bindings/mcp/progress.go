@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
@@ -19,26 +20,28 @@ const (
 // maxProgressToken is the maximum length of a progress token, in bytes.
 const maxProgressToken = 200
 
+// notifications are the notifications/progress about one call. See MCP 2026-07-28, basic/patterns/progress.
+type notifications struct {
+	of    *answer
+	token []byte // JSON
+	tools bool   // the service is a server of MCP, which may report progress itself
+
+	mu    sync.Mutex
+	n     int     // number of own notifications
+	last  float64 // progress in the last notification
+	their bool    // the service reports progress, so the gateway sends no notifications of its own
+}
+
 // reportProgress sends notifications/progress until stop is called, if the client has sent a progress token and accepts a stream. The
-// response is then a stream whose last event is the result. The caller must call stop before it responds. See MCP 2026-07-28,
-// basic/patterns/progress.
-//
-// event sends an event of a service whose response is a stream, as the message of a notification. It is nil if no notifications are sent.
-func (a *answer) reportProgress() (event func([]byte), stop func()) {
+// response is then a stream whose last event is the result. The caller must call stop before it responds. Without notifications, n is nil.
+func (a *answer) reportProgress() (n *notifications, stop func()) {
 	token := progressToken(a.meta()["progressToken"])
 	if token == nil || !accepts(a.header.Values("Accept"), "text/event-stream") {
 		return nil, func() {}
 	}
+	n = &notifications{of: a, token: token, tools: a.Service.Upstream.IsMCP()}
 	ended := make(chan struct{})
 	var reporting sync.WaitGroup
-	var sending sync.Mutex
-	n := 0
-	send := func(message string) {
-		sending.Lock()
-		defer sending.Unlock()
-		n++
-		a.progressed(token, n, message)
-	}
 	reporting.Go(func() {
 		timer := time.NewTimer(progressAfter)
 		defer timer.Stop()
@@ -47,20 +50,75 @@ func (a *answer) reportProgress() (event func([]byte), stop func()) {
 			case <-ended:
 				return
 			case <-timer.C:
-				send("The service is working on the call.")
+				n.own("The service is working on the call.")
 				timer.Reset(progressEvery)
 			}
 		}
 	})
-	event = func(data []byte) {
-		if len(data) <= maxProgressMessage { // longer events are in the result
-			send(string(data))
-		}
-	}
-	return event, func() {
+	return n, func() {
 		close(ended)
 		reporting.Wait()
 	}
+}
+
+// event sends an event of a service whose response is a stream, as the message of a notification.
+func (n *notifications) event(data []byte) {
+	if len(data) <= maxProgressMessage { // longer events are in the result
+		n.own(string(data))
+	}
+}
+
+// ownStep is the progress between two notifications of the gateway about a call of a server of MCP. It is so small that what the server
+// reports afterwards is higher.
+const ownStep = 1e-6
+
+// own sends a notification of the gateway, unless the service reports progress itself.
+func (n *notifications) own(message string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.their {
+		return
+	}
+	n.n++
+	n.last = float64(n.n)
+	if n.tools {
+		n.last *= ownStep
+	}
+	n.send(map[string]any{"progress": n.last, "message": message})
+}
+
+// progress sends a notification of a server of MCP, with its progress, total and message. It drops those whose progress is not higher than
+// that of the last notification, because MCP forbids them; a call that is repeated may have such.
+func (n *notifications) progress(p execute.Progress) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	value, err := p.Progress.Float64()
+	if err != nil || (n.their || n.n > 0) && value <= n.last {
+		return
+	}
+	n.their, n.last = true, value
+	params := map[string]any{"progress": p.Progress}
+	if p.Total != "" {
+		params["total"] = p.Total
+	}
+	if p.Message != "" {
+		params["message"] = p.Message
+	}
+	n.send(params)
+}
+
+// send sends a notification. The first one begins the stream.
+func (n *notifications) send(params map[string]any) {
+	if !n.of.begun {
+		n.of.beginStream()
+	}
+	params["progressToken"] = json.RawMessage(n.token)
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+	if err != nil { // the token is JSON
+		return
+	}
+	_, _ = n.of.Write(jsonrpc.AppendEvent([]byte("event: message\n"), message))
+	_ = http.NewResponseController(n.of.ResponseWriter).Flush()
 }
 
 // maxProgressMessage is the maximum length of an event that is sent as a notification, in bytes.
@@ -78,21 +136,6 @@ func progressToken(v any) []byte {
 		return nil
 	}
 	return text
-}
-
-// progressed sends the nth notification. The first one begins the stream.
-func (a *answer) progressed(token []byte, n int, text string) {
-	if !a.begun {
-		a.beginStream()
-	}
-	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/progress", "params": map[string]any{
-		"progressToken": json.RawMessage(token), "progress": n, "message": text,
-	}})
-	if err != nil { // the token is JSON
-		return
-	}
-	_, _ = a.Write(jsonrpc.AppendEvent([]byte("event: message\n"), message))
-	_ = http.NewResponseController(a.ResponseWriter).Flush()
 }
 
 // beginStream sends the header of a response that is a stream.

@@ -55,9 +55,9 @@ func (*taskError) Error() string { return "the call continues as a task" }
 // executeOrTask makes a call. If the call takes longer than taskAfter, the error is a *taskError: the record of the call is durable, and
 // the call continues.
 func (a *answer) executeOrTask(ctx context.Context, call execute.Call) (execute.Result, error) {
-	call.Stream = nil                 // the call may outlive the response
-	call.ContextID = uuid.NewString() // only calls with one have a record that agents can read
-	if call.IdempotencyKey == "" {    // only calls with one have a record with their output
+	call.Stream, call.Progress = nil, nil // the call may outlive the response
+	call.ContextID = uuid.NewString()     // only calls with one have a record that agents can read
+	if call.IdempotencyKey == "" {        // only calls with one have a record with their output
 		call.IdempotencyKey = execute.IdempotencyKey(taskKey + call.ContextID)
 	}
 	started := a.Start(ctx, call)

@@ -54,6 +54,9 @@ type Call struct {
 	// called on the goroutine of Execute, which waits for it, and must not keep the event. The output of the call contains all events. nil:
 	// the events are only in the output.
 	Stream func(event []byte)
+	// Progress receives the notifications of a server of MCP about the progress of the call, as Stream receives events. nil: Stream receives
+	// them, as objects with the members progress and, if the server sent them, total and message.
+	Progress func(Progress)
 	// Read reads the request. Execute calls it once, after it has accepted the PAT, so that the gateway reads only the bodies of known agents.
 	Read func() (Request, error)
 

@@ -35,6 +35,9 @@ func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstre
 	if e.call.Stream != nil && passesEvents(e.intent) {
 		e.prepared.Each(e.call.Stream)
 	}
+	if report := e.call.reporter(); report != nil {
+		e.prepared.Report(report)
+	}
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		Principal: string(e.claims.Principal()), Unapproved: !e.approved,
 		AgentID: string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()),

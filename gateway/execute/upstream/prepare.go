@@ -22,6 +22,7 @@ type PreparedRequest struct {
 	contentType string
 	receive     func(event []byte) // see Each
 	streamed    bool               // receive was called
+	progress    func(Progress)     // see Report
 	// space is a buffer for target and body.
 	space [512]byte
 }

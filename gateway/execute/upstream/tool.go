@@ -106,7 +106,7 @@ func (r *Route) setTool(e Endpoint) error {
 func (u *Upstream) callTool(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	var ended error
 	reply, written, err := u.server.Call(ctx, mcp.Call{
-		Tool: p.route.tool, Arguments: p.body, Header: header, Meta: u.metaOf(header),
+		Tool: p.route.tool, Arguments: p.body, Header: header, Meta: u.metaOf(header), Progress: p.reporter(),
 	}, func() error { ended = g.Alive(); return ended })
 	switch {
 	case ended != nil:
@@ -125,6 +125,25 @@ func (u *Upstream) callTool(ctx *term, p *PreparedRequest, header pool.Fields, g
 		}
 	}
 	return failed(ctx, p.route, written, err)
+}
+
+// A Progress is a notification of a server of MCP about the progress of a call.
+type Progress = mcp.Progress
+
+// Report makes Call pass the notifications of a server of MCP about the progress of the call to receive, as they arrive: the first 100, and
+// further ones at intervals of at least 100 ms. receive is called on the goroutine of Call. Each attempt of the call has notifications of
+// its own. Without Report, the server is not asked for notifications. Other services send none.
+func (p *PreparedRequest) Report(receive func(Progress)) { p.progress = receive }
+
+// reporter returns a function that passes notifications on without the secrets of the operator, or nil without Report.
+func (p *PreparedRequest) reporter() func(mcp.Progress) {
+	if p.progress == nil {
+		return nil
+	}
+	return func(sent mcp.Progress) {
+		sent.Message = p.route.text(sent.Message)
+		p.progress(sent)
+	}
 }
 
 // notOpened returns the result of an attempt for which no session could be opened, because the server responded with a status. Nothing of

@@ -19,7 +19,8 @@ import (
 type child struct {
 	cmd     *exec.Cmd
 	in      *os.File // its standard input
-	max     int64    // maximum size of a message, in bytes
+	now     func() time.Time
+	max     int64 // maximum size of a message, in bytes
 	started time.Time
 
 	writing chan struct{} // held while a message is written
@@ -35,9 +36,11 @@ type child struct {
 
 	mu      sync.Mutex
 	waiting map[int64]chan response
-	owes    bool // a response to an earlier request may still come
-	using   int
-	retired bool // it ends when no request is in progress
+	// listening are the requests in progress whose callers want notifications about their progress.
+	listening map[int64]*listener
+	owes      bool // a response to an earlier request may still come
+	using     int
+	retired   bool // it ends when no request is in progress
 }
 
 // startChild starts a process. ended is called once, when the process has ended.
@@ -66,7 +69,8 @@ func startChild(cfg Config, ended func(c *child, why string, closed bool)) (*chi
 	}
 	c := &child{
 		cmd: cmd, in: in, max: cfg.MaxMessage, started: cfg.Now(), writing: make(chan struct{}, 1), gone: make(chan struct{}),
-		exited: make(chan struct{}), unread: make(chan struct{}), waiting: map[int64]chan response{},
+		exited: make(chan struct{}), unread: make(chan struct{}), waiting: map[int64]chan response{}, listening: map[int64]*listener{},
+		now: cfg.Now,
 	}
 	go c.read(out)
 	go c.wait(out, ended)
@@ -206,6 +210,7 @@ func (c *child) await(id int64) <-chan response {
 
 func (c *child) forget(id int64) {
 	c.mu.Lock()
+	delete(c.listening, id)
 	if _, owed := c.waiting[id]; owed {
 		delete(c.waiting, id)
 		c.owes = true
@@ -272,7 +277,7 @@ func (c *child) blame(part []byte) {
 }
 
 // deliver hands a response to the caller that waits for it. It reports whether a caller was waiting. It refuses requests of the process,
-// and ignores all else, including lines that are not JSON.
+// hands notifications about progress to their callers, and ignores all else, including lines that are not JSON.
 func (c *child) deliver(line []byte) bool {
 	got, ok := readMessage(line)
 	if !ok {
@@ -284,6 +289,8 @@ func (c *child) deliver(line []byte) bool {
 			ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
 			defer cancel()
 			_, _ = c.write(ctx, got.refusal(), admitted)
+		} else if got.method == progressMethod {
+			c.report(&got)
 		}
 		return false
 	}

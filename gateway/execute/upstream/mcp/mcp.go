@@ -48,6 +48,9 @@ type Call struct {
 	Arguments []byte      // a JSON object
 	Header    pool.Fields // header fields of the request; not used by servers that run as child processes
 	Meta      pool.Fields // members of _meta, which every server receives
+	// Progress receives the notifications about the progress of the call, on the goroutine of Call. It may be called more often than once
+	// for one call of an agent, and after a notification with a higher value. nil: the server is not asked for notifications.
+	Progress func(Progress)
 }
 
 // A Reply is a complete response of the server.
@@ -141,6 +144,8 @@ type message struct {
 	name   string // of the tool, for the header Mcp-Name
 	body   []byte
 	header pool.Fields
+	// progress receives notifications. nil: the server was not asked for them.
+	progress func(Progress)
 }
 
 // A State is the state of the processes of a server. It is the zero State for a server over Streamable HTTP.
@@ -191,14 +196,14 @@ func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply,
 	if err != nil {
 		return Reply{}, false, err
 	}
-	m, err := s.request(in, "tools/call", c.Tool, c.Meta, func(b *params) {
+	m, err := s.request(in, "tools/call", c.Tool, c.Meta, c.Progress != nil, func(b *params) {
 		b.text("name", c.Tool)
 		b.raw("arguments", c.Arguments)
 	})
 	if err != nil {
 		return Reply{}, false, err
 	}
-	m.header = c.Header
+	m.header, m.progress = c.Header, c.Progress
 	r, written, err = t.transport.send(ctx, in, m, admit)
 	switch {
 	case err != nil && ctx.Err() != nil && written:

@@ -154,32 +154,51 @@ func (p *process) send(ctx context.Context, to *session, m message, admit func()
 		return Reply{Status: 202}, n > 0, err
 	}
 	w := c.await(m.id)
+	var reported <-chan Progress // nil: none
+	if m.progress != nil {
+		reported = c.listen(m.id)
+	}
 	defer c.forget(m.id)
 	n, err := c.write(ctx, m.body, admit)
 	if err != nil {
 		return Reply{}, n > 0, err
 	}
-	select {
-	case got := <-w:
-		r := Reply{Status: 200}
-		r.set(got)
-		return r, true, nil
-	case <-c.gone:
+	for {
 		select {
-		case got := <-w: // the response came before the process ended
-			r := Reply{Status: 200}
-			r.set(got)
-			return r, true, nil
-		default:
+		case p := <-reported:
+			m.progress(p)
+		case got := <-w:
+			return m.answered(got, reported), true, nil
+		case <-c.gone:
+			return c.lost(&m, w, reported)
+		case <-ctx.Done():
+			c.cancel(m.id) //nolint:contextcheck // ctx has ended
+			return Reply{}, true, ctx.Err()
 		}
-		if c.tooLong.Load() == m.id {
-			return Reply{}, true, ErrTooLong
-		}
-		return Reply{}, true, errGone
-	case <-ctx.Done():
-		c.cancel(m.id) //nolint:contextcheck // ctx has ended
-		return Reply{}, true, ctx.Err()
 	}
+}
+
+// answered returns the reply for a response, after the notifications that came before it.
+func (m *message) answered(got response, reported <-chan Progress) Reply {
+	for len(reported) > 0 {
+		m.progress(<-reported)
+	}
+	r := Reply{Status: 200}
+	r.set(got)
+	return r
+}
+
+// lost returns the reply to a request whose process has ended.
+func (c *child) lost(m *message, w <-chan response, reported <-chan Progress) (Reply, bool, error) {
+	select {
+	case got := <-w: // the response came before the process ended
+		return m.answered(got, reported), true, nil
+	default:
+	}
+	if c.tooLong.Load() == m.id {
+		return Reply{}, true, ErrTooLong
+	}
+	return Reply{}, true, errGone
 }
 
 // errGone means that the process ended while it owed a response.

@@ -109,6 +109,9 @@ func serveTools(mode string) {
 				fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`)
 				fmt.Println(`{"jsonrpc":"2.0","id":99999,"result":{}}`)
 				result(`{"structuredContent":{"n":12345678901234567890}}`)
+			case "reports":
+				report(m.Params.Meta, m.Params.Arguments)
+				result(`{"structuredContent":{"done":true}}`)
 			case "child":
 				c := exec.Command("sleep", "1000")
 				c.Stdout = os.Stdout

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -44,8 +45,11 @@ func (b *params) tree(name string, value map[string]any) {
 	b.out = out
 }
 
-// request returns a request with a new id. meta are members of _meta in addition to those of the revision. MCP 2026-07-28, basic, _meta.
-func (s *Server) request(in *session, method, name string, meta pool.Fields, write func(*params)) (message, error) {
+// request returns a request with a new id. meta are members of _meta in addition to those of the revision. If reported is set, the request
+// asks for notifications about its progress, with its id as the token. MCP 2026-07-28, basic, _meta.
+func (s *Server) request(
+	in *session, method, name string, meta pool.Fields, reported bool, write func(*params),
+) (message, error) {
 	id := s.ids.Add(1)
 	b := &params{empty: true}
 	b.out = append(b.out, `{"jsonrpc":"2.0",`...)
@@ -60,6 +64,9 @@ func (s *Server) request(in *session, method, name string, meta pool.Fields, wri
 	tree := map[string]any{}
 	for _, f := range meta {
 		tree[f.Name] = f.Value
+	}
+	if reported {
+		tree["progressToken"] = json.Number(strconv.FormatInt(id, 10))
 	}
 	if in.modern() {
 		tree[metaPrefix+"protocolVersion"] = in.revision
@@ -77,6 +84,7 @@ func (s *Server) request(in *session, method, name string, meta pool.Fields, wri
 type response struct {
 	id     string // JSON; empty: none
 	method string // empty: the message is a response
+	params []byte // nil: none
 	result []byte
 	err    *Error
 }
@@ -90,6 +98,8 @@ func readMessage(data []byte) (r response, ok bool) {
 			r.id = string(value)
 		case "method":
 			r.method, _ = strictjson.Text(value)
+		case "params":
+			r.params = value
 		case "result":
 			r.result = value
 		case "error":

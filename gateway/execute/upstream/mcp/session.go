@@ -143,7 +143,7 @@ func (t *slot) initialize(ctx context.Context, of any) (*session, error) {
 		}
 		s.id = id
 	}
-	m, err := t.server.request(s, "notifications/initialized", "", nil, nil)
+	m, err := t.server.request(s, "notifications/initialized", "", nil, false, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ const maxSessionID = 1024
 
 // prepare sends a request that prepares calls.
 func (t *slot) prepare(ctx context.Context, s *session, method string, write func(*params)) (Reply, error) {
-	m, err := t.server.request(s, method, "", nil, write)
+	m, err := t.server.request(s, method, "", nil, false, write)
 	if err != nil {
 		return Reply{}, err
 	}

@@ -210,11 +210,13 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 // maxRefusals is the maximum number of requests of the server that are answered during one request.
 const maxRefusals = 8
 
-// events reads a stream of server-sent events until the response. It ignores notifications, and refuses requests of the server. All events
+// events reads a stream of server-sent events until the response. It passes on notifications about the progress of the request, ignores all
+// others, and refuses requests of the server. All events
 // together are bounded like a response. Beyond this bound, and without memory, the error is ErrTooLong or ErrNoMemory only if the response
 // has begun, and otherwise ErrNoResponse.
 func (t *streamable) events(ctx context.Context, to *session, m *message, in io.Reader) (response, error) {
 	refused := 0
+	var of reports
 	events := newEventReader(in)
 	for {
 		data, err := events.next()
@@ -236,6 +238,10 @@ func (t *streamable) events(ctx context.Context, to *session, m *message, in io.
 			return response{}, ErrNotMCP
 		case got.answers(m.id):
 			return got, nil
+		case m.progress != nil && got.id == "" && got.method == progressMethod:
+			if p, ok := of.pass(&got, m.id, t.server.cfg.Now()); ok {
+				m.progress(p)
+			}
 		case got.method != "" && got.id != "" && refused < maxRefusals:
 			refused++
 			t.refuse(ctx, to, m, &got)
