@@ -177,6 +177,7 @@ function failure(url: URL, error: unknown, request: ExchangeRequest, answered = 
 /** Returns the error for an exchange that failed: a NetworkError, or the reason of an aborted signal. */
 export function networkFailure(url: URL, error: unknown, signal: AbortSignal | undefined, answered = false, timeoutMs = 0): Error {
   if (error instanceof AddressError) return error;
+  if (error instanceof Error && error.cause instanceof AddressError) return error.cause;
   if (signal?.aborted) return abortError(signal);
   const cause = (error as { cause?: { code?: unknown } }).cause;
   const name = (error as Error).name;

@@ -2,6 +2,7 @@ import type { Budget } from "./budget.js";
 import { defaultLocate, type Locate } from "./dns.js";
 import { OptionsError } from "./errors.js";
 import type { Fetch } from "./exchange.js";
+import { guardedFetch } from "./guard.js";
 import type { JsonObject } from "./json.js";
 import type { AgentKey } from "./keys.js";
 import type { Price } from "./price.js";
@@ -46,7 +47,10 @@ export interface ClientOptions {
    * Receives warnings for the owner of the agent: a wrong clock, or a receipt that does not match the call. The default is console.warn.
    */
   onWarning?: (message: string) => void;
-  /** The function that sends requests. The default is the global fetch. */
+  /**
+   * The function that sends requests. The default is the global fetch which, outside browsers, connects only to names with addresses of the
+   * public internet. A function of your own replaces that check.
+   */
   fetch?: Fetch;
   /** Maximum duration of one exchange, in milliseconds. The default is 30 s or, for a call, 20 s more than its intent may take. */
   timeoutMs?: number;
@@ -90,7 +94,7 @@ export function settingsOf(options: ClientOptions): Settings {
     sleep,
     locate: defaultLocate,
     onWarning: (message) => console.warn(`uimgate: ${message}`),
-    fetch: (input, init) => globalThis.fetch(input, init),
+    fetch: options.allowInsecure ? (input, init) => globalThis.fetch(input, init) : guardedFetch(),
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
     key,
     agentId,
