@@ -126,6 +126,12 @@ type gateway struct {
 // newGateway starts a gateway. prepare is that of station.New.
 func newGateway(t *testing.T, prepare ...func(*gatetest.Gate)) *gateway {
 	t.Helper()
+	return newGatewayBehind(t, func(next http.Handler) http.Handler { return next }, prepare...)
+}
+
+// newGatewayBehind starts a gateway behind a proxy.
+func newGatewayBehind(t *testing.T, proxy func(http.Handler) http.Handler, prepare ...func(*gatetest.Gate)) *gateway {
+	t.Helper()
 	s := &gateway{Station: station.New(t, prepare...)}
 	if len(prepare) == 0 {
 		s.Upstream = s.respond
@@ -140,7 +146,7 @@ func newGateway(t *testing.T, prepare ...func(*gatetest.Gate)) *gateway {
 		defer s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(s.calls)
 	})
-	s.Start(t, nil)
+	s.Start(t, proxy(s.Proxy))
 	return s
 }
 
