@@ -135,6 +135,14 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	s.key = b.PrivateKey("key_file", &s.KeyFile)
 }
 
+// aliases returns Attributes, or the default.
+func (s *Settings) aliases() map[string]string {
+	if len(s.Attributes) == 0 {
+		return skill.DefaultAttributes()
+	}
+	return s.Attributes
+}
+
 // attributeNames are the attributes of intents that can have further names.
 var attributeNames = []string{"intent_uid", "intent_name", "namespace", "version", "category", "description"}
 
@@ -146,9 +154,6 @@ func (s *Settings) checkFinding(b *config.BlockCheck, open []ConnectionName) {
 	s.location.Lon, err2 = strconv.ParseFloat(strings.TrimSpace(lon), 64)
 	if err1 != nil || err2 != nil || !(math.Abs(s.location.Lat) <= 90) || !(math.Abs(s.location.Lon) <= 180) {
 		b.Errorf("location", "want latitude and longitude in degrees, such as 51.5194,0.1270")
-	}
-	if len(s.Attributes) == 0 {
-		s.Attributes = skill.DefaultAttributes()
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Attributes)) {
 		if name == "" || len(name) > 128 || slices.Contains(attributeNames, name) || !slices.Contains(attributeNames, s.Attributes[name]) {

@@ -104,7 +104,7 @@ func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) e
 		a.skills.added[name] = s.ID
 	}
 	a.skill.Change(ctx, skill.Variables{
-		Location: set.location, Attributes: set.Attributes, Echo: set.Skills.Echo,
+		Location: set.location, Attributes: set.aliases(), Echo: set.Skills.Echo,
 		Directory: skill.Directory{Address: set.Directory.Address, Connection: ids[set.Directory.Connection]},
 	}, emptied)
 	return failed
