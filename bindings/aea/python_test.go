@@ -55,3 +55,30 @@ func TestPythonAgentAgreesAndCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestPythonBuyerAndSeller runs a seller and a buyer that share no code with the gateway over its node. They find each other and negotiate,
+// and the buyer, which signs nothing, negotiates with the service.
+func TestPythonBuyerAndSeller(t *testing.T) {
+	t.Parallel()
+	python := bindtest.Python(t)
+	g := gatetest.New(t, strings.Replace(settings, "aea: {", "aea: {relay: {}, ", 1))
+	registered(g, 2)
+	at := addresses(g)
+	c := exec.CommandContext(t.Context(), python, "-B", "testdata/market.py", at["delegate"], at["address"], at["node_key"], gatetest.Ordering)
+	var out, problems bytes.Buffer
+	c.Stdout, c.Stderr = &out, &problems
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, problems.Bytes())
+	}
+	var reply struct {
+		Address, Seller, Data string
+		Told                  []string
+		Last                  []int
+		Again, Operation      int
+	}
+	g.Must(json.Unmarshal(out.Bytes(), &reply))
+	if reply.Address != reply.Seller || reply.Data != "rain" || strings.Join(reply.Told, " ") != "policy_sha256 sign tx_nonce" ||
+		len(reply.Last) != 1 || reply.Last[0] != 9 || reply.Again != 5 || reply.Operation != 1 {
+		t.Errorf("got %+v", reply)
+	}
+}
