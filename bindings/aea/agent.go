@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // ids maps the name of a connection in the configuration to its id.
@@ -88,12 +89,18 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 			return nil, err
 		}
 	}
+	decisions := runtime.NewDecisionMaker(d.keys.of(set.Address), identity.Fetchai, d.Log)
 	a.skill = skill.New(skill.Config{
 		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return door.Serving(d.Services(), s.ID) },
 		Host: d.Host, API: d.API, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log,
-		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime,
+		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime, Decisions: decisions,
 	})
-	return a, a.runtime.Resources().Add(a.skill.Skill())
+	for _, own := range []runtime.Skill{a.skill.Skill(), decisions.Skill()} {
+		if err := a.runtime.Resources().Add(own); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
 }
 
 // routing returns the router that selects connections for messages that are not replies.

@@ -220,7 +220,7 @@ func TestStatus(t *testing.T) {
 			continue
 		}
 		status, ok := s.Activity.(runtime.Status)
-		if !ok || len(status.Connections) != 3 || status.Address != s.Addresses["address"] || len(status.Skills) != 2 ||
+		if !ok || len(status.Connections) != 3 || status.Address != s.Addresses["address"] || len(status.Skills) != 3 ||
 			status.Skills[0].Handled == 0 {
 			t.Errorf("got %+v", s.Activity)
 		}

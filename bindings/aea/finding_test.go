@@ -333,7 +333,7 @@ func TestSkillsFollowConfiguration(t *testing.T) {
 	registers := func(b runtime.BehaviourStatus) bool {
 		return b.Name == "register intents" && b.Runs > 0 && b.Failed == 0
 	}
-	if s := activity(g); len(s.Skills) != 2 || s.Inside == 0 || !slices.ContainsFunc(s.Resources.Behaviours, registers) {
+	if s := activity(g); len(s.Skills) != 3 || s.Inside == 0 || !slices.ContainsFunc(s.Resources.Behaviours, registers) {
 		t.Errorf("got %+v", s)
 	}
 }

@@ -185,6 +185,9 @@ func TestRegistersElsewhere(t *testing.T) {
 				!strings.Contains(all, gatetest.Searching) {
 				t.Errorf("got %q", taken)
 			}
+			if strings.Contains(row.settings, "default_") {
+				return // the next reload ends the agent and its connections
+			}
 			g.Write("uimgate.yaml", g.Settings) // no directory
 			reload := make(chan struct{})
 			go func() { defer close(reload); g.Reload() }()

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -315,15 +317,24 @@ func TestDecisionMaker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	allowed := []byte(skillID.String() + "\ntext")
 	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
-		d := runtime.NewDecisionMaker(key, ledger)
-		signature, err := d.Sign(t.Context(), []byte("text"))
-		if err != nil || !d.PublicKey().Verify([]byte("text"), signature) || d.Address() != key.Public(ledger).Address() {
+		d, public := runtime.NewDecisionMaker(key, ledger, zap.NewNop()), key.Public(ledger)
+		signature, err := d.Sign(skillID, allowed)
+		if err != nil || !public.Verify(allowed, signature) {
 			t.Errorf("%s: %v", ledger, err)
 		}
+		for _, text := range []string{"", "text", skillID.String(), "uim-aea-1\ntext", askerID.String() + "\ntext", " " + string(allowed)} {
+			if signature, err := d.Sign(skillID, []byte(text)); signature != "" || !errors.Is(err, runtime.ErrNotSigned) {
+				t.Errorf("%s: %q: %q, %v; want %v", ledger, text, signature, err, runtime.ErrNotSigned)
+			}
+		}
+		if s := d.Status(); s.Signed != 1 || s.Refused != 6 || s.Address != public.Address() || s.PublicKey != public.String() {
+			t.Errorf("%s: got %+v", ledger, s)
+		}
 	}
-	if _, err := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai).Sign(t.Context(), nil); !errors.Is(err, identity.ErrKey) {
-		t.Errorf("without a key: %v, want %v", err, identity.ErrKey)
+	if _, err := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai, zap.NewNop()).Sign(skillID, allowed); !errors.Is(err, runtime.ErrNotSigned) {
+		t.Errorf("without a key: %v, want %v", err, runtime.ErrNotSigned)
 	}
 }
 

@@ -122,7 +122,7 @@ func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 func (t *turn) offered(intent string, terms service.Estimate, rounds int) protocol.FIPAMessage {
 	policy := t.of.Offer()
 	o := t.offers.make(t.Dialogue.Label(), intent, policy.SHA256(), rounds)
-	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
+	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: t.signed(propose(t.of, o, terms))}
 }
 
 // admitted counts an offer to the sender, and returns a *reason.Refusal if the sender gets offers too often.
@@ -149,7 +149,7 @@ func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	switch {
 	case err != nil:
 		return protocol.FIPAMessage{}, err
-	case satisfies(t.message.Proposal, propose(t.of, o, terms)):
+	case satisfies(unsigned(t.message.Proposal), propose(t.of, o, terms)):
 		return protocol.FIPAMessage{Performative: protocol.FIPAAccept}, nil
 	case o.rounds >= maxRounds:
 		return protocol.FIPAMessage{}, reason.PolicyViolation.Refusal("The terms of the policy are not negotiable.")

@@ -32,7 +32,7 @@ import (
 // ID identifies the skill inside the agent of a service.
 var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
 
-// A Config configures a Skill. All fields except Runtime, HTTP and Clear are required.
+// A Config configures a Skill. All fields except Runtime, Decisions, HTTP and Clear are required.
 type Config struct {
 	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
 	ID      string                  // id of the service
@@ -46,6 +46,8 @@ type Config struct {
 	Log     *zap.Logger
 	// Runtime is the runtime that the skill is added to. nil: the skill registers its intents nowhere.
 	Runtime *runtime.Runtime
+	// Decisions signs offers. nil: offers are not signed.
+	Decisions *runtime.DecisionMaker
 	// HTTP enables messages of the protocol http.
 	HTTP bool
 	// Clear allows PATs to be sent over connections that others can read.
