@@ -95,7 +95,8 @@ func TestDecisionMaker(t *testing.T) {
 			}
 		}
 	}
-	if got[protocol.SigningSignedMessage] != 1 || codes[protocol.UnsuccessfulMessageSigning] != 1 || codes[protocol.UnsuccessfulTransactionSigning] != 1 {
+	if got[protocol.SigningSignedMessage] != 1 || codes[protocol.UnsuccessfulMessageSigning] != 1 ||
+		codes[protocol.UnsuccessfulTransactionSigning] != 1 {
 		t.Errorf("got %v, %v", got, codes)
 	}
 	a := agent(g, "delegate", 2)

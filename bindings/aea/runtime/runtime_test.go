@@ -333,7 +333,8 @@ func TestDecisionMaker(t *testing.T) {
 			t.Errorf("%s: got %+v", ledger, s)
 		}
 	}
-	if _, err := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai, zap.NewNop()).Sign(skillID, allowed); !errors.Is(err, runtime.ErrNotSigned) {
+	keyless := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai, zap.NewNop())
+	if _, err := keyless.Sign(skillID, allowed); !errors.Is(err, runtime.ErrNotSigned) {
 		t.Errorf("without a key: %v, want %v", err, runtime.ErrNotSigned)
 	}
 }

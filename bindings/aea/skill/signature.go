@@ -11,8 +11,8 @@ import (
 // attributeSignature is the attribute of an offer with the signature of the service over the other attributes.
 const attributeSignature = "offer_signature"
 
-// OfferText returns the text that the service signs for an offer: the id of this skill, the address of the service, the address of the agent,
-// and a line name=value for each attribute except the signature, sorted by name, separated by line feeds.
+// OfferText returns the text that the service signs for an offer: the id of this skill, the address of the service, the address of the
+// agent, and a line name=value for each attribute except the signature, sorted by name, separated by line feeds.
 func OfferText(gateway, agent string, offer search.Description) string {
 	lines := make([]string, 0, len(offer.Values))
 	for _, v := range offer.Values {

@@ -1,0 +1,77 @@
+package aea_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/skill"
+)
+
+// An order is the only message of the protocol example/orders: a call of an intent in JSON, or its output.
+type order []byte
+
+func (order) Kind() runtime.Performative { return "order" }
+func (o order) Encode() []byte           { return o }
+
+func parseOrder(content []byte) (runtime.Content, error) {
+	if len(content) > 4096 {
+		return nil, fmt.Errorf("%w: the order is too long", runtime.ErrUndecodable)
+	}
+	return order(content), nil
+}
+
+// A program adds a skill to the agents of its services. The skill has a protocol of its own: agents send orders, the skill has the skill
+// intents execute them, and returns the output. A task counts the orders, and a behaviour prints their number every hour. The
+// configuration has doors.aea.skills.own: [orders], and the program imports the package that calls RegisterSkill.
+func ExampleRegisterSkill() {
+	id := runtime.PublicID{Author: "example", Name: "orders", Version: "1.0.0"}
+	orders := &runtime.Protocol{
+		Name: "orders", Specs: []runtime.PublicID{id}, Parse: parseOrder,
+		Rules: runtime.Rules{
+			Starter: "buyer", Responder: "shop", Initial: []runtime.Performative{"order"},
+			Replies: map[runtime.Performative][]runtime.Performative{"order": {"order"}},
+		},
+	}
+	aea.RegisterSkill("orders", func(r *runtime.Runtime) (runtime.Skill, error) {
+		if err := r.Resources().AddProtocol(orders); err != nil {
+			return runtime.Skill{}, err
+		}
+		waiting := make(chan runtime.Message, 64) // orders without output, in the order of their calls
+		taken := make(chan int, 1)
+		taken <- 0
+		take := func(_ context.Context, m runtime.Message) error {
+			content, _ := m.Content.(order)
+			if _, err := r.Enqueue(id, "count", nil); err != nil {
+				return err
+			}
+			waiting <- m
+			_, err := r.Start(id, runtime.DefaultProtocol().Specs[0], skill.ID.String(), runtime.Bytes(content))
+			return err
+		}
+		executed := func(_ context.Context, m runtime.Message) error {
+			output, ok := m.Content.(runtime.DefaultMessage)
+			if !ok || !m.Inside() { // calls of agents are for the skill intents
+				return nil
+			}
+			return (<-waiting).Reply(order(output.Bytes))
+		}
+		return runtime.Skill{
+			ID:       id,
+			Handlers: []runtime.Handler{{Protocol: orders, Handle: take}, {Protocol: runtime.DefaultProtocol(), Handle: executed}},
+			Tasks: []runtime.Task{{Name: "count", Execute: func(context.Context, any) (any, error) {
+				n := <-taken + 1
+				taken <- n
+				return n, nil
+			}}},
+			Behaviours: []runtime.Behaviour{{Name: "report", Every: time.Hour, Act: func(context.Context) error {
+				n := <-taken
+				taken <- n
+				fmt.Println(n, "orders")
+				return nil
+			}}},
+		}, nil
+	})
+}

@@ -1,0 +1,28 @@
+package runtime
+
+import (
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+)
+
+// The types of the wire that a program needs for a skill or a protocol of its own. A Content is a message: its type encodes itself, and
+// the Parse function of its Protocol decodes it.
+type (
+	PublicID       = wire.PublicID
+	Protocol       = protocol.Protocol
+	Rules          = protocol.Rules
+	Performative   = protocol.Performative
+	Content        = protocol.Content
+	DefaultMessage = protocol.DefaultMessage
+)
+
+// ErrUndecodable must be wrapped by the errors of the Parse function of a Protocol.
+var ErrUndecodable = wire.ErrUndecodable
+
+// DefaultProtocol returns the protocol default, whose messages are DefaultMessages.
+func DefaultProtocol() *Protocol { return &protocol.Default }
+
+// Bytes returns the message of the protocol default that carries data.
+func Bytes(data []byte) DefaultMessage {
+	return DefaultMessage{Performative: protocol.DefaultBytes, Bytes: data}
+}
