@@ -1,0 +1,127 @@
+package oauth_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+// chromium returns the path of Chromium. Without it, the test is skipped, or fails if UIMGATE_REQUIRE_BROWSER is 1.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("UIMGATE_REQUIRE_BROWSER") == "1" {
+		t.Fatal("Chromium is not installed")
+	}
+	t.Skip("SKIPPED: Chromium is not installed, so no test opens the pages for people in a browser")
+	return ""
+}
+
+// TestOfficialClientsBuyByConsent buys with the official clients, with and without URL elicitation, while the person uses Chromium without
+// JavaScript and with the keyboard: within a budget, above it, after a confirmation, above the raised budget, and after the end of the
+// consent. If UIMGATE_PICTURES names a directory, pictures of the pages are written there.
+func TestOfficialClientsBuyByConsent(t *testing.T) {
+	dir, program := bindtest.Node(t), chromium(t)
+	for _, era := range []string{"2025", "2026"} {
+		for _, mode := range []string{"url", "text"} {
+			t.Run(era+" "+mode, func(t *testing.T) { buyInBrowser(t, dir, program, era, mode) })
+		}
+	}
+}
+
+// A bought is what consent.mjs prints.
+type bought struct {
+	Widths                                           map[string]int
+	Order                                            map[string][]string
+	Completed                                        []string
+	Confirmed, Own                                   string
+	Elicited                                         map[string]any
+	Within, Above, Asked, ConfirmedCall, Over, Ended struct {
+		Content []struct{ Text string }
+		IsError bool
+		Error   string
+		Code    int
+	}
+}
+
+func buyInBrowser(t *testing.T, dir, program, era, mode string) {
+	t.Helper()
+	url, serve := bindtest.Public(t)
+	c := newConfirmGate(t, strings.Replace(budgets, "services:\n- {", "services:\n- {public_url: "+url+", ", 1))
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(c.Parse("")) }}
+	serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/test/pay":
+			token, err := io.ReadAll(r.Body)
+			c.Must(err)
+			claims, err := c.Directory.Current().Service("default").Verifier.Verify(c.Context(), string(token), c.Now())
+			c.Must(err)
+			c.topUp(&gatetest.Agent{ID: claims.Subject}, eur(1000))
+		case "/test/read":
+			c.Must(c.View.Refresh(c.Context()))
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	args := []string{"consent.mjs", url + "/mcp", era, mode, program}
+	if pictures := os.Getenv("UIMGATE_PICTURES"); pictures != "" {
+		args = append(args, filepath.Clean(pictures))
+	}
+	out := bindtest.Run(t, dir, args...)
+	var seen bought
+	if err := json.Unmarshal(out, &seen); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	refused := func(name, reason string, content []struct{ Text string }) {
+		if len(content) < 2 || !strings.Contains(content[1].Text, reason) {
+			t.Errorf("%s: got %+v, want %s", name, content, reason)
+		}
+	}
+	if seen.Within.IsError || seen.Within.Error != "" || seen.ConfirmedCall.IsError || seen.ConfirmedCall.Error != "" || c.served.Load() != 2 {
+		t.Errorf("served %d: %s", c.served.Load(), out)
+	}
+	refused("above the budget", "BUDGET_EXCEEDED", seen.Above.Content)
+	refused("above the raised budget", "BUDGET_EXCEEDED", seen.Over.Content)
+	if seen.Ended.Error != "unauthorized" || !strings.Contains(seen.Own, "has ended") {
+		t.Errorf("ended: %+v, %s", seen.Ended, seen.Own)
+	}
+	if !strings.Contains(seen.Confirmed, "You have confirmed this call") {
+		t.Errorf("confirmed: %s", seen.Confirmed)
+	}
+	if mode == "url" && seen.Elicited["mode"] != "url" || mode == "text" && seen.Elicited != nil {
+		t.Errorf("elicited %v", seen.Elicited)
+	}
+	for name, width := range seen.Widths {
+		if strings.HasSuffix(name, " 390") && width > 390 {
+			t.Errorf("the page %s is %d pixels wide on a screen of 390", strings.TrimSuffix(name, " 390"), width)
+		}
+	}
+	for page, want := range map[string][]string{
+		"consent":  {"spend yes", "budget 0.25", "period month", "per_call 0.25", "pay " + gatetest.Ordering + ":execute", "decision agree"},
+		"consents": {"budget 0.50", "per_call 0.10", "decision change"}, "confirm": {"decision confirm"},
+	} {
+		at := 0
+		for _, name := range want { // in this order
+			i := slices.Index(seen.Order[page][at:], name)
+			if i < 0 {
+				t.Errorf("the keyboard order of %s is %q", page, seen.Order[page])
+				break
+			}
+			at += i
+		}
+	}
+}
