@@ -29,6 +29,9 @@ type Acceptance struct {
 	// Declared holds the facts that the agent declares about itself under its signature, such as its purpose, if the policy
 	// requires them. Only an agreement of FormFresh carries them. nil means none.
 	Declared pat.Declaration
+	// Plan is the plan of the policy that the agent chooses; empty: none. It is signed as Declared[pat.PlanName]. A new agreement with another
+	// plan ends the earlier agreement.
+	Plan string
 }
 
 // An Agreement describes an agreement that the service has accepted.
@@ -63,6 +66,14 @@ func (s *Service) agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	if !IsDigest(accepted.Digest) {
 		return Agreement{}, fmt.Errorf("%w: the accepted policy must be named by its digest, such as sha-256:…", ErrOptions)
 	}
+	if accepted.Plan != "" {
+		declared := pat.Declaration{pat.PlanName: {accepted.Plan}}
+		maps.Copy(declared, accepted.Declared)
+		if declared.Plan() != accepted.Plan {
+			return Agreement{}, fmt.Errorf("%w: Declared names another plan than Plan", ErrOptions)
+		}
+		accepted.Declared = declared
+	}
 	if err := accepted.Declared.Check(); err != nil {
 		return Agreement{}, fmt.Errorf("%w: the declaration %w", ErrOptions, err)
 	}
@@ -75,7 +86,7 @@ func (s *Service) agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	}
 	waiting := session.pendingFor(accepted) && c.o.UAgent == nil // a service accepts an envelope only once
 	session.AcceptedIssuer, session.Requested = accepted.Issuer, slices.Clone(accepted.Scope)
-	session.Declared = maps.Clone(accepted.Declared)
+	session.Declared, session.plan = maps.Clone(accepted.Declared), accepted.Plan
 	if waiting {
 		if again, err := s.repeatAgreement(ctx, session); err == nil || !errors.Is(err, errNotPending) {
 			return again, err
@@ -166,6 +177,9 @@ func (s *Service) signAs(ctx context.Context, form Form, session Session, policy
 		body := map[string]any{"agent_id": session.AgentID, "signed_policy": signed.policy, "agent_public_key": signed.publicKey}
 		if len(session.Requested) > 0 {
 			body["scope"] = session.Requested
+		}
+		if session.plan != "" {
+			body["plan"] = session.plan
 		}
 		if session.onDate {
 			body["effective"] = "on_date"

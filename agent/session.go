@@ -45,6 +45,7 @@ type Session struct {
 	pendingForm    Form
 	// pendingDocument is the same policy as served.
 	pendingDocument []byte
+	plan            string   // the plan that the agreement that is being made requests
 	onDate          bool     // the agreement that is being made takes effect with its policy
 	next            *Session // takes effect at its NotBefore; nil if there is none
 }

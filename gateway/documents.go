@@ -72,6 +72,7 @@ type publication struct {
 	agents  atomic.Pointer[agentsFile]
 	front   frontPages
 	entry   once
+	plans   once // the plans of the policy, a member of agents.json
 	words   once // the policy in sentences
 	openAPI once // one operation for all intents
 	each    once // one operation for each intent

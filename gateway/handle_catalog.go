@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/url"
 
 	"github.com/labstack/echo/v4"
@@ -15,7 +16,18 @@ import (
 // agentsFile handles GET /agents.json. See UIM core, section 5.2.
 func (s *Server) agentsFile(c echo.Context) error {
 	of := exchangeOf(c).service
-	p, err := s.publication(of).agentsFile(s.keys.PublicKey(s.now()), s.logMembers(of.Definition))
+	published := s.publication(of)
+	plans, err := published.plans.get(of.Definition, "application/json", func(d *service.Definition) ([]byte, error) {
+		return page.PlansMember(context.WithoutCancel(c.Request().Context()), d)
+	})
+	var p document
+	if err == nil {
+		members := s.logMembers(of.Definition)
+		if plans.body != nil {
+			members = append(members, intents.Extra{Name: "uim-plans", JSON: plans.body})
+		}
+		p, err = published.agentsFile(s.keys.PublicKey(s.now()), members)
+	}
 	if err != nil {
 		return reason.Internal.Refusal("agents.json could not be encoded.").Because(err)
 	}

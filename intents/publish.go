@@ -27,6 +27,7 @@ type Fill struct {
 	ReceiptsURL   string // uim-receipts
 	UsageURL      string // uim-usage
 	BalanceURL    string // uim-balance
+	CreditURL     string // uim-credit; empty if the service takes no payments
 
 	Extra []Extra // members of other protocols
 }
@@ -61,6 +62,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{Name: "uim-receipts", Value: fill.ReceiptsURL},
 		{Name: "uim-usage", Value: fill.UsageURL},
 		{Name: "uim-balance", Value: fill.BalanceURL},
+		{Name: "uim-credit", Value: fill.CreditURL},
 	}, fill.Extra...) {
 		value := m.JSON
 		if len(value) == 0 {

@@ -47,7 +47,7 @@ var (
 	topMembers = []string{
 		"service-info", "service_info", "service", "intents", "uim-public-key", "uim-policy-file", "uim-api-discovery",
 		"uim-api-execute", "uim-issuer", "uim-pat-issue", "uim-pat-renew", "uim-pat-revoke", "uim-pat-introspect", "uim-jwks", "uim-openapi",
-		"uim-errors", "uim-protocol", "uim-receipts", "uim-usage", "uim-balance", "uim-log", "uim-log-key", "uim-mmd",
+		"uim-errors", "uim-protocol", "uim-receipts", "uim-usage", "uim-balance", "uim-log", "uim-log-key", "uim-mmd", "uim-plans", "uim-credit",
 		"uim-compliance", "uim-license", "security", "compliance", "policy_successor", "$schema", "version",
 	}
 	serviceMembers = []string{

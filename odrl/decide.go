@@ -207,7 +207,7 @@ func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 	list := make([]Candidate, 0, len(f.permissions))
 	for _, r := range f.permissions {
-		c := Candidate{Rule: r.Node.Name(), Limits: slices.Clone(r.Limits)}
+		c := Candidate{Rule: r.Node.Name(), Limits: slices.Clone(r.Limits), Plans: r.Plans}
 		for _, b := range f.bounds {
 			for _, l := range b.Limits {
 				c.Limits = rules.AddLimit(c.Limits, l)

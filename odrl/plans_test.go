@@ -30,7 +30,12 @@ func TestPlansDecide(t *testing.T) {
 		limit, carried string // empty: not permitted
 		charge         string
 	}{
-		{nil, "", "", ""}, {"gold", "", "", ""}, {[]any{"free", "pro"}, "", "", ""}, {true, "", "", ""}, {odrl.NoPlan, "", "", ""}, {"Free", "", "", ""},
+		{nil, "", "", ""},
+		{"gold", "", "", ""},
+		{[]any{"free", "pro"}, "", "", ""},
+		{true, "", "", ""},
+		{odrl.NoPlan, "", "", ""},
+		{"Free", "", "", ""},
 		{"free", "3/day", "month", "0"},
 		{"pro", "50/day", "month", "0.02 EUR"},
 		{"partner", "9/month", "day", "0"},

@@ -58,6 +58,9 @@ type Options struct {
 	Agreements string
 	// Accept lists the digests of the policies that the owner accepts. The bridge signs no other policy.
 	Accept []string
+	// Plan is the plan that the bridge chooses at each service whose policy it agrees to; empty: none. If an agreement has another plan, the
+	// bridge agrees again, if the owner accepts the policy.
+	Plan string
 	// Budget holds the amounts spent and their limits. It is required.
 	Budget *budget.Book
 	// Outbox is the path of the file that lists the calls whose outcome the host does not know. All bridges of the agent share the file.

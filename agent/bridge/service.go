@@ -155,7 +155,7 @@ func (s *service) agreed(ctx context.Context, uid string) (*agent.Service, Terms
 	s.load()
 	current, _, offered, terms := s.state()
 	session := current.Session()
-	if session.Agreed() && session.PolicyDigest == offered.Digest {
+	if session.Agreed() && session.PolicyDigest == offered.Digest && s.planned(session) {
 		s.prepareNext(ctx, current)
 		return current, terms, nil
 	}
@@ -163,26 +163,31 @@ func (s *service) agreed(ctx context.Context, uid string) (*agent.Service, Terms
 	if err != nil {
 		return nil, Terms{}, err
 	}
-	if session.Agreed() && session.PolicyDigest == offered.Digest {
+	if session.Agreed() && session.PolicyDigest == offered.Digest && s.planned(session) {
 		return current, terms, nil
 	}
 	accepts := slices.Contains(s.b.o.Accept, offered.Digest)
-	if !accepts && uid != "" && s.compare(ctx, session, offered).Same[uid] {
+	if !accepts && s.planned(session) && uid != "" && s.compare(ctx, session, offered).Same[uid] {
 		return current, terms, nil
 	}
-	waiting := session.Pending() && session.PendingDigest() == offered.Digest
+	waiting := session.Pending() && session.PendingDigest() == offered.Digest && s.planned(session)
 	if !waiting && !accepts {
 		return nil, Terms{}, s.wanted(ctx, current, offered, terms)
 	}
-	accepted := agent.Acceptance{Digest: offered.Digest, Issuer: session.AcceptedIssuer}
+	accepted := agent.Acceptance{Digest: offered.Digest, Issuer: session.AcceptedIssuer, Plan: s.b.o.Plan}
 	if waiting {
-		accepted.Scope, accepted.Declared = session.Requested, session.Declared
+		accepted.Scope, accepted.Declared, accepted.Plan = session.Requested, session.Declared, ""
 	}
 	_, err = current.Agree(ctx, accepted)
 	if _, pending := errors.AsType[*agent.PendingError](err); err == nil || pending {
 		s.save(current)
 	}
 	return current, terms, err
+}
+
+// planned reports whether an agreement has the plan of the options, if they have one.
+func (s *service) planned(session agent.Session) bool {
+	return s.b.o.Plan == "" || session.Declared.Plan() == s.b.o.Plan
 }
 
 // compare compares the policy of an agreement with the offered one. Without a policy in the session, nothing is the same.

@@ -25,6 +25,7 @@ const (
 	memberTicket     = "ticket"
 	memberDecision   = "decision"
 	memberInvitation = "invitation"
+	memberPlan       = "plan"
 	memberEarlier    = "earlier" // handle of the earlier consent that the page mentions
 )
 
@@ -182,9 +183,12 @@ func (x *question) ticket(nonce string) string {
 }
 
 // seed returns the seed of a decision. It is derived from the cookie, the ticket of the form, and what the person permits.
-func (x *question) seed(ticket string, scope []string, s page.BudgetInput) (seed consent.Seed) {
+func (x *question) seed(ticket string, scope []string, plan string, s page.BudgetInput) (seed consent.Seed) {
 	mac := hmac.New(sha512.New, []byte(x.browser))
 	texts := append([]string{"decision", ticket}, scope...)
+	if plan != "" {
+		texts = append(texts, "plan", plan)
+	}
 	if s.May {
 		texts = append(texts, "spend", s.Amount, s.Period, s.PerCall)
 		texts = append(texts, s.Entries...)
@@ -224,7 +228,8 @@ func (d *Door) decide(q *request) {
 		return
 	}
 	spending := spendingOf(form)
-	chosen, err := x.shown.Leaving(form["scope"], spending) // in case the page must be shown again
+	plan := form.Get(memberPlan)
+	chosen, err := x.shown.Leaving(form["scope"], plan, spending) // in case the page must be shown again
 	if err != nil {
 		x.failPage(x.page, err)
 		return
@@ -240,17 +245,33 @@ func (d *Door) decide(q *request) {
 		x.show(false, "Please agree, or leave without agreeing.")
 		return
 	}
+	if !x.offers(form, plan) {
+		x.show(false, "Choose a plan for the client.")
+		return
+	}
 	budget, wrong := budgetOf(spending, x.authorization.Budget)
 	if wrong != "" {
 		x.show(false, wrong)
 		return
 	}
 	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.authorization, consent.Decision{
-		Scope: form["scope"], Budget: budget, Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
+		Scope: form["scope"], Budget: budget, Plan: plan, Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
 		UserAgent: q.r.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
-		Seed: x.seed(ticket, form["scope"], spending),
+		Seed: x.seed(ticket, form["scope"], plan, spending),
 	})
 	x.agreed(step, err)
+}
+
+// offers reports whether the page offered the choice of plan in a form.
+func (x *question) offers(form url.Values, plan string) bool {
+	r := x.authorization
+	switch {
+	case len(r.Plans) == 0:
+		return plan == ""
+	case plan == "":
+		return r.NoPlan && form.Has(memberPlan)
+	}
+	return slices.Contains(r.Plans, plan)
 }
 
 // agreed responds to a decision to agree, with the step that follows or with the error.

@@ -181,6 +181,7 @@ func errorOf(err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own
 	}
+	planErr, _ := errors.AsType[*pat.PlanError](err)
 	switch {
 	case err == nil:
 		return nil
@@ -190,6 +191,8 @@ func errorOf(err error) error {
 		return failed(InvalidGrant, "The consent has ended.")
 	case errors.Is(err, pat.ErrNotAdmitted):
 		return failed(AccessDenied, "The operator of the service has not admitted this person.")
+	case planErr != nil:
+		return failed(InvalidScope, "The plan does not include any of the chosen intents.")
 	case errors.Is(err, pat.ErrFreshRequired), errors.Is(err, pat.ErrNothingGranted), errors.Is(err, pat.ErrBadScope):
 		return failed(InvalidScope, "A consent cannot grant any entry of this scope: agree with a key.")
 	}

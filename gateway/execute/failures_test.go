@@ -152,13 +152,13 @@ var elsewhere = []reason.Reason{
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
 	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
 	reason.PolicyExpired, reason.ReceiptNotFound, reason.EvidenceExpired, reason.NotLoggedYet,
-	reason.PaymentUsed, reason.PaymentUnknown, reason.PaymentMismatch, reason.PaymentFailed,
+	reason.UnknownPlan, reason.PaymentUsed, reason.PaymentUnknown, reason.PaymentMismatch, reason.PaymentFailed,
 }
 
 func TestEveryReasonIsCovered(t *testing.T) {
 	tried := []reason.Reason{
 		reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded, reason.RestoredLimits, reason.Stopped,
-		reason.BudgetExceeded, reason.ConfirmationRequired,
+		reason.BudgetExceeded, reason.ConfirmationRequired, reason.PlanRequired,
 	}
 	for _, c := range refusals {
 		tried = append(tried, c.want)

@@ -78,6 +78,9 @@ type shownView struct {
 	Client, ClientID, Host, To string
 	Local                      bool // To is the machine of the browser
 	Choices                    []choiceView
+	Plans                      []planView // empty: the policy has no plans
+	NoPlan                     bool       // a consent without a plan is possible
+	Plan                       string     // the plan that the person chose before; empty: none
 	Wide                       []string    // a scope entry for each namespace; replaces Choices if there would be too many
 	WideLeft                   bool        // the person deselected Wide before
 	Budget                     *budgetView // nil: the client can spend nothing
@@ -97,6 +100,13 @@ type sinceView struct {
 	Changes     []changeView
 	More        int
 	Kept        int // number of intents that the earlier consent still permits
+}
+
+// A planView is one plan that the person can choose.
+type planView struct {
+	Plan
+
+	Chosen bool
 }
 
 // A choiceView is one intent that the person can deselect.
@@ -173,6 +183,14 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 	if v.Client == "" {
 		v.Client = "An unnamed client"
 	}
+	if len(r.Plans) > 0 {
+		v.NoPlan = r.NoPlan
+		for _, plan := range Plans(ctx, s) {
+			if slices.Contains(r.Plans, plan.Name) {
+				v.Plans = append(v.Plans, planView{Plan: plan})
+			}
+		}
+	}
 	if v.Wide == nil {
 		for _, entry := range r.Scope.Entries {
 			choice := c.choice(ctx, entry)
@@ -207,10 +225,14 @@ func (v *shownView) html() (template.HTML, error) {
 	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
-// Leaving returns the content with only the chosen entries selected, and with what was entered about money, so that a page that is shown
-// again keeps the person's choice. Its Digest is that of s.
-func (s Shown) Leaving(chosen []string, spending BudgetInput) (Shown, error) {
+// Leaving returns the content with only the chosen entries and the chosen plan selected, and with what was entered about money, so that a
+// page that is shown again keeps the person's choice. Its Digest is that of s.
+func (s Shown) Leaving(chosen []string, plan string, spending BudgetInput) (Shown, error) {
 	v := *s.view
+	v.Plan, v.Plans = plan, slices.Clone(v.Plans)
+	for i, p := range v.Plans {
+		v.Plans[i].Chosen = p.Name == plan
+	}
 	v.Choices = slices.Clone(v.Choices)
 	for i, c := range v.Choices {
 		v.Choices[i].Left = !slices.Contains(chosen, c.Entry)

@@ -36,11 +36,11 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 			timeouts[in.UID.String()] = intents.Seconds(in.Timeout)
 		}
 	}
-	paths := endpoints()
+	paths := endpoints(s)
 	execute := tree{
 		"operationId": "execute", "summary": "Execute one intent", "security": withPAT(), "tags": []any{tagIntents},
 		"description": "The body contains the uid and the parameters of the intent. Calls that the agreed policy does not permit are refused.",
-		"parameters":  executeHeaders(),
+		"parameters":  executeHeaders(s),
 		"requestBody": body(tree{"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping}}),
 		"responses":   executed(s, answers.schema()),
 	}
@@ -170,12 +170,23 @@ func (a *answerSchemas) schema() any {
 	return tree{"anyOf": a.list}
 }
 
-func executeHeaders() []any {
-	return []any{
+func executeHeaders(s *service.Definition) []any {
+	list := []any{
 		header("Idempotency-Key", "Visible ASCII characters. With the same key, the call can be repeated safely for 24 hours.", 128),
 		proofHeader(),
 	}
+	if s.Payments.X402 != nil {
+		list = append(list, header(headerPayment, "A payment by x402: base64 of a PaymentPayload for one of the terms in the PAYMENT-REQUIRED of a "+
+			"refusal with status 402. It tops up the credit of the agent before the call.", maxPayment))
+	}
+	return list
 }
+
+// headerPayment is the header field of a payment by x402, and maxPayment its maximum length in bytes.
+const (
+	headerPayment = "PAYMENT-SIGNATURE"
+	maxPayment    = 8 << 10
+)
 
 func proofHeader() any {
 	return header("UIM-Proof", "A uim-proof+jwt. It is required if a call costs money, if the service requires signed calls, and for a renewal.",

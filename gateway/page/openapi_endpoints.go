@@ -1,7 +1,10 @@
 package page
 
 import (
+	"context"
+
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/payments/x402"
 )
 
@@ -14,7 +17,7 @@ const (
 )
 
 // endpoints returns the paths that every service has, except those for calls of intents.
-func endpoints() tree {
+func endpoints(s *service.Definition) tree {
 	return tree{
 		"/agents.json": get("agentsFile", "The intents and endpoints of the service", tagDocuments, tree{"type": "object"}),
 		"/api/policy": tree{"get": tree{
@@ -48,7 +51,7 @@ func endpoints() tree {
 		"/api/log/consistency": getText("logConsistency", "The proof that the log contains an earlier state of it",
 			query("old", "The earlier size."), query("new", "The later size. Default: the present size."),
 			query("epoch", "The number of the log. Default: the present log.")),
-		"/api/pat/issue": post("issue", "Agree to the policy: exchange a signed agreement for a PAT", false, agreementBody(), patAnswer()),
+		"/api/pat/issue": post("issue", "Agree to the policy: exchange a signed agreement for a PAT", false, agreementBody(s), patAnswer()),
 		"/api/pat/renew": post("renew", "Renew a PAT under the same agreement", true, nil, patAnswer(), proofHeader()),
 		"/api/pat/revoke": post("revoke", "Revoke a PAT and all its renewals", false, object(tree{"token": tree{"type": "string"}}, "token"),
 			tree{"type": "object"}),
@@ -180,7 +183,7 @@ func object(properties tree, required ...any) tree {
 	return out
 }
 
-func agreementBody() tree {
+func agreementBody(s *service.Definition) tree {
 	schema := object(tree{
 		"agent_id": tree{"type": "string", "minLength": 1, "maxLength": 200, "description": "A name that the agent chooses."},
 		"agent_public_key": tree{
@@ -195,6 +198,16 @@ func agreementBody() tree {
 			"description": "For a policy that takes effect later: when the PAT becomes valid.",
 		},
 	}, "agent_id", "agent_public_key", "signed_policy")
+	if plans := Plans(context.Background(), s); plans != nil {
+		names := make([]any, 0, len(plans))
+		for _, plan := range plans {
+			names = append(names, plan.Name)
+		}
+		schema["properties"].(tree)["plan"] = tree{ //nolint:forcetypeassert // object makes it
+			"type": "string", "enum": names, "description": "The plan of the policy that the agent chooses. What is signed must contain the same " +
+				"as declared.plan. " + planWords(plans),
+		}
+	}
 	schema["additionalProperties"] = false
 	return schema
 }

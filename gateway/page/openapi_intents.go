@@ -12,7 +12,7 @@ import (
 func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
-	schemas, paths, ids := tree{"Error": errorSchema()}, endpoints(), map[string]bool{}
+	schemas, paths, ids := tree{"Error": errorSchema()}, endpoints(s), map[string]bool{}
 	for _, in := range described {
 		key := componentKey(in.UID)
 		schemas[key+".parameters"] = in.InputSchemaAt(component(key + ".parameters"))
@@ -24,7 +24,7 @@ func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 		}
 		ids[id] = true
 		operation := tree{
-			"operationId": id, "summary": in.Name, "tags": []any{tagIntents}, "security": withPAT(), "parameters": executeHeaders(),
+			"operationId": id, "summary": in.Name, "tags": []any{tagIntents}, "security": withPAT(), "parameters": executeHeaders(s),
 			"requestBody": body(bodySchema(in.Intent, key, false)), "responses": executed(s, answers.schema()),
 		}
 		if in.Description != "" {

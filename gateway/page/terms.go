@@ -15,7 +15,7 @@ import (
 const (
 	summarised   = 1000 // intents whose terms are summarized
 	summaryLines = 8
-	termsOfOne   = 3 // terms that are listed for one intent
+	termsOfOne   = 3 // terms that are listed for one intent without plans
 )
 
 // ShortTerms summarizes the terms of an intent for agents that the policy does not name, for example "free, 600 calls an hour". The summary
@@ -51,22 +51,32 @@ func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent, 
 		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c odrl.Candidate) bool { return !chosen(c) })
 	}
 	var ways []string
+	most := termsOfOne
 	for _, c := range candidates {
-		parts := []string{"free"}
-		if !c.Charge.IsZero() {
-			parts[0] = c.Charge.String() + " a call"
+		way := costWords(c)
+		if len(c.Plans) > 0 {
+			way, most = "with the plan "+strings.Join(c.Plans, " or ")+": "+way, len(candidates)
 		}
-		for _, l := range c.Limits {
-			parts = append(parts, shortRate(l.Rate))
-		}
-		if way := strings.Join(parts, ", "); !slices.Contains(ways, way) {
+		if !slices.Contains(ways, way) {
 			ways = append(ways, way)
 		}
 	}
-	if len(ways) > termsOfOne {
-		ways = append(ways[:termsOfOne], "other terms")
+	if len(ways) > most {
+		ways = append(ways[:most], "other terms")
 	}
 	return strings.Join(ways, "; or ")
+}
+
+// costWords describes the price and the limits of a permission, such as "0.10 EUR a call, 600 calls an hour".
+func costWords(c odrl.Candidate) string {
+	parts := []string{"free"}
+	if !c.Charge.IsZero() {
+		parts[0] = c.Charge.String() + " a call"
+	}
+	for _, l := range c.Limits {
+		parts = append(parts, shortRate(l.Rate))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // shortRate describes a rate in a few words, such as "600 calls an hour".

@@ -79,7 +79,7 @@ func PlanRequired(own string, plans []string) *reason.Refusal {
 	if own != "" {
 		message = "The plan of the agreement, " + own + ", does not include this"
 	}
-	f := reason.PlanRequired.Refusal(message + ". Plans that do are " + strings.Join(plans, ", ") + ".").With("plans", plans)
+	f := reason.PlanRequired.Refusal(message+". Plans that do are "+strings.Join(plans, ", ")+".").With("plans", plans)
 	if own != "" {
 		f.With("plan", own)
 	}

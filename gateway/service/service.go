@@ -113,7 +113,12 @@ func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte
 		}
 		extra = append(extra, intents.Extra{Name: "policy_successor", JSON: text})
 	}
+	credit := ""
+	if d.Payments.X402 != nil {
+		credit = d.At("/api/credit")
+	}
 	return d.Catalog.Published(intents.Fill{
+		CreditURL: credit,
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
 		ExecuteURL: d.At(executePath), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),

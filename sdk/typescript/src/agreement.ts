@@ -16,9 +16,20 @@ export interface AgreeOptions {
   scope?: string[];
   /** What the agent declares about itself, such as {purpose: ["research"]}. */
   declared?: Record<string, string[]>;
+  /** The plan of the policy to choose. An agreement with another plan ends the earlier one. */
+  plan?: string;
   /** A name of the service that the caller accepts although the host may not use it. */
   issuer?: string;
   signal?: AbortSignal;
+}
+
+/** What the agent signs about itself, with the plan that it chooses. */
+function declaration(options: AgreeOptions): Record<string, string[]> | null {
+  if (options.plan === undefined) return options.declared ?? null;
+  const declared = { plan: [options.plan], ...options.declared };
+  if (declared.plan.length !== 1 || declared.plan[0] !== options.plan)
+    throw new OptionsError("declared names another plan than plan");
+  return declared;
 }
 
 /** An agreement that the service has accepted. */
@@ -148,14 +159,14 @@ export class Agreements {
       }
     }
     try {
-      return await this.post(await this.body(terms), terms, options.signal);
+      return await this.post(await this.body(terms, options.plan), terms, options.signal);
     } catch (error) {
       const offered =
         error instanceof RefusalError && error.is("POLICY_MISMATCH") && error.offered === policy.digest ? error.details.policy : undefined;
       const uid = typeof offered === "object" && offered !== null && !Array.isArray(offered) ? offered.uid : undefined;
       if (typeof uid !== "string" || uid === terms.policyUid) throw changed(error, policy.digest);
       const renamed = { ...terms, policyUid: uid }; // the service offers the same document under another uid
-      return this.post(await this.body(renamed), renamed, options.signal);
+      return this.post(await this.body(renamed, options.plan), renamed, options.signal);
     }
   }
 
@@ -171,11 +182,11 @@ export class Agreements {
       policyDigest: policy.digest,
       policy: policy.text,
       requested: options.scope ? [...options.scope] : null,
-      declared: options.declared ?? null,
+      declared: declaration(options),
     };
   }
 
-  private async body(terms: AgreedTerms): Promise<string> {
+  private async body(terms: AgreedTerms, plan?: string): Promise<string> {
     const { settings, clock, catalog } = this.c;
     const signed = await signAgreement(settings.key, {
       agentId: terms.agentId,
@@ -193,6 +204,7 @@ export class Agreements {
       agent_public_key: settings.key.publicKey,
       signed_policy: signed,
       ...(terms.requested ? { scope: terms.requested } : {}),
+      ...(plan !== undefined ? { plan } : {}),
     });
   }
 

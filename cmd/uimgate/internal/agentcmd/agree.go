@@ -85,6 +85,7 @@ present agreement remains in force until its date. To use the next policy at onc
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
   uimgate agent agree shop.example --yes --declare purpose=research
+  uimgate agent agree shop.example --plan pro
   uimgate agent agree shop.example --next   # terms that the service has announced for a later date
   uimgate agent agree shop.example --yes --via uagents`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -141,6 +142,7 @@ present agreement remains in force until its date. To use the next policy at onc
 	f.StringArrayVar(&acceptance.Scope, "scope", nil, "scope entry to request, <intent uid>:execute (repeat for several; default all)")
 	f.StringArrayVar(&declared, "declare", nil,
 		"claim about the agent to sign: name=value, such as purpose=research (repeat for several)")
+	f.StringVar(&acceptance.Plan, "plan", "", "plan of the policy to choose; an agreement with another plan ends the earlier one")
 	f.StringVar(&acceptance.Issuer, "issuer", "", "agree with this issuer even if the host does not vouch for it")
 	return c
 }

@@ -35,7 +35,7 @@ type bridgeSettings struct {
 	agentSettings
 	accept, budgets []string
 	host, listen    string
-	tools           string
+	tools, plan     string
 	payWith         string
 }
 
@@ -79,6 +79,7 @@ machine, and prints the URL. Every program on this machine can then use the tool
 	f.StringArrayVar(&s.budgets, "budget", nil, `maximum spending per hour, day or month, such as "5 EUR/day" (repeat for several)`)
 	f.StringVar(&s.payWith, "pay-with", "",
 		"command that signs payments by x402, within --budget: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
+	f.StringVar(&s.plan, "plan", "", "plan to choose when agreeing, with --agree, to a policy that has plans")
 	f.StringVar(&s.host, "print-config", "", "print the settings for this assistant and exit: "+strings.Join(hostconfig.Names(), ", "))
 	f.StringVar(&s.tools, "tools", "",
 		"tools in the list: all, search, or tag:orders,tag:invoices (default: all, or search if there are more than 40 intents)")
@@ -161,7 +162,7 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 		o.Pay = payWithin(book, payWith(s.payWith, c.ErrOrStderr()))
 	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
-		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Budget: book,
+		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Plan: s.plan, Budget: book,
 		Outbox:    calls,
 		ReadTerms: termsFor(c, o), Compare: comparerFor(c), AgreeCommand: s.agreeCommand, NextCommand: s.nextCommand,
 		Version: cli.ReadVersion().Version, Log: logged.line,
@@ -222,6 +223,9 @@ func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	if issuer != "" {
 		command = append(command, "--issuer", issuer)
 	}
+	if s.plan != "" {
+		command = append(command, "--plan", s.plan)
+	}
 	return quoted(append(command, s.shared()...))
 }
 
@@ -258,6 +262,9 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	}
 	if s.tools != "" {
 		args = append(args, "--tools", s.tools)
+	}
+	if s.plan != "" {
+		args = append(args, "--plan", s.plan)
 	}
 	args = append(args, s.shared()...)
 	if c.Flags().Changed("timeout") {

@@ -128,10 +128,20 @@ class Agreements:
         return policy
 
     def agree(
-        self, accept: str | Accept, scope: list[str] | None, declared: dict[str, list[str]] | None, issuer: str | None, on_date: bool
+        self,
+        accept: str | Accept,
+        scope: list[str] | None,
+        declared: dict[str, list[str]] | None,
+        issuer: str | None,
+        on_date: bool,
+        plan: str | None = None,
     ) -> Flow:
         """Signs a policy that the caller accepts, and stores the token."""
         self.key()
+        if plan is not None:
+            declared = {"plan": [plan], **(declared or {})}
+            if declared["plan"] != [plan]:
+                raise OptionsError("declared names another plan than plan")
         self._check_issuer(issuer)
         if callable(accept):
             policy: Policy = yield from self.policy(explain=True)
@@ -139,7 +149,7 @@ class Agreements:
                 raise ApprovalError(f"the policy {policy.digest} was not accepted: nothing was signed")
         else:
             policy = yield from self._accepted(accept)
-        terms = (policy.digest, tuple(scope or ()), json.dumps(declared, sort_keys=True), on_date)
+        terms = (policy.digest, tuple(scope or ()), json.dumps(declared, sort_keys=True), on_date, plan)
         pending = self._pending
         if pending and pending[0] == terms:
             try:
@@ -147,7 +157,7 @@ class Agreements:
             except RefusalError as error:
                 if error.reason not in ("AGREEMENT_STALE", "AGREEMENT_REPLAYED"):
                     raise
-        return (yield from self._sign(terms, policy, scope, declared, on_date))
+        return (yield from self._sign(terms, policy, scope, declared, on_date, plan))
 
     def _accepted(self, digest: str) -> Flow:
         if not is_digest(digest):
@@ -164,10 +174,16 @@ class Agreements:
         raise PolicyChangedError(digest, policy.digest)
 
     def _sign(
-        self, terms: tuple[Any, ...], policy: Policy, scope: list[str] | None, declared: dict[str, list[str]] | None, on_date: bool
+        self,
+        terms: tuple[Any, ...],
+        policy: Policy,
+        scope: list[str] | None,
+        declared: dict[str, list[str]] | None,
+        on_date: bool,
+        plan: str | None = None,
     ) -> Flow:
         for last in (False, True):
-            body = self._agreement(policy, scope, declared, on_date)
+            body = self._agreement(policy, scope, declared, on_date, plan)
             try:
                 return (yield from self._issue(body, terms, policy, scope, declared))
             except RefusalError as error:
@@ -176,7 +192,14 @@ class Agreements:
                     raise
         raise AssertionError
 
-    def _agreement(self, policy: Policy, scope: list[str] | None, declared: dict[str, list[str]] | None, on_date: bool) -> bytes:
+    def _agreement(
+        self,
+        policy: Policy,
+        scope: list[str] | None,
+        declared: dict[str, list[str]] | None,
+        on_date: bool,
+        plan: str | None,
+    ) -> bytes:
         key, s = self.key(), self.settings
         claims: dict[str, Any] = {
             "iss": s.agent_id,
@@ -191,6 +214,8 @@ class Agreements:
             claims["scope"] = body["scope"] = scope
         if declared:
             claims["declared"] = declared
+        if plan is not None:
+            body["plan"] = plan
         if on_date:
             body["effective"] = "on_date"
         body["signed_policy"] = key.sign_jws({"typ": "uim-agreement+jwt"}, claims)

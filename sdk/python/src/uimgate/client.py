@@ -188,13 +188,15 @@ class UimClient(_Base):
         declared: dict[str, list[str]] | None = None,
         issuer: str | None = None,
         on_date: bool = False,
+        plan: str | None = None,
     ) -> Agreement:
         """Signs the policy that the caller accepts: by the digest of the one that was read, or by a function that decides. It signs no
         other.
 
         scope limits the agreement to some intents, declared is what the policy requires the agent to declare, issuer accepts a name that
-        the address of the service does not vouch for, and on_date lets an announced policy take effect on its date. """
-        agreement: Agreement = self._driver.run(self._agreements.agree(accept, scope, declared, issuer, on_date))
+        the address of the service does not vouch for, and on_date lets an announced policy take effect on its date. plan chooses a plan of
+        the policy; an agreement with another plan ends the earlier one."""
+        agreement: Agreement = self._driver.run(self._agreements.agree(accept, scope, declared, issuer, on_date, plan))
         self._executor.spending.reset()
         return agreement
 
@@ -265,9 +267,10 @@ class AsyncUimClient(_Base):
         declared: dict[str, list[str]] | None = None,
         issuer: str | None = None,
         on_date: bool = False,
+        plan: str | None = None,
     ) -> Agreement:
         """Signs the policy that the caller accepts. See UimClient.agree."""
-        agreement: Agreement = await self._driver.run(self._agreements.agree(accept, scope, declared, issuer, on_date))
+        agreement: Agreement = await self._driver.run(self._agreements.agree(accept, scope, declared, issuer, on_date, plan))
         self._executor.spending.reset()
         return agreement
 
