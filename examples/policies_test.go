@@ -39,6 +39,7 @@ type ask struct {
 	agent, key string // if empty, "agent-1" and "key-1"
 	at         string // if empty, noon
 	proof      []byte
+	plan       string // of the agreement; empty: none
 	deny       reason.Reason
 	rule       string // checked if it is set
 	candidates []string
@@ -88,6 +89,14 @@ var policies = map[string]struct {
 		{intents: []string{order}, deny: reason.PolicyNotApplicable},
 		{intents: []string{order}, agent: "partner-1", key: "another key", deny: reason.PolicyNotApplicable},
 		{intents: []string{search, order}, agent: "partner-1", key: partnerKey, candidates: []string{"free"}},
+	}},
+	"plans": {needs: settings{credit: "10 EUR"}, oneCounter: true, asks: []ask{
+		{intents: []string{details}, deny: reason.PolicyNotApplicable},
+		{intents: []string{details}, plan: "partner", deny: reason.PolicyNotApplicable},
+		{intents: []string{details}, plan: "free", candidates: []string{"20/day free"}, rule: "https://shop.example/policy/plans#free"},
+		{intents: []string{details}, plan: "pro", candidates: []string{"5000/day 0.01 EUR"}, rule: "https://shop.example/policy/plans#pro"},
+		{intents: []string{search}, candidates: []string{"free"}},
+		{intents: []string{search}, plan: "pro", candidates: []string{"free"}},
 	}},
 	"opening-hours": {asks: []ask{
 		{intents: []string{order}, at: "2026-06-15T09:00:00Z", candidates: []string{"free"}},
@@ -199,6 +208,9 @@ func decide(t *testing.T, p *odrl.Policy, a ask, intent string) odrl.Decision {
 		r.Now = instant(t, a.at)
 	}
 	r.Facts = map[string]any{"version": "v1", "recipient": r.AgentID} // all that the gateway sets
+	if a.plan != "" {
+		r.Facts[odrl.Plan] = a.plan
+	}
 	d, err := p.Decide(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
