@@ -33,6 +33,24 @@ func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	return out
 }
 
+// Request returns the Request that was reproduced, for any published policy. It has no KeyID, and no AgentKey unless the call had a proof.
+func (r *Reproduction) Request() Request {
+	q := Request{AgentID: r.Question.Party, Intent: r.Question.Target, Now: r.World.Now, Facts: r.Question.Context}
+	text, proved := q.Facts[keyFact].(string)
+	if !proved {
+		return q
+	}
+	q.Facts = maps.Clone(q.Facts)
+	delete(q.Facts, keyFact)
+	if key, ok := rules.ParseKey(text); ok {
+		q.AgentKey, q.ProofKey = key, key
+	}
+	return q
+}
+
+// keyFact is the fact in which a Question has the key of the proof.
+const keyFact = "publicKey"
+
 // wholesOf returns the targets that contain an intent, as memberships. The result must not be modified.
 func (p *Policy) wholesOf(intent string) []Membership {
 	if known, ok := p.wholes.Load(intent); ok {
@@ -54,7 +72,7 @@ func (p *Policy) wholesOf(intent string) []Membership {
 // contextOf returns the facts of a question: without the time, which belongs to the WorldState, and with the key of the proof. If there is
 // neither, it returns facts itself.
 func contextOf(r Request, facts map[string]any) map[string]any {
-	const moment, key = "dateTime", "publicKey"
+	const moment, key = "dateTime", keyFact
 	if _, timed := facts[moment]; !timed && len(r.ProofKey) == 0 {
 		return facts
 	}

@@ -82,6 +82,13 @@ func dashHint(args []string) string {
 	return ""
 }
 
+// policyCommand returns the command uimgate policy: the commands that need no gateway, and those about the policy of a running one.
+func policyCommand() *cobra.Command {
+	c := policycmd.Command()
+	c.AddCommand(operatorcmd.PolicyImpact(), operatorcmd.PolicySave())
+	return c
+}
+
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "uimgate",
@@ -114,7 +121,7 @@ validates, limits, meters and accounts for each of them.`,
 		operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
 
 		// Policies: cmd/uimgate/internal/policycmd
-		policycmd.Command(),
+		policyCommand(),
 
 		// Agents: cmd/uimgate/internal/agentcmd
 		agentcmd.Command(), agentcmd.Bridge(), agentcmd.Types(),

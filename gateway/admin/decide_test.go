@@ -84,8 +84,8 @@ func TestDecideAgain(t *testing.T) {
 			Wanted: []string{"research"}, Found: "fun", State: "unsatisfied",
 		},
 		{
-			Rule: "https://shop.example/rules/search", Type: "Permission", Name: "/permission/0/constraint/1", Operand: "rateLimit", Operator: "lteq",
-			Wanted: []string{"1"}, Unit: "hour", State: "counted",
+			Rule: "https://shop.example/rules/search", Type: "Permission", Name: "/permission/0/constraint/1", Operand: "rateLimit",
+			Operator: "lteq", Wanted: []string{"1"}, Unit: "hour", State: "counted",
 		},
 	}
 	if !slices.EqualFunc(denied.Constraints, want, func(a, b admin.ConstraintState) bool {

@@ -8,6 +8,7 @@ package admin
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +49,8 @@ type Config struct {
 	LogTrouble func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
+	// AuditPath is the path of the audit stream, which Impact reads. Empty: there is none.
+	AuditPath string
 	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
 	Index *record.Index
 	// Version is the release of the program, which Status reports.
@@ -76,11 +79,13 @@ type Operator struct {
 	logState    func(ctx context.Context) (*LogStatus, error)
 	logTrouble  func() string
 	audit       *record.Audit
+	auditPath   string
 	index       *record.Index
 	doors       []door.Module
 	version     string
 	consoleURL  func() string
 	readiness   readiness
+	saving      sync.Mutex  // held while SavePolicy replaces a file
 	draining    atomic.Bool // the process is shutting down: see Drain
 }
 
@@ -103,7 +108,8 @@ func New(c Config) *Operator {
 	}
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
-		reload: c.Reload, audit: c.Audit, index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
+		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath,
+		index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
 	}
 }

@@ -40,3 +40,13 @@ func (d *Definition) ChangedBy(other *odrl.Policy) []string {
 	slices.Sort(list)
 	return list
 }
+
+// NamesKeys reports whether a party of the policy is an agent with a certain key, so that decisions depend on the key of the agent.
+func (d *Definition) NamesKeys() bool {
+	for _, p := range d.world.Parties {
+		if p.KeyID != "" {
+			return true
+		}
+	}
+	return false
+}

@@ -55,6 +55,7 @@ func (l *loadState) policy(s *Definition, at int, file config.File, path string)
 		return false
 	}
 	s.facts = newFacts(c.Facts, published.Operands(), c.PolicyRego.Path != "")
+	s.PolicyFile = file.Path
 	s.Policy, s.offer, s.world, s.clauses = published, offer, world, words.Clauses(published)
 	if err := published.Prepare(l.ctx); err != nil {
 		l.found(file, problem.List{{Level: problem.Error, Code: "engine", Message: err.Error()}})

@@ -34,6 +34,7 @@ type Definition struct {
 	PublicURL  *url.URL
 	Catalog    *intents.Catalog
 	Policy     *odrl.Policy
+	PolicyFile string      // path of the file of Policy
 	From       time.Time   // when Policy takes effect; zero: it has always been in force
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Upstream   *upstream.Upstream

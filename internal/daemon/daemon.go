@@ -284,7 +284,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
-		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
+		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(),
 		Index:        p.index,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,

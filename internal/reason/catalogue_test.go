@@ -20,7 +20,7 @@ func TestEveryAgentReasonHasHelp(t *testing.T) {
 	operators := map[reason.Reason]bool{
 		reason.HostNotAllowed: true, reason.NoSuchRecord: true, reason.UnknownService: true, reason.ServiceMissing: true,
 		reason.AlreadySettled: true, reason.ReferenceUsed: true, reason.PeriodForgotten: true, reason.EvidenceInvalid: true,
-		reason.ConfigRefused: true, reason.NotOffered: true,
+		reason.ConfigRefused: true, reason.NotOffered: true, reason.PolicyNotSaved: true,
 	}
 	for _, r := range reason.All() {
 		if r.ForOperators() != operators[r] || (r.Help() == "") != operators[r] {

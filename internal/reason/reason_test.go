@@ -118,6 +118,7 @@ var wire = map[string]struct {
 	"EVIDENCE_INVALID": {"INTERNAL_SERVER_ERROR", 500, ""},
 	"CONFIG_REFUSED":   {"CONFIGURATION_REFUSED", 422, ""},
 	"NOT_OFFERED":      {"NOT_FOUND", 404, ""},
+	"POLICY_NOT_SAVED": {"CONFLICT", 409, ""},
 }
 
 func TestTableMatchesWireContract(t *testing.T) {

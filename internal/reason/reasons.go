@@ -113,6 +113,7 @@ const (
 	EvidenceInvalid Reason = "EVIDENCE_INVALID"
 	ConfigRefused   Reason = "CONFIG_REFUSED"
 	NotOffered      Reason = "NOT_OFFERED"
+	PolicyNotSaved  Reason = "POLICY_NOT_SAVED"
 )
 
 // The codes: the values of error.code in the envelope. See UIM core, section 3.3.

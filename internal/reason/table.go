@@ -467,6 +467,12 @@ var table = map[Reason]row{
 		message:    "The gateway rejected the new configuration.",
 		suggestion: "Correct the problems that details.problems lists. Until then, the gateway continues to use its current configuration.",
 	},
+	PolicyNotSaved: {
+		code: CodeConflict, status: http.StatusConflict,
+		message: "The file of the policy was not replaced.",
+		suggestion: "If the file was changed, read it again and repeat your edit. If it cannot be written, replace it where it comes from, " +
+			"such as the ConfigMap, and reload.",
+	},
 	NotOffered: {
 		code: CodeNotFound, status: http.StatusNotFound,
 		message:    "This process cannot reload its configuration.",

@@ -43,6 +43,21 @@ func (c *Client) Decide(ctx context.Context, r admin.DecideRequest) (admin.Polic
 	return post[admin.PolicyDecision](ctx, c, "/decide", &r)
 }
 
+// Impact is admin.Operator.Impact.
+func (c *Client) Impact(ctx context.Context, r admin.ImpactRequest) (admin.PolicyImpact, error) {
+	return post[admin.PolicyImpact](ctx, c, "/policy/impact", &r)
+}
+
+// PolicyText is admin.Operator.PolicyText.
+func (c *Client) PolicyText(ctx context.Context, q admin.PolicyTextQuery) (admin.PolicyText, error) {
+	return get[admin.PolicyText](ctx, c, "/policy", &q)
+}
+
+// SavePolicy is admin.Operator.SavePolicy. If the configuration was refused, the *RefusedError has its problems.
+func (c *Client) SavePolicy(ctx context.Context, r admin.PolicyEdit) (admin.SaveResult, error) {
+	return post[admin.SaveResult](ctx, c, "/policy", &r)
+}
+
 // Reload is admin.Operator.Reload. If the configuration was refused, the *RefusedError has its problems.
 func (c *Client) Reload(ctx context.Context, r admin.ReloadRequest) (admin.Reload, error) {
 	return post[admin.Reload](ctx, c, "/reload", &r)

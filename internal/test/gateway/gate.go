@@ -88,6 +88,7 @@ type Gate struct {
 	Documents  *fetch.Client // fetches documents that strangers name; prepare may set one that trusts a server of the test
 	Metrics    *record.Metrics
 	Index      *record.Index
+	Audit      *record.Audit
 	Log        *zap.Logger
 	Logs       *observer.ObservedLogs // entries written to Log
 	URL        string                 // the URL of the public listener
@@ -266,10 +267,21 @@ func (g *Gate) bind(ctx context.Context, address string) (net.Listener, string, 
 
 // audit returns an audit stream that discards its records.
 func (g *Gate) audit() *record.Audit {
-	return record.NewAudit(record.AuditOptions{
-		Open: func() (record.File, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }, Log: g.Log, Metrics: g.Metrics,
+	g.Audit = record.NewAudit(record.AuditOptions{
+		Open: func() (record.File, error) {
+			return os.OpenFile(g.AuditPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		},
+		Log: g.Log, Metrics: g.Metrics,
 	})
+	g.Cleanup(func() { g.Must(g.Audit.Close()) })
+	return g.Audit
 }
+
+// AuditPath returns the path of the audit stream, to which Audit writes.
+func (g *Gate) AuditPath() string { return filepath.Join(g.dir, "audit.jsonl") }
+
+// Path returns the path of a file that Write has written.
+func (g *Gate) Path(name string) string { return filepath.Join(g.dir, name) }
 
 // load reads the current configuration.
 func (g *Gate) load() (*config.Config, *service.LoadedConfig) {

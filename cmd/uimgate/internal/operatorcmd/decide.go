@@ -14,7 +14,6 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
-	"github.com/uimgate/uimgate/odrl"
 )
 
 // decideFlags are the flags with which why decides a call again.
@@ -54,18 +53,12 @@ func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideReques
 		}
 		r.Facts[operand] = factOf(value)
 	}
-	switch d.policy {
-	case "":
-	case "-":
-		text, err := cli.ReadAtMost(c.InOrStdin(), "stdin", odrl.MaxDocument)
-		r.Policy = string(text)
-		return r, err
-	default:
-		text, err := cli.ReadNamed(d.policy, odrl.MaxDocument)
-		r.Policy = string(text)
-		return r, err
+	if d.policy == "" {
+		return r, nil
 	}
-	return r, nil
+	text, err := readPolicy(c, d.policy)
+	r.Policy = string(text)
+	return r, err
 }
 
 // factOf reads a value as JSON, or else as a string.
@@ -87,12 +80,8 @@ func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
 	}
 	r.Service = o.service
 	answer, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyDecision, error) { return api.Decide(ctx, r) })
-	if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
-		for _, p := range refused.Problems {
-			fmt.Fprintf(c.ErrOrStderr(), "%s:%d: %s (%s)\n", d.policy, p.Line, cli.Sanitize(p.Message), cli.Sanitize(p.Level))
-		}
-	}
 	if err != nil {
+		printRefusedPolicy(c.ErrOrStderr(), d.policy, err)
 		return err
 	}
 	switch o.format {

@@ -1,0 +1,247 @@
+package operatorcmd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// PolicyImpact returns the command uimgate policy impact.
+func PolicyImpact() *cobra.Command {
+	o := &operator{}
+	var from, to string
+	c := &cobra.Command{
+		Use: "impact FILE", Short: "Show what an edited policy would have changed for the calls of the last week",
+		Long: `Impact decides the calls in the audit stream of a running gateway again, by the policy in FILE. It prints the calls
+that the edited policy would refuse, permit or charge differently, the difference in money, the intents whose terms
+change, and the agents that must agree anew before they call them. Nothing is changed.
+
+The policy alone decides: limits and credit are not counted again. Impact reports how many calls it could not judge:
+those whose facts came from parameters, unless audit.parameters is set, and those that were refused before the policy
+decided. If several processes share a database, it reads the stream of the process that answers.`,
+		Example: `  uimgate policy impact draft.json
+  uimgate policy impact draft.json --from 2026-11-01 --to 2026-11-15 -o csv`,
+		Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			var r admin.ImpactRequest
+			if r.From, err = moment("--from", from); err != nil {
+				return cli.Usage(err)
+			}
+			if r.To, err = moment("--to", to); err != nil {
+				return cli.Usage(err)
+			}
+			text, err := readPolicy(c, args[0])
+			if err != nil {
+				return err
+			}
+			r.Service, r.Policy = o.service, string(text)
+			return o.impact(c, args[0], r)
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "only calls since this time (default: a week ago)")
+	c.Flags().StringVar(&to, "to", "", "only calls before this time")
+	o.flags(c)
+	return c
+}
+
+func readPolicy(c *cobra.Command, name string) ([]byte, error) {
+	if name == "-" {
+		return cli.ReadAtMost(c.InOrStdin(), "stdin", odrl.MaxDocument)
+	}
+	return cli.ReadNamed(name, odrl.MaxDocument)
+}
+
+// impact requests all parts, and prints their sum.
+func (o *operator) impact(c *cobra.Command, file string, r admin.ImpactRequest) error {
+	var sum admin.PolicyImpact
+	for first := true; first || r.After != ""; first = false {
+		part, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyImpact, error) { return api.Impact(ctx, r) })
+		if err != nil {
+			printRefusedPolicy(c.ErrOrStderr(), file, err)
+			return err
+		}
+		if first {
+			sum = part
+			r.From, r.To = part.From, part.To // the other parts have the same period
+		} else {
+			sum.Add(part)
+		}
+		if r.After = part.Next; r.After != "" {
+			fmt.Fprintf(c.ErrOrStderr(), "%d %% read, %d calls\n", int(100*part.Progress), sum.Calls)
+		}
+	}
+	rows := impactRows(&sum)
+	switch o.format {
+	case "json":
+		return cli.PrintLine(c.OutOrStdout(), sum)
+	case "csv":
+		return cli.PrintCSV(c.OutOrStdout(), rows, impactColumns, true)
+	}
+	if err := printImpact(c.OutOrStdout(), &sum); err != nil || len(rows) == 0 {
+		return err
+	}
+	fmt.Fprintln(c.OutOrStdout())
+	return cli.PrintTable(c.OutOrStdout(), rows, impactColumns)
+}
+
+// printRefusedPolicy prints the problems of a policy that the gateway rejected.
+func printRefusedPolicy(w io.Writer, file string, err error) {
+	refused, ok := errors.AsType[*client.RefusedError](err)
+	if !ok {
+		return
+	}
+	for _, p := range refused.Problems {
+		name := p.File
+		if name == "policy" {
+			name = file
+		}
+		fmt.Fprintf(w, "%s:%d: %s (%s)\n", cli.Sanitize(name), p.Line, cli.Sanitize(p.Message), cli.Sanitize(p.Level))
+	}
+}
+
+// An impactRow is a call that differs.
+type impactRow struct {
+	admin.ImpactCall
+
+	effect string
+}
+
+func impactRows(i *admin.PolicyImpact) (rows []impactRow) {
+	for _, s := range []struct {
+		effect string
+		set    admin.ImpactSet
+	}{{"refused", i.Refused}, {"permitted", i.Admitted}, {"repriced", i.Repriced}} {
+		for _, one := range s.set.First {
+			rows = append(rows, impactRow{one, s.effect})
+		}
+	}
+	return rows
+}
+
+var impactColumns = []cli.Column[impactRow]{
+	cli.TextColumn("effect", func(r impactRow) string { return r.effect }),
+	cli.TimeColumn("at", func(r impactRow) time.Time { return r.At }),
+	cli.TextColumn("request_id", func(r impactRow) string { return r.RequestID }),
+	cli.TextColumn("agent_id", func(r impactRow) pat.AgentID { return r.AgentID }),
+	cli.TextColumn("intent", func(r impactRow) string { return r.Intent }),
+	cli.TextColumn("before", func(r impactRow) string { return r.Before }),
+	cli.TextColumn("after", func(r impactRow) string { return r.After }),
+	cli.TextColumn("reason", func(r impactRow) reason.Reason { return r.Reason }),
+	cli.TextColumn("rule", func(r impactRow) string { return r.Rule }).OnlyCSV(),
+	cli.TextColumn("detail", func(r impactRow) string { return r.Detail }),
+}
+
+// printImpact prints the numbers for people.
+func printImpact(out io.Writer, i *admin.PolicyImpact) error {
+	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	row := func(name string, texts ...string) {
+		fmt.Fprintf(t, "%s\t%s\n", name, cli.Sanitize(strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")))
+	}
+	count := func(n int64, what string) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10) + " " + what
+	}
+	row("period", cli.HumanTime(i.From)+" to "+cli.HumanTime(i.To))
+	row("calls", fmt.Sprint(i.Calls, ", of these judged ", i.Judged))
+	row("refused", strconv.FormatInt(i.Refused.Calls, 10))
+	row("permitted", strconv.FormatInt(i.Admitted.Calls, 10))
+	row("repriced", strconv.FormatInt(i.Repriced.Calls, 10))
+	for _, m := range i.Money {
+		row("money", fmt.Sprintf("%s %s → %s (%s)", m.Currency, m.Before, m.After, m.Difference))
+	}
+	if u := i.Unjudged; u != (admin.UnjudgedCalls{}) {
+		row("not judged", count(u.Undecided, "refused before the policy decided"), count(u.Withheld, "with facts from parameters"),
+			count(u.Failed, "that cannot be read"), count(u.Limited, "that a limit refused"))
+	}
+	row("terms change", strings.Join(i.Intents, ", "))
+	if len(i.Agents) > 0 {
+		agents := strconv.Itoa(len(i.Agents))
+		if i.MoreAgents {
+			agents = "more than " + agents
+		}
+		row("agents that must agree anew", agents+", such as "+string(i.Agents[0]))
+	}
+	return t.Flush()
+}
+
+// PolicySave returns the command uimgate policy save.
+func PolicySave() *cobra.Command {
+	o := &operator{}
+	var over string
+	var force bool
+	c := &cobra.Command{
+		Use: "save FILE", Short: "Replace the policy of a running gateway by an edited one, and reload",
+		Long: `Save writes the policy in FILE to the file that the configuration of the gateway names, keeps the previous text beside
+it as a file whose name ends with .1, and reloads. If the reload is refused, the previous text is restored.
+
+Name the text that you edited with --over: save changes nothing if the file of the gateway has another text by now.
+Without --over, it replaces the text that the gateway serves.`,
+		Example: "  curl -s https://shop.example/api/policy > policy.json\n  uimgate policy save draft.json --over policy.json",
+		Args:    cli.Args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := readPolicy(c, args[0])
+			if err != nil {
+				return err
+			}
+			edit := admin.PolicyEdit{Service: o.service, Policy: string(text), Force: force}
+			if edit.SHA256, err = o.replacedText(c, over); err != nil {
+				return err
+			}
+			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.SaveResult, error) {
+				return api.SavePolicy(ctx, edit)
+			})
+			if err != nil {
+				printRefusedPolicy(c.ErrOrStderr(), args[0], err)
+				return err
+			}
+			return cli.PrintOne(c, o.format, saved, saveColumns)
+		},
+	}
+	c.Flags().StringVar(&over, "over", "", "the text that you edited, as a file")
+	c.Flags().BoolVar(&force, "force", false, "apply the policy although it ends the calls of agents")
+	o.flags(c)
+	return c
+}
+
+// replacedText returns the SHA-256 of the text that a saved policy replaces.
+func (o *operator) replacedText(c *cobra.Command, over string) (string, error) {
+	if over != "" {
+		text, err := readPolicy(c, over)
+		sum := sha256.Sum256(text)
+		return hex.EncodeToString(sum[:]), err
+	}
+	is, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyText, error) {
+		return api.PolicyText(ctx, admin.PolicyTextQuery{Service: o.service})
+	})
+	if err == nil && !is.InForce {
+		err = fmt.Errorf("%s was changed since the last reload: name the text that you edited with --over", cli.Sanitize(is.Path))
+	}
+	return is.SHA256, err
+}
+
+var saveColumns = []cli.Column[admin.SaveResult]{
+	cli.TextColumn("path", func(s admin.SaveResult) string { return s.Path }),
+	cli.TextColumn("kept", func(s admin.SaveResult) string { return s.Kept }),
+	cli.TextColumn("uid", func(s admin.SaveResult) string { return s.Policy.UID }),
+	cli.TextColumn("digest", func(s admin.SaveResult) string { return s.Policy.Digest }),
+	cli.TextColumn("configuration", func(s admin.SaveResult) string { return s.Reload.Configuration.Hash }),
+}

@@ -1,0 +1,210 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A PolicyTextQuery selects the policy of a service.
+type PolicyTextQuery struct {
+	Service string // id; empty: the only service
+}
+
+func (q *PolicyTextQuery) parameters(p parameters) { p.service(&q.Service) }
+
+// A PolicyText is the file of the policy in force.
+type PolicyText struct {
+	Path     string `json:"path"`
+	Text     string `json:"text"`
+	SHA256   string `json:"sha256"`   // of Text, in hexadecimal: PolicyEdit.SHA256
+	InForce  bool   `json:"in_force"` // the gateway serves this text; otherwise the file was changed since the last reload
+	Writable bool   `json:"writable"` // SavePolicy can change the file
+	Policy   Policy `json:"policy"`   // the policy that the gateway serves
+}
+
+// PolicyText returns the file of the policy in force, as it is now.
+func (o *Operator) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyText, error) {
+	s, err := o.service(q.Service)
+	if err != nil {
+		return PolicyText{}, err
+	}
+	text, err := readPolicyFile(s.PolicyFile)
+	if err != nil {
+		return PolicyText{}, err
+	}
+	offer := s.Offer()
+	return PolicyText{
+		Path: s.PolicyFile, Text: string(text), SHA256: sha256Text(text), InForce: bytes.Equal(text, offer.Bytes),
+		Writable: writable(s.PolicyFile),
+		Policy:   Policy{UID: offer.UID, Digest: offer.Digest, Offered: true, From: s.From, Until: s.Until()},
+	}, nil
+}
+
+// A PolicyEdit replaces the file of the policy in force.
+type PolicyEdit struct {
+	Service string `json:"-"`      // empty: the only service
+	Policy  string `json:"policy"` // the new text
+	SHA256  string `json:"sha256"` // of the text that was edited: PolicyText.SHA256
+	// Force applies the policy although it ends the calls of agents: see ReloadRequest.
+	Force bool `json:"force,omitempty"`
+}
+
+func (r *PolicyEdit) parameters(p parameters) { p.service(&r.Service) }
+
+func (r *PolicyEdit) members(m *wire.Members) error {
+	r.Policy, r.SHA256, r.Force = m.Text("policy", true), m.Text("sha256", true), m.Flag("force")
+	return m.Done()
+}
+
+// maxBody implements largeBody.
+func (*PolicyEdit) maxBody() int64 { return maxPolicyBody }
+
+// A SaveResult describes a saved policy.
+type SaveResult struct {
+	Path   string `json:"path"`
+	Kept   string `json:"kept"` // path of the previous text
+	Policy Policy `json:"policy"`
+	Reload Reload `json:"reload"`
+}
+
+// SavePolicy replaces the file of the policy in force, keeps the previous text beside it as a file whose name ends with .1, and reloads. It
+// refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
+// reload is refused, it restores the previous text, and the refusal lists the problems.
+func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
+	s, err := o.service(r.Service)
+	if err != nil {
+		return SaveResult{}, err
+	}
+	if o.reload == nil {
+		return SaveResult{}, reason.NotOffered.Refusal("")
+	}
+	_, about, err := draftPolicy(ctx, s, []byte(r.Policy))
+	if err != nil {
+		return SaveResult{}, err
+	}
+	o.saving.Lock() // two operators must not pass the comparison together
+	defer o.saving.Unlock()
+	if err := o.replacePolicy(s, r); err != nil {
+		return SaveResult{}, err
+	}
+	reloaded, err := o.Reload(ctx, ReloadRequest{Force: r.Force})
+	if err != nil {
+		if undone := restorePolicy(s.PolicyFile); undone != nil {
+			return SaveResult{}, reason.Internal.Refusal("The reload was refused, and the previous policy could not be restored.").
+				Because(errors.Join(err, undone))
+		}
+		return SaveResult{}, err
+	}
+	about.Offered = true
+	return SaveResult{Path: s.PolicyFile, Kept: keptPath(s.PolicyFile), Policy: about, Reload: reloaded}, nil
+}
+
+// replacePolicy writes the new text to the file of the policy, after it has written the previous text beside it.
+func (o *Operator) replacePolicy(s *service.Service, r PolicyEdit) error {
+	old, err := readPolicyFile(s.PolicyFile)
+	if err != nil {
+		return err
+	}
+	if sha256Text(old) != r.SHA256 {
+		return reason.PolicyNotSaved.Refusal("The file of the policy was changed since it was read.").
+			With("sha256", sha256Text(old)).With("path", s.PolicyFile)
+	}
+	err = writeFile(keptPath(s.PolicyFile), old, s.PolicyFile)
+	if err == nil {
+		err = writeFile(s.PolicyFile, []byte(r.Policy), s.PolicyFile)
+	}
+	if err != nil {
+		return reason.PolicyNotSaved.Refusal("This process cannot replace the file of the policy.").With("path", s.PolicyFile).Because(err)
+	}
+	return nil
+}
+
+func restorePolicy(path string) error {
+	old, err := readPolicyFile(keptPath(path))
+	if err != nil {
+		return err
+	}
+	return writeFile(path, old, path)
+}
+
+// keptPath returns the path of the previous text of a file.
+func keptPath(path string) string { return path + ".1" }
+
+func readPolicyFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, reason.Internal.Refusal("The file of the policy cannot be read.").Because(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	text, err := io.ReadAll(io.LimitReader(f, odrl.MaxDocument+1))
+	if err == nil && len(text) > odrl.MaxDocument {
+		err = fmt.Errorf("%s has more than %d bytes", path, odrl.MaxDocument)
+	}
+	if err != nil {
+		return nil, reason.Internal.Refusal("The file of the policy cannot be read.").Because(err)
+	}
+	return text, nil
+}
+
+// writeFile replaces a file in one step, with the mode of the file like. A reader sees the old contents or the new ones.
+func writeFile(path string, data []byte, like string) (err error) {
+	info, err := os.Lstat(like) // a link, such as those of a ConfigMap, belongs to another program
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", like)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// writable reports whether SavePolicy can probably replace a file: a regular file, in a directory in which this process can create files.
+func writable(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return false
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name())) == nil
+}
+
+func sha256Text(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
