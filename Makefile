@@ -74,10 +74,14 @@ generate: ## writes schema.json, the pages of docs/reference that tests compare,
 	$(GO) test ./cmd/uimgate -run Reference -update
 	cp deploy/observability/rules.yaml deploy/observability/alerts.yaml deploy/helm/uimgate/files/
 
-clients: bindings/testdata/node/node_modules/.installed sdk/typescript/node_modules/.installed ## what tests use of npm where installed; needs npm and the network
+clients: bindings/testdata/node/node_modules/.installed sdk/typescript/node_modules/.installed gateway/console/testdata/node/node_modules/.installed ## what tests use of npm where installed; needs npm and the network
 
 bindings/testdata/node/node_modules/.installed: bindings/testdata/node/package-lock.json
 	cd bindings/testdata/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+gateway/console/testdata/node/node_modules/.installed: gateway/console/testdata/node/package-lock.json
+	cd gateway/console/testdata/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 sdk/typescript/node_modules/.installed: sdk/typescript/package-lock.json

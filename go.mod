@@ -101,7 +101,11 @@ require (
 	google.golang.org/grpc v1.84.0 // indirect
 )
 
-require github.com/a2aproject/a2a-go/v2 v2.4.0
+require (
+	github.com/a2aproject/a2a-go/v2 v2.4.0
+	github.com/chromedp/cdproto v0.160.1
+	github.com/chromedp/chromedp v0.23.1
+)
 
 require (
 	github.com/agnivade/levenshtein v1.2.1 // indirect

@@ -20,16 +20,19 @@ type action struct {
 	question string
 	do       func(*request) error
 	back     func(*request) string // the next page
+	show     func(*request) error  // shows an answer instead of carrying out do, question and back; nil: it changes something
 }
 
-// actions are the actions of all pages.
-var actions = slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions)
+// allActions returns the actions of all pages.
+func allActions() []action {
+	return append(slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions), decideAction())
+}
 
 // actionAt returns the action of a form that is sent to an address.
 func actionAt(address string) (action, bool) {
 	path, _, _ := strings.Cut(address, "?")
 	segments := strings.Split(strings.TrimPrefix(path, admin.ConsolePath), "/")
-	for _, a := range actions {
+	for _, a := range allActions() {
 		pattern := strings.Split(a.path, "/")
 		if len(pattern) == len(segments) && slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || p == "{id}" && s != "" }) {
 			return a, true
@@ -40,7 +43,7 @@ func actionAt(address string) (action, bool) {
 
 // doneText returns what the action with a name has done.
 func doneText(name string) string {
-	for _, a := range actions {
+	for _, a := range allActions() {
 		if a.path == name {
 			return a.done
 		}
@@ -52,6 +55,9 @@ func doneText(name string) string {
 func (r *request) act(a action) error {
 	if err := r.console.Operator.MayUse(r.caller, a.operation); err != nil {
 		return err
+	}
+	if a.show != nil {
+		return a.show(r)
 	}
 	if a.question != "" {
 		if r.PostForm.Get("confirmed") != "yes" {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -81,7 +82,7 @@ func (c *Console) routes() {
 	for path, show := range pages {
 		c.signedIn("GET", path, show)
 	}
-	for _, a := range actions {
+	for _, a := range allActions() {
 		c.signedIn("POST", a.path, func(r *request) error { return r.act(a) })
 	}
 	c.signedIn("GET", "events", (*request).events)
@@ -99,7 +100,11 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodPost {
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		most := int64(maxForm)
+		if strings.HasSuffix(r.URL.Path, "/decide") {
+			most += 3 * odrl.MaxDocument // forms are percent-encoded
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 	}
 	c.mux.ServeHTTP(w, r)
 }

@@ -90,6 +90,9 @@ func (r *request) callPage() error {
 	for i := range list.Items {
 		p.Sections = append(p.Sections, r.explained(&list.Items[i])...)
 	}
+	if w := list.Items[len(list.Items)-1]; w.Agent != "" && w.Intent != "" {
+		p.Sections = append(p.Sections, section{Title: "Decide it again", Forms: []form{r.decideForm(id, "", "")}})
+	}
 	return r.show(http.StatusOK, p)
 }
 
@@ -158,11 +161,7 @@ func foundTable(w *admin.Why) table {
 		t.Rows = append(t.Rows, []cell{{Text: "wanted", State: "bad"}, text(wanted), {}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Found)) {
-		value, err := json.Marshal(w.Found[name])
-		if err != nil {
-			value = []byte("?")
-		}
-		t.Rows = append(t.Rows, []cell{text("found"), text(name), code(string(value))})
+		t.Rows = append(t.Rows, []cell{text("found"), text(name), code(jsonText(w.Found[name]))})
 	}
 	for _, name := range w.FromParameters {
 		t.Rows = append(t.Rows, []cell{text("found"), text(name), text("a value from the parameters, which is not recorded")})
@@ -207,4 +206,105 @@ func (r *request) executionCell(id string) cell {
 		return cell{}
 	}
 	return link(id, r.address(at("money", "calls", id)))
+}
+
+// mostPolicy bounds the text of a policy that a form shows, in bytes.
+const mostPolicy = 60 << 10
+
+// decideForm decides a call again.
+func (r *request) decideForm(id, policy, facts string) form {
+	if policy == "" {
+		if s, err := r.current(); err == nil && len(s.Offer().Bytes) <= mostPolicy {
+			policy = string(s.Offer().Bytes)
+		}
+	}
+	return form{
+		Path: r.address(at("calls", id, "decide")), Title: "Decide it again", Button: "Decide", Wide: true,
+		Text: "How would this policy decide the call? Nothing is changed. Limits, credit and stops are not part of the answer.", Fields: []field{
+			{ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy, Hint: "Edit it, or leave it empty for the one in force."},
+			{
+				ID: "facts", Name: "facts", Label: "Other facts", Type: "textarea", Value: facts,
+				Hint: "One in each line, such as purpose = \"research\". null removes a fact.",
+			},
+		},
+	}
+}
+
+// decide shows how a policy decides a call again.
+func (r *request) decide() error {
+	id, policy, other := r.PathValue("id"), strings.TrimSpace(r.PostForm.Get("policy")), r.PostForm.Get("facts")
+	ask := admin.DecideRequest{Service: r.service(), RequestID: id, Policy: policy, Facts: factsOf(other)}
+	d, err := r.console.Operator.Decide(r.Context(), ask)
+	if err != nil {
+		return err
+	}
+	out := section{Title: "The decision", Facts: decisionFacts(r, &d)}
+	if d.Recorded != nil {
+		out.Text = "The gateway decided differently."
+		if d.Recorded.Same {
+			out.Text = "The gateway decided the same."
+		}
+	}
+	t := table{Caption: "Constraints of the rules about the intent", Empty: "No rule about the intent has a constraint.", Columns: []cell{
+		{Text: "Constraint"}, {Text: "State"}, {Text: "Wanted"}, {Text: "Found"}, {Text: "Rule"},
+	}}
+	for _, c := range d.Constraints {
+		found := "unknown"
+		if c.Found != nil {
+			found = jsonText(c.Found)
+		}
+		state := cell{Text: c.State, State: map[string]string{"satisfied": "ok", "unsatisfied": "bad"}[c.State]}
+		wanted := strings.TrimSpace(c.Operator + " " + strings.Join(c.Wanted, ", ") + " " + c.Unit)
+		t.Rows = append(t.Rows, []cell{text(either(c.Name, c.Operand)), state, text(wanted), code(found), text(c.Type + " " + c.Rule)})
+	}
+	return r.show(http.StatusOK, pageView{Title: "Request " + id, Sections: []section{
+		out,
+		{Title: "Clause by clause", Table: &t},
+		{Title: "Decide it again", Forms: []form{r.decideForm(id, policy, other)}},
+		{Facts: []fact{{"Recorded", link("Why the gateway decided as it did", r.address(at("calls", id)))}}},
+	}})
+}
+
+func decisionFacts(r *request, d *admin.PolicyDecision) []fact {
+	return facts(
+		fact{"Decision", decisionCell(d.Decision)}, fact{"Reason", text(string(d.Reason))}, fact{"Rule", text(d.Rule)},
+		fact{"Not met", text(d.Detail)}, fact{"Charge", text(d.Charge)}, fact{"Limits", text(strings.Join(d.Limits, ", "))},
+		fact{"Duties", text(strings.Join(d.Duties, ", "))}, fact{"Without a value", text(strings.Join(d.Unknown, ", "))},
+		fact{"Policy", text(d.Policy.UID)}, fact{"Digest", code(d.Policy.Digest)}, fact{"As of", when(d.At)},
+		fact{"Agent", r.agentCell(d.AgentID, "")}, fact{"Intent", text(d.Intent)},
+	)
+}
+
+func jsonText(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return string(out)
+}
+
+// factsOf reads one fact from each line: a name, = and a value. A value that is not JSON is a text.
+func factsOf(lines string) map[string]any {
+	var out map[string]any
+	for line := range strings.Lines(lines) {
+		name, value, ok := strings.Cut(line, "=")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]any{}
+		}
+		var v any
+		value = strings.TrimSpace(value)
+		if err := json.Unmarshal([]byte(value), &v); err != nil {
+			v = value
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// decideAction is a function, because the page that it shows depends on the list of all actions.
+func decideAction() action {
+	return action{path: "calls/{id}/decide", operation: "POST /decide", show: (*request).decide}
 }

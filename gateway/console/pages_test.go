@@ -265,3 +265,38 @@ func TestCanaries(t *testing.T) {
 		t.Errorf("the catalogue hides characters: %s", text)
 	}
 }
+
+func TestDecideAgain(t *testing.T) {
+	g := newConsoleGate(t, "")
+	a := g.Agreed("agent-1")
+	id := g.Execute(a, gatetest.Ordering).Header.Get("UIM-Request-ID")
+	b := g.as(admin.RoleViewer)
+	page, path := "/console/calls/"+id, "/console/calls/"+id+"/decide"
+	if text := b.page(page); !strings.Contains(text, "https://shop.example/policy/1") {
+		t.Errorf("the form does not contain the policy: %s", text)
+	}
+	same := b.submit(page, path, url.Values{})
+	if same.status != http.StatusOK || !strings.Contains(same.body, "The gateway decided the same.") || !strings.Contains(same.body, "0.25 EUR") {
+		t.Errorf("got %d %s", same.status, same.body)
+	}
+	dearer := strings.Replace(gatetest.PolicyFile, `"amount": "0.25"`, `"amount": "0.75"`, 1)
+	if got := b.submit(page, path, url.Values{"policy": {dearer}}); got.status != http.StatusOK || !strings.Contains(got.body, "0.75 EUR") {
+		t.Errorf("a dearer policy: %d %s", got.status, got.body)
+	}
+	research := strings.Replace(gatetest.PolicyFile, `"duty"`,
+		`"constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}], "duty"`, 1)
+	denied := b.submit(page, path, url.Values{"policy": {research}})
+	if denied.status != http.StatusOK || !strings.Contains(denied.body, ">deny<") || !strings.Contains(denied.body, "unsatisfied") {
+		t.Errorf("a policy with a constraint: %d %s", denied.status, denied.body)
+	}
+	permitted := b.submit(page, path, url.Values{"policy": {research}, "facts": {"purpose = research\n"}})
+	if permitted.status != http.StatusOK || !strings.Contains(permitted.body, ">permit<") {
+		t.Errorf("with the fact: %d %s", permitted.status, permitted.body)
+	}
+	if got := b.submit(page, path, url.Values{"policy": {"{"}}); got.status != http.StatusBadRequest && got.status != http.StatusUnprocessableEntity {
+		t.Errorf("a policy that is none: %d %s", got.status, got.body)
+	}
+	if strings.Contains(g.audited.String(), "/decide") {
+		t.Error("a question is in the audit as a change")
+	}
+}

@@ -22,7 +22,6 @@ type pageView struct {
 // A section is one part of a page. Only the parts that are set are shown.
 type section struct {
 	Title, Text string
-	Warn        bool // Text is a warning
 	Cards       []card
 	Facts       []fact
 	Filters     *filters
@@ -89,7 +88,7 @@ type option struct {
 type form struct {
 	Path, Title, Text, Button string
 	Fields                    []field
-	Danger                    bool
+	Danger, Wide              bool
 	CSRF                      string
 }
 
