@@ -32,7 +32,7 @@ type liveFigures struct {
 func (r *request) events() error {
 	s := &r.console.streams
 	if !s.begin(r.session.ID) {
-		return reason.TooManyConnections.Refusal("Too many pages of the console are open.").After(time.Minute)
+		return reason.TooManyConnections.Refusal("Too many pages of the console are open.").After(time.Minute).ShedFor(reason.ShedStreams)
 	}
 	defer s.ended(r.session.ID)
 	writer := http.NewResponseController(r.w)

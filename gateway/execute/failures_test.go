@@ -150,7 +150,7 @@ var elsewhere = []reason.Reason{
 	reason.TooManyConnections, reason.OriginNotAllowed,
 	reason.RequestTimeout,
 	reason.HostNotAllowed, reason.NoSuchRecord, reason.UnknownService, reason.ServiceMissing, reason.AlreadySettled, reason.ReferenceUsed,
-	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.NotOffered,
+	reason.PeriodForgotten, reason.EvidenceInvalid, reason.ConfigRefused, reason.PolicyNotSaved, reason.NotOffered,
 	reason.PolicyExpired, reason.ReceiptNotFound, reason.EvidenceExpired, reason.NotLoggedYet,
 	reason.UnknownPlan, reason.PaymentUsed, reason.PaymentUnknown, reason.PaymentMismatch, reason.PaymentFailed,
 }

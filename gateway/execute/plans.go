@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// otherPlans returns the plans under which the policy would permit the call that it has refused under the plan of the agreement.
+// otherPlans returns the plans whose permissions cover the call that the policy has refused under the plan of the agreement.
 func (e *execution) otherPlans(ctx context.Context) []string {
 	own := e.service.PlanOf(e.claims)
 	var plans []string

@@ -18,7 +18,7 @@ func (t *terms) Plans(digest string) []string {
 	return t.Policy.Plans() // an earlier policy: agreements to it hold for the intents with the same clause
 }
 
-// plansWith returns the plans under which the policy can permit an intent to an agent, without the agent's own plan.
+// plansWith returns the plans that can permit an intent to an agent, without the agent's own plan.
 func (t *terms) plansWith(ctx context.Context, who applicant, uid string) []string {
 	return slices.DeleteFunc(t.Policy.PlansOf(uid), func(plan string) bool {
 		own := who.plan
@@ -29,8 +29,8 @@ func (t *terms) plansWith(ctx context.Context, who applicant, uid string) []stri
 	})
 }
 
-// PlansWith returns the plans under which the policy can permit an intent to the agent of a PAT, if it cannot under the plan of the PAT, or
-// without one. own is the plan of the PAT; empty: none.
+// PlansWith returns the plans that can permit an intent to the agent of a PAT, if neither the plan of the PAT nor a permission without a plan
+// can. own is the plan of the PAT; empty: none.
 func (s *Service) PlansWith(ctx context.Context, c *pat.Claims, uid string) (plans []string, own string) {
 	if len(s.Policy.PlansOf(uid)) == 0 {
 		return nil, ""

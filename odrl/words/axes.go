@@ -103,7 +103,7 @@ func (x *axes) requests(m matter, maxCount int) iter.Seq[request] {
 			return yield(request{question: q, now: x.times[at[len(x.facts)]], signed: x.signed[at[len(x.facts)+1]]}) && left > 0
 		}
 		if x.count() > maxCount {
-			if !x.telling(put) {
+			if !x.distinguishing(put) {
 				return
 			}
 			r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the sample is not secret, and must be the same each time
@@ -144,9 +144,9 @@ func (x *axes) size(i int) int {
 	}
 }
 
-// telling passes to put the requests whose facts meet all conditions of a rule, and those that differ from them in one fact, each at all
+// distinguishing passes to put the requests whose facts meet all conditions of a rule, and those that differ from them in one fact, each at all
 // times, signed and unsigned. It returns false once put returns false.
-func (x *axes) telling(put func([]int) bool) bool {
+func (x *axes) distinguishing(put func([]int) bool) bool {
 	atAllTimes := func(at []int) bool {
 		for i := range x.times {
 			for k := range x.signed {

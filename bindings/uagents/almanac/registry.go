@@ -191,8 +191,8 @@ type registration struct {
 	Expiry    string              `json:"expiry"`
 }
 
-// tell converts a stored registration to the form for other agents.
-func tell(r *store.Registration) (registration, error) {
+// registrationOf converts a stored registration to the form for other agents.
+func registrationOf(r *store.Registration) (registration, error) {
 	var s statement
 	if err := json.Unmarshal(r.Record, &s); err != nil {
 		return registration{}, err
@@ -218,7 +218,7 @@ func (r *Registry) Record(ctx context.Context, service, address, network string)
 	case err != nil:
 		return nil, err
 	}
-	record, err := tell(&found)
+	record, err := registrationOf(&found)
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Ad
 	if err != nil {
 		return nil, err
 	}
-	record, err := tell(&found)
+	record, err := registrationOf(&found)
 	return record.Endpoints, err
 }
 
@@ -267,7 +267,7 @@ func (r *Registry) Search(ctx context.Context, service string, tree strictjson.O
 		return nil, err
 	}
 	for i := range found {
-		record, err := tell(&found[i])
+		record, err := registrationOf(&found[i])
 		if err != nil {
 			return nil, err
 		}

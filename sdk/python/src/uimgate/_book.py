@@ -83,12 +83,12 @@ class Book:
         def record(tail: list[dict[str, Any]]) -> list[dict[str, Any]]:
             for mine in links_in([{"receipt": text}]) if own else []:
                 found.extend(follow(mark, call.replayed, mine, links_in(tail)))
-            record = {"type": "call", "at": _time(now), "call": _members(call, intent)}
+            line: dict[str, Any] = {"type": "call", "at": _time(now), "call": _members(call, intent)}
             if text:
-                record["receipt"] = text
+                line["receipt"] = text
             if found:
-                record["problems"] = [{"name": p.name, "where": call.execution[:64], "detail": p.detail} for p in found]
-            return [record]
+                line["problems"] = [{"name": p.name, "where": call.execution[:64], "detail": p.detail} for p in found]
+            return [line]
 
         self._append(record, now)
         return found
