@@ -48,7 +48,11 @@ func TestConsentEndsOnDateOfPolicy(t *testing.T) {
 	g := succeededGate(t, true)
 	g.Later(time.Hour - time.Second)
 	first, p, b := g.tokens(), newPKCE(), g.browser()
-	code, form := g.code(p), formOf(b.page(g.query(newPKCE())))
+	code, page := g.code(p), b.page(g.query(newPKCE()))
+	if text := string(page.Body); !strings.Contains(text, "terms</a> apply from then on:") || !strings.Contains(text, "<h3>From ") {
+		t.Errorf("a page from before the date does not announce the next policy: %s", text)
+	}
+	form := formOf(page)
 	g.Later(time.Second)
 	if g.works(first.Access) {
 		t.Error("the access token permits a search after the date")
