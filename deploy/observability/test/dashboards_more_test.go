@@ -39,6 +39,21 @@ var upstreamBoard = board{
 				0,
 			},
 		}},
+		{"MCP servers as upstream", []panel{
+			{
+				graph, "Tools that do not match", "short", "misfits: intents whose tool is missing or has changed. unlisted: the server does not list its tools (1). Both should be 0.",
+				[]query{
+					{`sum by (service) (uimgate_upstream_tool_misfits{service})`, "{{service}} misfits"},
+					{`sum by (service) (uimgate_upstream_tools_unlisted{service})`, "{{service}} unlisted"},
+				},
+				0,
+			},
+			{
+				graph, "Restarts of MCP servers", "short", "How often the gateway started the process of a server again, in an hour. Calls during the pause before a start fail.",
+				[]query{{`sum by (service) (increase(uimgate_upstream_restarts_total{service}[1h]))`, "{{service}}"}},
+				0,
+			},
+		}},
 		{"Store", []panel{
 			{
 				graph, "Time of the store", "s", "begin: takes limits and charges before a call. settle: stores its end. lease: takes units of limits in advance.",
@@ -137,6 +152,48 @@ var processBoard = board{
 			{
 				graph, "Lost telemetry", "short", "Spans and log entries that the collector did not take, in five minutes. It should be 0.",
 				[]query{{`sum by (signal) (increase(uimgate_telemetry_lost_total{instance}[5m]))`, "{{signal}}"}},
+				0,
+			},
+		}},
+		{"Operation", []panel{
+			{
+				graph, "Stops", "short", "What the operator has stopped: services, intents, agents, doors or charging. uimgate stop list shows them.",
+				[]query{{`max by (kind) (uimgate_stops{instance})`, "{{kind}}"}},
+				0,
+			},
+			{
+				graph, "Age of the configuration", "s", "The time since the gateway last loaded its configuration.",
+				[]query{{`time() - uimgate_config_last_reload_success_timestamp_seconds{instance}`, "{{instance}}"}},
+				0,
+			},
+			{
+				graph, "Decisions by engine", "ops", "plan: compiled terms, a few microseconds. opa: the general engine, about a hundred times slower. A policy decides which.",
+				[]query{{`sum by (engine) (rate(uimgate_policy_evaluations_total{instance}[$__rate_interval]))`, "{{engine}}"}},
+				0,
+			},
+			{
+				graph, "Notices", "short", "Attempts in an hour to post notices to your webhooks. The gateway repeats those that failed.",
+				[]query{{`sum by (event, result) (increase(uimgate_notices_total{instance}[1h]))`, "{{event}} {{result}}"}},
+				0,
+			},
+			{
+				graph, "Export of the audit stream", "short", "Audit records that the collector accepted, and attempts that failed, in an hour.",
+				[]query{{`sum by (result) (increase(uimgate_audit_exported_total{instance}[1h]))`, "{{result}}"}},
+				0,
+			},
+			{
+				graph, "Lag of the audit export", "s", "The age of the oldest record that the collector has not accepted. Records that a rotation removes are lost.",
+				[]query{{`uimgate_audit_export_lag_seconds{instance}`, "{{instance}}"}},
+				0,
+			},
+			{
+				graph, "Orders of certificates", "short", "Orders from the CA in a day. The gateway repeats an order that failed, after a pause.",
+				[]query{{`sum by (result) (increase(uimgate_certificate_orders_total{instance}[1d]))`, "{{result}}"}},
+				0,
+			},
+			{
+				graph, "Requests that why cannot find", "short", "Requests in an hour that are not in the index, because it was full or the store did not answer.",
+				[]query{{`sum(increase(uimgate_index_skipped_total{instance}[1h]))`, "skipped"}},
 				0,
 			},
 		}},

@@ -145,6 +145,26 @@ var moneyBoard = board{
 				0,
 			},
 			{
+				stacked, "Payments", "short", "Payments in an hour, by the state that they reached. unknown and unclaimed need a decision: uimgate usage payments.",
+				[]query{{`sum by (rail, state) (increase(uimgate_payments_total{instance}[1h]))`, "{{rail}} {{state}}"}},
+				0,
+			},
+			{
+				graph, "Refused for receipts and payments", "reqps", "receipts: the gateway has no key to sign them, or a ledger was altered. facilitator: it does not respond, and nothing was paid.",
+				[]query{{`sum by (cause) (rate(uimgate_shed_total{instance, cause=~"facilitator|receipts"}[$__rate_interval])) > 0`, "{{cause}}"}},
+				0,
+			},
+			{
+				graph, "Shared credit used up", "short", "Calls in an hour that were refused because unapproved agents together had used up their credit.",
+				[]query{{`sum by (service) (increase(uimgate_newcomers_exhausted_total{service}[1h]))`, "{{service}}"}},
+				0,
+			},
+			{
+				graph, "Lines that are not in the log", "short", "Lines of the ledger that the log of their service lacks. It falls to 0 within seconds.",
+				[]query{{`max(uimgate_log_lag_lines{instance})`, "lines"}},
+				0,
+			},
+			{
 				graph, "Ends that were late", "short", "Calls whose end the store did not take at once, each hour. stored: it took the end later. given_up: the charge is unresolved.",
 				[]query{
 					{`sum(increase(uimgate_unsettled_total{instance}[1h]))`, "late"},

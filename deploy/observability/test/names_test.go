@@ -2,6 +2,7 @@ package observability_test
 
 import (
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -122,6 +123,11 @@ func TestExpressionsNameWhatGatewaysHave(t *testing.T) {
 		}
 		l.Range(func(l labels.Label) { known[name][l.Name] = true })
 	}
+	for name, labels := range referenced(t) { // of MCP servers, witnesses and exports, which this gateway does not have
+		if known[name] == nil {
+			known[name] = labels
+		}
+	}
 	known["ALERTS"] = map[string]bool{"alertname": true, "alertstate": true, "severity": true, "service": true}
 	for _, r := range parseRules(t) {
 		if r.Record != "" {
@@ -189,9 +195,46 @@ func TestAlertsOrPanelsNameEachCause(t *testing.T) {
 	}
 }
 
+// referenced are the labels of the metrics in the reference, by name. TestMetricsMatchReference of gateway/record compares it with the code.
+func referenced(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile("../../../docs/reference/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(uimgate_\\w+)` \\|.*\\|([^|]*)\\|$").FindAllSubmatch(text, -1) {
+		names[string(row[1])] = map[string]bool{}
+		for _, label := range regexp.MustCompile("`(\\w+)`").FindAllSubmatch(row[2], -1) {
+			names[string(row[1])][string(label[1])] = true
+		}
+	}
+	if len(names) < 40 {
+		t.Fatalf("the reference has %d metrics", len(names))
+	}
+	return names
+}
+
+// TestEachMetricStandsInAnExpression: no operator sees a metric that no alert, rule or panel uses.
+func TestEachMetricStandsInAnExpression(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, e := range allExpressions(t) {
+		all.WriteString(e.text + "\n")
+	}
+	for name := range referenced(t) {
+		if !regexp.MustCompile(`\b` + name + `(_bucket|_count|_sum)?\b`).MatchString(all.String()) {
+			t.Errorf("no expression has %s", name)
+		}
+	}
+}
+
 // quiet are panels that show nothing at a busy gateway: of doors that it does not open, and of troubles that it does not have.
 var quiet = []string{"overview: Alerts", "overview: Alerts that fire", "doors and process: Answers sent later",
-	"agreements and money: Age of the last cosignature"}
+	"agreements and money: Age of the last cosignature", "agreements and money: Payments", "agreements and money: Shared credit used up",
+	"agreements and money: Refused for receipts and payments", "upstream and store: Tools that do not match",
+	"upstream and store: Restarts of MCP servers", "doors and process: Notices", "doors and process: Export of the audit stream",
+	"doors and process: Lag of the audit export"}
 
 // TestPanelsShowWhatHappens evaluates each query of the dashboards on the metrics of a busy gateway.
 func TestPanelsShowWhatHappens(t *testing.T) {
