@@ -25,6 +25,7 @@ func TestObservabilityNamesMetrics(t *testing.T) {
 	t.Parallel()
 	m := record.NewMetrics()
 	m.Watch(time.Now, func() record.State { return record.State{} })
+	m.WatchExport(func() time.Duration { return 0 })
 	out := make(chan *prometheus.Desc, 1000)
 	m.Registry().Describe(out)
 	close(out)

@@ -230,11 +230,13 @@ func TestEachMetricStandsInAnExpression(t *testing.T) {
 }
 
 // quiet are panels that show nothing at a busy gateway: of doors that it does not open, and of troubles that it does not have.
-var quiet = []string{"overview: Alerts", "overview: Alerts that fire", "doors and process: Answers sent later",
+var quiet = []string{
+	"overview: Alerts", "overview: Alerts that fire", "doors and process: Answers sent later",
 	"agreements and money: Age of the last cosignature", "agreements and money: Payments", "agreements and money: Shared credit used up",
 	"agreements and money: Refused for receipts and payments", "upstream and store: Tools that do not match",
 	"upstream and store: Restarts of MCP servers", "doors and process: Notices", "doors and process: Export of the audit stream",
-	"doors and process: Lag of the audit export"}
+	"doors and process: Lag of the audit export",
+}
 
 // TestPanelsShowWhatHappens evaluates each query of the dashboards on the metrics of a busy gateway.
 func TestPanelsShowWhatHappens(t *testing.T) {

@@ -96,7 +96,23 @@ func rpc(answer func(w http.ResponseWriter, id string)) http.HandlerFunc {
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`, m.ID)
 			return
 		}
-		answer(w, string(m.ID))
+		answer(asked{w, r.Context().Done()}, string(m.ID))
+	}
+}
+
+// asked is the response to a request; gone is closed when the client of the request has left.
+type asked struct {
+	http.ResponseWriter
+
+	gone <-chan struct{}
+}
+
+func (a asked) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// silent sends nothing until the client has left.
+func silent(w http.ResponseWriter, _ string) {
+	if a, ok := w.(asked); ok {
+		<-a.gone
 	}
 }
 
@@ -197,7 +213,7 @@ func TestOutcomesOfToolCalls(t *testing.T) {
 			answer:  func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusTooManyRequests) },
 			outcome: store.Failed, err: new(*upstream.BusyError),
 		},
-		"silence": {answer: func(http.ResponseWriter, string) { time.Sleep(2 * time.Second) }, outcome: store.Unknown, err: upstream.ErrTimeout},
+		"silence": {answer: silent, outcome: store.Unknown, err: upstream.ErrTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -292,8 +308,8 @@ func TestToolCallsThatAreNotSent(t *testing.T) {
 		"unauthorized": {refuse(http.StatusUnauthorized), new(*upstream.StatusError)},
 		"not found":    {refuse(http.StatusNotFound), new(*upstream.StatusError)},
 		"unavailable":  {refuse(http.StatusServiceUnavailable), new(*upstream.StatusError)},
-		"silent": {serve(t, func(int64, net.Conn, *http.Request) bool {
-			time.Sleep(2 * time.Second)
+		"silent": {serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
+			_, _ = io.Copy(io.Discard, c) // until the client has left
 			return false
 		}).URL, upstream.ErrTimeout},
 	} {
