@@ -66,6 +66,9 @@ func (x *exchange) answer() (envelope.Envelope, *fault) {
 		return x.written(x.healthy())
 	}
 	do, known := operations[name]
+	if m := x.settings().mapped[x.SchemaDigest]; m != nil {
+		do, known = m.answer, true
+	}
 	if !known {
 		return x.written(x.explain(reason.NoSuchPath.Refusal("This type of message is not supported."), unknown))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // Paths at which a service describes itself as an agent.
@@ -27,7 +28,7 @@ func (x *submission) informed(path string) {
 	if path == infoPath {
 		body = x.info()
 	} else {
-		body = manifests(x.r.URL.Query().Get("digest"))
+		body = manifests(x.settings().manifest, x.r.URL.Query().Get("digest"))
 	}
 	text, err := json.Marshal(body)
 	switch {
@@ -66,15 +67,15 @@ func (x *submission) info() any {
 		port = given
 	}
 	return agentInfo{
-		Address: own.Address, Endpoints: []delivery.Endpoint{{URL: x.Service.At(own.Path), Weight: 1}}, Protocols: protocols(),
+		Address: own.Address, Endpoints: []delivery.Endpoint{{URL: x.Service.At(own.Path), Weight: 1}}, Protocols: protocols(own.manifest),
 		Type: "custom", Prefix: identity.Mainnet, Port: port,
 	}
 }
 
 // manifests returns the manifests of all supported protocols. If digest is not empty, it returns the manifest with that digest, or nil if
 // there is none.
-func manifests(digest string) any {
-	all := serviceProtocols()
+func manifests(own *protocol.Manifest, digest string) any {
+	all := serviceProtocols(own)
 	if digest == "" {
 		return all
 	}

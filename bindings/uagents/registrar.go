@@ -29,14 +29,19 @@ const (
 	requestsAtOnce = 8
 )
 
-// serviceProtocols returns the protocols that services support. Agents search for services by protocol.
-func serviceProtocols() []protocol.Manifest {
-	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
+// serviceProtocols returns the protocols that a service supports. own is the protocol of its own models; it may be nil. Agents search for
+// services by protocol.
+func serviceProtocols(own *protocol.Manifest) []protocol.Manifest {
+	all := []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
+	if own != nil {
+		all = append(all, *own)
+	}
+	return all
 }
 
 // protocols returns the digests of serviceProtocols.
-func protocols() (digests []string) {
-	for _, m := range serviceProtocols() {
+func protocols(own *protocol.Manifest) (digests []string) {
+	for _, m := range serviceProtocols(own) {
 		digests = append(digests, string(m.Digest))
 	}
 	return digests
@@ -67,8 +72,10 @@ type registrar struct {
 	sole     bool       // no other process registers the same services
 	turn     sync.Mutex // held during a round, and by end
 	gone     bool       // end was called; guarded by turn
-	mu       sync.Mutex
-	places   map[place]registration
+	// manifests has the protocols of the services' own models, by address. It is set in each round.
+	manifests map[string]*protocol.Manifest
+	mu        sync.Mutex
+	places    map[place]registration
 }
 
 // run registers services until ctx ends.
@@ -93,7 +100,11 @@ func (r *registrar) round(ctx context.Context, services []*service.Service) {
 		return
 	}
 	wanted := map[place]bool{}
+	r.manifests = map[string]*protocol.Manifest{}
 	for _, s := range services {
+		if door := SettingsOf(s.Definition); door != nil {
+			r.manifests[door.Address] = door.manifest
+		}
 		for _, p := range placesOf(s) {
 			wanted[p] = true
 		}
@@ -145,7 +156,7 @@ func (r *registrar) known(wanted map[place]bool) map[place]registration {
 
 func (r *registrar) register(ctx context.Context, p place, was registration) {
 	message := almanac.Statement{
-		Endpoints: []delivery.Endpoint{{URL: p.endpoint, Weight: 1}}, Protocols: protocols(), At: r.now(),
+		Endpoints: []delivery.Endpoint{{URL: p.endpoint, Weight: 1}}, Protocols: protocols(r.manifests[p.address]), At: r.now(),
 	}
 	var err error
 	if p.almanac == "" {

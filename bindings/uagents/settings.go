@@ -13,6 +13,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/regex"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
@@ -29,11 +31,16 @@ type Settings struct {
 	// Unsigned permits envelopes of users, which are not signed.
 	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whose identity cannot be verified, may send synchronous requests for public information: health, search, policy, tools and chat. Users can neither agree nor call intents."`
 
+	Models []Mapping `yaml:"models" max:"64" doc:"Models of the operator whose messages call intents, for agents that do not know UIM: they need an agreement, but send and receive only their own types of messages."`
+
 	// Address is the address of the service in the protocol, agent1…. Door.Prepare sets it.
 	Address string `yaml:"-"`
 
 	open bool
 	seed config.Secret // the content of KeyFile; empty: the gateway creates a seed
+
+	mapped   map[envelope.ModelDigest]*modelCall
+	manifest *protocol.Manifest // of the models in mapped; nil: there are none
 }
 
 // SettingsOf returns the settings of a service, or nil if the door is closed.
@@ -102,6 +109,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	if a, own := s.Almanac, b.Service.PublicURL; a != nil && own != nil && b.Loopback(own.Hostname()) && !b.Loopback(a.Hostname()) {
 		b.Warnf("almanac", "the service registers itself there with its public_url, which other machines cannot reach")
 	}
+	s.checkModels(b)
 	b.OwnKey(s.KeyFile)
 	if s.seed = b.Seed("key_file", &s.KeyFile); !s.seed.IsEmpty() {
 		b.Identity("key_file", s.seed)

@@ -62,6 +62,25 @@ type publishedInteraction struct {
 	Responses []envelope.ModelDigest `json:"responses"`
 }
 
+// NewManifest returns the manifest of models and interactions. It sorts them, and removes repeated models. The errors are those of
+// ParseManifest.
+func NewManifest(name, version string, models []Model, interactions []Interaction) (Manifest, error) {
+	byDigest := func(a, b Model) int { return strings.Compare(string(a.Digest), string(b.Digest)) }
+	models = slices.CompactFunc(slices.SortedFunc(slices.Values(models), byDigest), func(a, b Model) bool { return a.Digest == b.Digest })
+	m := Manifest{Name: name, Version: version, Models: models}
+	for _, i := range interactions {
+		i.Responses = slices.Sorted(slices.Values(i.Responses))
+		m.Interactions = append(m.Interactions, i)
+	}
+	slices.SortFunc(m.Interactions, func(a, b Interaction) int { return strings.Compare(string(a.Request), string(b.Request)) })
+	m.Digest = m.digest()
+	text, err := m.MarshalJSON()
+	if err != nil {
+		return Manifest{}, fmt.Errorf("%w: %w", ErrManifest, err)
+	}
+	return ParseManifest(text)
+}
+
 // MarshalJSON encodes the manifest in the published form, which ParseManifest accepts.
 func (m Manifest) MarshalJSON() ([]byte, error) {
 	p := manifestJSON{Version: manifestVersion, Models: []publishedModel{}, Interactions: []publishedInteraction{}}
