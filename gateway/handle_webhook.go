@@ -79,6 +79,16 @@ func (s *Server) creditWebhook(c echo.Context) error {
 		return c.JSON(http.StatusOK, webhookAnswer{Ignored: true})
 	}
 	p.Service = of.ID
+	if paid, ok := payments.RefundOf(&p); ok {
+		had, err := s.ledger.Payment(r.Context(), of.ID, paid)
+		if errors.Is(err, store.ErrNotFound) || err == nil && had.State != store.PaymentCredited {
+			return reason.NoSuchRecord.Refusal("The payment that is returned is not entered yet. Send this event again after that one.").
+				With("reference", paid)
+		} else if err != nil {
+			return refusal.For(err)
+		}
+		p.AgentID = had.AgentID
+	}
 	out, known, err := s.pay(r.Context(), p)
 	if err != nil {
 		return err

@@ -74,6 +74,17 @@ func TestWebhookTopsUp(t *testing.T) {
 	stripe := `{"object":"event","type":"checkout.session.completed","data":{"object":{"id":"cs_1","amount_total":250,"currency":"eur",` +
 		`"client_reference_id":"agent-1","payment_intent":"pi_1","payment_status":"paid"}}}`
 	check("an event of Stripe", post(g, stripe, "Stripe-Signature", sign(g, stripe)), 200, `"reference":"pi_1"`, "7.50 EUR")
+	returned := func(payment, total, before string) string {
+		return `{"object":"event","type":"charge.refunded","data":{"object":{"id":"ch_1","amount_refunded":` + total + `,"currency":"eur",` +
+			`"payment_intent":"` + payment + `"},"previous_attributes":{"amount_refunded":` + before + `}}}`
+	}
+	check("a part is returned", deliver(g, returned("pi_1", "100", "0")), 200, `"reference":"pi_1:refunded:100","agent_id":"agent-1"`, "6.50 EUR")
+	check("the event again", deliver(g, returned("pi_1", "100", "0")), 200, `"repeated":true`, "6.50 EUR")
+	check("the rest is returned", deliver(g, returned("pi_1", "250", "100")), 200, `"state":"credited"`, "5.00 EUR")
+	check("an unknown payment is returned", deliver(g, returned("pi_2", "250", "0")), 404, "NO_SUCH_RECORD", "5.00 EUR")
+	check("that payment", deliver(g, strings.ReplaceAll(stripe, "pi_1", "pi_2")), 200, "credited", "7.50 EUR")
+	check("the event again", deliver(g, returned("pi_2", "250", "0")), 200, `"state":"credited"`, "5.00 EUR")
+	check("another payment", deliver(g, strings.ReplaceAll(stripe, "pi_1", "pi_3")), 200, "credited", "7.50 EUR")
 	other := `{"object":"event","type":"customer.created","data":{"object":{}}}`
 	check("an event about something else", deliver(g, other), 200, `{"ignored":true}`, "7.50 EUR")
 }

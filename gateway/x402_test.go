@@ -26,9 +26,17 @@ type till struct {
 
 func newTill(t *testing.T, more ...string) *till {
 	t.Helper()
-	s := &till{}
+	return newTillAt(t, nil, more...)
+}
+
+// newTillAt is newTill with a facilitator; nil: a new one.
+func newTillAt(t *testing.T, chain *facilitatortest.Facilitator, more ...string) *till {
+	t.Helper()
+	s := &till{chain: chain}
 	now := func() time.Time { return s.Now() }
-	s.chain = facilitatortest.New(t, now)
+	if chain == nil {
+		s.chain = facilitatortest.New(t, now)
+	}
 	s.payer = facilitatortest.NewPayer(t, now)
 	s.Gate = gatetest.New(t, "billing: {mode: prepaid}\npayments: {minimum: 1 EUR, maximum: 10 EUR, "+facilitatortest.Settings(s.chain.URL, "EUR")+"}\n"+
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+gatetest.Unproved+"}\n"+strings.Join(more, ""))
@@ -457,4 +465,28 @@ func TestX402PaysAtOnce(t *testing.T) {
 		t.Fatalf("%d payments moved, %s paid in", len(moved), paidIn(s.Gate, "agent-1"))
 	}
 	s.balanced()
+}
+
+// A payment whose authorization was used before is neither entered nor failed: the operator decides, and the facilitator is not asked again.
+func TestX402SpentBeforeTheFirstRequest(t *testing.T) {
+	s := newTill(t)
+	s.chain.Remember()
+	payment := s.payer.Pay(t, s.asked())
+	if a := s.order(payment); a.Status != http.StatusOK {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	list, err := s.Store.Payments(t.Context(), store.PaymentFilter{Service: "default"})
+	if s.Must(err); len(list) != 1 {
+		t.Fatalf("got %+v", list)
+	}
+	again := newTillAt(t, s.chain) // another gateway with the same account, which has no record of the payment
+	again.Refuses(again.order(payment), http.StatusConflict, "PAYMENT_UNKNOWN")
+	for range 3 {
+		again.Later(time.Minute)
+		again.Must(again.Cashier.Settle(t.Context()))
+	}
+	kept, err := again.Store.Payment(t.Context(), "default", list[0].Reference)
+	if again.Must(err); kept.State != store.PaymentUnknown || !strings.Contains(kept.Reason, "already_used") || s.chain.Requests("/settle") != 1 {
+		t.Errorf("got %+v after %d requests to settle", kept, s.chain.Requests("/settle"))
+	}
 }

@@ -90,7 +90,7 @@ func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least m
 	}
 	payment, known, err := c.Book.Pay(ctx, store.Payment{
 		Service: from.Service, Reference: p.Reference(), AgentID: from.Agent, Rail: store.RailX402, Kind: store.PaymentTopUp,
-		Amount: order.Amount, State: store.PaymentSettling, Payload: order.Body, Digest: p.Digest(), PaymentID: p.ID,
+		Amount: order.Amount, State: store.PaymentSettling, Digest: p.Digest(), PaymentID: p.ID,
 		NextAt: c.Now().Add(lease), AskUntil: order.Until.Add(askedAfter),
 	})
 	switch {
@@ -189,12 +189,24 @@ func (c *Cashier) settle(
 	claim := c.claim(ctx, payment)
 	f := from.Offer.X402.Facilitator
 	err := f.Verify(ctx, order.Body)
-	if invalid, ok := errors.AsType[*x402.InvalidError](err); ok {
+	invalid, refused := errors.AsType[*x402.InvalidError](err)
+	switch {
+	case refused && invalid.Spent():
+		return Paid{}, c.spent(ctx, claim.release(), invalid.Reason)
+	case refused:
 		return c.end(ctx, from, p, claim.release(), x402.Settlement{Outcome: x402.Failed, Reason: invalid.Reason}, least)
-	}
-	if err != nil {
+	case err != nil:
 		return Paid{}, c.unsent(ctx, claim.release(), err.Error())
 	}
+	// From here on, the payment may be settled: a process that finds the payload asks the facilitator.
+	payment = claim.release()
+	asking, err := c.Book.MovePayment(ctx, payment.Service, payment.Reference, store.PaymentMove{
+		To: store.PaymentSettling, Payload: order.Body, NextAt: c.Now().Add(lease), After: payment.ChangedAt,
+	})
+	if err != nil {
+		return Paid{}, c.unsent(ctx, payment, err.Error())
+	}
+	claim = c.claim(ctx, asking)
 	settlement := f.Settle(ctx, order.Body, false)
 	if settlement.Outcome == x402.Unsent {
 		return Paid{}, c.unsent(ctx, claim.release(), settlement.Reason)
@@ -213,6 +225,19 @@ func (c *Cashier) end(
 		return Paid{}, c.unknown(&payment)
 	}
 	return c.known(ctx, from, p, &out, least, false)
+}
+
+// spent records that the authorization of a new payment was used before. The money may have moved for this service, of which there is no
+// record, or for another one, so the facilitator is not asked to settle it, and the operator decides.
+func (c *Cashier) spent(ctx context.Context, payment store.Payment, why string) error {
+	out, err := c.Book.MovePayment(ctx, payment.Service, payment.Reference, store.PaymentMove{
+		To: store.PaymentUnknown, Reason: why, After: payment.ChangedAt,
+	})
+	if err != nil {
+		return c.unknown(&payment).Because(err)
+	}
+	c.note(&out)
+	return c.unknown(&out)
 }
 
 // unsent forgets a payment that the facilitator was not asked to settle.

@@ -25,7 +25,7 @@ const maxReference = 200
 
 // ReadEvent returns the payment that an event describes: an event of Stripe (https://docs.stripe.com/api/events), or an object with amount,
 // currency, agent, reference and kind. ignored means that the event describes no payment. The error is an *EventError. The Service of the
-// payment is empty. Its AgentID is empty if an event of Stripe does not name an agent.
+// payment is empty. Its AgentID is empty if an event of Stripe does not name an agent; see RefundOf.
 func ReadEvent(tree strictjson.Object) (p store.Payment, ignored bool, err error) {
 	if tree.Text("object") == "event" {
 		return readStripe(tree)
@@ -52,11 +52,13 @@ func ReadEvent(tree strictjson.Object) (p store.Payment, ignored bool, err error
 	return p, false, err
 }
 
-// readStripe reads an event of Stripe about a checkout session that was paid.
+// readStripe reads an event of Stripe about a checkout session that was paid, or about a payment that was returned.
 func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err error) {
 	p = store.Payment{Rail: store.RailCard, State: store.PaymentCredited, Kind: store.PaymentTopUp}
 	switch tree.Text("type") {
 	case "checkout.session.completed", "checkout.session.async_payment_succeeded":
+	case "charge.refunded":
+		return readStripeRefund(tree.Object("data"))
 	default:
 		return p, true, nil
 	}
@@ -80,6 +82,40 @@ func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err erro
 	}
 	p.Reference, err = reference(id, "/data/object/payment_intent")
 	return p, false, err
+}
+
+// refunded is between the reference of a payment and the total that was returned of it, in the reference of a refund.
+const refunded = ":refunded:"
+
+// readStripeRefund reads the data of an event charge.refunded. The event states the total that was returned of the payment so far; the
+// refund is what was added to it. Its AgentID is empty: it is that of the payment that RefundOf returns.
+func readStripeRefund(data strictjson.Object) (p store.Payment, ignored bool, err error) {
+	p = store.Payment{Rail: store.RailCard, State: store.PaymentCredited, Kind: store.PaymentRefund}
+	charge := data.Object("object")
+	currency, total := charge.Text("currency"), charge.Number("amount_refunded").String()
+	if p.Amount, err = stripeAmount(total, currency); err != nil {
+		return p, false, &EventError{"/data/object/amount_refunded", "must be an integer number above zero of the minor units of currency"}
+	}
+	if before := data.Object("previous_attributes").Number("amount_refunded").String(); before != "" && before != "0" {
+		had, err := stripeAmount(before, currency)
+		if err != nil || had.Nano >= p.Amount.Nano {
+			return p, false, &EventError{"/data/previous_attributes/amount_refunded", "must be an integer number below amount_refunded"}
+		}
+		p.Amount.Nano -= had.Nano
+	}
+	id := charge.Text("payment_intent")
+	if id == "" {
+		return p, false, &EventError{"/data/object/payment_intent", "must be the id of a payment"}
+	}
+	p.Reference, err = reference(id+refunded+total, "/data/object/payment_intent")
+	return p, false, err
+}
+
+// RefundOf returns the reference of the payment that a refund of ReadEvent returns a part of. ok is false if the refund names its agent
+// itself.
+func RefundOf(p *store.Payment) (reference string, ok bool) {
+	reference, _, ok = strings.Cut(p.Reference, refunded)
+	return reference, ok && p.Kind == store.PaymentRefund && p.AgentID == ""
 }
 
 // The currencies whose amounts Stripe states in whole units or in thousandths: https://docs.stripe.com/currencies.

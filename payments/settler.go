@@ -87,6 +87,13 @@ func (c *Cashier) Settle(ctx context.Context) error {
 // resume asks the facilitator about a payment, unless another process does.
 func (c *Cashier) resume(ctx context.Context, p store.Payment) {
 	now := c.Now()
+	if p.State == store.PaymentSettling && len(p.Payload) == 0 { // its process ended before it asked the facilitator to settle anything
+		if err := c.Book.DropPayment(ctx, p.Service, p.Reference, p.ChangedAt); err == nil {
+			c.Log.Info("payment dropped: the facilitator was not asked to settle it", zap.String("service", p.Service),
+				zap.String("reference", p.Reference))
+		}
+		return
+	}
 	if !p.AskUntil.After(now) { // it stays listed until the operator decides
 		c.move(ctx, &p, store.PaymentMove{To: store.PaymentUnknown, Reason: cmp.Or(p.Reason, "the facilitator did not answer in time")})
 		return

@@ -60,6 +60,12 @@ func stripe(session string) string {
 		`"data":{"object":{"id":"cs_1","object":"checkout.session","mode":"payment",` + session + `}}}`
 }
 
+// stripeRefund returns an event of Stripe about a charge that was returned in part or whole.
+func stripeRefund(charge, previous string) string {
+	return `{"id":"evt_2","object":"event","type":"charge.refunded","data":{"object":{"id":"ch_1","object":"charge",` + charge +
+		`},"previous_attributes":` + previous + `}}`
+}
+
 func TestEvents(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"amount":"5.00","currency":"EUR","agent":"agent-1","reference":"p-1"}`:                              "top-up 5.00 EUR agent-1 p-1",
@@ -89,6 +95,15 @@ func TestEvents(t *testing.T) {
 		stripe(`"amount_total":0,"currency":"eur","client_reference_id":"agent-1","payment_intent":"pi_1","payment_status":"paid"`):                                 "/data/object/amount_total",
 		stripe(`"amount_total":9223372036854775807,"currency":"eur","client_reference_id":"agent-1","payment_intent":"pi_1","payment_status":"paid"`):               "/data/object/amount_total",
 		stripe(`"amount_total":2500,"currency":"eur","client_reference_id":"a b","payment_intent":"pi_1","payment_status":"paid"`):                                  "/data/object/client_reference_id",
+		stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":"pi_1"`, `{}`):                                                                       "refund 25.00 EUR  pi_1:refunded:2500",
+		stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":"pi_1"`, `{"amount_refunded":0}`):                                                    "refund 25.00 EUR  pi_1:refunded:2500",
+		stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":"pi_1"`, `{"amount_refunded":1000}`):                                                 "refund 15.00 EUR  pi_1:refunded:2500",
+		stripeRefund(`"amount_refunded":2500,"currency":"jpy","payment_intent":"pi_1"`, `{"amount_refunded":1000}`):                                                 "refund 1500.00 JPY  pi_1:refunded:2500",
+		stripeRefund(`"amount_refunded":0,"currency":"eur","payment_intent":"pi_1"`, `{}`):                                                                          "/data/object/amount_refunded",
+		stripeRefund(`"amount_refunded":-1,"currency":"eur","payment_intent":"pi_1"`, `{}`):                                                                         "/data/object/amount_refunded",
+		stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":"pi_1"`, `{"amount_refunded":2500}`):                                                 "/data/previous_attributes/amount_refunded",
+		stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":"pi_1"`, `{"amount_refunded":-5}`):                                                   "/data/previous_attributes/amount_refunded",
+		stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":null`, `{}`):                                                                         "/data/object/payment_intent",
 		`{"object":"event","type":"customer.created","data":{"object":{}}}`:                                                                                         "ignored",
 		`{"object":"event","type":"checkout.session.completed"}`:                                                                                                    "ignored",
 	} {
@@ -112,6 +127,7 @@ func TestEvents(t *testing.T) {
 func FuzzWebhook(f *testing.F) {
 	f.Add("t=1,v1=00", []byte(`{"amount":"5.00","currency":"EUR","agent":"agent-1","reference":"p-1"}`))
 	f.Add("t=1,v1=00", []byte(stripe(`"amount_total":2500,"currency":"eur","client_reference_id":"agent-1","payment_intent":"pi_1","payment_status":"paid"`)))
+	f.Add("t=1,v1=00", []byte(stripeRefund(`"amount_refunded":2500,"currency":"eur","payment_intent":"pi_1"`, `{"amount_refunded":1000}`)))
 	hook := payments.NewWebhook(secret, time.Hour)
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
 		if err := hook.Verify(header, body, now); err == nil {

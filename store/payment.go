@@ -47,7 +47,8 @@ type Payment struct {
 	Kind      PaymentKind
 	Amount    money.Amount // above zero
 	State     PaymentState
-	// Payload is posted to the facilitator again while the state is PaymentSettling or PaymentUnknown. Digest is that of the payload.
+	// Payload is posted to the facilitator again while the state is PaymentSettling or PaymentUnknown. In the state PaymentSettling it is empty
+	// until the facilitator is about to be asked to settle the payment. Digest is that of the payload.
 	Payload   []byte
 	Digest    string
 	PaymentID string // the payer's own name of the payment; unique for each agent; empty: none
@@ -71,6 +72,7 @@ type PaymentMove struct {
 	Tx      string      // empty: remains
 	Reason  string
 	NextAt  time.Time // when the facilitator is asked next; the zero time: never again
+	Payload []byte    // nil: remains
 	// After, if set, is the value of ChangedAt that the payment must still have. Otherwise the move is refused with ErrPaymentMoved.
 	After time.Time
 }

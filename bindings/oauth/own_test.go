@@ -61,7 +61,7 @@ func TestOwnConsents(t *testing.T) {
 	c.Must(c.View.Refresh(c.Context()))
 	c.Refuses(c.Execute(c.client, gatetest.Ordering), http.StatusUnauthorized, "REVOKED_TOKEN")
 	after := c.person.do(http.MethodGet, "/oauth/consents", nil)
-	if !strings.Contains(string(after.Body), "has ended") || regexp.MustCompile(`value="end"`).Match(after.Body) {
+	if !strings.Contains(string(after.Body), "has ended") || !strings.Contains(string(after.Body), "not spent is still at") || regexp.MustCompile(`value="end"`).Match(after.Body) {
 		t.Errorf("got %s", after.Body)
 	}
 }

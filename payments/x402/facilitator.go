@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/fetch"
@@ -67,6 +68,12 @@ type InvalidError struct{ Reason string } // of the facilitator: printable ASCII
 
 func (e *InvalidError) Error() string {
 	return "the facilitator does not accept the payment: " + e.Reason
+}
+
+// Spent reports whether the facilitator states that the authorization was used before. The money may then have moved.
+func (e *InvalidError) Spent() bool {
+	why := strings.ToLower(e.Reason)
+	return strings.Contains(why, "already_used") || strings.Contains(why, "already used") || strings.Contains(why, "nonce_used")
 }
 
 // Verify asks the facilitator whether a payment can be settled. order is the Body of an Order. The error is an *InvalidError, or wraps

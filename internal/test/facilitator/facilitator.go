@@ -39,6 +39,7 @@ const (
 	Lying        Fault = "success of another payment"
 	Hanging      Fault = "no answer until released"
 	MovedHanging Fault = "no answer until released after the money moved"
+	HangingFirst Fault = "no answer to /verify until released"
 )
 
 // A Transfer is a payment that moved money.
@@ -175,6 +176,12 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if down {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
+		}
+		f.mu.Lock()
+		hangs := f.fault == HangingFirst
+		f.mu.Unlock()
+		if hangs {
+			f.await(r)
 		}
 		f.verify(w, &o)
 	case "/settle":

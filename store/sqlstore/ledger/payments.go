@@ -12,8 +12,12 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// paymentKept is how long a payment is kept after it has ended.
-const paymentKept = 400 * 24 * time.Hour
+// paymentKept is how long a payment is kept after it has ended, and unsettledKept how long one that the facilitator was not asked to settle:
+// as long as its agent may send it again.
+const (
+	paymentKept   = 400 * 24 * time.Hour
+	unsettledKept = 24 * time.Hour
+)
 
 // never is the deletion time of payments that have not ended.
 const never = int64(1) << 62
@@ -200,8 +204,15 @@ func movePayment(ctx context.Context, t *engine.Tx, p *store.Payment, to store.P
 	if to.Tx != "" {
 		p.Tx = to.Tx
 	}
+	kept := paymentKept
+	if to.Payload != nil {
+		p.Payload = to.Payload
+	}
+	if to.To == store.PaymentFailed && p.Rail == store.RailX402 && len(p.Payload) == 0 {
+		kept = unsettledKept
+	}
 	if p.State.Ended() { // the payload is no longer needed
-		until, p.Payload, p.NextAt = engine.Nanos(p.ChangedAt.Add(paymentKept)), nil, time.Time{}
+		until, p.Payload, p.NextAt = engine.Nanos(p.ChangedAt.Add(kept)), nil, time.Time{}
 	}
 	_, err := t.Exec(ctx, `UPDATE payments SET agent_id = ?, state = ?, payload = ?, tx = ?, reason = ?, changed_at = ?, next_at = ?, until = ?
 		WHERE service = ? AND reference = ?`, string(p.AgentID), string(p.State), engine.Blob(p.Payload), p.Tx, p.Reason,
