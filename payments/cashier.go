@@ -227,8 +227,8 @@ func (c *Cashier) end(
 	return c.known(ctx, from, p, &out, least, false)
 }
 
-// spent records that the authorization of a new payment was used before. The money may have moved for this service, of which there is no
-// record, or for another one, so the facilitator is not asked to settle it, and the operator decides.
+// spent records that the authorization of a new payment was used before. The money may have moved, for this service
+// without a record of it or for another one, so the facilitator is not asked to settle it, and the operator decides.
 func (c *Cashier) spent(ctx context.Context, payment store.Payment, why string) error {
 	out, err := c.Book.MovePayment(ctx, payment.Service, payment.Reference, store.PaymentMove{
 		To: store.PaymentUnknown, Reason: why, After: payment.ChangedAt,

@@ -34,6 +34,7 @@ type Door struct {
 	tools     tool.Made
 	durations *prometheus.HistogramVec // nil: not recorded
 	now       func() time.Time
+	notices   streams
 }
 
 // Name implements door.Module.
@@ -94,6 +95,10 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	q := &request{Request: v, header: r.Header, revision: revisionOf(r.Header)}
 	a := &answer{ResponseWriter: w, request: q, stream: wantsStream(r.Header)}
 	if !a.admitted(r) {
+		return
+	}
+	if r.Method == http.MethodGet {
+		d.notify(r, a)
 		return
 	}
 	call := v.Call(Name)
@@ -215,6 +220,8 @@ func (a *answer) admitted(r *http.Request) bool {
 		a.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "+
 			"Mcp-Session-Id, Last-Event-ID, Idempotency-Key, UIM-Proof, UIM-Request-ID")
 		a.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodGet && a.wantsNotices():
+		return true
 	case r.Method != http.MethodPost:
 		a.Header().Set("Allow", "POST, OPTIONS")
 		a.refused(reason.MethodNotAllowed.Refusal("Messages must be sent with POST. The endpoint has no separate stream and no sessions."))

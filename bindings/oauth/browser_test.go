@@ -102,6 +102,9 @@ func buyInBrowser(t *testing.T, dir, program, era, mode string) {
 	if !strings.Contains(seen.Confirmed, "You have confirmed this call") {
 		t.Errorf("confirmed: %s", seen.Confirmed)
 	}
+	if notice := era == "2025" && mode == "url"; notice != (len(seen.Completed) == 1 && seen.Completed[0] == seen.Elicited["elicitationId"]) {
+		t.Errorf("the client was notified about %q, after the elicitation %v", seen.Completed, seen.Elicited)
+	}
 	if mode == "url" && seen.Elicited["mode"] != "url" || mode == "text" && seen.Elicited != nil {
 		t.Errorf("elicited %v", seen.Elicited)
 	}

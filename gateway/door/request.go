@@ -130,6 +130,11 @@ func (p Pipeline) Waiting(ctx context.Context, c execute.Call, id string) (execu
 	return p.executor.Waiting(ctx, c, id)
 }
 
+// Undecided returns the ids of an agent's open confirmations. See execute.Executor.Undecided.
+func (p Pipeline) Undecided(ctx context.Context, c execute.Call) ([]string, error) {
+	return p.executor.Undecided(ctx, c)
+}
+
 // Records returns a page of the records of an agent's calls. See execute.Executor.Records.
 func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQuery) (execute.RecordPage, error) {
 	return p.executor.Records(ctx, c, r)

@@ -83,3 +83,20 @@ func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCa
 	}
 	return w, nil
 }
+
+// Undecided returns the ids of the confirmations about which a person has not decided yet, for the agent whose PAT is in call. The error is
+// a *reason.Refusal.
+func (x *Executor) Undecided(ctx context.Context, call Call) ([]string, error) {
+	asks, err := x.identified(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if x.confirmations == nil {
+		return nil, nil
+	}
+	ids, err := x.confirmations.OpenConfirmations(ctx, asks.service.ID, string(asks.claims.Principal().Record()))
+	if err != nil {
+		return nil, refusal.For(err)
+	}
+	return ids, nil
+}

@@ -65,6 +65,12 @@ func (s *Records) NewestConfirmation(ctx context.Context, service, agent, bindin
 	return s.confirmation(ctx, selectNewestConfirmation, service, agent, binding)
 }
 
+// OpenConfirmations returns the ids of the calls of an agent that a person is asked to confirm and has not decided on.
+func (s *Records) OpenConfirmations(ctx context.Context, service, agent string) ([]string, error) {
+	return engine.All(ctx, s.db, "SELECT id FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked'",
+		[]any{service, agent}, func(scan engine.Scan) (id string, err error) { return id, scan(&id) })
+}
+
 func (s *Records) confirmation(ctx context.Context, query string, args ...any) (c store.Confirmation, err error) {
 	found, err := s.db.One(ctx, query, args, confirmationFields(&c)...)
 	if err == nil && !found {
