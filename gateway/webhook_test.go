@@ -78,7 +78,8 @@ func TestWebhookTopsUp(t *testing.T) {
 		return `{"object":"event","type":"charge.refunded","data":{"object":{"id":"ch_1","amount_refunded":` + total + `,"currency":"eur",` +
 			`"payment_intent":"` + payment + `"},"previous_attributes":{"amount_refunded":` + before + `}}}`
 	}
-	check("a part is returned", deliver(g, returned("pi_1", "100", "0")), 200, `"reference":"pi_1:refunded:100","agent_id":"agent-1"`, "6.50 EUR")
+	check("a part is returned", deliver(g, returned("pi_1", "100", "0")), 200, `"reference":"pi_1:refunded:100","agent_id":"agent-1"`,
+		"6.50 EUR")
 	check("the event again", deliver(g, returned("pi_1", "100", "0")), 200, `"repeated":true`, "6.50 EUR")
 	check("the rest is returned", deliver(g, returned("pi_1", "250", "100")), 200, `"state":"credited"`, "5.00 EUR")
 	check("an unknown payment is returned", deliver(g, returned("pi_2", "250", "0")), 404, "NO_SUCH_RECORD", "5.00 EUR")

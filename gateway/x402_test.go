@@ -486,7 +486,32 @@ func TestX402SpentBeforeTheFirstRequest(t *testing.T) {
 		again.Must(again.Cashier.Settle(t.Context()))
 	}
 	kept, err := again.Store.Payment(t.Context(), "default", list[0].Reference)
-	if again.Must(err); kept.State != store.PaymentUnknown || !strings.Contains(kept.Reason, "already_used") || s.chain.Requests("/settle") != 1 {
+	if again.Must(err); kept.State != store.PaymentUnknown || !strings.Contains(kept.Reason, "already_used") ||
+		s.chain.Requests("/settle") != 1 {
 		t.Errorf("got %+v after %d requests to settle", kept, s.chain.Requests("/settle"))
+	}
+}
+
+// A payment that the facilitator refuses to verify is kept for a day, and one that it refuses to settle much longer.
+func TestX402RefusedPaymentsAreForgotten(t *testing.T) {
+	s := newTill(t)
+	s.Refuses(s.order([]byte(strings.Replace(string(s.payer.Pay(t, s.asked())), `"signature":"0x`, `"signature":"0x00`, 1))),
+		http.StatusPaymentRequired, "PAYMENT_FAILED")
+	s.chain.Fail(facilitatortest.Refused)
+	s.Refuses(s.order(s.payer.Pay(t, s.asked())), http.StatusPaymentRequired, "PAYMENT_FAILED")
+	failed := func() int {
+		_, err := s.Store.Purge(t.Context())
+		s.Must(err)
+		list, err := s.Store.Payments(t.Context(), store.PaymentFilter{Service: "default", State: store.PaymentFailed})
+		s.Must(err)
+		return len(list)
+	}
+	s.Pass(23 * time.Hour)
+	if n := failed(); n != 2 {
+		t.Errorf("%d payments after 23 hours; want 2", n)
+	}
+	s.Pass(2 * time.Hour)
+	if n := failed(); n != 1 {
+		t.Errorf("%d payments after 25 hours; want 1", n)
 	}
 }

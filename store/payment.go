@@ -47,8 +47,8 @@ type Payment struct {
 	Kind      PaymentKind
 	Amount    money.Amount // above zero
 	State     PaymentState
-	// Payload is posted to the facilitator again while the state is PaymentSettling or PaymentUnknown. In the state PaymentSettling it is empty
-	// until the facilitator is about to be asked to settle the payment. Digest is that of the payload.
+	// Payload is posted to the facilitator again while the state is PaymentSettling or PaymentUnknown. In the state PaymentSettling, it is
+	// empty until the facilitator is about to be asked to settle the payment. Digest is that of the payload.
 	Payload   []byte
 	Digest    string
 	PaymentID string // the payer's own name of the payment; unique for each agent; empty: none

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
@@ -60,7 +59,7 @@ func (s *streams) leave(token string) {
 	}
 }
 
-// notify responds to a GET request with a stream that has a notification for each call about which the person decides, until the client
+// notify responds to a GET request of a client with a valid PAT with a stream that has a notification for each call about which the person decides, until the client
 // disconnects or its PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode Elicitation.
 func (d *Door) notify(r *http.Request, a *answer) {
 	call := a.Call(Name)
@@ -69,18 +68,14 @@ func (d *Door) notify(r *http.Request, a *answer) {
 		call.Token = token
 		_, err = a.Identify(r, &call)
 	}
-	if err != nil {
-		a.refused(refusal.For(err))
-		return
+	var open []string
+	if err == nil {
+		open, err = a.Undecided(r.Context(), call)
 	}
-	open, err := a.Undecided(r.Context(), call)
-	if err != nil {
-		a.refused(refusal.For(err))
-		return
-	}
-	if !d.notices.enter(token) {
+	// A client takes 405 for an endpoint without a stream. After 401, it would ask the person to consent before it makes a call.
+	if err != nil || !d.notices.enter(token) {
 		a.Header().Set("Allow", "POST, OPTIONS")
-		a.refused(reason.MethodNotAllowed.Refusal("Too many streams are open. The client can repeat its call without one."))
+		a.refused(reason.MethodNotAllowed.Refusal("Messages must be sent with POST. No stream is open to this client at the moment."))
 		return
 	}
 	defer d.notices.leave(token)

@@ -158,3 +158,39 @@ func TestConfirmationByURLElicitation(t *testing.T) {
 		t.Errorf("repeated: %+v", again)
 	}
 }
+
+// A client without a valid PAT, or that does not open addresses, gets no stream of notices, and no challenge. A PAT has at most four.
+func TestNoticesAreForClientsThatOpenAddresses(t *testing.T) {
+	c := newConfirmGate(t, confirmed)
+	open := func(header ...string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.URL+"/mcp", nil)
+		c.Must(err)
+		r.Header.Set("Accept", "text/event-stream")
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		answer, err := http.DefaultClient.Do(r)
+		c.Must(err)
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		return answer.StatusCode
+	}
+	const session, mine = "Mcp-Session-Id", "url.ABC"
+	for name, header := range map[string][]string{
+		"no PAT": {session, mine}, "an invalid PAT": {session, mine, "Authorization", "Bearer x"},
+		"no session":     {"Authorization", "Bearer " + c.client.Token},
+		"another format": {session, mine, "Authorization", "Bearer " + c.client.Token, "Accept", "application/json"},
+	} {
+		if got := open(header...); got != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	for n := range 5 {
+		want := http.StatusOK
+		if n == 4 {
+			want = http.StatusMethodNotAllowed
+		}
+		if got := open(session, mine, "Authorization", "Bearer "+c.client.Token); got != want {
+			t.Errorf("stream %d: %d, want %d", n+1, got, want)
+		}
+	}
+}

@@ -61,7 +61,8 @@ func TestOwnConsents(t *testing.T) {
 	c.Must(c.View.Refresh(c.Context()))
 	c.Refuses(c.Execute(c.client, gatetest.Ordering), http.StatusUnauthorized, "REVOKED_TOKEN")
 	after := c.person.do(http.MethodGet, "/oauth/consents", nil)
-	if !strings.Contains(string(after.Body), "has ended") || !strings.Contains(string(after.Body), "not spent is still at") || regexp.MustCompile(`value="end"`).Match(after.Body) {
+	if !strings.Contains(string(after.Body), "has ended") || !strings.Contains(string(after.Body), "not spent is still at") ||
+		regexp.MustCompile(`value="end"`).Match(after.Body) {
 		t.Errorf("got %s", after.Body)
 	}
 }
@@ -166,7 +167,8 @@ func TestOwnBudgetRefused(t *testing.T) {
 		"one call above all": {"0.50", "0.51", "must not be larger"},
 	} {
 		page := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm(amounts[0], amounts[1]))
-		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), amounts[2]) || !strings.Contains(string(page.Body), `role="alert"`) {
+		if page.Status != http.StatusOK || !strings.Contains(string(page.Body), amounts[2]) ||
+			!strings.Contains(string(page.Body), `role="alert"`) {
 			t.Errorf("%s: %d %s", name, page.Status, page.Body)
 		}
 	}

@@ -12,11 +12,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// paymentKept is how long a payment is kept after it has ended, and unsettledKept how long one that the facilitator was not asked to settle:
-// as long as its agent may send it again.
+// How long a payment is kept after it has ended.
 const (
 	paymentKept   = 400 * 24 * time.Hour
-	unsettledKept = 24 * time.Hour
+	unsettledKept = 24 * time.Hour // if the facilitator was not asked to settle it
 )
 
 // never is the deletion time of payments that have not ended.
