@@ -68,7 +68,10 @@ func (s *Records) NewestConfirmation(ctx context.Context, service, agent, bindin
 // OpenConfirmations returns the ids of the calls of an agent that a person is asked to confirm and has not decided on.
 func (s *Records) OpenConfirmations(ctx context.Context, service, agent string) ([]string, error) {
 	return engine.All(ctx, s.db, "SELECT id FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked'",
-		[]any{service, agent}, func(scan engine.Scan) (id string, err error) { return id, scan(&id) })
+		[]any{service, agent}, func(scan engine.Scan) (id string, err error) {
+			err = scan(&id)
+			return id, err
+		})
 }
 
 func (s *Records) confirmation(ctx context.Context, query string, args ...any) (c store.Confirmation, err error) {
@@ -136,6 +139,7 @@ func confirmationFields(c *store.Confirmation) []any {
 		&c.Service, &c.ID, &c.AgentID, &c.AgreementID, &c.Door, &c.Intent, &c.Digest, &c.Binding, &c.Parameters, &c.Sent, &c.Charge.Nano,
 		&c.Charge.Currency, &c.PolicyDigest, &c.State, &c.Tries, &c.Token, &c.Record, &c.ExecutionID,
 		confirmationTime{&c.CreatedAt},
-		confirmationTime{&c.Until}, &c.ContextID, &c.Key,
+		confirmationTime{&c.Until},
+		&c.ContextID, &c.Key,
 	}
 }
