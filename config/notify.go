@@ -11,7 +11,7 @@ import (
 type Webhook struct {
 	URL     *url.URL `yaml:"url" required:"true" example:"https://ops.shop.example/uimgate" doc:"Where to post. https, or http on this machine."`
 	Secret  Secret   `yaml:"secret" required:"true" example:"${NOTIFY_SECRET}" doc:"Key of the signature in the header UIM-Signature: at least 16 random characters."`
-	Events  []Event  `yaml:"events" max:"9" doc:"Which notices to post: agent.waiting, credit.low, charge.unresolved, breaker.open, tool.changed, certificate.expiring, ledger.mismatch, audit.failing, reload.refused. Default: all."`
+	Events  []Event  `yaml:"events" max:"11" doc:"Which notices to post: agent.waiting, credit.low, charge.unresolved, breaker.open, tool.changed, certificate.expiring, ledger.mismatch, audit.failing, reload.refused, limit.near, limit.reached. Default: all."`
 	Private bool     `yaml:"private" default:"false" doc:"Permit http and an address that is not on the public internet."`
 }
 
@@ -29,10 +29,13 @@ const (
 	LedgerMismatch      Event = "ledger.mismatch"      // the balances of the accounts are not the sums of the ledger
 	AuditFailing        Event = "audit.failing"        // audit records cannot be written
 	ReloadRefused       Event = "reload.refused"       // a changed configuration was refused
+	LimitNear           Event = "limit.near"           // an agent has used 80 % of a limit of a day or longer, or of a budget
+	LimitReached        Event = "limit.reached"        // an agent has used such a limit or budget completely
 )
 
 var events = []Event{
 	AgentWaiting, CreditLow, ChargeUnresolved, BreakerOpen, ToolChanged, CertificateExpiring, LedgerMismatch, AuditFailing, ReloadRefused,
+	LimitNear, LimitReached,
 }
 
 // Wants reports whether the webhook gets the notices of an event.

@@ -24,6 +24,7 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	wire.WriteCharge(h, r.Charge)
 	wire.WriteReplayed(h, r.Replayed)
 	wire.WriteWarnings(h, r.Warnings)
+	wire.WriteNear(h, r.Near)
 	WritePaid(h, r)
 	WriteSunset(h, r.Sunset)
 	for _, notice := range r.Attribution {

@@ -34,6 +34,7 @@ type Event struct {
 	// Wanted is the requirement of the policy or the price that was not met, without values of facts. It is empty if there is none.
 	Wanted      string
 	Limits      []limit.Status // states of the limits of the call, if it was admitted or a limit refused it
+	Near        []limit.Status // the limits, and the budget, of which the call leaves at most 20 %
 	Shed        reason.Cause   // cause of a shed call; empty: not shed
 	Outcome     store.Outcome
 	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it
@@ -77,7 +78,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		Unreceipted: e.receiptErr,
-		AnswerLost:  e.answerLost, Wanted: e.decision.Detail, Limits: result.Standing,
+		AnswerLost:  e.answerLost, Wanted: e.decision.Detail, Limits: result.Standing, Near: result.Near,
 		Rule: e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id, Reference: e.reference,
 		Span: e.call.Span, Client: e.client, Status: e.status, Operation: e.call.Operation, Steps: e.steps,

@@ -132,7 +132,8 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 		return Result{}, s.refusal.Charged(charge).Standings(shown(e.admission.Standing))
 	}
 	result := Result{
-		Output: s.output, Cut: e.cut, Charge: charge, Standing: shown(e.admission.Standing), Attribution: e.notices(), Warnings: s.missing,
+		Output: s.output, Cut: e.cut, Charge: charge, Standing: shown(e.admission.Standing), Near: nearEnd(e.admission.Standing),
+		Attribution: e.notices(), Warnings: s.missing,
 	}
 	if ended.Answer == nil { // otherwise the store may still refer to the output
 		result.buffer = s.buffer

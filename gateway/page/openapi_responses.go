@@ -32,7 +32,7 @@ func resultHeaders(license string) tree {
 	out := takenHeaders()
 	maps.Copy(out, sunsetHeaders())
 	out["UIM-Request-ID"] = field("Identifies the call in the log of the service.")
-	out["UIM-Warning"] = field("A required output that the service did not return.")
+	out["UIM-Warning"] = field("A required output that the service did not return, or a limit or budget that is nearly or completely used.")
 	out["UIM-Attribution"] = field("A notice that a duty of the policy requires with the output.")
 	if license != "" {
 		out["UIM-License"] = field("The license of the output: " + license)

@@ -61,6 +61,24 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	}
 }
 
+// WriteNear adds a warning for each limit and budget that is nearly or completely used: limit-near or limit-reached, with the limit and the
+// number of calls that are left, and budget-near or budget-reached, with amounts.
+func WriteNear(h http.Header, near []limit.Status) {
+	for _, l := range near {
+		kind, most, left := "limit", l.Rate.String(), strconv.FormatInt(max(0, l.Left), 10)
+		if l.Kind == limit.Budget {
+			currency := limit.BudgetCurrency(l.ID)
+			kind, left = "budget", limit.AllowanceLeft(max(0, l.Left), currency).String()
+			most = limit.Allowance{Amount: limit.AllowanceLeft(l.Max, currency), Period: l.Period}.String()
+		}
+		stage := "near"
+		if l.Stage() == limit.Reached {
+			stage = "reached"
+		}
+		h.Add(Warning, mime.FormatMediaType(kind+"-"+stage, map[string]string{kind: most, "left": left}))
+	}
+}
+
 // WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item for each limit, the limits of the policy first. r is a lower
 // bound for the number of calls that are still admitted; t is the number of seconds until the oldest counted slot expires. See
 // draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.

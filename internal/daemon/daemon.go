@@ -108,6 +108,7 @@ func (e *ProblemsError) Error() string {
 // configuration cannot be used, Run returns a *ProblemsError.
 func Run(ctx context.Context, o Options) error {
 	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules(), uses: newUseLog()}
+	p.limits = &limitNotices{now: p.Now}
 	defer p.close()
 	if err := p.open(ctx); err != nil {
 		return err
@@ -146,6 +147,7 @@ type process struct {
 	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
 	uses          *useLog
+	limits        *limitNotices
 	telemetry     *telemetry.Exporter
 	view          *pat.View
 	keys          *keys.Keyring
@@ -266,7 +268,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
-		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.telemetry.Traces, p.uses},
+		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.telemetry.Traces, p.uses, p.limits},
 		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Confirmations: p.store,
 		Late: p.metrics.Late, Cashier: p.cashier,
 	})

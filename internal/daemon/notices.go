@@ -60,6 +60,7 @@ func (p *process) conditions() (found []notify.Condition) {
 	for _, s := range p.directory.Current().Services() {
 		found = append(found, toolConditions(s)...)
 	}
+	found = append(found, p.limits.conditions()...)
 	if trouble := p.certificateTrouble(); trouble != "" {
 		found = append(found, notify.Condition{Event: config.CertificateExpiring, Text: sentence(trouble)})
 	}

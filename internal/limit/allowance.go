@@ -87,3 +87,6 @@ func OfBudget(s Allowance) Limit {
 
 // BudgetID returns the id of the limit that counts what is spent in a currency under a consent.
 func BudgetID(currency string) string { return budgetPrefix + currency }
+
+// BudgetCurrency returns the currency of the limit with an id of BudgetID.
+func BudgetCurrency(id string) string { return strings.TrimPrefix(id, budgetPrefix) }

@@ -1,0 +1,14 @@
+package execute
+
+import "github.com/uimgate/uimgate/internal/limit"
+
+// nearEnd returns the limits and budgets of which at least 80 % are used, without those that refuse no call.
+func nearEnd(standing []limit.Status) []limit.Status {
+	var list []limit.Status
+	for _, l := range standing {
+		if l.Stage() != limit.Open && (l.Kind != limit.Policy || l.Max != limit.MaxCount) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
