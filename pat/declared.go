@@ -93,7 +93,7 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// PlanName is the name of the Declaration that chooses a plan of the policy.
+// PlanName is the name in a Declaration with which an agent chooses a plan of the policy.
 const PlanName = "plan"
 
 // Plan returns the plan that d chooses, or the empty string if d chooses none, or several.

@@ -33,6 +33,11 @@ func (c *Cashier) Ask(ctx context.Context, from Payer, amount money.Amount, f *r
 // terms adds to a refusal how an agent can pay at least an amount.
 func (c *Cashier) terms(from *Payer, least money.Amount, f *reason.Refusal) {
 	if most := from.Offer.Maximum; most.Currency == least.Currency && most.Nano < least.Nano {
+		advice := "Pay in another way that details.payment names, or ask the operator to approve the agent or to give it credit."
+		if from.Approved {
+			advice = "Pay it in parts at /api/credit."
+		}
+		f.With("suggestion", "A payment by x402 can be at most "+most.String()+", and "+least.String()+" is missing. "+advice)
 		return
 	}
 	if least.Nano == 0 { // nothing is missing

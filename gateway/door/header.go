@@ -70,6 +70,7 @@ func WriteSunset(h http.Header, s *service.Sunset) {
 var Beside = []struct{ Name, Field string }{
 	{"UIM-Charge", wire.Charge},
 	{"UIM-Receipt", wire.Receipt},
+	{"UIM-Top-Up-Receipt", wire.TopUpReceipt},
 	{"RateLimit", "Ratelimit"},
 	{"RateLimit-Policy", "Ratelimit-Policy"},
 	{"Idempotency-Replayed", wire.Replayed},

@@ -34,7 +34,7 @@ type Event struct {
 	// Wanted is the requirement of the policy or the price that was not met, without values of facts. It is empty if there is none.
 	Wanted      string
 	Limits      []limit.Status // states of the limits of the call, if it was admitted or a limit refused it
-	Near        []limit.Status // the limits, and the budget, of which the call leaves at most 20 %
+	Near        []limit.Status // the limits and the budget that the call uses to 80 % or more
 	Shed        reason.Cause   // cause of a shed call; empty: not shed
 	Outcome     store.Outcome
 	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it

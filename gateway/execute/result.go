@@ -15,7 +15,7 @@ type Result struct {
 	Output   []byte         // JSON: the output parameters
 	Charge   *reason.Charge // nil: the call is free // nil: the call is free
 	Standing []limit.Status // states of the limits of the call
-	// Near are the limits, and the budget of a consent, of which this call leaves at most 20 %.
+	// Near are the limits, and the budget of a consent, that this call uses to 80 % or more.
 	Near []limit.Status
 	// Attribution contains the notices that, according to the policy, everyone who uses the output must show.
 	Attribution []string

@@ -78,9 +78,9 @@ type shownView struct {
 	Client, ClientID, Host, To string
 	Local                      bool // To is the machine of the browser
 	Choices                    []choiceView
-	Plans                      []planView // empty: the policy has no plans
-	NoPlan                     bool       // a consent without a plan is possible
-	Plan                       string     // the plan that the person chose before; empty: none
+	Plans                      []planView  // empty: the policy has no plans
+	NoPlan                     bool        // a consent without a plan is possible
+	Plan                       string      // the plan that the person chose before; empty: none
 	Wide                       []string    // a scope entry for each namespace; replaces Choices if there would be too many
 	WideLeft                   bool        // the person deselected Wide before
 	Budget                     *budgetView // nil: the client can spend nothing

@@ -18,7 +18,7 @@ const mostPlans = 16
 var planName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
 // plans reads the plans that a permission belongs to from its conditions. Only a permission may have a plan, and the plan may not be one of
-// several alternatives: otherwise the prices of a plan would be ambiguous. It returns false if it reported a condition.
+// several alternatives, so that the prices of each plan are certain. It returns false if it reported a condition.
 func (n *normalizer) plans(r *Rule) bool {
 	for _, c := range r.Conditions {
 		of := planIn(c)
