@@ -24,6 +24,7 @@ type AgentFilter struct {
 type Backlog struct {
 	Waiting    int64 // agents that wait for approval
 	Unresolved int64 // charges of calls of unknown outcome
+	Unclaimed  int64 // payments that cannot be entered before the operator decides
 }
 
 // MostCounted limits each number in a Backlog.

@@ -95,7 +95,7 @@ func (o *Operator) readFigures(ctx context.Context, s *service.Service, out *Ser
 			zap.Error(wire.Loggable(err)))
 	}
 	if backlog, err := o.store.Backlog(ctx, s.ID); err == nil {
-		out.WaitingAgents, out.Unresolved = &backlog.Waiting, &backlog.Unresolved
+		out.WaitingAgents, out.Unresolved, out.Unclaimed = &backlog.Waiting, &backlog.Unresolved, backlog.Unclaimed
 	} else {
 		unread(err, "waiting_agents", "unresolved_charges")
 	}

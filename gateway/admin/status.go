@@ -104,6 +104,9 @@ type ServiceStatus struct {
 	// unknown outcome. Each is at most store.MostCounted. nil means that the number cannot be read.
 	WaitingAgents *int64 `json:"waiting_agents"`
 	Unresolved    *int64 `json:"unresolved_charges"`
+	// Unclaimed is the number of payments that cannot be entered before the operator decides, at most store.MostCounted. It is 0 if the number
+	// cannot be read.
+	Unclaimed int64 `json:"unclaimed_payments,omitempty"`
 	// Newcomers is the common credit of unapproved agents; nil if they have none, or if it cannot be read.
 	Newcomers *NewcomersPool `json:"newcomers_pool,omitempty"`
 	// Unread are the names of the members that cannot be read from the store.

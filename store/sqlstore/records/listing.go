@@ -89,6 +89,11 @@ func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog,
 	}
 	_, err = s.db.One(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM executions WHERE service = ? AND state = 'unresolved' AND amount > 0 LIMIT "+
 		strconv.Itoa(store.MostCounted)+") AS counted", []any{service}, &b.Unresolved)
+	if err != nil {
+		return store.Backlog{}, err
+	}
+	_, err = s.db.One(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM payments WHERE service = ? AND state = 'unclaimed' LIMIT "+
+		strconv.Itoa(store.MostCounted)+") AS counted", []any{service}, &b.Unclaimed)
 	return b, err
 }
 

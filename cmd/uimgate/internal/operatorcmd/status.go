@@ -135,6 +135,9 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 		if n := s.Unresolved; n != nil && *n > 0 {
 			fmt.Fprintf(out, "Charges of unknown outcome: %d. See: uimgate usage executions --state unresolved%s\n", *n, cli.Sanitize(of))
 		}
+		if s.Unclaimed > 0 {
+			fmt.Fprintf(out, "Payments that wait for your decision: %d. See: uimgate usage payments --state unclaimed%s\n", s.Unclaimed, cli.Sanitize(of))
+		}
 		printNewcomers(out, s)
 		printUnread(out, s)
 	}
