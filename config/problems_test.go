@@ -145,7 +145,8 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:7: notify[0].url: refused: http://ops.example is not https: for a webhook inside your network, set private: true",
 			"uimgate.yaml:7: notify[0].secret: is short enough to guess: use at least 16 random characters",
 			`uimgate.yaml:7: notify[0].events[1]: "agent.blocked" is not valid: want an event: agent.waiting, credit.low, charge.unresolved, ` +
-				"breaker.open, tool.changed, certificate.expiring, ledger.mismatch, audit.failing, reload.refused",
+				"breaker.open, tool.changed, certificate.expiring, ledger.mismatch, audit.failing, reload.refused, " +
+				"limit.near, limit.reached",
 			"uimgate.yaml:8: notify[1].url: refused: 10.0.0.1 is not an address of the public internet: " +
 				"for a webhook inside your network, set private: true",
 			"uimgate.yaml:9: notify[2].secret: is required: Key of the signature in the header UIM-Signature: at least 16 random characters.",
