@@ -34,7 +34,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, Receipts: g.Receipts, View: g.View, Log: g.Log, Now: g.Now,
 		Reload: func(context.Context, bool) config.Problems { return g.problems },
 	}
-	g.settings.Doors, g.settings.Index = g.Modules, g.Index
+	g.settings.Doors, g.settings.Index, g.settings.Figures = g.Modules, g.Index, g.Figures
 	g.operator = admin.New(g.settings)
 	g.listener = httptest.NewServer(g.handler(g.operator, adminToken))
 	t.Cleanup(g.listener.Close)

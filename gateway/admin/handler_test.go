@@ -41,6 +41,7 @@ var everyOperation = [][2]string{
 	{"POST", "/pats/a/revoke"},
 	{"POST", "/introspect"},
 	{"GET", "/calls"},
+	{"GET", "/figures"},
 	{"GET", "/usage/accounts"},
 	{"GET", "/usage/statements"},
 	{"GET", "/usage/ledger"},

@@ -68,6 +68,7 @@ func operations(o *Operator) []operation {
 		{post, "/stops/resume", RoleOperator, with(o.Resume)},
 		{get, "/usage/payments", RoleViewer, with(o.Payments)},
 		{post, "/usage/payments/resolve", RoleBilling, with(o.ResolvePayment)},
+		{get, "/figures", RoleViewer, with(o.CallFigures)},
 		{get, "/calls", RoleViewer, with(o.Calls)},
 		{get, "/requests/{id}", RoleViewer, with(o.Why)},
 		{post, "/decide", RoleViewer, with(o.Decide)},

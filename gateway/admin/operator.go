@@ -49,6 +49,8 @@ type Config struct {
 	LogTrouble func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
+	// Figures counts calls. nil: CallFigures returns an error.
+	Figures *record.Figures
 	// AuditPath is the path of the audit stream, which Impact reads. Empty: there is none.
 	AuditPath string
 	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
@@ -80,6 +82,7 @@ type Operator struct {
 	logTrouble  func() string
 	audit       *record.Audit
 	auditPath   string
+	figures     *record.Figures
 	index       *record.Index
 	doors       []door.Module
 	version     string
@@ -108,7 +111,7 @@ func New(c Config) *Operator {
 	}
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
-		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath,
+		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures,
 		index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
 	}

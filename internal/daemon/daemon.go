@@ -144,6 +144,7 @@ type process struct {
 	addresses     Addresses
 	audit         *record.Audit
 	index         *record.Index
+	figures       *record.Figures
 	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
 	uses          *useLog
@@ -217,6 +218,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // all processes that share the store use its clock
 	p.openAudit()
+	p.figures = record.NewFigures(processName(), p.Now)
 	p.index = record.NewIndex(record.IndexOptions{
 		Store: p.store, Log: p.Log, Metrics: p.metrics, Now: p.Now, Process: processName(),
 	})
@@ -268,7 +270,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
-		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.telemetry.Traces, p.uses, p.limits},
+		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.figures, p.telemetry.Traces, p.uses, p.limits},
 		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Confirmations: p.store,
 		Late: p.metrics.Late, Cashier: p.cashier,
 	})
@@ -286,7 +288,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
-		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(),
+		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(), Figures: p.figures,
 		Index:        p.index,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,

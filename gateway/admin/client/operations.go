@@ -38,6 +38,11 @@ func (c *Client) Why(ctx context.Context, r admin.RequestRecord) (admin.Page[adm
 	return get[admin.Page[admin.Why]](ctx, c, path("requests", r.ID), &r)
 }
 
+// CallFigures is admin.Operator.CallFigures.
+func (c *Client) CallFigures(ctx context.Context, q admin.FigureQuery) (admin.CallFigures, error) {
+	return get[admin.CallFigures](ctx, c, "/figures", &q)
+}
+
 // Decide is admin.Operator.Decide.
 func (c *Client) Decide(ctx context.Context, r admin.DecideRequest) (admin.PolicyDecision, error) {
 	return post[admin.PolicyDecision](ctx, c, "/decide", &r)

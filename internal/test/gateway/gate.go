@@ -89,6 +89,7 @@ type Gate struct {
 	Metrics    *record.Metrics
 	Index      *record.Index
 	Audit      *record.Audit
+	Figures    *record.Figures
 	Log        *zap.Logger
 	Logs       *observer.ObservedLogs // entries written to Log
 	URL        string                 // the URL of the public listener
@@ -195,13 +196,14 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Forms:   door.Forms(g.Modules),
 		Prepare: func(d *service.Definition) error { return door.Prepare(g.Modules, d) },
 	})
+	g.Figures = record.NewFigures("test:1", g.Now)
 	g.Index = record.NewIndex(record.IndexOptions{Store: g.Store, Log: g.Log, Metrics: g.Metrics, Now: g.Now, Process: "test:1"})
 	g.Index.Configure(cfg.Audit.Index.Retain, cfg.Audit.Index.Limit)
 	g.Cashier = gateway.NewCashier(gateway.CashierConfig{
 		Book: g.Store, Receipts: g.Receipts, Directory: g.Directory, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 	})
 	g.Executor = execute.New(execute.Config{
-		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index}, Now: g.Now,
+		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index, g.Figures}, Now: g.Now,
 		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Confirmations: g.Store, Late: g.Metrics.Late,
 		Cashier: g.Cashier,
 	})

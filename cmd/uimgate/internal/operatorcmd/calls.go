@@ -2,6 +2,9 @@ package operatorcmd
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +48,52 @@ func Calls() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "calls", Short: "Search the requests that the gateway handled",
 		Example: "  uimgate calls list --agent agent-1 --decision deny\n  uimgate calls list --from 2026-11-22T10:00:00Z --all -o csv",
-	}, o.callsList())
+	}, o.callsList(), o.callsFigures())
+}
+
+var figureColumns = []cli.Column[admin.FigurePoint]{
+	cli.TimeColumn("at", func(p admin.FigurePoint) time.Time { return p.At }),
+	cli.CountColumn("calls", func(p admin.FigurePoint) int64 { return p.Calls }),
+	cli.CountColumn("refused", func(p admin.FigurePoint) int64 { return p.Refused }),
+	cli.ListColumn("reasons", func(p admin.FigurePoint) (list []string) {
+		for _, r := range slices.Sorted(maps.Keys(p.Reasons)) {
+			list = append(list, fmt.Sprintf("%s=%d", r, p.Reasons[r]))
+		}
+		return list
+	}),
+	cli.ListColumn("charged", func(p admin.FigurePoint) (list []string) {
+		for _, currency := range slices.Sorted(maps.Keys(p.Charged)) {
+			list = append(list, cli.HumanAmount(p.Charged[currency], currency))
+		}
+		return list
+	}),
+}
+
+func (o *operator) callsFigures() *cobra.Command {
+	var q admin.FigureQuery
+	c := &cobra.Command{
+		Use: "figures", Short: "Count the calls of each minute or hour", Args: cli.Args(cobra.NoArgs),
+		Long: `Figures counts the calls that ended in each minute of the last hour or, with --step hour, in each hour of the last day:
+those of the process that answers, since it started. uimgate_decisions_total and the other metrics have all of them.`,
+		Example: "  uimgate calls figures --step hour -o csv",
+		RunE: func(c *cobra.Command, _ []string) error {
+			answer, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CallFigures, error) {
+				return api.CallFigures(ctx, q)
+			})
+			switch {
+			case err != nil:
+				return err
+			case o.format == "json":
+				return cli.PrintLine(c.OutOrStdout(), answer)
+			case o.format == "csv":
+				return cli.PrintCSV(c.OutOrStdout(), answer.Points, figureColumns, true)
+			default:
+				return cli.PrintTable(c.OutOrStdout(), answer.Points, figureColumns)
+			}
+		},
+	}
+	c.Flags().StringVar(&q.Step, "step", "minute", "minute or hour")
+	return c
 }
 
 func (o *operator) callsList() *cobra.Command {

@@ -1,0 +1,47 @@
+package admin_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+)
+
+func TestCallFigures(t *testing.T) {
+	g := newAdminGate(t, whySettings)
+	g.Write("policy.json", whyPolicy)
+	g.Reload()
+	a := g.Agreed("agent-1")
+	g.Execute(a, gatetest.Ordering, "Idempotency-Key", "one")
+	g.Execute(a, gatetest.Ordering, "Idempotency-Key", "one") // the response is that of the first call
+	g.search(a, "denied", "fun")
+	g.Pass(2 * time.Minute)
+	g.search(a, "denied-later", "fun")
+	last := func(step string) admin.CallFigures { return ask[admin.CallFigures](g, "GET", "/figures"+step, nil) }
+	minutes := last("")
+	if len(minutes.Points) != 60 || minutes.Process != "test:1" || minutes.Since.IsZero() || minutes.Step != "minute" {
+		t.Fatalf("got %+v", minutes)
+	}
+	first, between, now := minutes.Points[57], minutes.Points[58], minutes.Points[59]
+	if first.Calls != 3 || first.Refused != 1 || first.Reasons["POLICY_NOT_APPLICABLE"] != 1 || first.Charged["EUR"] != "0.25" ||
+		between.Calls != 0 || now.Calls != 1 || now.At.Sub(first.At) != 2*time.Minute {
+		t.Errorf("got %+v, %+v, %+v", first, between, now)
+	}
+	sum := int64(0)
+	hours := last("?step=hour")
+	for _, p := range hours.Points {
+		sum += p.Calls
+	}
+	if len(hours.Points) != 24 || sum != 4 {
+		t.Errorf("%d hours with %d calls; want 24 with 4", len(hours.Points), sum)
+	}
+	g.Pass(24 * time.Hour)
+	for _, p := range last("?step=hour").Points {
+		if p.Calls != 0 {
+			t.Errorf("a day later, %s has %d calls", p.At, p.Calls)
+		}
+	}
+	g.Refuses(g.do("GET", "/figures?step=day", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+}

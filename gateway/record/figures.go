@@ -1,0 +1,113 @@
+package record
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// Figures counts the calls of each minute of the last day in memory. It is safe for concurrent use.
+type Figures struct {
+	now     func() time.Time
+	process string
+	since   time.Time
+
+	mu      sync.Mutex
+	minutes [figureMinutes]FigurePoint // the minute m is at m modulo the length
+}
+
+const (
+	figureMinutes = 24 * 60
+	// maxFigureCurrencies bounds the currencies of a minute.
+	maxFigureCurrencies = 16
+)
+
+// A FigurePoint counts the calls that ended in one period.
+type FigurePoint struct {
+	At      time.Time // the beginning of the period, in UTC
+	Calls   int64
+	Refused int64                   // of Calls
+	Reasons map[reason.Reason]int64 // of the refused calls
+	Charged map[string]int64        // captured charges by currency, in billionths of a unit
+}
+
+// NewFigures returns Figures that begin now. process identifies this process to operators.
+func NewFigures(process string, now func() time.Time) *Figures {
+	return &Figures{now: now, process: process, since: now().UTC()}
+}
+
+// Process returns the name of the process, and since when it counts.
+func (f *Figures) Process() (name string, since time.Time) { return f.process, f.since }
+
+// Record implements execute.Recorder.
+func (f *Figures) Record(v *execute.Event) {
+	at := f.now().UTC().Truncate(time.Minute)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := &f.minutes[indexOf(at)]
+	if !p.At.Equal(at) {
+		*p = FigurePoint{At: at}
+	}
+	p.Calls++
+	if v.Reason != "" {
+		p.Refused++
+		if p.Reasons == nil {
+			p.Reasons = map[reason.Reason]int64{}
+		}
+		p.Reasons[v.Reason]++
+	}
+	if c := v.Charge; c != nil && c.State == "captured" && !v.Replayed {
+		p.charge(c.Currency, c.Nano)
+	}
+}
+
+func indexOf(minute time.Time) int64 {
+	return (minute.Unix()/60%figureMinutes + figureMinutes) % figureMinutes
+}
+
+// charge adds a charge. A sum that would overflow stays the largest amount.
+func (p *FigurePoint) charge(currency string, nano int64) {
+	if p.Charged == nil {
+		p.Charged = map[string]int64{}
+	}
+	sum, known := p.Charged[currency]
+	switch {
+	case !known && len(p.Charged) >= maxFigureCurrencies:
+	case nano > 0 && sum > math.MaxInt64-nano:
+		p.Charged[currency] = math.MaxInt64
+	default:
+		p.Charged[currency] = sum + nano
+	}
+}
+
+// Points returns the last n periods of the length step, the oldest first, including the current one. A period without calls has a point.
+// step must be a number of minutes that divides an hour, and n periods must not be longer than a day.
+func (f *Figures) Points(step time.Duration, n int) []FigurePoint {
+	last := f.now().UTC().Truncate(step)
+	first := last.Add(-time.Duration(n-1) * step)
+	list := make([]FigurePoint, n)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range list {
+		sum := &list[i]
+		sum.At, sum.Reasons, sum.Charged = first.Add(time.Duration(i)*step), map[reason.Reason]int64{}, map[string]int64{}
+		for at := sum.At; at.Before(sum.At.Add(step)); at = at.Add(time.Minute) {
+			p := &f.minutes[indexOf(at)]
+			if !p.At.Equal(at) {
+				continue
+			}
+			sum.Calls += p.Calls
+			sum.Refused += p.Refused
+			for r, count := range p.Reasons {
+				sum.Reasons[r] += count
+			}
+			for currency, nano := range p.Charged {
+				sum.charge(currency, nano)
+			}
+		}
+	}
+	return list
+}
