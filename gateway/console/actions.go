@@ -34,7 +34,10 @@ func actionAt(address string) (action, bool) {
 	segments := strings.Split(strings.TrimPrefix(path, admin.ConsolePath), "/")
 	for _, a := range allActions() {
 		pattern := strings.Split(a.path, "/")
-		if len(pattern) == len(segments) && slices.EqualFunc(pattern, segments, func(p, s string) bool { return p == s || p == "{id}" && s != "" }) {
+		if len(pattern) == len(segments) && slices.EqualFunc(pattern, segments, func(p, s string) bool {
+			return p == s || p == "{id}" &&
+				s != ""
+		}) {
 			return a, true
 		}
 	}

@@ -158,8 +158,7 @@ func (b *tab) status() string {
 func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	t.Helper()
 	const hostile = `<img src=x onerror=alert(1)>\"'\u202e`
-	g = newConsoleGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
-		gatetest.Unproved+"}\n", func(g *gatetest.Gate) {
+	g = newConsoleGate(t, approval, func(g *gatetest.Gate) {
 		g.Write("agents.json", strings.ReplaceAll(gatetest.AgentsFile, `"Search."`, `"Search. `+hostile+`"`))
 	})
 	b := g.as(admin.RoleAdmin)
@@ -280,7 +279,8 @@ func TestEveryButton(t *testing.T) {
 				for tried := map[string]bool{}; ; {
 					b.open(path)
 					forms := evaluate[[]string](b, `[...document.querySelectorAll('main form[method=post]')].map(f =>
-						'form[action="' + f.getAttribute('action') + '"]' + (f.elements.kind ? ':has([name=kind][value="' + f.elements.kind.value + '"])' : ''))`)
+						'form[action="' + f.getAttribute('action') + '"]' + (f.elements.kind ?
+							':has([name=kind][value="' + f.elements.kind.value + '"])' : ''))`)
 					i := slices.IndexFunc(forms, func(f string) bool { return !tried[f] })
 					if i < 0 {
 						break

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // follow opens a stream of events until ctx is done.
@@ -25,8 +24,7 @@ func (b *browser) follow(ctx context.Context) *http.Response {
 }
 
 func TestEventsFollowTheFigures(t *testing.T) {
-	g := newConsoleGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
-		gatetest.Unproved+"}\n")
+	g := newConsoleGate(t, approval)
 	lines := bufio.NewScanner(g.as(admin.RoleViewer).follow(t.Context()).Body)
 	agreed := false
 	for lines.Scan() {

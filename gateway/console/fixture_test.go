@@ -21,6 +21,10 @@ import (
 
 const adminToken = "admin-token-canary-0123456789"
 
+// approval are settings with which agents wait for approval.
+const approval = "pat: {admission: approval}\nservices:\n" +
+	"- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved + "}\n"
+
 // An auditFile keeps what was written to the audit stream.
 type auditFile struct{ bytes.Buffer }
 

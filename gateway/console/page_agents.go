@@ -29,7 +29,8 @@ func (r *request) agentsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Agents"}, r.filtered(r.search("search", "Id or name begins with"), r.choice("status", "Status", agentStates...),
+	return l.page(r, pageView{Title: "Agents"}, r.filtered(r.search("search", "Id or name begins with"), r.choice("status", "Status",
+		agentStates...),
 		r.choice("approved", "Approved", "true", "false")))
 }
 
@@ -98,9 +99,12 @@ func (r *request) agentPage() error {
 	}
 	var money table
 	money.Caption, money.Empty = "Accounts of the agent", "The agent has no account."
-	money.Columns = []cell{{Text: "Currency"}, {Text: "Topped up", Number: true}, {Text: "Held", Number: true}, {Text: "Captured", Number: true}, {Text: "Balance", Number: true}}
+	money.Columns = heads("Currency", "#Topped up", "#Held", "#Captured", "#Balance")
 	for _, a := range accounts.Items {
-		money.Rows = append(money.Rows, []cell{text(a.Currency), amount(a.ToppedUp, ""), amount(a.Held, ""), amount(a.Captured, ""), amount(a.Balance, "")})
+		money.Rows = append(money.Rows, []cell{
+			text(a.Currency), amount(a.ToppedUp, ""), amount(a.Held, ""), amount(a.Captured, ""),
+			amount(a.Balance, ""),
+		})
 	}
 	p := pageView{Title: "Agent " + id, Sections: []section{
 		{Facts: facts, Forms: r.agentForms(agent, stopped != nil)},
@@ -124,7 +128,10 @@ func (r *request) agentForms(a admin.Agent, stopped bool) (list []form) {
 		list = append(list, form{Path: to("approve"), Title: "Approve", Text: "The agent can then use what it has agreed to.", Button: "Approve"})
 	}
 	if a.Status == pat.AgentBlocked {
-		list = append(list, form{Path: to("unblock"), Title: "Unblock", Text: "The agent can agree again. Its previous PATs remain revoked.", Button: "Unblock"})
+		list = append(list, form{
+			Path: to("unblock"), Title: "Unblock",
+			Text: "The agent can agree again. Its previous PATs remain revoked.", Button: "Unblock",
+		})
 	} else {
 		list = append(list, form{
 			Path: to("block"), Title: "Block", Text: "Ends all PATs of the agent. It gets no new ones.", Button: "Block…", Danger: true,
@@ -142,7 +149,10 @@ func (r *request) agentForms(a admin.Agent, stopped bool) (list []form) {
 		})
 	}
 	return append(list,
-		form{Path: to("name"), Title: "Name", Button: "Save", Fields: []field{{ID: "name", Name: "name", Label: "Your name for the agent", Value: a.Name}}},
+		form{Path: to("name"), Title: "Name", Button: "Save", Fields: []field{{
+			ID: "name", Name: "name", Label: "Your name for the agent",
+			Value: a.Name,
+		}}},
 		form{Path: to("keys"), Title: "Add a key", Button: "Add", Fields: []field{
 			{ID: "jkt", Name: "jkt", Label: "Thumbprint of the key", Hint: "RFC 7638 with SHA-256: 43 characters.", Required: true},
 		}})
@@ -204,7 +214,8 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/block", operation: "POST /agents/{id}/block", done: "The agent is blocked.", back: toAgent, question: "Block this agent?",
+		path: "agents/{id}/block", operation: "POST /agents/{id}/block", done: "The agent is blocked.", back: toAgent,
+		question: "Block this agent?",
 		do: func(r *request) error {
 			return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.BlockAgent)
 		},
@@ -216,8 +227,9 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/stop", operation: "POST /stops", done: "The agent is stopped.", back: toAgent, question: "Stop the calls of this agent now?",
-		do: func(r *request) error { return r.stop(pat.StopAgent, r.PathValue("id"), r.service()) },
+		path: "agents/{id}/stop", operation: "POST /stops", done: "The agent is stopped.", back: toAgent,
+		question: "Stop the calls of this agent now?",
+		do:       func(r *request) error { return r.stop(pat.StopAgent, r.PathValue("id"), r.service()) },
 	},
 	{
 		path: "agents/{id}/resume", operation: "POST /stops/resume", done: "The agent can make calls again.", back: toAgent,
@@ -238,7 +250,8 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/keys", operation: "POST /agents/{id}/keys", done: "The key is added.", back: toAgent, question: "Let this key act for the agent?",
+		path: "agents/{id}/keys", operation: "POST /agents/{id}/keys", done: "The key is added.", back: toAgent,
+		question: "Let this key act for the agent?",
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			key := string(keys.ID(strings.TrimSpace(r.PostForm.Get("jkt"))))
@@ -246,7 +259,8 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/top-up", operation: "POST /usage/top-up", done: "The account is changed.", back: toAgent, question: "Change the credit of this agent?",
+		path: "agents/{id}/top-up", operation: "POST /usage/top-up", done: "The account is changed.", back: toAgent,
+		question: "Change the credit of this agent?",
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			return run(r, of, admin.TopUp{

@@ -81,15 +81,17 @@ func (r *request) agreementPage() error {
 		{Facts: list},
 		terms,
 		{Title: "Revoke", Forms: []form{{
-			Path: r.address(at("agreements", id, "revoke")), Text: "Ends the agreement and the PATs that were issued for it. The agent may agree again.",
+			Path:   r.address(at("agreements", id, "revoke")),
+			Text:   "Ends the agreement and the PATs that were issued for it. The agent may agree again.",
 			Button: "Revoke…", Danger: true, Fields: []field{{ID: "reason", Name: "reason", Label: "Reason"}},
 		}}},
 	}})
 }
 
 var agreementActions = []action{{
-	path: "agreements/{id}/revoke", operation: "POST /agreements/{id}/revoke", done: "The agreement is revoked.", question: "Revoke this agreement?",
-	back: func(r *request) string { return at("agreements", r.PathValue("id")) },
+	path: "agreements/{id}/revoke", operation: "POST /agreements/{id}/revoke", done: "The agreement is revoked.",
+	question: "Revoke this agreement?",
+	back:     func(r *request) string { return at("agreements", r.PathValue("id")) },
 	do: func(r *request) error {
 		return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.RevokeAgreement)
 	},

@@ -47,10 +47,11 @@ func (r *request) callsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Calls", Lead: "To see why a call was refused, search for the request_id that the agent's error shows."}, r.filtered(
-		r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
-		r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),
-		r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
+	return l.page(r, pageView{Title: "Calls", Lead: "To see why a call was refused, search for the request_id that the agent's error shows."},
+		r.filtered(
+			r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
+			r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),
+			r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
 }
 
 // time is a field of filters for a time.
@@ -117,7 +118,7 @@ func (r *request) explained(w *admin.Why) []section {
 		out = append(out, section{Title: "What the policy wanted and found", Table: &found})
 	}
 	if len(w.Limits) > 0 {
-		t := table{Caption: "Limits after the call", Columns: []cell{{Text: "Limit"}, {Text: "Left", Number: true}, {Text: "Resets in"}, {Text: "Of"}}}
+		t := table{Caption: "Limits after the call", Columns: heads("Limit", "#Left", "Resets in", "Of")}
 		for _, l := range w.Limits {
 			t.Rows = append(t.Rows, []cell{text(l.Limit), number(l.Left), text(seconds(l.Resets)), code(l.ID)})
 		}
@@ -148,7 +149,7 @@ func stepsText(w *admin.Why) string {
 }
 
 func stepsTable(steps []record.Step) *table {
-	t := &table{Caption: "Steps of the call", Columns: []cell{{Text: "Step"}, {Text: "Took (ms)", Number: true}}}
+	t := &table{Caption: "Steps of the call", Columns: heads("Step", "#Took (ms)")}
 	for _, s := range steps {
 		t.Rows = append(t.Rows, []cell{text(s.Name), {Text: strconv.FormatFloat(s.Millis, 'f', 3, 64), Number: true}})
 	}
@@ -156,7 +157,7 @@ func stepsTable(steps []record.Step) *table {
 }
 
 func foundTable(w *admin.Why) table {
-	t := table{Caption: "Requirements and facts", Columns: []cell{{Text: ""}, {Text: "What"}, {Text: "Value"}}}
+	t := table{Caption: "Requirements and facts", Columns: heads("", "What", "Value")}
 	for _, wanted := range w.Wanted {
 		t.Rows = append(t.Rows, []cell{{Text: "wanted", State: "bad"}, text(wanted), {}})
 	}
@@ -221,7 +222,10 @@ func (r *request) decideForm(id, policy, facts string) form {
 	return form{
 		Path: r.address(at("calls", id, "decide")), Title: "Decide it again", Button: "Decide", Wide: true,
 		Text: "How would this policy decide the call? Nothing is changed. Limits, credit and stops are not part of the answer.", Fields: []field{
-			{ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy, Hint: "Edit it, or leave it empty for the one in force."},
+			{
+				ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy,
+				Hint: "Edit it, or leave it empty for the one in force.",
+			},
 			{
 				ID: "facts", Name: "facts", Label: "Other facts", Type: "textarea", Value: facts,
 				Hint: "One in each line, such as purpose = \"research\". null removes a fact.",
@@ -245,9 +249,10 @@ func (r *request) decide() error {
 			out.Text = "The gateway decided the same."
 		}
 	}
-	t := table{Caption: "Constraints of the rules about the intent", Empty: "No rule about the intent has a constraint.", Columns: []cell{
-		{Text: "Constraint"}, {Text: "State"}, {Text: "Wanted"}, {Text: "Found"}, {Text: "Rule"},
-	}}
+	t := table{
+		Caption: "Constraints of the rules about the intent", Empty: "No rule about the intent has a constraint.",
+		Columns: heads("Constraint", "State", "Wanted", "Found", "Rule"),
+	}
 	for _, c := range d.Constraints {
 		found := "unknown"
 		if c.Found != nil {

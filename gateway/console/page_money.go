@@ -2,7 +2,10 @@ package console
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -30,19 +33,54 @@ func (r *request) moneyPage() error {
 			{"Balance", func(a admin.Account) cell { return amount(a.Balance, "") }},
 		},
 		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Account], error) {
-			return r.console.Operator.Accounts(ctx, admin.AccountQuery{Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent"))})
+			return r.console.Operator.Accounts(ctx, admin.AccountQuery{
+				Service: r.service(), PageRequest: p,
+				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
+			})
 		},
 	}
-	return l.page(r, pageView{Title: "Money", Lead: "Accounts of agents. Give credit on the page of an agent.", Sections: []section{{Cards: []card{
-		{Label: "Calls of unknown outcome", Value: "resolve", Href: r.address(at("money", "calls"), "state", "unresolved")},
-		{Label: "Charged calls", Value: "refund", Href: r.address(at("money", "calls"))},
-		{Label: "Payments", Value: "resolve", Href: r.address(at("money", "payments"))},
-		{Label: "Statements", Value: "show", Href: r.address(at("money", "statements"))},
-		{Label: "Invoices", Value: "show", Href: r.address(at("money", "invoices"))},
-		{Label: "Refunds", Value: "show", Href: r.address(at("money", "refunds"))},
-		{Label: "Ledger", Value: "show", Href: r.address(at("money", "ledger"))},
-	}}}}, r.filtered(r.search("agent", "Agent id")))
+	return l.page(r, pageView{
+		Title: "Money", Lead: "Accounts of agents. Give credit on the page of an agent.",
+		Sections: []section{{Cards: []card{
+			{Label: "Calls of unknown outcome", Value: "resolve", Href: r.address(at("money", "calls"), "state", "unresolved")},
+			{Label: "Charged calls", Value: "refund", Href: r.address(at("money", "calls"))},
+			{Label: "Payments", Value: "resolve", Href: r.address(at("money", "payments"))},
+			{Label: "Statements", Value: "show", Href: r.address(at("money", "statements"))},
+			{Label: "Invoices", Value: "show", Href: r.address(at("money", "invoices"))},
+			{Label: "Refunds", Value: "show", Href: r.address(at("money", "refunds"))},
+			{Label: "Ledger", Value: "show", Href: r.address(at("money", "ledger"))},
+		}}, {Charts: r.revenueCharts()}},
+	}, r.filtered(r.search("agent", "Agent id")))
 }
+
+// revenueCharts are the captured charges less refunds of each month, by currency.
+func (r *request) revenueCharts() (out []chart) {
+	list, err := r.console.Operator.Revenue(r.Context(), admin.RevenueQuery{Service: r.service(), By: string(store.ByMonth)})
+	if err != nil {
+		return nil // the accounts below report the error
+	}
+	byCurrency := map[string][]point{}
+	for _, one := range list.Items {
+		at, err := time.Parse("2006-01", one.Name)
+		value, wrong := strconv.ParseFloat(one.Net, 64) // only for the height of the line
+		if err == nil && wrong == nil {
+			byCurrency[one.Currency] = append(byCurrency[one.Currency], point{At: at, Value: value, Text: one.Net})
+		}
+	}
+	for _, currency := range slices.Sorted(maps.Keys(byCurrency)) {
+		points := byCurrency[currency]
+		slices.SortFunc(points, func(a, b point) int { return a.At.Compare(b.At) })
+		points = points[max(0, len(points)-monthsShown):]
+		last := points[len(points)-1]
+		if c, ok := chartOf("Revenue by month", currency, last.Text+" "+currency, "in "+last.At.Format("January 2006"), points); ok {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// monthsShown bounds the points of a chart of months.
+const monthsShown = 36
 
 func (r *request) executionsPage() error {
 	l := listing[admin.Execution]{
@@ -137,7 +175,8 @@ func (r *request) refunds(agent pat.AgentID, execution string) listing[admin.Ref
 }
 
 func (r *request) refundsPage() error {
-	return r.refunds(pat.AgentID(r.URL.Query().Get("agent")), "").page(r, pageView{Title: "Refunds"}, r.filtered(r.search("agent", "Agent id")))
+	return r.refunds(pat.AgentID(r.URL.Query().Get("agent")), "").page(r, pageView{Title: "Refunds"}, r.filtered(r.search("agent",
+		"Agent id")))
 }
 
 func (r *request) paymentsPage() error {
@@ -156,7 +195,8 @@ func (r *request) paymentsPage() error {
 		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Payment], error) {
 			q := r.URL.Query()
 			return r.console.Operator.Payments(ctx, admin.PaymentQuery{
-				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.PaymentState(oneOf(q.Get("state"), paymentStates)),
+				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.PaymentState(oneOf(q.Get("state"),
+					paymentStates)),
 			})
 		},
 	}
@@ -198,7 +238,8 @@ func (r *request) statementsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Statements"}, r.filtered(r.search("agent", "Agent id"), r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
+	return l.page(r, pageView{Title: "Statements"}, r.filtered(r.search("agent", "Agent id"), r.time("from", "From (UTC)"), r.time("to",
+		"To (UTC)")))
 }
 
 func (r *request) invoicesPage() error {
@@ -214,7 +255,10 @@ func (r *request) invoicesPage() error {
 			{"Issued", func(i admin.IssuedInvoice) cell { return when(i.IssuedAt) }},
 		},
 		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.IssuedInvoice], error) {
-			return r.console.Operator.IssuedInvoices(ctx, admin.IssuedQuery{Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent"))})
+			return r.console.Operator.IssuedInvoices(ctx, admin.IssuedQuery{
+				Service: r.service(), PageRequest: p,
+				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
+			})
 		},
 	}
 	return l.page(r, pageView{Title: "Invoices"}, r.filtered(r.search("agent", "Agent id")))
@@ -274,8 +318,9 @@ var moneyActions = []action{
 		},
 	},
 	{
-		path: "money/payments/resolve", operation: "POST /usage/payments/resolve", done: "The payment is resolved.", question: "Resolve this payment?",
-		back: func(*request) string { return at("money", "payments") },
+		path: "money/payments/resolve", operation: "POST /usage/payments/resolve", done: "The payment is resolved.",
+		question: "Resolve this payment?",
+		back:     func(*request) string { return at("money", "payments") },
 		do: func(r *request) error {
 			f := r.PostForm
 			return run(r, admin.Record{Service: r.service(), ID: f.Get("reference")}, admin.PaymentResolution{

@@ -74,7 +74,7 @@ func (r *request) policyPage() error {
 		}
 		p.Sections = append(p.Sections, change)
 	}
-	t := table{Caption: "Policies, the one in force first", Columns: []cell{{Text: "Policy"}, {Text: "Digest"}, {Text: "Offered"}, {Text: "From"}, {Text: "Until"}, {Text: "First offered"}}}
+	t := table{Caption: "Policies, the one in force first", Columns: heads("Policy", "Digest", "Offered", "From", "Until", "First offered")}
 	for _, one := range list.Items {
 		t.Rows = append(t.Rows, []cell{
 			text(one.UID), link(one.Digest, r.address(at("agreements"), "digest", one.Digest)), text(yesNo(one.Offered)), when(one.From),
@@ -94,7 +94,7 @@ func (r *request) cataloguePage() error {
 	from, _ := strconv.Atoi(r.URL.Query().Get("after")) // 0: from the start
 	from = max(0, min(from, len(intents)))
 	shown := intents[from:min(from+r.limit(), len(intents))]
-	t := table{Caption: "Intents", Columns: []cell{{Text: "Intent"}, {Text: "What it does"}, {Text: "Terms"}, {Text: "Changes something"}, {Text: "State"}, {Text: "Calls"}}}
+	t := table{Caption: "Intents", Columns: heads("Intent", "What it does", "Terms", "Changes something", "State", "Calls")}
 	for _, in := range shown {
 		terms, state := "", cell{Text: "offered", State: "ok"}
 		if one, err := s.Intent(in.UID.String()); err == nil {

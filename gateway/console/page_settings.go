@@ -25,7 +25,8 @@ func (r *request) settingsPage() error {
 			fact{"Keys", link("Signing keys", at("settings", "keys"))}, fact{"Sessions", link("Who is signed in", at("settings", "sessions"))},
 		),
 		Forms: []form{{
-			Path: at("settings", "reload"), Title: "Reload", Button: "Reload", Text: "Reads and applies the configuration. If it has errors, the present one stays in use.",
+			Path: at("settings", "reload"), Title: "Reload", Button: "Reload",
+			Text:   "Reads and applies the configuration. If it has errors, the present one stays in use.",
 			Fields: []field{{Name: "force", Label: "Also if calls of agents end", Type: "checkbox"}},
 		}},
 	}}}
@@ -49,7 +50,7 @@ func (r *request) keysPage() error {
 	if err != nil {
 		return err
 	}
-	t := table{Caption: "Signing keys", Columns: []cell{{Text: "Key"}, {Text: "Purpose"}, {Text: "Algorithm"}, {Text: "Process"}, {Text: "Signs"}, {Text: "Since"}, {Text: "Ends"}}}
+	t := table{Caption: "Signing keys", Columns: heads("Key", "Purpose", "Algorithm", "Process", "Signs", "Since", "Ends")}
 	for _, k := range list.Items {
 		t.Rows = append(t.Rows, []cell{
 			code(string(k.ID)), text(either(string(k.Purpose), "PATs")), text(k.Algorithm), text(k.Process), text(yesNo(k.Signing)),
@@ -60,7 +61,10 @@ func (r *request) keysPage() error {
 		Path: at("settings", "keys", "rotate"), Title: "Rotate", Button: "Rotate…", Danger: true,
 		Text: "Creates a new key. PATs that the previous key has signed remain valid until they expire.", Fields: []field{
 			{ID: "purpose", Name: "purpose", Label: "Key for", Options: []option{
-				{Value: "", Label: "PATs"}, {Value: string(keys.ForReceipts), Label: "receipts"}, {Value: string(keys.ForLogs), Label: "checkpoints of the log"},
+				{Value: "", Label: "PATs"}, {Value: string(keys.ForReceipts), Label: "receipts"}, {
+					Value: string(keys.ForLogs),
+					Label: "checkpoints of the log",
+				},
 			}},
 			{Name: "all", Label: "On every replica (only for PATs)", Type: "checkbox"},
 		},
@@ -72,7 +76,7 @@ func (r *request) sessionsPage() error {
 	if err != nil {
 		return errors.Join(errStore, err)
 	}
-	t := table{Caption: "People who are signed in", Columns: []cell{{Text: "Name"}, {Text: "Role"}, {Text: "By"}, {Text: "Since"}, {Text: "Ends unless it is used"}}}
+	t := table{Caption: "People who are signed in", Columns: heads("Name", "Role", "By", "Since", "Ends unless it is used")}
 	var forms []form
 	for _, s := range list {
 		name := s.Name

@@ -20,10 +20,14 @@ func (r *request) stopsPage() error {
 	inForce := section{Title: "In force", Text: "Nothing is stopped."}
 	if len(stops.Items) > 0 {
 		inForce.Text = ""
-		t := table{Caption: "Stops in force, the newest first", Columns: []cell{{Text: "What"}, {Text: "Service"}, {Text: "By"}, {Text: "Since"}, {Text: "Reason"}}}
+		t := table{Caption: "Stops in force, the newest first", Columns: heads("What", "Service", "By", "Since", "Reason")}
 		for _, s := range stops.Items {
 			what := strings.TrimSpace(string(s.Kind) + " " + s.Subject)
-			t.Rows = append(t.Rows, []cell{{Text: what, State: "bad"}, text(either(s.Service, "every service")), text(s.By), when(s.At), text(s.Reason)})
+			t.Rows = append(t.Rows, []cell{
+				{Text: what, State: "bad"},
+				text(either(s.Service, "every service")), text(s.By), when(s.At),
+				text(s.Reason),
+			})
 			inForce.Forms = append(inForce.Forms, form{
 				Path: r.address(at("stops", "resume")), Title: "Resume " + what, Button: "Resume…", Danger: true, Fields: []field{
 					hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", either(s.Service, everyService)),
@@ -120,8 +124,9 @@ func (r *request) scope() string {
 
 var stopActions = []action{
 	{
-		path: "stops/stop", operation: "POST /stops", done: "It is stopped. Every replica refuses it within a second.", question: "Stop this now?",
-		back: toStops,
+		path: "stops/stop", operation: "POST /stops", done: "It is stopped. Every replica refuses it within a second.",
+		question: "Stop this now?",
+		back:     toStops,
 		do: func(r *request) error {
 			return r.stop(pat.StopKind(r.PostForm.Get("kind")), strings.TrimSpace(r.PostForm.Get("subject")), r.scope())
 		},

@@ -16,7 +16,8 @@ import (
 
 // everyPage are the pages without a record.
 var everyPage = []string{
-	"/console/", "/console/agents", "/console/agreements", "/console/calls", "/console/money", "/console/money/calls", "/console/money/payments",
+	"/console/", "/console/agents", "/console/agreements", "/console/calls", "/console/money", "/console/money/calls",
+	"/console/money/payments",
 	"/console/money/statements", "/console/money/invoices", "/console/money/refunds", "/console/money/ledger", "/console/catalogue",
 	"/console/policy", "/console/doors", "/console/stops", "/console/settings", "/console/settings/keys", "/console/settings/sessions",
 }
@@ -84,8 +85,7 @@ func TestDeepLinksToWhatIsGone(t *testing.T) {
 }
 
 func TestAgentActions(t *testing.T) {
-	g := newConsoleGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
-		gatetest.Unproved+"}\n")
+	g := newConsoleGate(t, approval)
 	a, _ := g.Agree("agent-1")
 	b := g.as(admin.RoleAdmin)
 	const page = "/console/agents/agent-1"
@@ -204,7 +204,10 @@ func TestKillSwitch(t *testing.T) {
 	if stops := g.View.Stops(); len(stops) != 1 || stops[0].Kind != pat.StopIntent || stops[0].Service != "" || stops[0].By != "ann-operator" {
 		t.Errorf("got %+v", stops)
 	}
-	b.done(b.confirm("/console/stops", "/console/stops/resume", url.Values{"kind": {"intent"}, "subject": {gatetest.Searching}, "scope": {"every"}}),
+	b.done(b.confirm("/console/stops", "/console/stops/resume", url.Values{
+		"kind": {"intent"}, "subject": {gatetest.Searching},
+		"scope": {"every"},
+	}),
 		"Nothing is stopped.")
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
 		t.Errorf("after the stop: %d", got.Status)
@@ -276,7 +279,8 @@ func TestDecideAgain(t *testing.T) {
 		t.Errorf("the form does not contain the policy: %s", text)
 	}
 	same := b.submit(page, path, url.Values{})
-	if same.status != http.StatusOK || !strings.Contains(same.body, "The gateway decided the same.") || !strings.Contains(same.body, "0.25 EUR") {
+	if same.status != http.StatusOK || !strings.Contains(same.body, "The gateway decided the same.") || !strings.Contains(same.body,
+		"0.25 EUR") {
 		t.Errorf("got %d %s", same.status, same.body)
 	}
 	dearer := strings.Replace(gatetest.PolicyFile, `"amount": "0.25"`, `"amount": "0.75"`, 1)
@@ -293,7 +297,8 @@ func TestDecideAgain(t *testing.T) {
 	if permitted.status != http.StatusOK || !strings.Contains(permitted.body, ">permit<") {
 		t.Errorf("with the fact: %d %s", permitted.status, permitted.body)
 	}
-	if got := b.submit(page, path, url.Values{"policy": {"{"}}); got.status != http.StatusBadRequest && got.status != http.StatusUnprocessableEntity {
+	if got := b.submit(page, path, url.Values{"policy": {"{"}}); got.status != http.StatusBadRequest &&
+		got.status != http.StatusUnprocessableEntity {
 		t.Errorf("a policy that is none: %d %s", got.status, got.body)
 	}
 	if strings.Contains(g.audited.String(), "/decide") {

@@ -30,7 +30,10 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // asset serves the stylesheet, the script and the icon.
 func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
-	types := map[string]string{"style.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
+	types := map[string]string{
+		"style.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8",
+		"icon.svg": "image/svg+xml",
+	}
 	name := r.PathValue("name")
 	data, err := assets.ReadFile("assets/" + name)
 	if types[name] == "" || err != nil {

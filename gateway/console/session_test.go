@@ -156,12 +156,16 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 		header http.Header
 		form   url.Values
 	}{
-		"without a CSRF token":       {form: url.Values{"force": {"yes"}}},
-		"with one of another form":   {form: url.Values{"csrf": {csrf(b.page("/console/"), "/console/signout")}}},
-		"with one of another person": {form: url.Values{"csrf": {csrf(g.as(admin.RoleAdmin).page("/console/settings"), "/console/settings/reload")}}},
-		"from another origin":        {http.Header{"Origin": {"https://evil.example"}, "Sec-Fetch-Site": {"cross-site"}}, url.Values{"csrf": {token}}},
-		"from an opaque origin":      {http.Header{"Origin": {"null"}, "Sec-Fetch-Site": {"cross-site"}}, url.Values{"csrf": {token}}},
-		"too long":                   {form: url.Values{"csrf": {token}, "force": {strings.Repeat("x", 70<<10)}}},
+		"without a CSRF token":     {form: url.Values{"force": {"yes"}}},
+		"with one of another form": {form: url.Values{"csrf": {csrf(b.page("/console/"), "/console/signout")}}},
+		"with one of another person": {form: url.Values{"csrf": {csrf(g.as(admin.RoleAdmin).page("/console/settings"),
+			"/console/settings/reload")}}},
+		"from another origin": {
+			http.Header{"Origin": {"https://evil.example"}, "Sec-Fetch-Site": {"cross-site"}},
+			url.Values{"csrf": {token}},
+		},
+		"from an opaque origin": {http.Header{"Origin": {"null"}, "Sec-Fetch-Site": {"cross-site"}}, url.Values{"csrf": {token}}},
+		"too long":              {form: url.Values{"csrf": {token}, "force": {strings.Repeat("x", 70<<10)}}},
 	} {
 		b.header = c.header
 		if got := b.post("/console/settings/reload", c.form); got.status != http.StatusForbidden {
@@ -189,7 +193,8 @@ func TestLinksFromElsewhereOpenThePage(t *testing.T) {
 }
 
 func TestConsoleIsOff(t *testing.T) {
-	g := newConsoleGate(t, "admin: {console: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	g := newConsoleGate(t, "admin: {console: false}\n"+
+		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	for _, path := range []string{"/console/", "/console/signin", "/"} {
 		if got := g.browser().get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
@@ -214,7 +219,8 @@ func TestRolesAndReauthentication(t *testing.T) {
 	}
 	g.Pass(5 * time.Minute) // since both signed in
 	review := operator.submit(page, block, url.Values{"reason": {"it <b>loops</b>"}})
-	if review.status != http.StatusOK || !strings.Contains(review.body, "it &lt;b&gt;loops") || !strings.Contains(review.body, `name="credential"`) {
+	if review.status != http.StatusOK || !strings.Contains(review.body, "it &lt;b&gt;loops") || !strings.Contains(review.body,
+		`name="credential"`) {
 		t.Fatalf("got %d %s", review.status, review.body)
 	}
 	form := url.Values{"csrf": {csrf(review.body, block)}, "confirmed": {"yes"}, "reason": {"it loops"}}
@@ -241,7 +247,8 @@ func TestRolesAndReauthentication(t *testing.T) {
 	g.Must(err)
 	form.Set("credential", code.Code)
 	operator.done(operator.post(block, form), "The agent is blocked.")
-	if !strings.Contains(g.audited.String(), `"by":"ann-operator","did":"POST /agents/{id}/block","role":"operator","subject":"agent-1","via":"link"`) {
+	if !strings.Contains(g.audited.String(), `"by":"ann-operator","did":"POST /agents/{id}/block","role":"operator",`+
+		`"subject":"agent-1","via":"link"`) {
 		t.Errorf("the audit does not name who did it: %s", g.audited.String())
 	}
 	got := viewer.post(block, url.Values{"csrf": {viewer.token(block)}, "confirmed": {"yes"}, "credential": {adminToken}})

@@ -121,6 +121,15 @@ func with(address string, pairs ...string) string {
 	return address + "?" + q.Encode()
 }
 
+// heads returns the heads of columns. A name that begins with # is that of a column of numbers.
+func heads(names ...string) (out []cell) {
+	for _, name := range names {
+		of, number := strings.CutPrefix(name, "#")
+		out = append(out, cell{Text: of, Number: number})
+	}
+	return out
+}
+
 func text(s string) cell      { return cell{Text: s} }
 func code(s string) cell      { return cell{Text: s, Code: true} }
 func when(t time.Time) cell   { return cell{Time: t} }
