@@ -41,14 +41,11 @@ func (r *request) moneyPage() error {
 	}
 	return l.page(r, pageView{
 		Title: "Money", Lead: "Accounts of agents. Give credit on the page of an agent.",
-		Sections: []section{{Cards: []card{
-			{Label: "Calls of unknown outcome", Value: "resolve", Href: r.address(at("money", "calls"), "state", "unresolved")},
-			{Label: "Charged calls", Value: "refund", Href: r.address(at("money", "calls"))},
-			{Label: "Payments", Value: "resolve", Href: r.address(at("money", "payments"))},
-			{Label: "Statements", Value: "show", Href: r.address(at("money", "statements"))},
-			{Label: "Invoices", Value: "show", Href: r.address(at("money", "invoices"))},
-			{Label: "Refunds", Value: "show", Href: r.address(at("money", "refunds"))},
-			{Label: "Ledger", Value: "show", Href: r.address(at("money", "ledger"))},
+		Sections: []section{{Links: []cell{
+			link("Calls of unknown outcome", r.address(at("money", "calls"), "state", "unresolved")),
+			link("Charged calls", r.address(at("money", "calls"))), link("Payments", r.address(at("money", "payments"))),
+			link("Statements", r.address(at("money", "statements"))), link("Invoices", r.address(at("money", "invoices"))),
+			link("Refunds", r.address(at("money", "refunds"))), link("Ledger", r.address(at("money", "ledger"))),
 		}}, {Charts: r.revenueCharts()}},
 	}, r.filtered(r.search("agent", "Agent id")))
 }

@@ -22,6 +22,7 @@ type pageView struct {
 // A section is one part of a page. Only the parts that are set are shown.
 type section struct {
 	Title, Text string
+	Links       []cell
 	Cards       []card
 	Facts       []fact
 	Filters     *filters
