@@ -22,3 +22,4 @@ export { type Sunset } from "./result.js";
 export { type OmittedEntry } from "./session.js";
 export { executeDigest, policyDigest, renewDigest, signAgreement, signProof } from "./sign.js";
 export { type ToolOptions, type ToolSpec, toolSpecs } from "./tools.js";
+export { type KeptCall, verifyReceipt } from "./verify.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BudgetError, canonical, generateKey, memoryBudget, parseJson, PolicyChangedError, RefusalError, UimClient } from "uimgate";
+import { BudgetError, canonical, generateKey, memoryBudget, parseJson, PolicyChangedError, RefusalError, UimClient, verifyReceipt } from "uimgate";
 import { agreed, ORDER, recorder, SEARCH, upstreamCalls, url } from "./support.mjs";
 
 test("discovers a service, and computes the digest that its ETag states", async () => {
@@ -100,6 +100,16 @@ test("pays with a proof, once for each key, and gets a receipt that verifies", a
   );
   const forged = { ...result, receipt: result.receipt.replace(/.{6}$/, "AAAAAA") };
   assert.equal((await client.checkReceipt(forged, ORDER, { product: "lamp" })).entry, undefined);
+
+  // later, without a client: with the stored keys, call and text of the output
+  const jwks = await (await fetch(client.endpoints.jwks)).json();
+  const named = async (receipt, keys, call) => (await verifyReceipt(receipt, keys, call)).problems.map((p) => p.name);
+  const kept = { intent: ORDER, parameters: { product: "lamp" }, text: result.text };
+  assert.equal((await verifyReceipt(result.receipt, jwks, kept)).entry.amount, "0.25");
+  assert.deepEqual(await named(result.receipt, jwks, kept), []);
+  assert.deepEqual(await named(result.receipt, jwks, { ...kept, parameters: { product: "desk" }, text: "{}" }), ["REQUEST", "ANSWER"]);
+  assert.deepEqual(await named(forged.receipt, jwks, kept), ["SIGNATURE"]);
+  assert.deepEqual(await named(result.receipt, { keys: jwks.keys.filter((key) => key.uim_purpose !== "receipt") }, kept), ["KEY"]);
 });
 
 test("types the errors of a service by reason, with all violations", async () => {
