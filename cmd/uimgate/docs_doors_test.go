@@ -18,7 +18,7 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 func TestSettingsOfDoors(t *testing.T) {
 	t.Parallel()
 	const shop = "agents_file: shop/agents.json\n  policy_file: shop/policy.json\n  upstream: {url: http://127.0.0.1:9000}\n"
-	for page, blocks := range map[string]int{"a2a": 1, "aea": 1, "mrp": 2, "uagents": 1} {
+	for page, blocks := range map[string]int{"a2a": 1, "aea": 1, "mrp": 2, "uagents": 2} {
 		text, err := os.ReadFile("../../docs/protocols/" + page + ".md")
 		if err != nil {
 			t.Fatal(err)
