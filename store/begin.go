@@ -15,7 +15,8 @@ type Reservation struct {
 	limit.Limit
 	// Units is how many units of the limit the call takes; 0 means 1. The units of a limit.Budget come back when the charge is released.
 	Units int64
-	// Carried means that the call counts in the limit without being refused by it: it is a limit of a plan that the agent may change to.
+	// Carried means that the call counts in the limit, which neither refuses the call nor bounds when it may be sent: it is a limit of a plan
+	// that the agent may change to.
 	Carried bool
 }
 
@@ -115,6 +116,7 @@ type CounterSlot struct {
 	Period    limit.Period
 	Slot      int64
 	Units     int64 // that were taken; 0 means 1
+	Carried   bool  // see Reservation
 	// Restored is when the state was last restored from an earlier copy; the zero time means never. If the state is restored again after
 	// units were counted, they are not released, because the restored state may not include them.
 	Restored time.Time

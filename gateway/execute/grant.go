@@ -105,7 +105,9 @@ func (e *execution) furtherAttempt() store.BeginRequest {
 		if limit.KindOf(taken.LimitID) == limit.Budget { // the attempt is not charged
 			continue
 		}
-		only.Limits = append(only.Limits, store.Reservation{Principal: taken.Principal, Limit: e.admission.Standing[i].Limit})
+		only.Limits = append(only.Limits, store.Reservation{
+			Principal: taken.Principal, Limit: e.admission.Standing[i].Limit, Carried: taken.Carried,
+		})
 	}
 	return store.BeginRequest{
 		Execution: store.Execution{

@@ -87,3 +87,22 @@ func carriedLimits(b *suite) {
 	}
 	b.refused(b.free(rate("other", 3, limit.Day), carried)) // a limit that refuses as well as counts
 }
+
+// carriedLimitsKeepTheGrant checks that a call under a limit per month can be sent as long as under that limit alone, although it also counts
+// in a limit per second of another plan.
+func carriedLimitsKeepTheGrant(b *suite) {
+	carried := rate("other", limit.MaxCount, limit.Second)
+	carried.Carried = true
+	if got := b.begin(b.free(rate("own", 9, limit.Month), carried)); got.Expires != 0 || !got.Taken[1].Carried || got.Taken[0].Carried {
+		b.Fatalf("%+v; want no expiry, and only the second slot carried", got)
+	}
+	hour := rate("hourly", 9, limit.Hour)
+	alone := b.begin(b.free(hour)).Expires
+	if got := b.begin(b.free(hour, carried)).Expires; got != alone {
+		b.Fatalf("the grant lives for %v; want %v", got, alone)
+	}
+	own := rate("other", 9, limit.Second) // the agent is held to the limit as well
+	if got := b.begin(b.free(own, carried)); got.Expires == 0 || got.Taken[0].Carried {
+		b.Fatalf("%+v; want an expiry, and no carried slot", got)
+	}
+}

@@ -258,6 +258,9 @@ func (b *beginOp) admit(w *work, winner int) {
 	b.result = b.Admit(winner, w.t.Now())
 	b.result.Execution.Deadline = w.t.Counted().Add(b.Hold)
 	for _, r := range b.reservations[winner] {
+		if r.carried {
+			continue
+		}
 		// Expiry is computed from the slot of the clock. If the clock was set back, the slot in which the call is counted is later, and would
 		// give a later expiry.
 		p := r.key.Period

@@ -77,7 +77,7 @@ func (w *work) take(rs []reservation) []store.CounterSlot {
 		c.dirty = true
 		out[i] = store.CounterSlot{
 			Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot, Units: r.units,
-			Restored: restored,
+			Carried: r.carried, Restored: restored,
 		}
 	}
 	return out
