@@ -10,7 +10,6 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
-	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/plan"
@@ -26,14 +25,14 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	}
 	if d, ok := p.planned(&r); ok {
 		out := *d
-		out.Facts = p.factsRead(r)
+		out.Candidates, out.Facts = p.carried(r.Intent, d.Candidates), p.factsRead(r)
 		return out, nil
 	}
 	d, err := p.decideByOPA(ctx, &r)
 	if err != nil {
 		return Decision{}, err
 	}
-	d.Engine, d.Facts = EngineOPA, p.factsRead(r)
+	d.Engine, d.Candidates, d.Facts = EngineOPA, p.carried(r.Intent, d.Candidates), p.factsRead(r)
 	return *d, nil
 }
 
@@ -207,15 +206,10 @@ func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 	list := make([]Candidate, 0, len(f.permissions))
 	for _, r := range f.permissions {
-		c := Candidate{Rule: r.Node.Name(), Limits: slices.Clone(r.Limits), Plans: r.Plans}
+		c := Candidate{Rule: r.Node.Name(), Limits: slices.Clone(r.Limits), Plans: r.Plans, permission: r}
 		for _, b := range f.bounds {
 			for _, l := range b.Limits {
 				c.Limits = rules.AddLimit(c.Limits, l)
-			}
-		}
-		for _, l := range r.Carried {
-			if !slices.ContainsFunc(c.Limits, func(own limit.Limit) bool { return own.ID == l.ID }) {
-				c.Carried = append(c.Carried, l)
 			}
 		}
 		var ok bool

@@ -6,6 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
 // A Request asks whether one agent may execute one intent now.
@@ -46,8 +47,9 @@ type Candidate struct {
 	Limits []limit.Limit
 	Charge money.Amount // zero means free
 	Plans  []string     // the plans of the permission, sorted; nil: it holds under every plan, and without one
-	// Carried are the limits of other plans in which a call under this permission counts as well. They refuse no call.
-	Carried []limit.Limit
+	// Carried are the limits of other plans in which a call under this permission counts as well. They refuse no call. Only Decide sets them.
+	Carried    []limit.Limit
+	permission *rules.Rule
 }
 
 // A Duty is a duty of a permitted call that the gateway itself fulfils.

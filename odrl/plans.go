@@ -36,3 +36,16 @@ func (p *Policy) PlansOf(intent string) []string {
 	}
 	return slices.DeleteFunc(p.Plans(), func(plan string) bool { return !found[plan] })
 }
+
+// carried returns candidates for an intent with the limits of other plans. It does not change the list, which decisions about other intents
+// can share.
+func (p *Policy) carried(intent string, list []Candidate) []Candidate {
+	if len(p.program.Plans) == 0 || len(list) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Carried = p.program.Carried(intent, list[i].permission, list[i].Limits)
+	}
+	return list
+}

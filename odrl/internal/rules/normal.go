@@ -21,9 +21,7 @@ type Rule struct {
 	Limits []limit.Limit
 	Duties []*Duty  // those of a permission; an obligation has exactly one
 	Plans  []string // the plans that a permission belongs to, sorted; nil: it holds under every plan, and without one
-	// Carried are the limits of other plans, as far as Limits has no limit of the same id. Calls count in them without a maximum, so that the
-	// count is right after a change to such a plan.
-	Carried []limit.Limit
+	beside []string // see besidePlans; set if the policy has plans
 }
 
 // terms are the conditions of a rule or duty in normal form.

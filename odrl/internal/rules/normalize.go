@@ -35,7 +35,7 @@ func normalize(ctx context.Context, tree map[string]any, w World, found *model.F
 	}
 	n.form = l.NormalForm(n.d)
 	n.expand()
-	n.carry()
+	n.boundPlans()
 	if !found.Failed() {
 		n.analyse()
 		newAnalyst(n.compiler, n.form).all(false)

@@ -3,7 +3,6 @@ package rules
 import (
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/odrl/internal/model"
@@ -101,17 +100,10 @@ func (r *Rule) besidePlans() []string {
 	return list
 }
 
-// carry sets the limits that the permissions of different plans carry for each other: those with the same action, target and other
-// conditions. It reports a policy with too many plans.
-func (n *normalizer) carry() {
-	type offer struct{ action, target, conditions string }
-	alike, named := map[offer][]*Rule{}, map[string]bool{}
+// boundPlans reports a policy with too many plans.
+func (n *normalizer) boundPlans() {
+	named := map[string]bool{}
 	for _, r := range n.rules {
-		if r.Kind != model.Permission {
-			continue
-		}
-		o := offer{r.Action, r.Target.Name, strings.Join(r.besidePlans(), "\x00")}
-		alike[o] = append(alike[o], r)
 		for _, plan := range r.Plans {
 			if named[plan] = true; len(named) > mostPlans {
 				n.Problems.Errorf("plan", r.Node.Pointer, "a policy may have at most %d plans", mostPlans)
@@ -119,22 +111,57 @@ func (n *normalizer) carry() {
 			}
 		}
 	}
-	for _, rules := range alike {
-		if !slices.ContainsFunc(rules, func(r *Rule) bool { return r.Plans != nil }) {
-			continue
-		}
-		all := map[string]limit.Limit{}
-		for _, r := range rules {
-			for _, l := range r.Limits {
-				all[l.ID] = limit.Limit{ID: l.ID, Rate: limit.Rate{Max: limit.MaxCount, Period: l.Period}}
+}
+
+// alike reports whether two permissions differ only in their plans, duties and limits. Their limits of the same period have the same id.
+func (r *Rule) alike(o *Rule) bool {
+	return r.Action == o.Action && r.Target.Name == o.Target.Name && slices.Equal(r.beside, o.beside)
+}
+
+// carriesFor reports whether a call under r also counts in the limits of o: if no plan has both, or if they are alike.
+func (r *Rule) carriesFor(o *Rule) bool {
+	if r.Plans == nil || o.Plans == nil {
+		return (r.Plans != nil || o.Plans != nil) && r.alike(o)
+	}
+	return !slices.ContainsFunc(r.Plans, func(plan string) bool { return slices.Contains(o.Plans, plan) }) || r.alike(o)
+}
+
+// Carried returns the limits of other permissions in which a call of an intent under r counts as well, without a maximum, so that an agent
+// that changes its plan is never permitted more calls in a period than under the plan that permits most. It leaves out those with an id in
+// own.
+func (p *Program) Carried(intent string, r *Rule, own []limit.Limit) []limit.Limit {
+	var list []limit.Limit
+	counted := func(id string) bool {
+		same := func(l limit.Limit) bool { return l.ID == id }
+		return slices.ContainsFunc(own, same) || slices.ContainsFunc(list, same)
+	}
+	for _, name := range p.Targets[intent] {
+		for _, o := range p.limited[name] {
+			if o == r || !r.carriesFor(o) {
+				continue
 			}
-		}
-		for _, r := range rules {
-			for _, id := range model.SortedKeys(all) {
-				if !slices.ContainsFunc(r.Limits, func(l limit.Limit) bool { return l.ID == id }) {
-					r.Carried = append(r.Carried, all[id])
+			for _, l := range o.Limits {
+				if !counted(l.ID) {
+					list = append(list, limit.Limit{ID: l.ID, Rate: limit.Rate{Max: limit.MaxCount, Period: l.Period}})
 				}
 			}
 		}
 	}
+	return list
+}
+
+// limited prepares the permissions for Carried, and returns those with limits, by the name of their target, in document order; nil if the
+// policy has no plans.
+func (n *normalizer) limited() map[string][]*Rule {
+	if !slices.ContainsFunc(n.rules, func(r *Rule) bool { return r.Plans != nil }) {
+		return nil
+	}
+	list := map[string][]*Rule{}
+	for _, r := range n.rules {
+		r.beside = r.besidePlans()
+		if r.Kind == model.Permission && len(r.Limits) > 0 {
+			list[r.Target.Name] = append(list[r.Target.Name], r)
+		}
+	}
+	return list
 }

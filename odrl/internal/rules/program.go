@@ -22,6 +22,7 @@ type Program struct {
 	Keys       bool     // some duty to sign refers to a complete key
 	Currencies []string // the currencies of its charges, sorted
 	Plans      []string // the plans of its permissions, in document order
+	limited    map[string][]*Rule
 	Spelling   *aliases
 	Engine     *engine
 }
@@ -59,7 +60,7 @@ func (n *normalizer) program() *Program {
 	p := &Program{
 		Form: n.form, World: n.w, Strategy: n.d.Strategy(), Rules: map[int]*Rule{}, Nodes: map[string]*model.Constraint{},
 		Targets: n.intentTargets(), Agents: map[string][]AgentName{}, Assignees: map[string]map[string]bool{},
-		Leaves: n.Leaves, Spelling: n.spelled(),
+		Leaves: n.Leaves, Spelling: n.spelled(), limited: n.limited(),
 	}
 	for _, r := range n.rules {
 		p.Rules[r.N] = r
