@@ -70,8 +70,8 @@ func (s *succession) agree(a *gatetest.Agent, to pat.Offer, effective string) ga
 	return answer
 }
 
-// renewed returns the successor of an agent's PAT.
-func (s *succession) renewed(a *gatetest.Agent) string {
+// renewal requests the successor of an agent's PAT.
+func (s *succession) renewal(a *gatetest.Agent) gatetest.Answer {
 	s.Helper()
 	jti := s.TokenID(a)
 	digest, err := pat.RenewDigest(jti)
@@ -80,7 +80,13 @@ func (s *succession) renewed(a *gatetest.Agent) string {
 		"iat": s.Now().Unix(), "jti": rand.Text(), "aud": "shop.example", "pat": jti, "digest": digest,
 	})
 	s.Must(err)
-	answer := s.Call("/api/pat/renew", a.Token, map[string]any{"proof": proof})
+	return s.Call("/api/pat/renew", a.Token, map[string]any{"proof": proof})
+}
+
+// renewed returns the successor of an agent's PAT.
+func (s *succession) renewed(a *gatetest.Agent) string {
+	s.Helper()
+	answer := s.renewal(a)
 	var issued struct {
 		PAT string `json:"uim-pat"`
 	}

@@ -144,9 +144,6 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	if err != nil {
 		return Issuance{}, err
 	}
-	if !r.OnDate {
-		v.offer.From = time.Time{}
-	}
 	if r.Plan != "" && v.accepted.Plan != r.Plan {
 		return Issuance{}, i.misdeclared(v.offer.Digest, r.Plan)
 	}
@@ -234,6 +231,7 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
 	kept, err := i.store.Agree(ctx, NewAgreement{
 		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now), Reserved: i.reserved(agentID, key),
+		PolicyFrom: offer.From.Truncate(time.Second), OnDate: r.OnDate,
 	})
 	if err != nil {
 		return Issuance{}, i.refuseAgreement(err, agreement)
@@ -244,7 +242,7 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 		return Issuance{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
 	record := i.token(agreement, scope, covered, now)
-	if from := offer.From.Truncate(time.Second); from.After(record.IssuedAt) {
+	if from := offer.From.Truncate(time.Second); r.OnDate && from.After(record.IssuedAt) {
 		record.NotBefore, record.ExpiresAt = from, from.Add(i.rules.TTL)
 	}
 	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it was pending

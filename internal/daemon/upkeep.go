@@ -28,9 +28,13 @@ const (
 	giveBackEvery = time.Minute
 )
 
-// sweep marks calls whose deadline has passed as unresolved, until ctx is done.
+// sweep marks calls whose deadline has passed as unresolved, and ends agreements that an agreement made in advance has replaced, until ctx
+// is done.
 func (p *process) sweep(ctx context.Context) error {
 	return every(ctx, sweepEvery, func() {
+		if _, err := p.store.ReplacePlans(ctx); err != nil && ctx.Err() == nil {
+			p.Log.Warn("agreements under earlier plans could not be ended", zap.Error(err))
+		}
 		n, err := p.store.Sweep(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:

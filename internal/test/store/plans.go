@@ -77,6 +77,65 @@ func endedPlanBeginsNothing(b *suite) {
 	b.want(err, pat.ErrRevoked)
 }
 
+func planInAdvance(b *suite) {
+	const active, revoked, pending = pat.AgreementActive, pat.AgreementRevoked, pat.AgreementPending
+	from := start.Add(48 * time.Hour)
+	advance := func(nonce, plan string, state pat.AgreementState, from time.Time) pat.Agreement {
+		a, p := b.agreement(nonce)
+		a.ID, a.Plan, a.State, a.CreatedAt = pat.AgreementID("agreement-"+nonce), plan, state, b.clock.Now()
+		b.clock.Advance(time.Second)
+		got, err := b.Agree(b.Context(), pat.NewAgreement{
+			Agreement: a, Policy: p, NonceUntil: b.clock.Now().Add(time.Hour), PolicyFrom: from, OnDate: true,
+		})
+		b.must(err)
+		return got
+	}
+	under := func(a pat.Agreement) error {
+		r := b.free(rate("l", 100, limit.Day))
+		r.Execution.AgreementID, r.Planned = a.ID, true
+		_, err := b.Begin(b.Context(), r)
+		return err
+	}
+	replaced := func(want int) {
+		b.Helper()
+		if n, err := b.ReplacePlans(b.Context()); n != want || err != nil {
+			b.Fatalf("%d agents, %v; want %d", n, err, want)
+		}
+	}
+	free := b.choose("n-free", "free", active)
+	starter := advance("n-starter", "starter", active, from)
+	later := advance("n-later", "partner", active, from.Add(24*time.Hour))
+	again := b.choose("n-again", "free", active)
+	b.must(under(free))
+	pro := advance("n-pro", "pro", active, from)
+	advance("n-pro-2", "pro", active, from)
+	b.standing(map[pat.AgreementID]pat.AgreementState{free.ID: active, again.ID: active, starter.ID: revoked, pro.ID: active, later.ID: active})
+	replaced(0)
+	b.reopen()
+	b.clock.Advance(from.Sub(b.clock.Now()) - time.Millisecond)
+	b.must(under(free))
+	b.clock.Advance(time.Millisecond)
+	b.want(under(free), pat.ErrRevoked)
+	b.want(under(again), pat.ErrRevoked)
+	b.must(under(pro))
+	b.want(b.Issue(b.Context(), b.token(free)), pat.ErrBlocked)
+	b.must(b.Issue(b.Context(), b.token(pro)))
+	b.standing(map[pat.AgreementID]pat.AgreementState{pro.ID: active, later.ID: active})
+	late := advance("n-late", "pro", active, from) // the date has passed
+	b.standing(map[pat.AgreementID]pat.AgreementState{free.ID: revoked, again.ID: revoked, pro.ID: active, late.ID: active, later.ID: active})
+	replaced(0)
+	b.clock.Advance(24 * time.Hour)
+	replaced(1)
+	b.standing(map[pat.AgreementID]pat.AgreementState{pro.ID: revoked, late.ID: revoked, later.ID: active})
+
+	from = b.clock.Now().Add(24 * time.Hour) // the agent waits for approval
+	waits := b.choose("n-waits", "free", pending)
+	first := advance("n-first", "starter", pending, from)
+	second := advance("n-second", "pro", pending, from)
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Approved: true}))
+	b.standing(map[pat.AgreementID]pat.AgreementState{later.ID: revoked, waits.ID: active, first.ID: revoked, second.ID: active})
+}
+
 func carriedLimits(b *suite) {
 	carried := rate("other", 1, limit.Day)
 	carried.Carried = true

@@ -100,6 +100,7 @@ type listings interface {
 
 type upkeep interface {
 	Sweep(ctx context.Context) (int, error)
+	ReplacePlans(ctx context.Context) (int, error)
 	Purge(ctx context.Context) (int, error)
 	MarkRestored(ctx context.Context, l store.RestoredLimits) error
 	RestoredAt() time.Time

@@ -5,19 +5,29 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// selectActive locks the agreement, so that a call under it begins either before the agreement ends or not at all. The journal never holds a
-// change of the state, so the table is right even while changes of calls are pending.
-const selectActive = "SELECT 1 FROM agreements WHERE service = ? AND id = ? AND state = '" + string(pat.AgreementActive) + "' FOR UPDATE"
+// selectActive locks the agreement, so that a call under it begins either before the agreement ends or not at all. It returns when an
+// agreement with another plan, which was made in advance, replaces the agreement; 0: not known. The journal never holds a change of the
+// state, so the table is right even while changes of calls are pending.
+const selectActive = "SELECT (SELECT COALESCE(MIN(o.effective_at), 0) FROM agreements o WHERE o.service = a.service AND o.agent_id = a.agent_id " +
+	"AND o.state = 'active' AND o.effective_at > 0 AND o.effective_at > a.effective_at AND o.plan <> a.plan) " +
+	"FROM agreements a WHERE a.service = ? AND a.id = ? AND a.state = '" + string(pat.AgreementActive) + "' FOR UPDATE"
 
 // readAgreements returns the statements that read which agreements are active.
 func (w *work) readAgreements() []engine.Command {
 	list := make([]engine.Command, 0, len(w.need.agreements))
 	for _, k := range w.need.agreements {
 		list = append(list, engine.Command{Query: selectActive, Args: []any{k.service, k.id}, Row: func(scan engine.Scan) error {
-			var one int
-			w.active[k] = true
-			return scan(&one)
+			var replaced int64
+			err := scan(&replaced)
+			w.active[k] = replaced
+			return err
 		}})
 	}
 	return list
+}
+
+// isActive reports whether an agreement is active, and no other has replaced it.
+func (w *work) isActive(k ref) bool {
+	replaced, found := w.active[k]
+	return found && (replaced == 0 || replaced > engine.Nanos(w.t.Now()))
 }

@@ -133,7 +133,7 @@ func (b *beginOp) run(ctx context.Context, w *work) error {
 	if err := w.t.ServerChanged(); err != nil {
 		return err
 	}
-	if b.Planned && !w.active[b.agreement()] {
+	if b.Planned && !w.isActive(b.agreement()) {
 		return fmt.Errorf("the agreement %s has ended: %w", b.Execution.AgreementID, pat.ErrRevoked)
 	}
 	if n := b.Nonce; n != nil {

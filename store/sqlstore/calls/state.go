@@ -63,7 +63,7 @@ type work struct {
 	counters   map[CounterKey]*counter
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
-	active     map[ref]bool      // agreements, of those that must be active
+	active     map[ref]int64     // agreements, of those that must be active, and when another plan replaces them
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
 	used       map[ref]bool // agreements that are used for the first time
@@ -107,7 +107,7 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 	return &work{
 		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), c.epochs, known),
 		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
-		active: map[ref]bool{}, nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
+		active: map[ref]int64{}, nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
 		used: map[ref]bool{}, created: map[ref]int64{},
 	}
 }

@@ -107,7 +107,7 @@ func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id 
 		string(pat.AgreementActive), service, id, string(pat.AgreementPending)); err != nil {
 		return err
 	}
-	if err := s.keepNewestPlan(ctx, t, service, id); err != nil {
+	if err := s.keepNewestPlans(ctx, t, service, id); err != nil {
 		return err
 	}
 	return s.ledger.LeavePool(ctx, t, service, id)

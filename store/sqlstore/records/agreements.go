@@ -45,6 +45,7 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 	if a.CreatedAt.IsZero() {
 		a.CreatedAt = s.db.Now()
 	}
+	n.Agreement = a
 	result := a
 	err := s.unless(n.Approved)(ctx, func(ctx context.Context, t *engine.Tx) error {
 		if err := s.claim(ctx, t, n, s.tokensKept); err != nil {
@@ -66,10 +67,10 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 				return pat.ErrReplayed
 			}
 		}
-		if err := s.endOtherPlans(ctx, t, a); err != nil {
+		if err := s.endOtherPlans(ctx, t, n); err != nil {
 			return err
 		}
-		return s.insertAgreement(ctx, t, a, n.Policy)
+		return s.insertAgreement(ctx, t, a, n)
 	})
 	if err != nil {
 		return pat.Agreement{}, err
@@ -120,12 +121,12 @@ func (s *Records) sameAgreement(ctx context.Context, t *engine.Tx, a pat.Agreeme
 	return same, err
 }
 
-func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement, p pat.PolicyDocument) error {
+func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement, n pat.NewAgreement) error {
 	scope, err := list(a.Scope).text()
 	if err != nil {
 		return err
 	}
-	offered := p.FirstOffered
+	p, offered := n.Policy, n.Policy.FirstOffered
 	if offered.IsZero() {
 		offered = t.Now()
 	}
@@ -133,13 +134,17 @@ func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agree
 		a.Service, a.PolicyDigest, p.UID, engine.Blob(p.Bytes), engine.Nanos(offered)); err != nil {
 		return err
 	}
+	var effective int64
+	if n.OnDate && a.Plan != "" {
+		effective = dateOf(t, n)
+	}
 	_, err = t.Exec(ctx, "INSERT INTO agreements ("+agreementColumns+
-		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		", awaiting, effective_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, engine.Blob(a.PublicKey), a.PolicyUID, a.PolicyDigest,
 		string(a.Assurance), a.Form, engine.Flag(a.Signed != nil), engine.Blob(a.Signed), engine.Blob(a.Signature), a.Nonce, scope,
 		string(a.State),
 		engine.Nanos(a.CreatedAt), a.Plan,
-		engine.Flag(a.State == pat.AgreementPending))
+		engine.Flag(a.State == pat.AgreementPending), effective)
 	return err
 }
 

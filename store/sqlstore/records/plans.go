@@ -7,19 +7,44 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// otherPlans is the condition that an agreement of an agent is active and has another plan. Its arguments are the service, the agent and the
-// plan.
-const otherPlans = "service = ? AND agent_id = ? AND state = 'active' AND plan <> '' AND plan <> ?"
+// ofAgent is the condition that an agreement of an agent is active and has a plan. Its arguments are the service and the agent.
+const ofAgent = "service = ? AND agent_id = ? AND state = 'active' AND plan <> ''"
 
-// endOtherPlans ends the active agreements of an agent that have a plan other than a, if a is active and has a plan. So an agent has at most
-// one plan. What the agent has used counts on, because counters belong to the agent.
-func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, a pat.Agreement) error {
+// endOtherPlans ends the active agreements of an agent that have a plan other than the agreement of n, if that one is active and has a plan:
+// those that have taken effect, unless the agreement of n was made in advance, and those that take effect on the same date. What the agent
+// has used counts on, because counters belong to the agent.
+func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, n pat.NewAgreement) error {
+	a := n.Agreement
 	if a.Plan == "" || a.State != pat.AgreementActive {
 		return nil
 	}
-	args := []any{a.Service, recordOf(a.AgentID, a.Assurance), a.Plan}
+	agent := recordOf(a.AgentID, a.Assurance)
+	if err := s.replacePlans(ctx, t, a.Service, agent); err != nil {
+		return err
+	}
+	date := dateOf(t, n)
+	if date > 0 {
+		if err := s.endPlans(ctx, t, a.Service, agent, a.Plan, date); err != nil || n.OnDate {
+			return err
+		}
+	}
+	return s.endPlans(ctx, t, a.Service, agent, a.Plan, 0)
+}
+
+// dateOf returns when the policy of a new agreement takes effect, or 0 if it is in force.
+func dateOf(t *engine.Tx, n pat.NewAgreement) int64 {
+	if !n.PolicyFrom.After(t.Now()) {
+		return 0
+	}
+	return engine.Nanos(n.PolicyFrom)
+}
+
+// endPlans ends the active agreements of an agent that have a plan other than the given one, and take effect at the given time.
+func (s *Records) endPlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID, plan string, effective int64) error {
+	const others = ofAgent + " AND plan <> ? AND effective_at = ?"
+	args := []any{service, agent, plan, effective}
 	var usable []string // agreements with PATs that have not expired
-	err := t.Rows(ctx, "SELECT id FROM agreements WHERE "+otherPlans+" AND EXISTS (SELECT 1 FROM tokens k WHERE k.service = agreements.service "+
+	err := t.Rows(ctx, "SELECT id FROM agreements WHERE "+others+" AND EXISTS (SELECT 1 FROM tokens k WHERE k.service = agreements.service "+
 		"AND k.agreement_id = agreements.id AND k.expires_at > ?) ORDER BY id", append(args, engine.Nanos(t.Now())),
 		func(scan engine.Scan) error {
 			var id string
@@ -30,7 +55,7 @@ func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, a pat.Agreeme
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "UPDATE agreements SET state = 'revoked' WHERE "+otherPlans, args...); err != nil {
+	if _, err := t.Exec(ctx, "UPDATE agreements SET state = 'revoked' WHERE "+others, args...); err != nil {
 		return err
 	}
 	for _, id := range usable {
@@ -39,7 +64,7 @@ func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, a pat.Agreeme
 			return err
 		}
 		r := pat.Revocation{
-			Service: a.Service, Kind: pat.RevokedAgreement, Subject: id, At: t.Now(), Until: t.Now().Add(pat.MaxTTL + s.tokensKept),
+			Service: service, Kind: pat.RevokedAgreement, Subject: id, At: t.Now(), Until: t.Now().Add(pat.MaxTTL + s.tokensKept),
 			Reason: "the agent changed its plan",
 		}
 		if err := s.addRevocation(ctx, t, r, seq); err != nil {
@@ -49,13 +74,88 @@ func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, a pat.Agreeme
 	return nil
 }
 
-// keepNewestPlan ends the active agreements of an agent that have a plan other than the newest one with a plan.
-func (s *Records) keepNewestPlan(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID) error {
-	newest := pat.Agreement{Service: service, AgentID: agent, Assurance: pat.Fresh, State: pat.AgreementActive}
-	found, err := t.Row(ctx, "SELECT plan FROM agreements WHERE service = ? AND agent_id = ? AND state = 'active' AND plan <> '' "+
-		"ORDER BY created_at DESC, id DESC LIMIT 1", []any{service, agent}, &newest.Plan)
+// replacePlans ends the agreements of an agent that have a plan other than an agreement that was made in advance, if the latter has taken
+// effect since the last call.
+func (s *Records) replacePlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID) error {
+	var one int
+	found, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? AND state = 'active' AND effective_at > 0 "+
+		"AND effective_at <= ? LIMIT 1", []any{service, agent, engine.Nanos(t.Now())}, &one)
 	if err != nil || !found {
 		return err
 	}
-	return s.endOtherPlans(ctx, t, newest)
+	return s.keepPresentPlan(ctx, t, service, agent)
+}
+
+// keepPresentPlan ends the active agreements of an agent that have taken effect and have a plan other than the one that took effect last.
+func (s *Records) keepPresentPlan(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID) error {
+	const effective = ofAgent + " AND effective_at <= ?"
+	args := []any{service, agent, engine.Nanos(t.Now())}
+	var plan string
+	found, err := t.Row(ctx, "SELECT plan FROM agreements WHERE "+effective+" ORDER BY CASE WHEN effective_at > created_at THEN effective_at "+
+		"ELSE created_at END DESC, created_at DESC, id DESC LIMIT 1", args, &plan)
+	if err != nil || !found {
+		return err
+	}
+	if _, err := t.Exec(ctx, "UPDATE agreements SET effective_at = 0 WHERE "+effective+" AND effective_at > 0", args...); err != nil {
+		return err
+	}
+	return s.endPlans(ctx, t, service, agent, plan, 0)
+}
+
+// keepNewestPlans ends the active agreements of an agent that have a plan other than the one that took effect last or, of those that take
+// effect on one date in the future, other than the newest.
+func (s *Records) keepNewestPlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID) error {
+	if err := s.keepPresentPlan(ctx, t, service, agent); err != nil {
+		return err
+	}
+	newest := map[int64]string{} // by date
+	err := t.Rows(ctx, "SELECT effective_at, plan FROM agreements WHERE "+ofAgent+" AND effective_at > 0 ORDER BY created_at, id",
+		[]any{service, agent}, func(scan engine.Scan) error {
+			var date int64
+			var plan string
+			err := scan(&date, &plan)
+			newest[date] = plan
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	for date, plan := range newest {
+		if err := s.endPlans(ctx, t, service, agent, plan, date); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replacedAtOnce is the maximum number of agents that ReplacePlans reads at once.
+const replacedAtOnce = 100
+
+// ReplacePlans ends the agreements that an agreement with another plan, made in advance, has replaced by now. No call begins and no PAT is
+// issued under them even before ReplacePlans. It returns the number of agents whose plan was replaced.
+func (s *Records) ReplacePlans(ctx context.Context) (int, error) {
+	type due struct {
+		service string
+		agent   pat.AgentID
+	}
+	for n := 0; ; {
+		list, err := engine.All(ctx, s.db, "SELECT DISTINCT service, agent_id FROM agreements WHERE state = 'active' AND effective_at > 0 "+
+			"AND effective_at <= ? ORDER BY service, agent_id LIMIT ?", []any{engine.Nanos(s.db.Now()), replacedAtOnce},
+			func(scan engine.Scan) (d due, err error) { return d, scan(&d.service, &d.agent) })
+		if err != nil || len(list) == 0 {
+			return n, err
+		}
+		for _, d := range list {
+			err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+				if _, _, err := s.agent(ctx, t, d.service, d.agent); err != nil {
+					return err
+				}
+				return s.replacePlans(ctx, t, d.service, d.agent)
+			})
+			if err != nil {
+				return n, err
+			}
+			n++
+		}
+	}
 }

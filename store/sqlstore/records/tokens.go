@@ -57,6 +57,9 @@ func (s *Records) mayIssue(ctx context.Context, t *engine.Tx, k pat.Token) error
 	case a.Status != pat.AgentActive:
 		return pat.ErrBlocked
 	}
+	if err := s.replacePlans(ctx, t, k.Service, record); err != nil {
+		return err
+	}
 	var state pat.AgreementState
 	found, err := t.Row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? AND agent_id = ? FOR UPDATE",
 		[]any{k.Service, k.AgreementID, record}, &state)
