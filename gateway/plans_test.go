@@ -179,3 +179,28 @@ func TestPlanOfTheNextPolicyAtOnce(t *testing.T) {
 		t.Errorf("under the present plan: %s; want 0.25 EUR", got)
 	}
 }
+
+// An agreement holds for the intents whose terms stay the same, even if its plan is not one of the new policy.
+func TestRenewalAfterThePlanLeavesThePolicy(t *testing.T) {
+	s := newPlans(t, plansFrom)
+	agent := s.choose(s.Unapproved("agent-1"), s.Directory.Current().Service("default").Offer(), "free", "")
+	s.until(-time.Minute, agent)
+	agent.Token = s.renewed(agent)
+	if got := s.search(agent); got != "" {
+		t.Errorf("a search: %s; want success", got)
+	}
+	if got := s.order(agent); got == "" {
+		t.Error("an order was made, although the plan is not one of the policy")
+	}
+	again := s.Unapproved("agent-2")
+	service := s.Directory.Current().Service("default")
+	signed, err := pat.SignAgreement(again.Key, pat.AgreementClaims{
+		AgentID: again.ID, Audience: service.Issuer, URL: service.At("/api/pat/issue"), IssuedAt: s.Now(), Nonce: rand.Text(),
+		PolicyUID: s.second.UID, PolicyDigest: s.second.Digest, Declared: pat.Declaration{"plan": {"free"}},
+	})
+	s.Must(err)
+	answer := s.Call("/api/pat/issue", "", map[string]any{"agent_id": again.ID, "agent_public_key": again.PublicKey, "signed_policy": signed})
+	if answer.Reason() != "UNKNOWN_PLAN" {
+		t.Errorf("a new agreement with that plan: %d %s; want UNKNOWN_PLAN", answer.Status, answer.Body)
+	}
+}

@@ -18,6 +18,11 @@ func (t *terms) Plans(digest string) []string {
 	return t.Policy.Plans() // an earlier policy: agreements to it hold for the intents with the same clause
 }
 
+// offers reports whether the policy with this digest is in force or announced.
+func (t *terms) offers(digest string) bool {
+	return slices.ContainsFunc(t.versions, func(version *terms) bool { return version.offer.Digest == digest })
+}
+
 // plansWith returns the plans that can permit an intent to an agent, without the agent's own plan.
 func (t *terms) plansWith(ctx context.Context, who applicant, uid string) []string {
 	return slices.DeleteFunc(t.Policy.PlansOf(uid), func(plan string) bool {

@@ -64,8 +64,12 @@ func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.T
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	out := pat.Scope{Limit: t.TokenRate, Plans: t.Plans(cmp.Or(r.PolicyDigest, t.offer.Digest))}
 	if len(out.Plans) > 0 {
-		if out.Plan = r.Plan; r.Plan != "" && !slices.Contains(out.Plans, r.Plan) {
+		switch out.Plan = r.Plan; {
+		case r.Plan == "" || slices.Contains(out.Plans, r.Plan):
+		case r.PolicyDigest == "" || t.offers(r.PolicyDigest):
 			return pat.Scope{}, pat.UnknownPlan(r.Plan, out.Plans)
+		default: // a plan of an earlier policy: the agreement holds as without a plan, see PlanOf
+			out.Plan = ""
 		}
 	}
 	who := applicant{agentID: r.AgentID, keyID: r.KeyID, key: r.PublicKey, plan: out.Plan}
