@@ -77,6 +77,31 @@ func endedPlanBeginsNothing(b *suite) {
 	b.want(err, pat.ErrRevoked)
 }
 
+// changeOfPlanIsOneChange checks that a change of the plan takes one number of a change, however many agreements it ends.
+func changeOfPlanIsOneChange(b *suite) {
+	ended := map[string]bool{}
+	for _, nonce := range []string{"n-1", "n-2", "n-3"} {
+		a := b.choose(nonce, "free", pat.AgreementActive)
+		b.must(b.Issue(b.Context(), b.token(a)))
+		ended[string(a.ID)] = true
+	}
+	b.choose("n-unused", "free", pat.AgreementActive) // without a PAT
+	_, before, err := b.Changes(b.Context(), 0)
+	b.must(err)
+	b.choose("n-pro", "pro", pat.AgreementActive)
+	changes, after, err := b.Changes(b.Context(), before)
+	b.must(err)
+	for _, c := range changes {
+		if r := c.Revocation; r == nil || r.Kind != pat.RevokedAgreement || !ended[r.Subject] || !r.At.Equal(b.clock.Now()) {
+			b.Fatalf("%+v; want the revocation of an agreement with a PAT", c)
+		}
+		delete(ended, c.Revocation.Subject)
+	}
+	if after != before+1 || len(ended) > 0 {
+		b.Fatalf("the number grew from %d to %d, and %v are not revoked; want one number", before, after, ended)
+	}
+}
+
 func planInAdvance(b *suite) {
 	const active, revoked, pending = pat.AgreementActive, pat.AgreementRevoked, pat.AgreementPending
 	from := start.Add(48 * time.Hour)

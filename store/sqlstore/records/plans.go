@@ -43,35 +43,42 @@ func dateOf(t *engine.Tx, n pat.NewAgreement) int64 {
 func (s *Records) endPlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID, plan string, effective int64) error {
 	const others = ofAgent + " AND plan <> ? AND effective_at = ?"
 	args := []any{service, agent, plan, effective}
-	var usable []string // agreements with PATs that have not expired
-	err := t.Rows(ctx, "SELECT id FROM agreements WHERE "+others+" AND EXISTS (SELECT 1 FROM tokens k WHERE k.service = agreements.service "+
-		"AND k.agreement_id = agreements.id AND k.expires_at > ?) ORDER BY id", append(args, engine.Nanos(t.Now())),
-		func(scan engine.Scan) error {
-			var id string
-			err := scan(&id)
-			usable = append(usable, id)
-			return err
-		})
+	ends := false
+	err := t.Rows(ctx, "SELECT id FROM agreements WHERE "+others+" ORDER BY id FOR UPDATE", args, func(scan engine.Scan) error {
+		var id string
+		ends = true
+		return scan(&id)
+	})
+	if err != nil || !ends {
+		return err
+	}
+	// Only agreements with PATs that have not expired need a revocation. All have one number, and are written by one statement, because an
+	// agent can have thousands of them.
+	const usable = others + " AND EXISTS (SELECT 1 FROM tokens k WHERE k.service = agreements.service AND k.agreement_id = agreements.id " +
+		"AND k.expires_at > ?)"
+	now := engine.Nanos(t.Now())
+	var one int
+	found, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE "+usable+" LIMIT 1", append(args, now), &one)
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(ctx, "UPDATE agreements SET state = 'revoked' WHERE "+others, args...); err != nil {
-		return err
-	}
-	for _, id := range usable {
+	if found {
 		seq, err := t.NextChange(ctx)
 		if err != nil {
 			return err
 		}
-		r := pat.Revocation{
-			Service: service, Kind: pat.RevokedAgreement, Subject: id, At: t.Now(), Until: t.Now().Add(pat.MaxTTL + s.tokensKept),
-			Reason: "the agent changed its plan",
-		}
-		if err := s.addRevocation(ctx, t, r, seq); err != nil {
+		_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
+			SELECT service, CAST(? AS TEXT), id, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM agreements WHERE `+
+			usable+" ON CONFLICT (service, kind, subject) DO NOTHING",
+			append([]any{
+				string(pat.RevokedAgreement), now, engine.Nanos(t.Now().Add(pat.MaxTTL + s.tokensKept)), "the agent changed its plan", seq,
+			}, append(args, now)...)...)
+		if err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = t.Exec(ctx, "UPDATE agreements SET state = 'revoked' WHERE "+others, args...)
+	return err
 }
 
 // replacePlans ends the agreements of an agent that have a plan other than an agreement that was made in advance, if the latter has taken
