@@ -201,3 +201,42 @@ func TestLateVisibleCommitIsUndone(t *testing.T) {
 		t.Errorf("got %s, %v; want %v, nil", e.State, err, store.Released)
 	}
 }
+
+// A call whose beginning was lost can begin again under the same id. What undoes the lost beginning leaves the new one as it is.
+func TestLostBeginningDoesNotEndItsRepetition(t *testing.T) {
+	t.Parallel()
+	var lose atomic.Bool
+	s := openOn(t, pgtest.Start(t).Database(t), func(d *engine.Dialect) {
+		d.CallPatience = time.Second
+		send := d.Send
+		d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
+			if lose.Load() && begins(list) {
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return send(ctx, w, list)
+		}
+	})
+	lose.Store(true)
+	if _, err := s.Begin(t.Context(), paidCall(1)); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("%v; want ErrUnavailable", err)
+	}
+	lose.Store(false)
+	again, err := s.Begin(t.Context(), paidCall(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for busy := true; busy; busy, _ = s.Releasing() {
+		runtime.Gosched()
+	}
+	e, err := s.Settle(t.Context(), again, store.Settlement{State: store.Captured, Outcome: store.Done})
+	if err != nil || e.State != store.Captured {
+		t.Errorf("got %s, %v; want %s, nil", e.State, err, store.Captured)
+	}
+	if replayed, err := s.Begin(t.Context(), paidCall(1)); err != nil || replayed.Replay == nil {
+		t.Errorf("the idempotency key was forgotten: %v", err)
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

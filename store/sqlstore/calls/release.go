@@ -73,7 +73,7 @@ func (c *Calls) releaseAll() {
 // releaseEach releases calls, and returns those to try again.
 func (c *Calls) releaseEach(calls []unsettledCall) (left []unsettledCall) {
 	for i, u := range calls {
-		_, err := c.Settle(context.Background(), u.Admission, store.Settlement{State: store.Released, Outcome: store.NotSent})
+		_, err := c.settle(context.Background(), u.Admission, store.Settlement{State: store.Released, Outcome: store.NotSent}, false)
 		u.tries++
 		switch {
 		case engine.Closed(err):

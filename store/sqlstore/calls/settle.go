@@ -18,7 +18,14 @@ import (
 // Settle returns the record in its present state and store.ErrSettled. For a call without a record, Settle must be called at most once,
 // because a second call cannot be detected. The answer is stored only if the call has an idempotency key and the answer is within the
 // limits.
+//
+// If another Begin has recorded an execution with the same id, Settle leaves that record as it is and returns store.ErrNotFound.
 func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
+	return c.settle(ctx, b, to, true)
+}
+
+// settle is Settle. recorded reports whether Begin certainly committed the record; if not, settle reads the record before it changes it.
+func (c *Calls) settle(ctx context.Context, b store.Admission, to store.Settlement, recorded bool) (store.Execution, error) {
 	e := b.Execution
 	if err := checkSettlement(to); err != nil {
 		return store.Execution{}, fmt.Errorf("settling execution %s: %w", e.ID, err)
@@ -49,7 +56,7 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 			return nil
 		})
 	}
-	if e.State == store.Held && e.Deadline.After(c.db.Counted()) {
+	if recorded && e.State == store.Held && e.Deadline.After(c.db.Counted()) {
 		n.cached = append(n.cached, &e)
 	} else {
 		n.executions = []ref{{e.Service, e.ID}}
@@ -62,7 +69,7 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	}
 	var result store.Execution
 	err := c.call(ctx, n, func(ctx context.Context, w *work) (err error) {
-		result, err = w.settle(ctx, e.Service, e.ID, to, back)
+		result, err = w.settle(ctx, &e, to, back)
 		return err
 	})
 	if err != nil && !errors.Is(err, store.ErrSettled) {
@@ -71,11 +78,17 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	return result, err
 }
 
-// settle ends a call that has a record.
-func (w *work) settle(ctx context.Context, service, id string, to store.Settlement, back []store.CounterSlot) (store.Execution, error) {
+// settle ends a call that has a record. began is the execution as Begin recorded it. The id of an execution can be that of a task, which
+// several Begins have; each of them has a time of its own.
+func (w *work) settle(ctx context.Context, began *store.Execution, to store.Settlement, back []store.CounterSlot) (store.Execution, error) {
+	service, id := began.Service, began.ID
 	e, err := w.execution(ctx, service, id)
 	if err != nil {
 		return store.Execution{}, err
+	}
+	if !e.BeganAt.Equal(began.BeganAt) {
+		w.t.Confirm()
+		return store.Execution{}, store.ErrNotFound
 	}
 	if e.State != store.Held && (e.State != store.Unresolved || to.State == store.Unresolved) {
 		w.t.Confirm()
