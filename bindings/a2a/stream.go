@@ -159,17 +159,22 @@ func (x *exchange) start(m *message) {
 	}
 	s := x.open()
 	s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, &t) })
+	s.watch(call, of, &t)
+}
+
+// watch sends the events of the service, and the end of the task of a call that has begun. If the client leaves, the call continues.
+func (s *events) watch(call *execute.StartedCall, of *serviceEvents, t *task) {
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
 	for n := 1; !s.lost; {
 		select {
 		case event := <-of.next:
-			s.part(&t, n, event)
+			s.part(t, n, event)
 			n++
 		case <-call.Done():
-			s.end(x.endOf(call))
+			s.end(s.endOf(call))
 			return
-		case <-x.r.Context().Done(): // the call continues
+		case <-s.r.Context().Done():
 			return
 		case <-alive.C:
 			s.alive()

@@ -52,7 +52,11 @@ func (x *exchange) getTask() {
 	switch {
 	case !found:
 	case w != nil:
-		t := x.proceed(w)
+		t, err := x.proceed(w)
+		if err != nil {
+			x.refuse(refusalOf(err))
+			return
+		}
 		x.finish(x.appendTask(nil, &t))
 	default:
 		t := taskOf(&r)

@@ -42,34 +42,43 @@ func (x *exchange) takeUp(w *execute.WaitingCall) {
 }
 
 // proceed makes a call that was confirmed, and returns its task as soon as the call has begun. It returns the task of a call that waits
-// unchanged.
-func (x *exchange) proceed(w *execute.WaitingCall) task {
+// unchanged. The error is that of unbegun.
+func (x *exchange) proceed(w *execute.WaitingCall) (task, error) {
 	if !w.Confirmed {
-		return waitingTask(w)
+		return waitingTask(w), nil
 	}
 	x.takeUp(w)
 	call := x.Start(x.r.Context(), x.call)
 	if reference, begun := call.Begun(); begun {
-		return task{id: reference.ID, contextID: reference.ContextID, state: working, since: reference.Since, intent: w.Intent, live: true}
-	}
-	return x.unbegun(call, w)
-}
-
-// unbegun returns the task of a confirmed call that ended before it began. Another request may have made the call in the meantime.
-func (x *exchange) unbegun(call *execute.StartedCall, w *execute.WaitingCall) task {
-	if r, err := x.Record(x.r.Context(), x.call, w.ID); err == nil {
-		return taskOf(&r)
+		return task{id: reference.ID, contextID: reference.ContextID, state: working, since: reference.Since, intent: w.Intent, live: true}, nil
 	}
 	result, event, err := call.Ended()
 	x.Event = event
+	return x.unbegun(&result, err, w)
+}
+
+// unbegun returns the task of a confirmed call that ended before it began. Another request may have made the call in the meantime. If the
+// call was refused, its task still waits while the confirmation can be used, because the call is made when the refusal no longer applies,
+// and the client reads the task again. The error is the refusal if it is not about the call, and the task still waits.
+func (x *exchange) unbegun(result *execute.Result, err error, w *execute.WaitingCall) (task, error) {
 	f := refusalOf(err)
 	if f == nil {
-		return x.done(&result)
+		return x.done(result), nil
+	}
+	if r, err := x.Record(x.r.Context(), x.call, w.ID); err == nil {
+		return taskOf(&r), nil
+	}
+	now, err := x.Waiting(x.r.Context(), x.call, w.ID)
+	switch {
+	case err == nil && now.Ended:
+		return waitingTask(&now), nil
+	case !rejects(f):
+		return task{}, f
 	}
 	x.headers(f)
 	t := waitingTask(w)
-	t.state, t.refusal, t.live = rejected, f, true
-	return t
+	t.refusal, t.live = f, true
+	return t, nil
 }
 
 // resume responds to a message that names a task that waits.
@@ -80,19 +89,27 @@ func (x *exchange) resume(w *execute.WaitingCall, m *message) {
 	case !w.Confirmed || x.stream:
 		x.wait(w)
 	case m.immediately:
-		t := x.proceed(w)
-		x.task(&t)
+		t, err := x.proceed(w)
+		x.taskOr(&t, err)
 	default:
 		x.takeUp(w)
 		result, err := x.Execute(x.r.Context(), x.call)
-		if f := refusalOf(err); f != nil && (x.Event == nil || x.Event.Reference == nil) {
-			if r, err := x.Record(x.r.Context(), x.call, w.ID); err == nil { // another request made the call
-				x.recorded(&r)
-				return
-			}
+		if refusalOf(err) != nil && (x.Event == nil || x.Event.Reference == nil) {
+			t, err := x.unbegun(&result, err, w)
+			x.taskOr(&t, err)
+			return
 		}
 		x.ended(&result, err, w.ContextID)
 	}
+}
+
+// taskOr responds to a message with a task, or with the error of unbegun.
+func (x *exchange) taskOr(t *task, err error) {
+	if err != nil {
+		x.refuse(refusalOf(err))
+		return
+	}
+	x.task(t)
 }
 
 // wait responds with the task of a call that waits for a person. A stream stays open until the task has ended: when the person confirms the
@@ -114,10 +131,13 @@ func (x *exchange) wait(w *execute.WaitingCall) {
 	alive, ask := time.NewTicker(aliveEvery), time.NewTicker(pollEvery)
 	defer alive.Stop()
 	defer ask.Stop()
+	var pause int // how many polls pass until a call that was refused is made again
 	for !s.lost {
-		if w.Confirmed {
-			s.goOn(w)
-			return
+		if w.Confirmed && pause <= 0 {
+			if s.goOn(w, &t) {
+				return
+			}
+			pause = pollsBetweenTries
 		}
 		select {
 		case <-x.r.Context().Done():
@@ -126,6 +146,7 @@ func (x *exchange) wait(w *execute.WaitingCall) {
 			s.alive()
 			continue
 		case <-ask.C:
+			pause--
 		}
 		now, err := x.Waiting(x.r.Context(), x.call, w.ID)
 		switch {
@@ -144,16 +165,41 @@ func (x *exchange) wait(w *execute.WaitingCall) {
 	}
 }
 
-// goOn makes a confirmed call, and sends the states of its task until it ends.
-func (s *events) goOn(w *execute.WaitingCall) {
+// pollsBetweenTries is how many times a stream reads the state of a task until it makes a confirmed call again that was refused.
+const pollsBetweenTries = 10
+
+// goOn makes a confirmed call, and sends the events of the service and the states of the task until it ends. It returns false if the call
+// was refused and its task still waits. It sends the refusal if last, the state that was sent last, does not have it.
+func (s *events) goOn(w *execute.WaitingCall, last *task) bool {
 	s.takeUp(w)
+	of := newServiceEvents()
+	defer close(of.left)
+	s.call.Stream = of.pass
 	call := s.Start(s.r.Context(), s.call)
-	if _, begun := call.Begun(); !begun {
-		t := s.unbegun(call, w)
-		s.end(&t)
-		return
+	if reference, begun := call.Begun(); begun {
+		t := task{id: reference.ID, contextID: reference.ContextID, state: working, since: reference.Since, intent: w.Intent, live: true}
+		s.status(&t)
+		s.watch(call, of, &t)
+		return true
 	}
-	s.followRecord(w.ID)
+	result, event, err := call.Ended()
+	s.Event = event
+	t, err := s.unbegun(&result, err, w)
+	switch {
+	case err != nil: // the task still waits
+		return false
+	case t.state == waiting:
+		if last.refusal == nil || last.refusal.Reason != t.refusal.Reason || last.refusal.Message != t.refusal.Message {
+			s.status(&t)
+			*last = t
+		}
+		return false
+	case t.state == working: // another request makes the call
+		s.followRecord(w.ID)
+	default:
+		s.end(&t)
+	}
+	return true
 }
 
 // followRecord sends the states of a task until it ends. It sends nothing if the agent has no such task any more.

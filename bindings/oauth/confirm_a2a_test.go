@@ -1,19 +1,26 @@
 package oauth_test
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 // An a2aTask is a task in a response of A2A.
@@ -183,6 +190,144 @@ func TestWaitingTaskEnds(t *testing.T) {
 				t.Errorf("%s: %+v, error %d", name, got, code)
 			}
 		}
+	}
+	if c.served.Load() != 0 {
+		t.Errorf("served %d", c.served.Load())
+	}
+}
+
+// A confirmed task that is refused still waits, under the same id. It goes on once the refusal no longer applies.
+func TestRefusedTaskStillWaits(t *testing.T) {
+	c := newConfirmGate(t, confirmed)
+	c.client, _, _ = c.spenderOf(c.person, "2", "month", "") // without credit
+	asked, _ := c.sendOrder("m1", "lamp", nil)
+	c.person.decide(c.pageOf(asked), "confirm")
+	for name, read := range map[string]func() (a2aTask, int){
+		"read":         func() (a2aTask, int) { return c.a2a("GetTask", map[string]any{"id": asked.ID}) },
+		"by a message": func() (a2aTask, int) { return c.sendOrder("m2", "lamp", map[string]any{"taskId": asked.ID}) },
+		"by a message that does not wait": func() (a2aTask, int) {
+			return c.a2a("SendMessage", map[string]any{
+				"configuration": map[string]any{"returnImmediately": true},
+				"message": map[string]any{
+					"messageId": "m3", "role": "ROLE_USER", "taskId": asked.ID, "parts": []any{map[string]any{"text": "go on"}},
+				},
+			})
+		},
+	} {
+		got, code := read()
+		parts := got.Status.Message.Parts
+		if got.ID != asked.ID || got.ContextID != "talk" || got.Status.State != a2aWaiting || len(parts) == 0 ||
+			!strings.Contains(parts[0].Text, "balance") {
+			t.Errorf("%s: %+v, error %d", name, got, code)
+		}
+	}
+	c.topUp(c.client, eur(1000))
+	done, code := c.sendOrder("m4", "lamp", map[string]any{"taskId": asked.ID})
+	if done.ID != asked.ID || done.Status.State != a2aCompleted || c.served.Load() != 1 {
+		t.Errorf("got %+v, error %d, served %d", done, code, c.served.Load())
+	}
+}
+
+// The stream of a confirmed task that is refused stays open, and sends the refusal once. The task goes on when the agent has credit.
+func TestStreamOfRefusedTaskGoesOn(t *testing.T) {
+	t.Parallel()
+	c := newConfirmGate(t, confirmed)
+	c.client, _, _ = c.spenderOf(c.person, "2", "month", "") // without credit
+	asked, _ := c.sendOrder("m1", "lamp", nil)
+	c.person.decide(c.pageOf(asked), "confirm")
+	body := `{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"` + asked.ID + `"}}`
+	r, err := http.NewRequestWithContext(c.Context(), http.MethodPost, c.URL+"/a2a", strings.NewReader(body))
+	c.Must(err)
+	r.Header = http.Header{"Authorization": {"Bearer " + c.client.Token}, "Content-Type": {"application/json"}, "A2a-Version": {"1.0"}}
+	got, err := http.DefaultClient.Do(r)
+	c.Must(err)
+	defer got.Body.Close()
+	var states []string
+	for lines := bufio.NewScanner(got.Body); lines.Scan(); {
+		var event struct {
+			Result struct {
+				Task, StatusUpdate *struct {
+					Status struct {
+						State   string
+						Message struct{ Parts []struct{ Text string } }
+					}
+				}
+			}
+		}
+		text, found := strings.CutPrefix(lines.Text(), "data: ")
+		if !found {
+			continue
+		}
+		c.Must(json.Unmarshal([]byte(text), &event))
+		if update := event.Result.StatusUpdate; update != nil {
+			states = append(states, update.Status.State)
+			if update.Status.State == a2aWaiting {
+				if parts := update.Status.Message.Parts; len(parts) == 0 || !strings.Contains(parts[0].Text, "balance") {
+					t.Errorf("got %s", text)
+				}
+				c.topUp(c.client, eur(1000))
+			}
+		}
+	}
+	if want := []string{a2aWaiting, "TASK_STATE_WORKING", a2aCompleted}; !slices.Equal(states, want) || c.served.Load() != 1 {
+		t.Errorf("got %v, served %d; want %v and 1", states, c.served.Load(), want)
+	}
+}
+
+// A refusal that is not about the call is an error, and leaves the task as it is.
+func TestTaskWaitsWhileServiceIsStopped(t *testing.T) {
+	c := newConfirmGate(t, confirmed)
+	asked, _ := c.sendOrder("m1", "lamp", nil)
+	c.person.decide(c.pageOf(asked), "confirm")
+	stop := pat.Stop{Service: "default", Kind: pat.StopIntent, Subject: gatetest.Ordering, At: c.Now()}
+	_, err := c.Store.Stop(c.Context(), stop)
+	c.Must(err)
+	c.Must(c.View.Refresh(c.Context()))
+	for name, read := range map[string]func() (a2aTask, int){
+		"read":         func() (a2aTask, int) { return c.a2a("GetTask", map[string]any{"id": asked.ID}) },
+		"by a message": func() (a2aTask, int) { return c.sendOrder("m2", "lamp", map[string]any{"taskId": asked.ID}) },
+	} {
+		if got, code := read(); code == 0 {
+			t.Errorf("%s: %+v; want an error", name, got)
+		}
+	}
+	_, err = c.Store.Resume(c.Context(), stop)
+	c.Must(err)
+	c.Must(c.View.Refresh(c.Context()))
+	if done, code := c.sendOrder("m3", "lamp", map[string]any{"taskId": asked.ID}); done.ID != asked.ID || done.Status.State != a2aCompleted {
+		t.Errorf("got %+v, error %d", done, code)
+	}
+}
+
+// A process of an earlier release gives the record of a confirmed call another id than its task.
+func TestTaskOfCallWithOtherID(t *testing.T) {
+	c := newConfirmGate(t, confirmed)
+	asked, _ := c.sendOrder("m1", "lamp", nil)
+	c.person.decide(c.pageOf(asked), "confirm")
+	id, err := uuid.Parse(asked.ID)
+	c.Must(err)
+	confirmation := base64.RawURLEncoding.EncodeToString(id[:])
+	made, err := c.Store.Begin(c.Context(), store.BeginRequest{
+		Execution: store.Execution{
+			ID: uuid.NewString(), Service: "default", AgentID: c.client.ID, Intent: gatetest.Ordering, AgreementID: c.agreement(),
+			IdempotencyKey: "a2a:m1", Fingerprint: "f", ContextID: "talk",
+		},
+		Nonce:      &store.Nonce{KeyID: "confirmation", ID: confirmation, Until: c.Now().Add(time.Hour)},
+		Candidates: []store.Candidate{{Rule: "r"}}, Hold: time.Minute, KeyFor: time.Hour,
+	})
+	c.Must(err)
+	c.Must(c.Store.UseConfirmation(c.Context(), "default", confirmation, made.Execution.ID))
+	if got, code := c.a2a("GetTask", map[string]any{"id": asked.ID}); got.ID != asked.ID || got.Status.State != "TASK_STATE_WORKING" {
+		t.Errorf("in progress: %+v, error %d", got, code)
+	}
+	_, err = c.Store.Settle(c.Context(), made, store.Settlement{State: store.Captured, Outcome: store.Done})
+	c.Must(err)
+	if got, code := c.a2a("GetTask", map[string]any{"id": asked.ID}); got.ID != asked.ID || got.Status.State != a2aCompleted {
+		t.Errorf("at the end: %+v, error %d", got, code)
+	}
+	c.client, _, _ = c.spenderOf(c.browser(), "2", "month", "")
+	if got, code := c.a2a("GetTask", map[string]any{"id": asked.ID}); code != -32001 {
+		t.Errorf("another agent: %+v, error %d", got, code)
 	}
 	if c.served.Load() != 0 {
 		t.Errorf("served %d", c.served.Load())

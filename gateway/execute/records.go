@@ -64,9 +64,20 @@ func callScope(service string, claims *pat.Claims) store.CallScope {
 	return c
 }
 
-// Record returns the record with an id, for the agent whose PAT is in call. The error is ErrNoRecord or a *reason.Refusal.
+// Record returns the record with an id, for the agent whose PAT is in call. The id can also be that of a WaitingCall that was made. The
+// error is ErrNoRecord or a *reason.Refusal.
 func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, error) {
-	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.records.Call(ctx, c, id) })
+	r, err := x.record(ctx, call, func(c store.CallScope) (store.Execution, error) {
+		e, err := x.records.Call(ctx, c, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return x.madeAs(ctx, c, id)
+		}
+		return e, err
+	})
+	if err == nil {
+		r.ID = id
+	}
+	return r, err
 }
 
 // RecordOf is like Record, but finds the record by the idempotency key of its call.

@@ -37,6 +37,29 @@ func WaitingID(confirmation string) (string, error) {
 	return id.String(), err
 }
 
+// confirmationID returns the id of the confirmation of a WaitingCall. It returns false if no WaitingCall can have the id.
+func confirmationID(id string) (string, bool) {
+	parsed, err := uuid.Parse(id)
+	return base64.RawURLEncoding.EncodeToString(parsed[:]), err == nil && parsed.String() == id
+}
+
+// madeAs returns the record of a WaitingCall whose record has another id, because a process of an earlier release made the call. The error
+// is store.ErrNotFound if there is none in the scope.
+func (x *Executor) madeAs(ctx context.Context, scope store.CallScope, id string) (store.Execution, error) {
+	confirmation, valid := confirmationID(id)
+	if !valid || x.confirmations == nil {
+		return store.Execution{}, store.ErrNotFound
+	}
+	c, err := x.confirmations.Confirmation(ctx, scope.Service, confirmation)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if c.AgentID != scope.AgentID || c.State != store.ConfirmationUsed || c.ExecutionID == "" {
+		return store.Execution{}, store.ErrNotFound
+	}
+	return x.records.Call(ctx, scope, c.ExecutionID)
+}
+
 // Waiting returns a call that began through the same protocol and waits for a confirmation, for the agent whose PAT is in call. If the call
 // was made, or its time ended more than ten minutes ago, the error is ErrNoRecord. Other errors are a *reason.Refusal.
 func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCall, error) {
@@ -44,11 +67,11 @@ func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCa
 	if err != nil {
 		return WaitingCall{}, err
 	}
-	parsed, err := uuid.Parse(id)
-	if err != nil || parsed.String() != id || x.confirmations == nil {
+	confirmation, valid := confirmationID(id)
+	if !valid || x.confirmations == nil {
 		return WaitingCall{}, ErrNoRecord
 	}
-	c, err := x.confirmations.Confirmation(ctx, asks.service.ID, base64.RawURLEncoding.EncodeToString(parsed[:]))
+	c, err := x.confirmations.Confirmation(ctx, asks.service.ID, confirmation)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return WaitingCall{}, ErrNoRecord
