@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -52,15 +53,49 @@ func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (string, erro
 	})
 }
 
-// BudgetOf returns the budget in the record of a changed budget. It does not verify the signature. The error is of kind ErrBadBudget.
-func BudgetOf(record string) (*Budget, error) {
-	j, err := keys.ParseJWS(record, maxSigned)
-	if err != nil || j.Typ != TypeBudget {
-		return nil, fmt.Errorf("%w: its record is malformed", ErrBadBudget)
+// ChangedBudget returns the budget in the newest record of a changed budget of the consent of a PAT. It verifies that the gateway signed the
+// record for that consent. Keys are kept as long as the PATs that they signed: if that of the record is gone, the PAT is newer than the
+// record, and ChangedBudget returns its budget. The error is of kind ErrBadBudget.
+func (v *Verifier) ChangedBudget(ctx context.Context, record string, c *Claims, now time.Time) (*Budget, error) {
+	r, j, err := readBudgetRecord(record)
+	if err != nil {
+		return nil, err
 	}
-	var r BudgetRecord
-	if _, err := strictjson.DecodeObject(j.Payload); err != nil || json.Unmarshal(j.Payload, &r) != nil || r.Budget == nil {
-		return nil, fmt.Errorf("%w: its record is malformed", ErrBadBudget)
+	if r.Issuer != c.Issuer || r.AgentID != c.Subject || r.Agreement != c.Agreement {
+		return nil, errOtherBudget
+	}
+	key, known := v.c.Keys.Lookup(ctx, keys.ID(j.KeyID), now)
+	switch {
+	case !known && r.IssuedAt <= c.IssuedAt.Unix():
+		return c.Budget, nil
+	case !known || j.Alg != key.Algorithm || !j.SignedBy(key.Key):
+		return nil, fmt.Errorf("%w: the gateway did not sign its record", ErrBadBudget)
 	}
 	return r.Budget.budget()
+}
+
+var errOtherBudget = fmt.Errorf("%w: its record is of another consent", ErrBadBudget)
+
+// changedBudget returns the budget in NewBudget. It does not verify the signature. The error is of kind ErrBadBudget.
+func (a Agreement) changedBudget() (*Budget, error) {
+	r, _, err := readBudgetRecord(a.NewBudget)
+	if err != nil {
+		return nil, err
+	}
+	if r.Issuer != a.Issuer || r.AgentID != a.AgentID || r.Agreement != a.ID {
+		return nil, errOtherBudget
+	}
+	return r.Budget.budget()
+}
+
+// readBudgetRecord reads a record, but does not verify its signature. The error is of kind ErrBadBudget.
+func readBudgetRecord(record string) (r BudgetRecord, j keys.JWS, err error) {
+	j, err = keys.ParseJWS(record, maxSigned)
+	if err != nil || j.Typ != TypeBudget {
+		return r, j, fmt.Errorf("%w: its record is malformed", ErrBadBudget)
+	}
+	if _, err := strictjson.DecodeObject(j.Payload); err != nil || json.Unmarshal(j.Payload, &r) != nil || r.Budget == nil {
+		return r, j, fmt.Errorf("%w: its record is malformed", ErrBadBudget)
+	}
+	return r, j, nil
 }

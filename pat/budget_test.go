@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -72,5 +73,48 @@ func TestBadBudgetsAreNotRecorded(t *testing.T) {
 		if _, err := w.consent(t, func(r *pat.ConsentRequest) { r.Budget = budget(change) }); !errors.Is(err, pat.ErrBadBudget) {
 			t.Errorf("%s: got %v", name, err)
 		}
+	}
+}
+
+// A changed budget counts if the gateway signed it for the consent of the PAT. Once its key has ended, newer PATs have the budget themselves.
+func TestChangedBudgetIsVerified(t *testing.T) {
+	w := newWorld(t)
+	a := w.consented(t, func(r *pat.ConsentRequest) { r.Budget = budget() })
+	changed := budget(func(b *pat.Budget) { b.Amount = euros(2) })
+	record, err := w.issuer.ChangeBudget(t.Context(), pat.BudgetChange{Agreement: a, Budget: *changed})
+	noError(t, err)
+	claims := w.consentedToken(t, a.ID).Claims
+	other := w.consentedToken(t, w.consented(t, func(r *pat.ConsentRequest) { r.Budget = budget() }).ID).Claims
+	got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, claims, w.now())
+	if diff := cmp.Diff(changed, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	signed := record[:strings.LastIndex(record, ".")+1]
+	for name, wrong := range map[string]struct {
+		record string
+		claims *pat.Claims
+	}{
+		"of another consent":   {record, other},
+		"with a wrong key":     {signed + strings.Repeat("A", 86), claims},
+		"that is not a record": {string(a.Signature), claims},
+		"that is empty":        {"", claims},
+	} {
+		if got, err := w.issuer.Verifier().ChangedBudget(t.Context(), wrong.record, wrong.claims, w.now()); !errors.Is(err, pat.ErrBadBudget) {
+			t.Errorf("a record %s: %+v, %v", name, got, err)
+		}
+	}
+	_, err = w.keys.Rotate(t.Context())
+	noError(t, err)
+	w.advance(t, 3*time.Hour)
+	if got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, claims, w.now().Add(-3*time.Hour)); err != nil || got.Amount != euros(2) {
+		t.Errorf("while the key is valid: %+v, %v", got, err)
+	}
+	older := *claims
+	older.IssuedAt = older.IssuedAt.Add(-time.Second)
+	if got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, &older, w.now()); !errors.Is(err, pat.ErrBadBudget) {
+		t.Errorf("an older PAT after the end of the key: %+v, %v", got, err)
+	}
+	if got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, claims, w.now()); err != nil || got != claims.Budget {
+		t.Errorf("a newer PAT after the end of the key: %+v, %v", got, err)
 	}
 }

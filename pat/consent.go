@@ -279,7 +279,7 @@ func (a Agreement) Consent() (ConsentRecord, bool) {
 // of the record of the consent. The error is of kind ErrBadBudget.
 func (a Agreement) Budget() (*Budget, error) {
 	if a.NewBudget != "" {
-		return BudgetOf(a.NewBudget)
+		return a.changedBudget()
 	}
 	record, ok := a.Consent()
 	if !ok {
@@ -298,7 +298,7 @@ func verifyConsent(a Agreement, key keys.Key) error {
 	case !j.SignedBy(key):
 		return errorOfKind(ErrBadExport, "the gateway's key did not sign the record of the consent")
 	case record.Issuer != a.Issuer || record.AgentID != a.AgentID || record.ID != a.Nonce || record.Policy.UID != a.PolicyUID ||
-		record.Policy.Digest != a.PolicyDigest || !slices.Equal(record.Scope, a.Scope):
+		record.Policy.Digest != a.PolicyDigest || !slices.Equal(record.Scope, a.Scope) || record.Plan != a.Plan:
 		return errorOfKind(ErrBadExport, "the consent differs from its record")
 	case a.CreatedAt.Sub(time.Unix(record.IssuedAt, 0)).Abs() > agreementWindow:
 		return errorOfKind(ErrBadExport, "the consent was not given at the time in the bundle")

@@ -252,6 +252,7 @@ func TestConsentRecordIsVerified(t *testing.T) {
 		"with an agent key":             func(a *pat.Agreement) { a.KeyID = keyOf(t, edKey()).Thumbprint() },
 		"signed by another gateway key": func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
 		"another record":                func(a *pat.Agreement) { other := w.consented(t); a.Signature = other.Signature },
+		"another plan":                  func(a *pat.Agreement) { a.Plan = "pro" },
 		"with the member signed":        func(a *pat.Agreement) { a.Signed = []byte("x") },
 	} {
 		bad := a

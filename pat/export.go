@@ -145,6 +145,9 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
 		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or invalid", bad)
 	}
+	if consent, ok := e.Agreement.Consent(); ok { // a bundle has the plan of a consent only in its record
+		e.Agreement.Plan = consent.Plan
+	}
 	if err := verifyEvidence(e.Agreement, e.Policy, forms); err != nil {
 		return ExportedAgreement{}, err
 	}

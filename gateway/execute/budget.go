@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -29,10 +30,22 @@ func (x *Executor) readBudget(ctx context.Context, e *execution) error {
 	case err != nil:
 		return refusal.For(err)
 	}
-	if e.budget, err = pat.BudgetOf(record); err != nil {
+	if e.budget, err = e.current.Verifier.ChangedBudget(ctx, record, e.claims, x.now()); err != nil {
 		return reason.Internal.Refusal("The budget of the consent could not be read.").Because(err)
 	}
 	return nil
+}
+
+// checkBudget decides again about a call whose budget the person has changed while it waited for its payment and for a place.
+func (x *Executor) checkBudget(ctx context.Context, e *execution) error {
+	before := e.budget
+	if err := x.readBudget(ctx, e); err != nil {
+		return err
+	}
+	if before == nil || reflect.DeepEqual(before, e.budget) {
+		return nil
+	}
+	return x.allow(ctx, e)
 }
 
 // budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if there is no budget, or the operator

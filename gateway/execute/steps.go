@@ -302,11 +302,17 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err := x.readBudget(ctx, e); err != nil {
 		return err
 	}
+	return x.allow(ctx, e)
+}
+
+// allow keeps only the candidates for which the assurance of the agreement and the budget are sufficient, and that a person need not confirm
+// or has confirmed. It refuses the call if none is left.
+func (x *Executor) allow(ctx context.Context, e *execution) error {
 	var spends func(currency string) bool
 	if e.budget != nil {
 		spends = e.spends
 	}
-	reached, refused := e.intent.Allowed(e.claims.Assurance, e.proof != nil, decision.Candidates, spends)
+	reached, refused := e.intent.Allowed(e.claims.Assurance, e.proof != nil, e.decision.Candidates, spends)
 	switch refused {
 	case "":
 		e.decision.Candidates = reached
