@@ -53,9 +53,9 @@ func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (string, erro
 	})
 }
 
-// ChangedBudget returns the budget in the newest record of a changed budget of the consent of a PAT. It verifies that the gateway signed the
-// record for that consent. Keys are kept as long as the PATs that they signed: if that of the record is gone, the PAT is newer than the
-// record, and ChangedBudget returns its budget. The error is of kind ErrBadBudget.
+// ChangedBudget returns the budget in the newest record of a changed budget of the consent of a PAT. It verifies that the gateway signed
+// the record for that consent. A key is kept as long as the PATs that it signed. If the key of the record has ended, the PAT must be newer
+// than the record, and ChangedBudget returns its budget. The error is of kind ErrBadBudget.
 func (v *Verifier) ChangedBudget(ctx context.Context, record string, c *Claims, now time.Time) (*Budget, error) {
 	r, j, err := readBudgetRecord(record)
 	if err != nil {

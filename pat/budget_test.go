@@ -76,7 +76,7 @@ func TestBadBudgetsAreNotRecorded(t *testing.T) {
 	}
 }
 
-// A changed budget counts if the gateway signed it for the consent of the PAT. Once its key has ended, newer PATs have the budget themselves.
+// A changed budget counts if the gateway signed it for the consent of the PAT. Once its key has ended, newer PATs contain the budget.
 func TestChangedBudgetIsVerified(t *testing.T) {
 	w := newWorld(t)
 	a := w.consented(t, func(r *pat.ConsentRequest) { r.Budget = budget() })
@@ -106,7 +106,8 @@ func TestChangedBudgetIsVerified(t *testing.T) {
 	_, err = w.keys.Rotate(t.Context())
 	noError(t, err)
 	w.advance(t, 3*time.Hour)
-	if got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, claims, w.now().Add(-3*time.Hour)); err != nil || got.Amount != euros(2) {
+	before := w.now().Add(-3 * time.Hour)
+	if got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, claims, before); err != nil || got.Amount != euros(2) {
 		t.Errorf("while the key is valid: %+v, %v", got, err)
 	}
 	older := *claims

@@ -305,8 +305,8 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	return x.allow(ctx, e)
 }
 
-// allow keeps only the candidates for which the assurance of the agreement and the budget are sufficient, and that a person need not confirm
-// or has confirmed. It refuses the call if none is left.
+// allow keeps only the candidates for which the assurance of the agreement and the budget are sufficient, and that need no confirmation by
+// a person or have one. It refuses the call if none is left.
 func (x *Executor) allow(ctx context.Context, e *execution) error {
 	var spends func(currency string) bool
 	if e.budget != nil {
