@@ -48,7 +48,13 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 	g.listener = httptest.NewUnstartedServer(nil)
 	g.operator = admin.New(admin.Config{
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, Receipts: g.Receipts, View: g.View, Log: g.Log, Now: g.Now, Doors: g.Modules,
-		Index: g.Index, Reload: func(context.Context, bool) config.Problems { return g.problems },
+		Index: g.Index, Figures: g.Figures, AuditPath: g.AuditPath(),
+		Reload: func(context.Context, bool) config.Problems {
+			if !g.problems.Failed() {
+				g.Reload()
+			}
+			return g.problems
+		},
 		Audit: record.NewAudit(record.AuditOptions{
 			Open: func() (record.File, error) { return g.audited, nil }, Log: g.Log, Metrics: g.Metrics,
 		}),

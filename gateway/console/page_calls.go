@@ -30,7 +30,7 @@ func (r *request) callsPage() error {
 		caption: "Requests, the newest first", empty: "No request matches. The index keeps requests for audit.index.retain.",
 		columns: []column[admin.Call]{
 			{"Time", func(c admin.Call) cell { return when(c.At) }},
-			{"Request", func(c admin.Call) cell { return link(c.RequestID, r.address(at("calls", c.RequestID))) }},
+			{"Request", func(c admin.Call) cell { return r.requestCell(c.RequestID) }},
 			{"Agent", func(c admin.Call) cell { return r.agentCell(c.AgentID, "") }},
 			{"Intent", func(c admin.Call) cell { return text(either(c.Intent, c.Request)) }},
 			{"Decision", func(c admin.Call) cell { return decisionCell(c.Decision) }},
@@ -52,6 +52,16 @@ func (r *request) callsPage() error {
 			r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
 			r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),
 			r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
+}
+
+// requestCell leads to the explanation of a request. A page shows the beginning of the id.
+func (r *request) requestCell(id string) cell {
+	const shown = 8
+	c := cell{Text: id, Href: r.address(at("calls", id))}
+	if runes := []rune(id); len(runes) > shown {
+		c.Short = string(runes[:shown])
+	}
+	return c
 }
 
 // time is a field of filters for a time.

@@ -26,6 +26,7 @@ func (r *request) overviewPage() error {
 			p.Sections = append(p.Sections, r.serviceSections(ctx, s)...)
 		}
 	}
+	p.Sections = append(p.Sections, r.callSections(ctx)...)
 	p.Sections = append(p.Sections, section{Title: "Gateway", Facts: facts(
 		fact{"Configuration", link(status.Configuration.Hash, at("settings"))}, fact{"Read", when(status.Configuration.TakenAt)},
 		fact{"Waits for a restart", text(strings.Join(status.NeedsRestart, ", "))},

@@ -49,6 +49,7 @@ type fact struct {
 // A cell is one value.
 type cell struct {
 	Text   string
+	Short  string // shown instead of Text, which is then the title of the link
 	Href   string
 	Time   time.Time // shown instead of Text
 	Number bool      // aligned to the right

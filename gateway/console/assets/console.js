@@ -4,7 +4,7 @@
   const zone = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
   for (const t of document.querySelectorAll('time[datetime]')) {
     const at = new Date(t.getAttribute('datetime'))
-    if (isNaN(at) || new Date().getTimezoneOffset() === 0) continue
+    if (isNaN(at) || at.getTimezoneOffset() === 0) continue
     const local = document.createElement('small')
     local.className = 'local'
     local.textContent = ' (' + zone.format(at) + ' here)'
