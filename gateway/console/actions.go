@@ -20,12 +20,14 @@ type action struct {
 	question string
 	do       func(*request) error
 	back     func(*request) string // the next page
-	show     func(*request) error  // shows an answer instead of carrying out do, question and back; nil: it changes something
+	show     func(*request) error  // carries out the action and shows its result; nil: do and back
+	// rows describes what the person confirms. nil: the fields of the form.
+	rows func(*request) []field
 }
 
 // allActions returns the actions of all pages.
 func allActions() []action {
-	return append(slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions), decideAction())
+	return append(slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions, editActions()), decideAction())
 }
 
 // actionAt returns the action of a form that is sent to an address.
@@ -59,9 +61,6 @@ func (r *request) act(a action) error {
 	if err := r.console.Operator.MayUse(r.caller, a.operation); err != nil {
 		return err
 	}
-	if a.show != nil {
-		return a.show(r)
-	}
 	if a.question != "" {
 		if r.PostForm.Get("confirmed") != "yes" {
 			return r.review(a, "")
@@ -77,6 +76,9 @@ func (r *request) act(a action) error {
 		}
 	}
 	r.operation = a.operation
+	if a.show != nil {
+		return a.show(r)
+	}
 	if err := a.do(r); err != nil {
 		return err
 	}
@@ -111,9 +113,12 @@ func (r *request) review(a action, problem string) error {
 			continue
 		}
 		view.Hidden = append(view.Hidden, field{Name: name, Value: value})
-		if value != "" {
+		if value != "" && a.rows == nil {
 			view.Rows = append(view.Rows, field{Label: strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " "), Value: value})
 		}
+	}
+	if a.rows != nil {
+		view.Rows = append(view.Rows, a.rows(r)...)
 	}
 	view.Title = "Confirm"
 	view.Session, view.Who, view.Role, view.SignOut = true, r.session.Name, r.session.Role, r.csrf(at("signout"))

@@ -182,6 +182,7 @@ func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	g.Agree("waiting<script>")
 	agreements, err := g.operator.Agreements(t.Context(), admin.AgreementQuery{AgentID: "shopper"})
 	g.Must(err)
+	g.Must(g.Audit.Flush())
 	return g, append([]string{
 		agent, "/console/agents/waiting%3Cscript%3E", "/console/agreements/" + string(agreements.Items[0].ID), "/console/calls/" + request,
 		"/console/calls/" + refused, "/console/money/calls/" + charged.Items[0].ID, "/console/money/calls/" + unknown.Items[0].ID,
@@ -243,6 +244,11 @@ func TestEveryPageInABrowser(t *testing.T) {
 				b.open(path)
 				check(fmt.Sprintf("%s %d %s", path, width, scheme))
 			}
+			b.open("/console/policy/edit")
+			b.press(`form[action="/console/policy/impact"]`, map[string]string{
+				"policy": strings.Replace(gatetest.PolicyFile, `"amount": "0.25"`, `"amount": "0.75"`, 1),
+			})
+			check(fmt.Sprintf("impact %d %s", width, scheme))
 			b.open("/console/agents/shopper")
 			b.press(`form[action="/console/agents/shopper/block"]`, map[string]string{"reason": "a review"})
 			check(fmt.Sprintf("review %d %s", width, scheme))
@@ -310,12 +316,16 @@ func TestEveryButton(t *testing.T) {
 						if !strings.Contains(evaluate[string](b, `document.body.innerText`), "The decision") {
 							t.Errorf("%s: %s", form, status)
 						}
+					case is("/policy/impact"):
+						if !strings.Contains(evaluate[string](b, `document.body.innerText`), "means the same") {
+							t.Errorf("%s: %s", form, status)
+						}
 					case !failed && !changed && !is("/end"):
 						t.Errorf("%s on %s: nothing was changed: %s", form, path, status)
 					}
 				}
 			}
-			want := map[admin.Role]int{admin.RoleViewer: 1, admin.RoleOperator: 24, admin.RoleBilling: 10, admin.RoleAdmin: 34}[role]
+			want := map[admin.Role]int{admin.RoleViewer: 2, admin.RoleOperator: 25, admin.RoleBilling: 11, admin.RoleAdmin: 35}[role]
 			if pressed < want || role == admin.RoleViewer && pressed > 2 {
 				t.Errorf("%d buttons were pressed, want at least %d", pressed, want)
 			}

@@ -101,7 +101,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if r.Method == http.MethodPost {
 		most := int64(maxForm)
-		if strings.HasSuffix(r.URL.Path, "/decide") {
+		if path := r.URL.Path; strings.HasSuffix(path, "/decide") || strings.HasPrefix(path, admin.ConsolePath+"policy/") {
 			most += 3 * odrl.MaxDocument // forms are percent-encoded
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, most)
@@ -140,7 +140,7 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 		if method == http.MethodPost {
 			ctx = context.WithoutCancel(ctx)
 		}
-		if path != "events" && path != "settings/reload" {
+		if path != "events" && path != "settings/reload" && path != "policy/save" {
 			ctx, cancel = context.WithTimeout(ctx, workTime)
 		}
 		defer cancel()

@@ -66,7 +66,8 @@ func (r *request) policyPage() error {
 		return err
 	}
 	p := pageView{Title: "Policy", Lead: "In plain words. Only the policy itself is binding."}
-	p.Sections = append(p.Sections, section{Lines: policyLines(s.Definition)})
+	edit := link("Edit it, and see what would change", r.address(at("policy", "edit")))
+	p.Sections = append(p.Sections, section{Links: []cell{edit}}, section{Lines: policyLines(s.Definition)})
 	for _, next := range s.Successors() {
 		change := section{Title: "From " + next.From.UTC().Format("2006-01-02 15:04 UTC") + " on"}
 		for _, c := range words.Compare(s.Policy, next.Policy).Changes {

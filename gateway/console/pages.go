@@ -38,6 +38,7 @@ var pages = map[string]func(*request) error{
 	"money/ledger":      (*request).ledgerPage,
 	"catalogue":         (*request).cataloguePage,
 	"policy":            (*request).policyPage,
+	"policy/edit":       (*request).editPage,
 	"doors":             (*request).doorsPage,
 	"stops":             (*request).stopsPage,
 	"settings":          (*request).settingsPage,
