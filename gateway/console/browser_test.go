@@ -179,6 +179,7 @@ func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	g.Must(err)
 	unknown, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Unresolved})
 	g.Must(err)
+	g.Call("/api/intents/execute", shop.Token, map[string]any{"intent_uid": gatetest.Searching}) // in the last hour
 	g.Agree("waiting<script>")
 	agreements, err := g.operator.Agreements(t.Context(), admin.AgreementQuery{AgentID: "shopper"})
 	g.Must(err)

@@ -21,8 +21,11 @@ type period struct {
 
 // periods are the choices of the form that compares policies. The first is the default.
 var periods = []period{
-	{"7d", "the last 7 days", 7 * 24 * time.Hour}, {"1h", "the last hour", time.Hour}, {"24h", "the last 24 hours", 24 * time.Hour},
-	{"30d", "the last 30 days", 30 * 24 * time.Hour}, {"90d", "the last 90 days", 90 * 24 * time.Hour},
+	{"7d", "the last 7 days", 7 * 24 * time.Hour},
+	{"1h", "the last hour", time.Hour},
+	{"24h", "the last 24 hours", 24 * time.Hour},
+	{"30d", "the last 30 days", 30 * 24 * time.Hour},
+	{"90d", "the last 90 days", 90 * 24 * time.Hour},
 }
 
 // periodOf returns the period with a value, or the default.
@@ -160,16 +163,22 @@ func (r *request) impactSummary(i *admin.PolicyImpact) section {
 		Lines: []string{"Limits and credit are not counted again. The calls are those of this process."},
 	}
 	for _, m := range i.Money {
+		sign := ""
+		if m.Before != m.After && !strings.HasPrefix(m.Difference, "-") {
+			sign = "+"
+		}
 		out.Cards = append(out.Cards, card{
-			Label: "Charges", Value: m.Difference + " " + m.Currency, Note: "from " + m.Before + " to " + m.After,
+			Label: "Charges", Value: sign + m.Difference + " " + m.Currency, Note: "from " + m.Before + " to " + m.After,
 		})
 	}
 	for _, left := range []struct {
 		name string
 		n    int64
 	}{
-		{"Refused before the policy decided", i.Unjudged.Undecided}, {"Without a fact that was not recorded", i.Unjudged.Withheld},
-		{"Not readable", i.Unjudged.Failed}, {"Refused by a limit, which is not counted again", i.Unjudged.Limited},
+		{"Refused before the policy decided", i.Unjudged.Undecided},
+		{"Without a fact that was not recorded", i.Unjudged.Withheld},
+		{"Not readable", i.Unjudged.Failed},
+		{"Refused by a limit, which is not counted again", i.Unjudged.Limited},
 	} {
 		if left.n > 0 {
 			out.Facts = append(out.Facts, fact{left.name, number(left.n)})
@@ -192,7 +201,7 @@ func (r *request) continueForm(policy, sha256 string, i *admin.PolicyImpact) for
 
 // changesIn compares the text of a policy with the policy in force, in words.
 func (r *request) changesIn(policy string) section {
-	out := section{Title: "In words"}
+	out := section{Title: "The changes in words"}
 	s, err := r.current()
 	if err != nil {
 		return out
@@ -215,14 +224,20 @@ func (r *request) changesIn(policy string) section {
 }
 
 func (r *request) impactSection(title string, set admin.ImpactSet) section {
-	t := table{Caption: title, Columns: heads("Time", "Request", "Agent", "Intent", "Reason", "#Before", "#After", "Rule")}
+	t := table{Caption: title, Columns: heads("Time", "Request", "Agent", "Intent", "#Before", "#After", "Rule")}
+	refused := slices.ContainsFunc(set.First, func(c admin.ImpactCall) bool { return c.Reason != "" })
+	if refused {
+		t.Columns = append(t.Columns, text("Reason"))
+	}
 	for _, c := range set.First {
-		why := text(string(c.Reason))
-		why.More = c.Detail
-		t.Rows = append(t.Rows, []cell{
-			when(c.At), r.requestCell(c.RequestID), r.agentCell(c.AgentID, ""), text(c.Intent), why, amount(c.Before, ""), amount(c.After, ""),
+		row := []cell{
+			when(c.At), r.requestCell(c.RequestID), r.agentCell(c.AgentID, ""), text(c.Intent), amount(c.Before, ""), amount(c.After, ""),
 			text(c.Rule),
-		})
+		}
+		if refused {
+			row = append(row, cell{Text: string(c.Reason), More: c.Detail})
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	out := section{Title: title, Table: &t}
 	if int64(len(set.First)) < set.Calls {
@@ -244,7 +259,8 @@ func (r *request) anewSections(i *admin.PolicyImpact) (out []section) {
 		return out
 	}
 	anew := section{
-		Title: "Agents that must agree anew", Text: "They agreed to the policy in force. They must agree to the edited one before they call these intents.",
+		Title: "Agents that must agree anew",
+		Text:  "They agreed to the policy in force. They must agree to the edited one before they call these intents.",
 	}
 	if i.MoreAgents {
 		anew.Text += " There are more agents than this list has."

@@ -57,7 +57,8 @@ func TestWhatAnEditedPolicyWouldChange(t *testing.T) {
 			strings.ReplaceAll(gatetest.PolicyFile, "\n", "\r\n"), []string{"means the same"}, []string{"U+000D", anew},
 		},
 		"a price": {
-			dearer, []string{repriced, anew, "/console/calls/o-1", "0.25 EUR", "0.75 EUR", "0.50 EUR", `href="/console/agents/agent-1"`},
+			dearer,
+			[]string{repriced, anew, "/console/calls/o-1", "0.25 EUR", "0.75 EUR", "&#43;0.50 EUR", `href="/console/agents/agent-1"`},
 			[]string{refused},
 		},
 		"a constraint":         {research, []string{refused, anew, "/console/calls/o-1", gatetest.Ordering}, []string{repriced}},

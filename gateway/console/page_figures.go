@@ -27,7 +27,7 @@ func (r *request) callSections(ctx context.Context) []section {
 		}
 	}
 	out := section{
-		Title: "The last hour", Text: "Calls of all services that the process " + figures.Process + " handled, by the minute.",
+		Title: "The last hour", Text: "Calls of all services that the process " + figures.Process + " handled.",
 		Facts: []fact{{"Counted since", when(figures.Since)}},
 	}
 	for _, one := range []struct {

@@ -11,7 +11,8 @@ import (
 func TestCallsOfTheLastHourAreDrawn(t *testing.T) {
 	g := newConsoleGate(t, "")
 	b := g.as(admin.RoleViewer)
-	if page := b.page("/console/"); !strings.Contains(page, "No call was refused.") || !strings.Contains(page, `aria-label="Calls per minute: 0 in`) {
+	if page := b.page("/console/"); !strings.Contains(page, "No call was refused.") ||
+		!strings.Contains(page, `aria-label="Calls per minute: 0 in`) {
 		t.Errorf("before the first call: %s", page)
 	}
 	a := g.Agreed("agent-1")
