@@ -60,8 +60,8 @@ type TopUp struct {
 	Service   string      `json:"-"`
 	AgentID   pat.AgentID `json:"agent_id"`
 	Amount    string      `json:"amount"` // such as 10.00 EUR
-	Reference string      `json:"reference"`
-	Reverse   bool        `json:"reverse"` // subtract the amount instead of adding it
+	Reference string      `json:"reference,omitempty"`
+	Reverse   bool        `json:"reverse,omitempty"` // subtract the amount instead of adding it
 }
 
 func (t *TopUp) parameters(p parameters) { p.service(&t.Service) }

@@ -73,10 +73,12 @@ func (g *adminGate) request(method, path string, body any) *http.Request {
 	return r
 }
 
-// do calls the admin API with the token.
+// do calls the admin API with the token. The response must be as openapi.json describes it and, if it is 200, the request too.
 func (g *adminGate) do(method, path string, body any) gatetest.Answer {
 	g.Helper()
-	return g.Send(g.request(method, "/admin/v1"+path, body))
+	a := g.Send(g.request(method, "/admin/v1"+path, body))
+	g.described(g.request(method, "/admin/v1"+path, body), a)
+	return a
 }
 
 // ask calls the admin API, expects status 200 and decodes the response.

@@ -17,6 +17,7 @@ import (
 
 // everyOperation lists the operations of the admin API.
 var everyOperation = [][2]string{
+	{"GET", "/openapi.json"},
 	{"GET", "/status"},
 	{"POST", "/reload"},
 	{"GET", "/agents"},

@@ -17,7 +17,7 @@ const maxName = 200
 // An AgentName is the operator's name for an agent, such as the customer that the agent acts for. Names need not be unique.
 type AgentName struct {
 	Record `json:"-"`
-	Name   string `json:"name"` // empty: remove the name
+	Name   string `json:"name,omitempty"` // empty: remove the name
 }
 
 func (n *AgentName) members(m *wire.Members) error {

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -14,8 +15,16 @@ const maxBody = 64 << 10
 // An operation is one method of one path of the admin API. An operation whose method is not GET continues if its caller disconnects.
 type operation struct {
 	method, path string
-	role         Role // the role that a caller needs
-	do           func(*call) (any, error)
+	role         Role   // the role that a caller needs
+	summary      string // for the document of OpenAPI
+	endpoint
+}
+
+// An endpoint carries out an operation.
+type endpoint struct {
+	request  Request      // an empty request; nil: the operation has no input
+	response reflect.Type // of the result
+	do       func(*call) (any, error)
 }
 
 // name identifies an operation in the log and in the audit stream.
@@ -24,61 +33,62 @@ func (o *operation) name() string { return o.method + " " + o.path }
 func operations(o *Operator) []operation {
 	get, post := http.MethodGet, http.MethodPost
 	return []operation{
-		{get, "/status", RoleViewer, bare(o.Status)},
-		{post, "/reload", RoleOperator, with(o.Reload)},
-		{get, "/agents", RoleViewer, with(o.Agents)},
-		{get, "/agents/{id}", RoleViewer, with(o.Agent)},
-		{post, "/agents/{id}/block", RoleOperator, with(o.BlockAgent)},
-		{post, "/agents/{id}/unblock", RoleOperator, with(o.UnblockAgent)},
-		{post, "/agents/{id}/approve", RoleOperator, with(o.ApproveAgent)},
-		{post, "/agents/{id}/keys", RoleOperator, with(o.AddAgentKey)},
-		{post, "/agents/{id}/name", RoleOperator, with(o.NameAgent)},
-		{get, "/agents/{id}/buyer", RoleViewer, with(o.Buyer)},
-		{post, "/agents/{id}/buyer", RoleBilling, with(o.SetBuyer)},
-		{get, "/agents/{id}/invoice", RoleViewer, with(o.Invoice)},
-		{post, "/agents/{id}/invoice", RoleBilling, with(o.IssueInvoice)},
-		{get, "/agents/{id}/evidence", RoleViewer, with(o.Evidence)},
-		{post, "/console/links", RoleAdmin, with(o.ConsoleLink)},
-		{post, "/invitations", RoleOperator, with(o.Invite)},
-		{get, "/agreements", RoleViewer, with(o.Agreements)},
-		{get, "/agreements/{id}", RoleViewer, with(o.Agreement)},
-		{get, "/agreements/{id}/export", RoleViewer, with(o.ExportAgreement)},
-		{post, "/agreements/{id}/revoke", RoleOperator, with(o.RevokeAgreement)},
-		{get, "/policies", RoleViewer, with(o.Policies)},
-		{post, "/policies/{id}/revoke", RoleAdmin, with(o.RevokePolicy)},
-		{get, "/pats", RoleViewer, with(o.PATs)},
-		{get, "/pats/{id}", RoleViewer, with(o.PAT)},
-		{post, "/pats/{id}/revoke", RoleOperator, with(o.RevokePAT)},
-		{post, "/introspect", RoleViewer, with(o.Introspect)},
-		{get, "/usage/accounts", RoleViewer, with(o.Accounts)},
-		{get, "/usage/statements", RoleViewer, with(o.Statements)},
-		{get, "/usage/ledger", RoleViewer, with(o.Ledger)},
-		{get, "/usage/executions", RoleViewer, with(o.Executions)},
-		{get, "/usage/executions/{id}", RoleViewer, with(o.Execution)},
-		{post, "/usage/executions/{id}/resolve", RoleBilling, with(o.Resolve)},
-		{post, "/usage/executions/{id}/refund", RoleBilling, with(o.Refund)},
-		{get, "/usage/refunds", RoleViewer, with(o.Refunds)},
-		{get, "/usage/refunds/{id}", RoleViewer, with(o.CreditNote)},
-		{get, "/usage/invoices", RoleViewer, with(o.IssuedInvoices)},
-		{get, "/usage/revenue", RoleViewer, with(o.Revenue)},
-		{post, "/usage/not-sent", RoleBilling, with(o.ResolveNotSent)},
-		{post, "/usage/top-up", RoleBilling, with(o.TopUp)},
-		{get, "/stops", RoleViewer, with(o.Stops)},
-		{post, "/stops", RoleOperator, with(o.Stop)},
-		{post, "/stops/resume", RoleOperator, with(o.Resume)},
-		{get, "/usage/payments", RoleViewer, with(o.Payments)},
-		{post, "/usage/payments/resolve", RoleBilling, with(o.ResolvePayment)},
-		{get, "/figures", RoleViewer, with(o.CallFigures)},
-		{get, "/calls", RoleViewer, with(o.Calls)},
-		{get, "/requests/{id}", RoleViewer, with(o.Why)},
-		{post, "/decide", RoleViewer, with(o.Decide)},
-		{post, "/policy/impact", RoleViewer, with(o.Impact)},
-		{get, "/policy", RoleViewer, with(o.PolicyText)},
-		{post, "/policy", RoleAdmin, with(o.SavePolicy)},
-		{get, "/keys", RoleViewer, bare(o.Keys)},
-		{post, "/keys/rotate", RoleAdmin, with(o.RotateKey)},
-		{post, "/keys/retire", RoleAdmin, with(o.RetireKeys)},
-		{post, "/keys/{id}/retire", RoleAdmin, with(o.RetireKey)},
+		{get, "/openapi.json", RoleViewer, "Describe this API by OpenAPI 3.1", bare(o.OpenAPI)},
+		{get, "/status", RoleViewer, "Show the services and their health", bare(o.Status)},
+		{post, "/reload", RoleOperator, "Read the configuration again", with(o.Reload)},
+		{get, "/agents", RoleViewer, "List agents", with(o.Agents)},
+		{get, "/agents/{id}", RoleViewer, "Show an agent", with(o.Agent)},
+		{post, "/agents/{id}/block", RoleOperator, "Block an agent", with(o.BlockAgent)},
+		{post, "/agents/{id}/unblock", RoleOperator, "Unblock an agent", with(o.UnblockAgent)},
+		{post, "/agents/{id}/approve", RoleOperator, "Approve an agent", with(o.ApproveAgent)},
+		{post, "/agents/{id}/keys", RoleOperator, "Add a key to an agent", with(o.AddAgentKey)},
+		{post, "/agents/{id}/name", RoleOperator, "Set or remove the name of an agent", with(o.NameAgent)},
+		{get, "/agents/{id}/buyer", RoleViewer, "Show the buyer of an agent", with(o.Buyer)},
+		{post, "/agents/{id}/buyer", RoleBilling, "Set or remove the buyer of an agent", with(o.SetBuyer)},
+		{get, "/agents/{id}/invoice", RoleViewer, "Show the invoice of an agent for a month", with(o.Invoice)},
+		{post, "/agents/{id}/invoice", RoleBilling, "Issue the invoice of an agent for a month", with(o.IssueInvoice)},
+		{get, "/agents/{id}/evidence", RoleViewer, "Show the signed entries of an account in a month", with(o.Evidence)},
+		{post, "/console/links", RoleAdmin, "Create a link that signs a person in to the console", with(o.ConsoleLink)},
+		{post, "/invitations", RoleOperator, "Invite a person to consent", with(o.Invite)},
+		{get, "/agreements", RoleViewer, "List agreements", with(o.Agreements)},
+		{get, "/agreements/{id}", RoleViewer, "Show an agreement", with(o.Agreement)},
+		{get, "/agreements/{id}/export", RoleViewer, "Export an agreement with its proof", with(o.ExportAgreement)},
+		{post, "/agreements/{id}/revoke", RoleOperator, "Revoke an agreement", with(o.RevokeAgreement)},
+		{get, "/policies", RoleViewer, "List policies", with(o.Policies)},
+		{post, "/policies/{id}/revoke", RoleAdmin, "Revoke all agreements to a policy", with(o.RevokePolicy)},
+		{get, "/pats", RoleViewer, "List PATs", with(o.PATs)},
+		{get, "/pats/{id}", RoleViewer, "Show a PAT", with(o.PAT)},
+		{post, "/pats/{id}/revoke", RoleOperator, "Revoke a PAT", with(o.RevokePAT)},
+		{post, "/introspect", RoleViewer, "Introspect a PAT (RFC 7662)", with(o.Introspect)},
+		{get, "/usage/accounts", RoleViewer, "List accounts", with(o.Accounts)},
+		{get, "/usage/statements", RoleViewer, "List statements of accounts", with(o.Statements)},
+		{get, "/usage/ledger", RoleViewer, "List entries of the ledger", with(o.Ledger)},
+		{get, "/usage/executions", RoleViewer, "List executions", with(o.Executions)},
+		{get, "/usage/executions/{id}", RoleViewer, "Show an execution", with(o.Execution)},
+		{post, "/usage/executions/{id}/resolve", RoleBilling, "Capture or release the charge of a call of unknown outcome", with(o.Resolve)},
+		{post, "/usage/executions/{id}/refund", RoleBilling, "Refund a captured charge", with(o.Refund)},
+		{get, "/usage/refunds", RoleViewer, "List refunds", with(o.Refunds)},
+		{get, "/usage/refunds/{id}", RoleViewer, "Show a credit note", with(o.CreditNote)},
+		{get, "/usage/invoices", RoleViewer, "List issued invoices", with(o.IssuedInvoices)},
+		{get, "/usage/revenue", RoleViewer, "Sum up revenue by intent, agent or month", with(o.Revenue)},
+		{post, "/usage/not-sent", RoleBilling, "Release the charges of calls that did not reach the service", with(o.ResolveNotSent)},
+		{post, "/usage/top-up", RoleBilling, "Top up an account, or reverse a top-up", with(o.TopUp)},
+		{get, "/stops", RoleViewer, "List the stops in force", with(o.Stops)},
+		{post, "/stops", RoleOperator, "Stop calls", with(o.Stop)},
+		{post, "/stops/resume", RoleOperator, "End a stop", with(o.Resume)},
+		{get, "/usage/payments", RoleViewer, "List payments", with(o.Payments)},
+		{post, "/usage/payments/resolve", RoleBilling, "Decide about a payment that waits", with(o.ResolvePayment)},
+		{get, "/figures", RoleViewer, "Count the calls of each minute or hour", with(o.CallFigures)},
+		{get, "/calls", RoleViewer, "Search requests", with(o.Calls)},
+		{get, "/requests/{id}", RoleViewer, "Explain a request", with(o.Why)},
+		{post, "/decide", RoleViewer, "Decide a call by a policy, without making it", with(o.Decide)},
+		{post, "/policy/impact", RoleViewer, "Compare an edited policy with recorded calls", with(o.Impact)},
+		{get, "/policy", RoleViewer, "Show the file of the policy", with(o.PolicyText)},
+		{post, "/policy", RoleAdmin, "Replace the file of the policy, and reload", with(o.SavePolicy)},
+		{get, "/keys", RoleViewer, "List signing keys", bare(o.Keys)},
+		{post, "/keys/rotate", RoleAdmin, "Rotate a signing key", with(o.RotateKey)},
+		{post, "/keys/retire", RoleAdmin, "Retire all signing keys", with(o.RetireKeys)},
+		{post, "/keys/{id}/retire", RoleAdmin, "Retire a signing key", with(o.RetireKey)},
 	}
 }
 
@@ -109,13 +119,13 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 	return &call{Request: r, query: &query{values: values, id: id, resolve: resolve}, subject: id}, nil
 }
 
-// with returns a function that reads the request of an operation, of type Q, and carries out the operation.
+// with returns an endpoint that reads the request of an operation, of type Q, and carries out the operation.
 func with[Q, A any, P interface {
 	*Q
 	Request
 }](do func(context.Context, Q) (A, error),
-) func(*call) (any, error) {
-	return func(c *call) (any, error) {
+) endpoint {
+	return endpoint{P(new(Q)), reflect.TypeFor[A](), func(c *call) (any, error) {
 		var q Q
 		P(&q).parameters(c.query)
 		if err := c.query.done(); err != nil {
@@ -125,12 +135,12 @@ func with[Q, A any, P interface {
 			return nil, err
 		}
 		return answered(c)(do(c.Context(), q))
-	}
+	}}
 }
 
-// bare returns a function that carries out an operation without input.
-func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
-	return func(c *call) (any, error) {
+// bare returns an endpoint of an operation without input.
+func bare[A any](do func(context.Context) (A, error)) endpoint {
+	return endpoint{nil, reflect.TypeFor[A](), func(c *call) (any, error) {
 		if err := c.query.done(); err != nil {
 			return nil, err
 		}
@@ -138,7 +148,7 @@ func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
 			return nil, err
 		}
 		return answered(c)(do(c.Context()))
-	}
+	}}
 }
 
 // answered returns a function that passes on a result, and sets c.subject to the record that the result names, if it names one.

@@ -126,13 +126,13 @@ func (o *Operator) RevokePAT(ctx context.Context, r Revocation) (PAT, error) {
 type PresentedToken struct {
 	Service string `json:"-"`
 	Token   string `json:"token"`
+	Hint    string `json:"token_type_hint,omitempty"` // ignored (RFC 7662)
 }
 
 func (t *PresentedToken) parameters(p parameters) { p.service(&t.Service) }
 
 func (t *PresentedToken) members(m *wire.Members) error {
-	t.Token = m.Text("token", true)
-	m.Text("token_type_hint", false)
+	t.Token, t.Hint = m.Text("token", true), m.Text("token_type_hint", false)
 	return m.Done()
 }
 

@@ -73,7 +73,7 @@ type PaymentResolution struct {
 	Reference string             `json:"reference"`
 	State     store.PaymentState `json:"state"` // store.PaymentCredited or store.PaymentFailed
 	// AgentID is the agent of an unclaimed payment. If it is empty, the payment keeps the agent that its sender named.
-	AgentID pat.AgentID `json:"agent_id"`
+	AgentID pat.AgentID `json:"agent_id,omitempty"`
 }
 
 func (r *PaymentResolution) parameters(p parameters) { p.service(&r.Service) }

@@ -123,7 +123,7 @@ func (q *query) done() error {
 		if slices.Contains(q.known, name) {
 			continue
 		}
-		f := reason.MalformedRequest.Refusal("The query has an unknown parameter.").With("known", q.known)
+		f := reason.MalformedRequest.Refusal("The query has an unknown parameter.").With("known", append([]string{}, q.known...))
 		if near := suggest.Name(name, q.known); near != "" {
 			f.Message = "The query has an unknown parameter. Did you mean " + near + "?"
 		}

@@ -102,8 +102,8 @@ type ServiceStatus struct {
 	Waiting  int          `json:"waiting"`   // calls that wait to be sent
 	// WaitingAgents is the number of agents that have agreed and are waiting for approval. Unresolved is the number of charges of calls of
 	// unknown outcome. Each is at most store.MostCounted. nil means that the number cannot be read.
-	WaitingAgents *int64 `json:"waiting_agents"`
-	Unresolved    *int64 `json:"unresolved_charges"`
+	WaitingAgents *int64 `json:"waiting_agents" jsonschema:"nullable"`
+	Unresolved    *int64 `json:"unresolved_charges" jsonschema:"nullable"`
 	// Unclaimed is the number of payments that cannot be entered before the operator decides, at most store.MostCounted. It is 0 if the number
 	// cannot be read.
 	Unclaimed int64 `json:"unclaimed_payments,omitempty"`
