@@ -186,3 +186,16 @@ func decodeLoosely[T any](g *adminGate, a gatetest.Answer) (v T) {
 	g.Must(json.Unmarshal(a.Body, &v))
 	return v
 }
+
+// The tests of other packages carry out these operations, without a comparison with openapi.json.
+func TestOpenAPIDescribesLinksAndInvitations(t *testing.T) {
+	g := newAdminGate(t, "")
+	g.settings.ConsoleURL = func() string { return g.listener.URL + admin.ConsolePath }
+	g.listener.Config.Handler = g.handler(admin.New(g.settings), adminToken)
+	if l := ask[admin.ConsoleLink](g, "POST", "/console/links", map[string]any{"name": "ann", "role": "viewer"}); l.Name != "ann" || l.Code == "" {
+		t.Errorf("got the link of %q for ann", l.Name)
+	}
+	if i := ask[admin.Invitation](g, "POST", "/invitations", map[string]any{"name": "bob", "within": "1h"}); i.Name != "bob" || i.Code == "" {
+		t.Errorf("got the invitation of %q for bob", i.Name)
+	}
+}
