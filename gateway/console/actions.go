@@ -108,7 +108,7 @@ func (r *request) review(a action, problem string) error {
 		view.Rows = append(view.Rows, field{Label: "Record", Value: id})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
-		value := r.PostForm.Get(name)
+		value := plainLines(r.PostForm.Get(name))
 		if slices.Contains(unseen, name) {
 			continue
 		}

@@ -374,3 +374,26 @@ func TestFiguresFollowInABrowser(t *testing.T) {
 	g.Pass(time.Minute)
 	b.do(chromedp.WaitVisible(`//span[@data-figure="waiting_agents"][text()="2"]`))
 }
+
+// A policy passes through three forms of a browser, which changes the ends of lines, before it reaches the file.
+func TestSaveAPolicyInABrowser(t *testing.T) {
+	ctx := chromium(t)
+	g, _ := furnished(t)
+	b := g.tab(ctx)
+	b.signIn(admin.RoleAdmin)
+	b.open(editPath)
+	edited := dearer + "\n"
+	b.press(`form[action="`+impactPath+`"]`, map[string]string{"policy": edited})
+	b.press(`form[action="`+savePath+`"]`, map[string]string{})
+	b.press(`form[action="`+savePath+`"]`, map[string]string{}) // the review
+	if title := b.status(); title != "The policy is saved" {
+		t.Errorf("the page has the title %q", title)
+	}
+	if text, err := os.ReadFile(g.Path("policy.json")); err != nil || string(text) != edited {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	b.open(editPath)
+	if text := evaluate[string](b, `document.querySelector('textarea').value`); text != edited {
+		t.Errorf("the form has %q", text)
+	}
+}
