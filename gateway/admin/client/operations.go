@@ -8,6 +8,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
+// OpenAPI is admin.Operator.OpenAPI.
+func (c *Client) OpenAPI(ctx context.Context) (json.RawMessage, error) {
+	return get[json.RawMessage](ctx, c, "/openapi.json", nil)
+}
+
 // Status is admin.Operator.Status.
 func (c *Client) Status(ctx context.Context) (admin.Status, error) {
 	return get[admin.Status](ctx, c, "/status", nil)
