@@ -84,12 +84,20 @@ func Do[Q, A any](
 
 // did writes a change to the log and to the audit stream.
 func (o *Operator) did(c Caller, name, service, subject, request string) {
-	o.log.Info("operator", zap.String("did", name), zap.String("service", service), zap.String("subject", subject),
-		zap.String("by", c.Name), zap.String("via", c.Via), zap.String("request_id", request))
+	o.recordChange(service, record.ChangeLine{By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request})
+}
+
+func (o *Operator) recordChange(service string, line record.ChangeLine) {
+	fields := []zap.Field{
+		zap.String("did", line.Did), zap.String("service", service), zap.String("subject", line.Subject),
+		zap.String("by", line.By), zap.String("via", line.Via), zap.String("request_id", line.RequestID),
+	}
+	if line.Address != "" {
+		fields = append(fields, zap.String("address", line.Address))
+	}
+	o.log.Info("operator", fields...)
 	if o.audit != nil {
-		o.audit.RecordChange(o.now(), service, record.ChangeLine{
-			By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request,
-		})
+		o.audit.RecordChange(o.now(), service, line)
 	}
 }
 

@@ -49,6 +49,7 @@ func operations(o *Operator) []operation {
 		{post, "/agents/{id}/invoice", RoleBilling, "Issue the invoice of an agent for a month", with(o.IssueInvoice)},
 		{get, "/agents/{id}/evidence", RoleViewer, "Show the signed entries of an account in a month", with(o.Evidence)},
 		{post, "/console/links", RoleAdmin, "Create a link that signs a person in to the console", with(o.ConsoleLink)},
+		{post, "/console/sessions/{id}/end", RoleAdmin, "End a session of the console", with(o.EndConsoleSession)},
 		{post, "/invitations", RoleOperator, "Invite a person to consent", with(o.Invite)},
 		{get, "/agreements", RoleViewer, "List agreements", with(o.Agreements)},
 		{get, "/agreements/{id}", RoleViewer, "Show an agreement", with(o.Agreement)},

@@ -25,6 +25,10 @@ type Store interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	// AddConsoleLink stores a link that signs one person in to the console.
 	AddConsoleLink(ctx context.Context, l store.ConsoleLink) error
+	// ConsoleSession returns a session of the console, or store.ErrNotFound.
+	ConsoleSession(ctx context.Context, id string) (store.ConsoleSession, error)
+	// EndConsoleSession ends a session of the console. A missing session is not an error.
+	EndConsoleSession(ctx context.Context, id string) error
 	// Ready returns an error if the state cannot be written to within a bounded time.
 	Ready(ctx context.Context) error
 	// SetBack reports when the state was last found to have been set back to an earlier state, and by how much.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
 )
@@ -39,7 +40,7 @@ type Store interface {
 	TakeConsoleLink(ctx context.Context, code string) (store.ConsoleLink, error)
 }
 
-// Config configures a Console. All fields except Dump are required.
+// Config configures a Console. All fields except Dump and Shed are required.
 type Config struct {
 	Operator  *admin.Operator
 	Directory *service.Directory
@@ -47,6 +48,8 @@ type Config struct {
 	Tokens    *admin.TokenCheck
 	// Dump returns the configuration in use as YAML, with secrets masked. nil: it is not shown.
 	Dump func() []byte
+	// Shed counts a refusal by its cause. nil: refusals are not counted.
+	Shed func(reason.Cause)
 	Log  *zap.Logger
 	Now  func() time.Time
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat/keys"
-	"github.com/uimgate/uimgate/store"
 )
 
 const mostSessions = 100
@@ -107,14 +106,11 @@ var settingsActions = []action{
 		},
 	},
 	{
-		path: "settings/sessions/{id}/end", operation: "POST /console/links", done: "The session is ended.",
+		path: "settings/sessions/{id}/end", operation: "POST /console/sessions/{id}/end", done: "The session is ended.",
 		back: func(*request) string { return at("settings", "sessions") },
 		do: func(r *request) error {
-			err := r.console.Store.EndConsoleSession(r.Context(), r.PathValue("id"))
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return errors.Join(errStore, err)
-			}
-			return nil
+			ended := admin.Record{ID: r.PathValue("id")}
+			return run(r, ended, ended, r.console.Operator.EndConsoleSession)
 		},
 	},
 }

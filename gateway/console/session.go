@@ -86,6 +86,7 @@ func (r *request) begin(name string, role admin.Role, via, credential string) er
 		return errors.Join(errStore, err)
 	}
 	r.setCookie(secret, int(sessionTime.Seconds()))
+	admin.SignedIn(r.console.Operator, admin.Caller{Name: name, Role: role, Via: via}, r.peer(), r.w.Header())
 	return nil
 }
 

@@ -4,13 +4,19 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/record"
 )
 
 // token returns the CSRF token of the person in a browser for a path, whether or not the person sees the form.
@@ -254,5 +260,55 @@ func TestRolesAndReauthentication(t *testing.T) {
 	got := viewer.post(block, url.Values{"csrf": {viewer.token(block)}, "confirmed": {"yes"}, "credential": {adminToken}})
 	if got.status != http.StatusForbidden || !strings.Contains(got.body, "Your role does not allow this") {
 		t.Errorf("a viewer with a valid form of an operator: %d %s", got.status, got.body)
+	}
+}
+
+func TestSignInsLeaveATrace(t *testing.T) {
+	g := newConsoleGate(t, "")
+	b := g.browser()
+	b.post("/console/signin", url.Values{"token": {"wrong-canary"}})
+	b.post("/console/link", url.Values{"code": {"wrong-canary"}})
+	b.post("/console/signin", url.Values{"token": {adminToken}})
+	viewer := g.as(admin.RoleViewer)
+	page := b.page("/console/settings/sessions")
+	for _, m := range formPattern.FindAllStringSubmatch(page, -1) {
+		if strings.HasSuffix(m[1], "/end") {
+			b.done(b.post(m[1], url.Values{"csrf": {csrf(page, m[1])}}), "The session is ended.")
+			if got := b.post(m[1], url.Values{"csrf": {csrf(page, m[1])}}); got.status != http.StatusNotFound {
+				t.Errorf("a session was ended twice: %d", got.status)
+			}
+		}
+	}
+	if got := viewer.get("/console/settings"); got.status != http.StatusSeeOther {
+		t.Errorf("the session has not ended: %d", got.status)
+	}
+	b.submit("/console/", "/console/signout", nil)
+
+	var got []record.ChangeLine
+	for line := range strings.Lines(g.audited.String()) {
+		var l record.Line
+		g.Must(json.Unmarshal([]byte(line), &l))
+		if strings.HasPrefix(l.Change.Did, "sign") && l.RequestID == "" {
+			t.Errorf("no request id: %s", line)
+		}
+		got = append(got, *l.Change)
+	}
+	want := []record.ChangeLine{
+		{By: "operator", Role: "admin", Via: "token", Did: "sign in", Address: "127.0.0.1"},
+		{By: "ann-viewer", Role: "viewer", Via: "link", Did: "sign in", Address: "127.0.0.1"},
+		{By: "operator", Role: "admin", Via: "token", Did: "POST /console/sessions/{id}/end", Subject: "ann-viewer as viewer"},
+		{By: "operator", Role: "admin", Via: "token", Did: "sign out", Address: "127.0.0.1"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the audit differs (-want +got):\n%s", d)
+	}
+	refused := g.Logs.FilterMessage("console sign-in refused").All()
+	if len(refused) != 2 {
+		t.Fatalf("%d refused sign-ins are in the log, want 2", len(refused))
+	}
+	for _, e := range refused {
+		if f := e.ContextMap(); e.Level != zap.WarnLevel || f["address"] != "127.0.0.1" || strings.Contains(fmt.Sprint(f), "canary") {
+			t.Errorf("got %v %v", e.Level, f)
+		}
 	}
 }

@@ -6,7 +6,10 @@ import (
 	"net/url"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -32,7 +35,7 @@ func (r *request) signIn() error {
 		err = r.console.Tokens.Check(r.peer(), token)
 	}
 	if err != nil {
-		f := admin.RefusalFor(err)
+		f := r.credentialRefused(err)
 		view.Problem = f.Message
 		return r.write(f.Status(), "signin", view)
 	}
@@ -56,6 +59,7 @@ func (r *request) useLink() error {
 		if errors.Is(err, errStore) {
 			return err
 		}
+		r.credentialRefused(err)
 		return r.write(http.StatusForbidden, "signin", signInView{
 			Next: admin.ConsolePath, Problem: "The link was used before, or it has expired. Run uimgate console to get another.",
 		})
@@ -64,6 +68,20 @@ func (r *request) useLink() error {
 		return err
 	}
 	return r.redirect(admin.ConsolePath)
+}
+
+// credentialRefused counts and logs a refused token or code, with the address that it came from. It returns the refusal.
+func (r *request) credentialRefused(err error) *reason.Refusal {
+	if errors.Is(err, errCode) {
+		err = reason.InvalidToken.Refusal("The code of the console is wrong.")
+	}
+	f := admin.RefusalFor(err)
+	if r.console.Shed != nil {
+		r.console.Shed(f.Shed)
+	}
+	r.console.Log.Warn("console sign-in refused", zap.String("page", r.Pattern), zap.String("reason", string(f.Reason)),
+		zap.String("address", r.peer().String()), zap.String("by", r.caller.Name))
+	return f
 }
 
 // errCode means that a one-time code is wrong.
@@ -90,6 +108,7 @@ func (r *request) signOut() error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie("", -1)
+	admin.SignedOut(r.console.Operator, r.caller, r.peer(), r.w.Header())
 	return r.redirect(admin.ConsolePath + "signin")
 }
 

@@ -7,8 +7,9 @@ const Changed = "change"
 
 // A ChangeLine is the member change of an audit record: what an operator has changed, and who did it.
 type ChangeLine struct {
+	Address   string `json:"address,omitempty"` // only of sign-ins and sign-outs: where the request came from
 	By        string `json:"by"`
-	Did       string `json:"did"` // the operation of the admin API, such as POST /agents/{id}/block
+	Did       string `json:"did"` // the operation of the admin API, such as POST /agents/{id}/block, or sign in or sign out
 	Role      string `json:"role"`
 	Subject   string `json:"subject,omitempty"`
 	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
@@ -20,6 +21,9 @@ func (c *ChangeLine) object() map[string]any {
 	object := map[string]any{"by": c.By, "role": c.Role, "via": c.Via, "did": c.Did}
 	if c.Subject != "" {
 		object["subject"] = c.Subject
+	}
+	if c.Address != "" {
+		object["address"] = c.Address
 	}
 	return object
 }

@@ -21,7 +21,7 @@ func (p *process) serve(ctx context.Context) error {
 	token := func() string { return p.live.Load().token.Reveal() }
 	pages := console.New(console.Config{
 		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: admin.NewTokenCheck(token, p.Now), Dump: p.dump,
-		Log: p.Log, Now: p.Now,
+		Shed: p.metrics.Shed, Log: p.Log, Now: p.Now,
 	})
 	//nolint:contextcheck // each request has its own context
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{

@@ -113,6 +113,11 @@ func (c *Client) ConsoleLink(ctx context.Context, r admin.ConsoleLinkRequest) (a
 	return post[admin.ConsoleLink](ctx, c, "/console/links", &r)
 }
 
+// EndConsoleSession is admin.Operator.EndConsoleSession.
+func (c *Client) EndConsoleSession(ctx context.Context, r admin.Record) (admin.EndedSession, error) {
+	return post[admin.EndedSession](ctx, c, path("console", "sessions", r.ID, "end"), &r)
+}
+
 // Invite is admin.Operator.Invite.
 func (c *Client) Invite(ctx context.Context, i admin.Invite) (admin.Invitation, error) {
 	return post[admin.Invitation](ctx, c, "/invitations", &i)

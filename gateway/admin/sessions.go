@@ -1,0 +1,48 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"github.com/uimgate/uimgate/gateway/record"
+)
+
+// An EndedSession is a session of the console that an operator has ended.
+type EndedSession struct {
+	Name string `json:"name"` // who was signed in
+	Role Role   `json:"role"`
+	Via  string `json:"via"` // see Caller.Via
+}
+
+func (s EndedSession) subject() string { return s.Name + " as " + string(s.Role) }
+
+// EndConsoleSession ends the session of the console with the id r.ID. The error wraps store.ErrNotFound if there is no such session. The
+// service of r has no effect.
+func (o *Operator) EndConsoleSession(ctx context.Context, r Record) (EndedSession, error) {
+	s, err := o.store.ConsoleSession(ctx, r.ID)
+	if err != nil {
+		return EndedSession{}, err
+	}
+	return EndedSession{Name: s.Name, Role: Role(s.Role), Via: s.Via}, o.store.EndConsoleSession(ctx, r.ID)
+}
+
+// SignedIn writes to the log and to the audit stream that a session of the console began. from is where the request came from; an invalid
+// address is left out. header is that of the response.
+func SignedIn(o *Operator, c Caller, from netip.Addr, header http.Header) {
+	o.signed("sign in", c, from, header)
+}
+
+// SignedOut writes to the log and to the audit stream that a person has ended their own session.
+func SignedOut(o *Operator, c Caller, from netip.Addr, header http.Header) {
+	o.signed("sign out", c, from, header)
+}
+
+// signed takes the id of the request from the header of the response.
+func (o *Operator) signed(did string, c Caller, from netip.Addr, header http.Header) {
+	line := record.ChangeLine{By: c.Name, Role: string(c.Role), Via: c.Via, Did: did, RequestID: header.Get(headerRequestID)}
+	if from.IsValid() {
+		line.Address = from.String()
+	}
+	o.recordChange("", line)
+}
