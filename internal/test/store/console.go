@@ -31,7 +31,18 @@ func testConsole(t *testing.T, open Opener) {
 		"a session ends":                   consoleSessionEnds,
 		"sessions and links are bounded":   consoleBounded,
 		"a link is taken once, in time":    consoleLinkOnce,
+		"a restore ends all of them":       consoleRestored,
 	})
+}
+
+func consoleRestored(b *suite) {
+	b.must(b.AddConsoleSession(b.Context(), sessionOf("s1", start.Add(time.Hour))))
+	b.must(b.AddConsoleLink(b.Context(), store.ConsoleLink{Code: "c1", Name: "ann", Role: "viewer", Until: start.Add(time.Hour)}))
+	b.restore(store.RestoreUsed, 10)
+	_, err := b.ConsoleSession(b.Context(), "s1")
+	b.want(err, store.ErrNotFound)
+	_, err = b.TakeConsoleLink(b.Context(), "c1")
+	b.want(err, store.ErrNotFound)
 }
 
 func sessionOf(id string, until time.Time) store.ConsoleSession {
