@@ -102,13 +102,14 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	most := int64(0)
 	if r.Method == http.MethodPost {
-		most := int64(maxForm)
+		most = maxForm
 		if path := r.URL.Path; strings.HasSuffix(path, "/decide") || strings.HasPrefix(path, admin.ConsolePath+"policy/") {
 			most += 3 * odrl.MaxDocument // forms are percent-encoded
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, most)
 	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	c.mux.ServeHTTP(w, r)
 }
 

@@ -86,7 +86,10 @@ func (r *request) section() string {
 
 // service returns the id of the service that the request names or, if it names none, of the first service.
 func (r *request) service() string {
-	if id := r.FormValue("service"); id != "" {
+	if id := r.PostForm.Get("service"); id != "" {
+		return id
+	}
+	if id := r.URL.Query().Get("service"); id != "" {
 		return id
 	}
 	return r.console.Directory.Current().Services()[0].ID
