@@ -3,9 +3,12 @@ package console
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -77,13 +80,13 @@ func (l listing[T]) page(r *request, p pageView, f *filters, after ...section) e
 	return r.show(http.StatusOK, p)
 }
 
-// download sends all pages as CSV, at most mostRows rows.
+// download sends all pages as CSV. If there are more than mostRows rows, the last line explains that it is not the end.
 func (l listing[T]) download(r *request) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Request.Context()), downloading)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), downloading)
 	defer cancel()
 	var out *csv.Writer
 	next := admin.PageRequest{Limit: rowsAtOnce}
-	for n := 0; n < mostRows; {
+	for n := 0; ; {
 		found, err := l.fetch(ctx, next)
 		if err != nil && out == nil {
 			return err
@@ -93,7 +96,7 @@ func (l listing[T]) download(r *request) error {
 		}
 		if out == nil {
 			r.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-			r.w.Header().Set("Content-Disposition", `attachment; filename="`+r.section()+`.csv"`)
+			r.w.Header().Set("Content-Disposition", `attachment; filename="`+r.fileName()+`.csv"`)
 			out = csv.NewWriter(r.w)
 			row := make([]string, 0, len(l.columns))
 			for _, c := range l.columns {
@@ -108,14 +111,24 @@ func (l listing[T]) download(r *request) error {
 			}
 			_ = out.Write(row) // Error reports the first error
 		}
+		n += max(1, len(found.Items))
+		if found.Next != "" && n >= mostRows {
+			_ = out.Write([]string{"INCOMPLETE: a download has at most " + strconv.Itoa(mostRows) + " rows. Use filters, or the uimgate command."})
+		}
 		out.Flush()
-		if out.Error() != nil || found.Next == "" || r.Request.Context().Err() != nil {
+		// The deadline of the request ends before that of the download: only context.Canceled means that the browser has disconnected.
+		if out.Error() != nil || found.Next == "" || n >= mostRows || errors.Is(r.Context().Err(), context.Canceled) {
 			return nil
 		}
-		n += max(1, len(found.Items))
 		next.After = found.Next
 	}
-	return nil
+}
+
+// fileName returns the path of the page without its parameters, such as money-ledger.
+func (r *request) fileName() string {
+	_, path, _ := strings.Cut(r.Pattern, admin.ConsolePath)
+	segments := slices.DeleteFunc(strings.Split(path, "/"), func(s string) bool { return strings.HasPrefix(s, "{") })
+	return strings.Join(segments, "-")
 }
 
 func csvOf(c cell) string {
