@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"go.uber.org/zap"
@@ -60,7 +61,8 @@ func (o *Operator) MayUse(c Caller, name string) error {
 	return nil
 }
 
-// Do carries out an operation for a caller, unless MayUse returns an error. It then writes the change to the log and to the audit stream.
+// Do carries out an operation for a caller, unless MayUse returns an error. It then writes the change to the log and to the audit stream,
+// also if the operation failed but may have made the change.
 // about is the service and the record that the operation changes.
 func Do[Q, A any](
 	ctx context.Context, o *Operator, c Caller, name string, about Record, q Q, do func(context.Context, Q) (A, error),
@@ -70,6 +72,7 @@ func Do[Q, A any](
 	}
 	answer, err = do(ctx, q)
 	if err != nil {
+		o.failed(c, name, about.Service, about.ID, "", err)
 		return answer, err
 	}
 	if named, ok := any(answer).(interface{ subject() string }); ok {
@@ -103,3 +106,23 @@ func (o *Operator) recordChange(service string, line record.ChangeLine) {
 
 // RefusalFor returns the refusal with which the admin API responds to an error of an operation.
 func RefusalFor(err error) *reason.Refusal { return refusalFor(err) }
+
+// failed writes an operation that failed to the log and to the audit stream, unless the error is a refusal: an operation can fail after the
+// store has committed the change.
+func (o *Operator) failed(c Caller, name, service, subject, request string, err error) {
+	why := refusalFor(err)
+	if why.Status() < http.StatusInternalServerError {
+		return
+	}
+	if s, err := o.service(service); err == nil {
+		service = s.ID
+	}
+	o.log.Warn("an operation failed, but it may have made its change", zap.String("did", name), zap.String("service", service),
+		zap.String("subject", subject), zap.String("by", c.Name), zap.String("via", c.Via), zap.String("request_id", request),
+		zap.String("reason", string(why.Reason)))
+	if o.audit != nil {
+		o.audit.RecordChange(o.now(), service, record.ChangeLine{
+			By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request, Failed: string(why.Reason),
+		})
+	}
+}

@@ -152,6 +152,9 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 		}
 		answer, err := o.do(c)
 		if err != nil {
+			if o.role != RoleViewer {
+				a.operator.failed(a.caller(), o.name(), c.query.meant, c.subject, aboutRequest(w).RequestID, err)
+			}
 			a.fail(w, r, err)
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -167,7 +168,7 @@ func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
 			Path: r.address(at("agents", id, "top-up")), Title: "Give credit", Button: "Top up…", Danger: true, Fields: []field{
 				{ID: "amount", Name: "amount", Label: "Amount", Hint: "Such as 10.00 EUR.", Required: true},
 				{
-					ID: "reference", Name: "reference", Label: "Reference", Value: "console-" + random()[:12],
+					ID: "reference", Name: "reference", Label: "Reference", Value: "console-" + random()[:12], Required: true,
 					Hint: "A top-up with the same reference is made only once.",
 				},
 				{Name: "reverse", Label: "Subtract the amount", Type: "checkbox"},
@@ -263,6 +264,9 @@ var agentActions = []action{
 		question: "Change the credit of this agent?",
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
+			if r.PostForm.Get("reference") == "" {
+				return reason.MalformedRequest.Refusal("The reference is missing. It prevents that the same top-up is made twice.")
+			}
 			return run(r, of, admin.TopUp{
 				Service: of.Service, AgentID: pat.AgentID(of.ID), Amount: strings.TrimSpace(r.PostForm.Get("amount")),
 				Reference: r.PostForm.Get("reference"), Reverse: r.PostForm.Get("reverse") == "yes",

@@ -203,8 +203,12 @@ func (r *request) problem(err error) (status int, title string, lines []string) 
 			lines = append(lines, problemLine(p))
 		}
 	}
-	if r.Method == http.MethodPost {
+	switch {
+	case r.Method != http.MethodPost:
+	case f.Status() < http.StatusInternalServerError:
 		lines = append(lines, "Nothing was changed by this form. Go back to correct it.")
+	default:
+		lines = append(lines, "The change may have been made. Check whether it was before you send the form again.")
 	}
 	return f.Status(), title, lines
 }

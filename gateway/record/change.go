@@ -14,11 +14,16 @@ type ChangeLine struct {
 	Subject   string `json:"subject,omitempty"`
 	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
 	RequestID string `json:"-"`   // Line.RequestID
+	// Failed is the reason of a failure after which the change may have been made. Empty: the change was made.
+	Failed string `json:"failed,omitempty"`
 }
 
 // object returns the line as an object of JSON.
 func (c *ChangeLine) object() map[string]any {
 	object := map[string]any{"by": c.By, "role": c.Role, "via": c.Via, "did": c.Did}
+	if c.Failed != "" {
+		object["failed"] = c.Failed
+	}
 	if c.Subject != "" {
 		object["subject"] = c.Subject
 	}
