@@ -107,6 +107,10 @@ func (r *request) review(a action, problem string) error {
 	if id := r.PathValue("id"); id != "" {
 		view.Rows = append(view.Rows, field{Label: "Record", Value: id})
 	}
+	_, scoped := r.PostForm["scope"] // the form itself names the service, or every service
+	if len(r.console.Directory.Current().Services()) > 1 && !scoped && !strings.HasPrefix(a.path, "settings/") {
+		view.Rows = append(view.Rows, field{Label: "Service", Value: r.service()})
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
 		value := plainLines(r.PostForm.Get(name))
 		if slices.Contains(unseen, name) {

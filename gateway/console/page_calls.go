@@ -107,8 +107,9 @@ func (r *request) callPage() error {
 	return r.show(http.StatusOK, p)
 }
 
-// explained are the sections about one request.
+// explained are the sections about one request. The links of the page then lead to the service of this request.
 func (r *request) explained(w *admin.Why) []section {
+	r.of = w.Service
 	decided := section{Title: decisionTitle(w), Facts: facts(
 		fact{"Decision", decisionCell(w.Decision)}, fact{"Reason", text(string(w.Reason))}, fact{"Message", text(w.Message)},
 		fact{"Status", text(strconv.Itoa(w.Status))}, fact{"Shed for", text(string(w.Cause))}, fact{"Retry after", text(seconds(w.RetryAfter))},
@@ -247,7 +248,12 @@ func (r *request) decideForm(id, policy, facts string) form {
 // decide shows how a policy decides a call again.
 func (r *request) decide() error {
 	id, policy, other := r.PathValue("id"), strings.TrimSpace(r.PostForm.Get("policy")), r.PostForm.Get("facts")
-	ask := admin.DecideRequest{Service: r.service(), RequestID: id, Policy: policy, Facts: factsOf(other)}
+	list, err := r.console.Operator.Why(r.Context(), admin.RequestRecord{ID: id})
+	if err != nil {
+		return err
+	}
+	r.of = list.Items[len(list.Items)-1].Service
+	ask := admin.DecideRequest{Service: r.of, RequestID: id, Policy: policy, Facts: factsOf(other)}
 	d, err := r.console.Operator.Decide(r.Context(), ask)
 	if err != nil {
 		return err

@@ -84,8 +84,12 @@ func (r *request) section() string {
 	return first
 }
 
-// service returns the id of the service that the request names or, if it names none, of the first service.
+// service returns the id of the service that the record on the page belongs to, that the request names or, if there is neither, of the
+// first service.
 func (r *request) service() string {
+	if r.of != "" {
+		return r.of
+	}
 	if id := r.PostForm.Get("service"); id != "" {
 		return id
 	}

@@ -37,6 +37,7 @@ type request struct {
 	session   store.ConsoleSession
 	caller    admin.Caller
 	operation string // of the action that is carried out
+	of        string // the service of the record that the page shows; empty: the page is not about one record
 }
 
 // identify finds the session of a request, or returns errSignedOut.
