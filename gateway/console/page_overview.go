@@ -19,7 +19,7 @@ func (r *request) overviewPage() error {
 	if err != nil {
 		return err
 	}
-	p := pageView{Title: "Overview", Live: true}
+	p := pageView{Title: "Overview", Live: r.address(at("events"))}
 	p.Sections = append(p.Sections, r.alarms(&status))
 	for i := range status.Services {
 		if s := &status.Services[i]; s.ID == r.service() {

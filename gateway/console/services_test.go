@@ -32,3 +32,10 @@ func TestPagesLeadToTheServiceOfTheirRecord(t *testing.T) {
 		t.Errorf("the review does not name the service: %s", review.body)
 	}
 }
+
+func TestFiguresAreThoseOfTheSelectedService(t *testing.T) {
+	b := newConsoleGate(t, twoServices).as(admin.RoleViewer)
+	if page := b.page("/console/?service=two"); !strings.Contains(page, ` data-live="/console/events?service=two"`) {
+		t.Errorf("got %s", page)
+	}
+}

@@ -15,7 +15,7 @@ type pageView struct {
 	Title    string
 	Lead     string
 	Sections []section
-	Live     bool // the figures are kept up to date
+	Live     string // address of the events that keep the figures up to date; empty: they are not kept up to date
 	Refresh  bool // the page sends the browser to the same address
 }
 
