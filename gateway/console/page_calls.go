@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -245,9 +246,14 @@ func (r *request) decideForm(id, policy, facts string) form {
 	}
 }
 
+// lines returns the text of a field of a form with LF at the ends of its lines, where browsers send CRLF.
+func (r *request) lines(name string) string {
+	return strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n")
+}
+
 // decide shows how a policy decides a call again.
 func (r *request) decide() error {
-	id, policy, other := r.PathValue("id"), strings.TrimSpace(r.PostForm.Get("policy")), r.PostForm.Get("facts")
+	id, policy, other := r.PathValue("id"), strings.TrimSpace(r.lines("policy")), r.lines("facts")
 	list, err := r.console.Operator.Why(r.Context(), admin.RequestRecord{ID: id})
 	if err != nil {
 		return err
@@ -315,9 +321,9 @@ func factsOf(lines string) map[string]any {
 		if out == nil {
 			out = map[string]any{}
 		}
-		var v any
 		value = strings.TrimSpace(value)
-		if err := json.Unmarshal([]byte(value), &v); err != nil {
+		v, err := strictjson.Decode([]byte(value))
+		if err != nil {
 			v = value
 		}
 		out[name] = v

@@ -122,21 +122,37 @@ func (r *request) write(status int, name string, data any) error {
 // visible replaces the characters that control or reorder text, or that are invisible, by their numbers. Names and descriptions come from
 // strangers, who could otherwise make a page show something else than it contains.
 func visible(html []byte) []byte {
-	hidden := func(c rune) bool {
-		return c != '\n' && c != '\t' && (c == utf8.RuneError || unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co))
-	}
-	if !bytes.ContainsFunc(html, hidden) {
+	if !bytes.ContainsFunc(html, invisible) {
 		return html
 	}
 	var out bytes.Buffer
 	for _, c := range string(html) {
-		if hidden(c) {
+		if invisible(c) {
 			fmt.Fprintf(&out, "⟨U+%04X⟩", c)
 			continue
 		}
 		out.WriteRune(c)
 	}
 	return out.Bytes()
+}
+
+// invisible reports whether a character controls or reorders text, or is invisible.
+func invisible(c rune) bool {
+	return c != '\n' && c != '\t' && (c == utf8.RuneError || unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co))
+}
+
+// exact returns the value of a control as HTML that visible does not change, because the browser sends the value back. HTML has no
+// references to most control characters: visible replaces these.
+func exact(value string) template.HTML {
+	var out strings.Builder
+	for _, c := range value {
+		if invisible(c) && (c == '\r' || !unicode.Is(unicode.Cc, c)) {
+			fmt.Fprintf(&out, "&#x%X;", c)
+			continue
+		}
+		out.WriteString(template.HTMLEscapeString(string(c)))
+	}
+	return template.HTML(out.String()) //nolint:gosec // every character is escaped
 }
 
 // fail shows what is wrong. A page for a person who is not signed in is the one on which people sign in.

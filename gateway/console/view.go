@@ -16,7 +16,7 @@ type pageView struct {
 	Lead     string
 	Sections []section
 	Live     string // address of the events that keep the figures up to date; empty: they are not kept up to date
-	Refresh  bool // the page sends the browser to the same address
+	Refresh  bool   // the page sends the browser to the same address
 }
 
 // A section is one part of a page. Only the parts that are set are shown.
@@ -155,4 +155,5 @@ var functions = template.FuncMap{
 	"utc":    func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 	"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"isZero": time.Time.IsZero,
+	"exact":  exact,
 }
