@@ -3,11 +3,6 @@ package operatorcmd
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"runtime"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,7 +46,7 @@ colleague only with the role that the colleague needs.`,
 				return err
 			}
 			if !noBrowser {
-				openBrowser(c.Context(), l.URL, c.ErrOrStderr())
+				openBrowser(c.Context(), l.URL, loading, c.ErrOrStderr())
 			}
 			return nil
 		},
@@ -62,22 +57,4 @@ colleague only with the role that the colleague needs.`,
 	c.Flags().BoolVar(&codeOnly, "code", false, "print only a code, with which the console confirms who you are")
 	c.Flags().BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
 	return c
-}
-
-const opening = 5 * time.Second
-
-// openBrowser opens a URL in the browser of a person at this machine. It reports on out if the browser cannot be opened.
-func openBrowser(ctx context.Context, url string, out io.Writer) {
-	program := "xdg-open"
-	switch {
-	case runtime.GOOS == "darwin":
-		program = "open"
-	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, opening)
-	defer cancel()
-	if err := exec.CommandContext(ctx, program, url).Run(); err != nil { //nolint:gosec // the URL comes from the operator's own gateway
-		fmt.Fprintln(out, "The browser could not be opened: open the link yourself.")
-	}
 }
