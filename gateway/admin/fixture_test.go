@@ -23,6 +23,9 @@ type adminGate struct {
 	settings admin.Config // of operator
 	listener *httptest.Server
 	problems config.Problems // the result of the next reload
+	// meanwhile runs during the next reload; deadline reports whether the last one had a deadline.
+	meanwhile func()
+	deadline  bool
 }
 
 const adminToken = "admin-token-canary-0123456789"

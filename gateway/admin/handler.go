@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// workTime bounds the time of one request, except for a reload, which takes as long as its policies need.
+// workTime bounds the time of one request, except for those that reload, which take as long as their policies need.
 const workTime = 30 * time.Second
 
 // A Listener configures the HTTP handler of an Operator.
@@ -140,7 +140,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 		if o.method != http.MethodGet {
 			ctx = context.WithoutCancel(ctx)
 		}
-		if o.path != "/reload" {
+		if !o.reloads() {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, workTime)
 			defer cancel()

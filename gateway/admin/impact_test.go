@@ -222,7 +222,25 @@ func TestSavePolicy(t *testing.T) {
 	if text, err := os.ReadFile(g.Path("policy.json")); err != nil || string(text) != edited {
 		t.Errorf("after a refused reload, the file is %q, %v", text, err)
 	}
+	if text, err := os.ReadFile(saved.Kept); err != nil || string(text) != impactPolicy {
+		t.Errorf("after a refused reload, the kept text is %q, %v", text, err)
+	}
+	const other = `{"edited": "meanwhile"}`
+	g.meanwhile = func() { g.Must(os.WriteFile(g.Path("policy.json"), []byte(other), 0o600)) }
+	g.Refuses(save(impactPolicy, after.SHA256), http.StatusConflict, "POLICY_NOT_SAVED")
+	if text, err := os.ReadFile(g.Path("policy.json")); err != nil || string(text) != other {
+		t.Errorf("an edit during the reload was overwritten with %q, %v", text, err)
+	}
+	g.meanwhile = nil
+	if text, err := os.ReadFile(g.Path("policy.json.saving")); err != nil || string(text) != edited {
+		t.Errorf("the previous text is %q, %v", text, err)
+	}
+	g.Must(os.Remove(g.Path("policy.json.saving")))
+	g.Must(os.WriteFile(g.Path("policy.json"), []byte(edited), 0o600))
 	g.problems = nil
+	if !saved.Policy.Offered || g.deadline {
+		t.Errorf("offered %v, and the reload had a deadline: %v", saved.Policy.Offered, g.deadline)
+	}
 	g.Must(os.Rename(g.Path("policy.json"), g.Path("mounted.json")))
 	g.Must(os.Symlink("mounted.json", g.Path("policy.json")))
 	if got := ask[admin.PolicyText](g, "GET", "/policy", nil); got.Writable {
@@ -232,7 +250,7 @@ func TestSavePolicy(t *testing.T) {
 	entries, err := os.ReadDir(g.Path(""))
 	g.Must(err)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".policy.json") {
+		if strings.HasPrefix(e.Name(), ".policy.json") || e.Name() == "policy.json.saving" {
 			t.Errorf("%s was left behind", e.Name())
 		}
 	}
@@ -240,7 +258,11 @@ func TestSavePolicy(t *testing.T) {
 
 // reloads returns a reload that applies the files of the gateway, unless it has problems.
 func (g *adminGate) reloads() func(context.Context, bool) config.Problems {
-	return func(context.Context, bool) config.Problems {
+	return func(ctx context.Context, _ bool) config.Problems {
+		_, g.deadline = ctx.Deadline()
+		if g.meanwhile != nil {
+			g.meanwhile()
+		}
 		if len(g.problems) == 0 {
 			g.Reload()
 		}

@@ -30,6 +30,9 @@ type endpoint struct {
 // name identifies an operation in the log and in the audit stream.
 func (o *operation) name() string { return o.method + " " + o.path }
 
+// reloads reports whether an operation reloads the configuration.
+func (o *operation) reloads() bool { return o.name() == "POST /reload" || o.name() == "POST /policy" }
+
 func operations(o *Operator) []operation {
 	get, post := http.MethodGet, http.MethodPost
 	return []operation{

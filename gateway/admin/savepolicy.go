@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
@@ -79,9 +78,10 @@ type SaveResult struct {
 	Reload Reload `json:"reload"`
 }
 
-// SavePolicy replaces the file of the policy in force, keeps the previous text beside it as a file whose name ends with .1, and reloads. It
-// refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
-// reload is refused, it restores the previous text, and the refusal lists the problems.
+// SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text beside it as a file whose name ends
+// with .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written.
+// If the reload is refused, it restores the previous text unless the file was changed meanwhile, and the refusal lists the problems.
+// SaveResult.Policy.Offered is false if the reload applied the policy of another file.
 func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
 	s, err := o.service(r.Service)
 	if err != nil {
@@ -94,53 +94,74 @@ func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, er
 	if err != nil {
 		return SaveResult{}, err
 	}
-	o.saving.Lock() // two operators must not pass the comparison together
+	if !o.saving.TryLock() { // two operators must not pass the comparison together
+		return SaveResult{}, reason.PolicyNotSaved.Refusal("Another policy is being saved: try again later.").With("path", s.PolicyFile)
+	}
 	defer o.saving.Unlock()
-	if err := o.replacePolicy(s, r); err != nil {
+	old, err := replacePolicy(s.PolicyFile, r)
+	if err != nil {
 		return SaveResult{}, err
 	}
 	reloaded, err := o.Reload(ctx, ReloadRequest{Force: r.Force})
 	if err != nil {
-		if undone := restorePolicy(s.PolicyFile); undone != nil {
-			return SaveResult{}, reason.Internal.Refusal("The reload was refused, and the previous policy could not be restored.").
-				Because(errors.Join(err, undone))
-		}
-		return SaveResult{}, err
+		return SaveResult{}, restorePolicy(s.PolicyFile, old, r.Policy, err)
 	}
-	about.Offered = true
+	if err := os.Rename(savingPath(s.PolicyFile), keptPath(s.PolicyFile)); err != nil {
+		return SaveResult{}, reason.Internal.Refusal("The policy is in force, but this process could not keep the previous text.").
+			With("path", keptPath(s.PolicyFile)).Because(err)
+	}
+	now, err := o.service(s.ID)
+	about.Offered = err == nil && now.Offer().Digest == about.Digest
 	return SaveResult{Path: s.PolicyFile, Kept: keptPath(s.PolicyFile), Policy: about, Reload: reloaded}, nil
 }
 
-// replacePolicy writes the new text to the file of the policy, after it has written the previous text beside it.
-func (o *Operator) replacePolicy(s *service.Service, r PolicyEdit) error {
-	old, err := readPolicyFile(s.PolicyFile)
+// replacePolicy writes the new text to the file of the policy, and returns the previous text, which savingPath then has too.
+func replacePolicy(path string, r PolicyEdit) (old []byte, err error) {
+	old, err = readPolicyFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if sha256Text(old) != r.SHA256 {
-		return reason.PolicyNotSaved.Refusal("The file of the policy was changed since it was read.").
-			With("sha256", sha256Text(old)).With("path", s.PolicyFile)
+		return nil, reason.PolicyNotSaved.Refusal("The file of the policy was changed since it was read.").
+			With("sha256", sha256Text(old)).With("path", path)
 	}
-	err = writeFile(keptPath(s.PolicyFile), old, s.PolicyFile)
+	err = writeFile(savingPath(path), old, path) // the previous text survives a crash during the reload
 	if err == nil {
-		err = writeFile(s.PolicyFile, []byte(r.Policy), s.PolicyFile)
+		err = writeFile(path, []byte(r.Policy), path)
 	}
 	if err != nil {
-		return reason.PolicyNotSaved.Refusal("This process cannot replace the file of the policy.").With("path", s.PolicyFile).Because(err)
+		_ = os.Remove(savingPath(path)) // the file of the policy has the same text
+		return nil, reason.PolicyNotSaved.Refusal("This process cannot replace the file of the policy.").With("path", path).Because(err)
 	}
-	return nil
+	return old, nil
 }
 
-func restorePolicy(path string) error {
-	old, err := readPolicyFile(keptPath(path))
-	if err != nil {
-		return err
+// restorePolicy writes the previous text back after a reload was refused, and returns the refusal. If the file no longer has the text
+// that was saved, another person or process has edited it: restorePolicy then leaves it unchanged, and returns another refusal.
+func restorePolicy(path string, old []byte, saved string, refused error) error {
+	present, err := readPolicyFile(path)
+	if err == nil && string(present) != saved {
+		return reason.PolicyNotSaved.Refusal("The reload was refused, and the file of the policy was changed during the reload: look at it.").
+			With("sha256", sha256Text(present)).With("path", path).With("previous", savingPath(path)).Because(refused)
 	}
-	return writeFile(path, old, path)
+	if err == nil {
+		err = writeFile(path, old, path)
+	}
+	if err == nil {
+		err = os.Remove(savingPath(path))
+	}
+	if err != nil {
+		return reason.Internal.Refusal("The reload was refused, and the previous policy could not be restored.").
+			Because(errors.Join(refused, err))
+	}
+	return refused
 }
 
 // keptPath returns the path of the previous text of a file.
 func keptPath(path string) string { return path + ".1" }
+
+// savingPath returns the path of the previous text of a file until the reload has succeeded.
+func savingPath(path string) string { return path + ".saving" }
 
 func readPolicyFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
