@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,3 +38,31 @@ func TestBodiesOfPagesAreNotKept(t *testing.T) {
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestTextThatTheStoreCannotHold(t *testing.T) {
+	g := newConsoleGate(t, "")
+	g.Agreed("agent-1")
+	b := g.as(admin.RoleAdmin)
+	for path, want := range map[string]int{
+		"/console/agents?search=%00":                       http.StatusBadRequest,
+		"/console/agents?search=%ff":                       http.StatusBadRequest,
+		"/console/agents?search=a%0Ab":                     http.StatusBadRequest,
+		"/console/calls?agent=" + strings.Repeat("x", 513): http.StatusBadRequest,
+		"/console/calls?agent=" + strings.Repeat("x", 512): http.StatusOK,
+		"/console/agents?search=%C3%A9":                    http.StatusOK,
+		"/console/agents/%00":                              http.StatusNotFound,
+		"/console/agents/a%FF":                             http.StatusNotFound,
+		"/console/agents/" + strings.Repeat("x", 513):      http.StatusNotFound,
+	} {
+		if got := b.get(path); got.status != want {
+			t.Errorf("%s: got %d, want %d", path, got.status, want)
+		}
+	}
+	const agent = "/console/agents/agent-1"
+	for _, name := range []string{"\x00", "\xff"} {
+		if got := b.submit(agent, agent+"/name", url.Values{"name": {name}}); got.status != http.StatusBadRequest ||
+			!strings.Contains(got.body, "not valid UTF-8") {
+			t.Errorf("the name %q: %d %s", name, got.status, got.body)
+		}
+	}
+}

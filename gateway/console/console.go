@@ -154,6 +154,9 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 			err = q.checkForm()
 		}
 		if err == nil {
+			err = q.checkText()
+		}
+		if err == nil {
 			err = do(q)
 		}
 		if err != nil {

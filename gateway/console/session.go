@@ -7,14 +7,18 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -124,6 +128,31 @@ func (r *request) checkForm() error {
 	}
 	if !hmac.Equal([]byte(r.PostForm.Get("csrf")), []byte(r.csrf(r.URL.EscapedPath()))) {
 		return errForm
+	}
+	return nil
+}
+
+// maxText bounds a value of the query and the id in a path, in bytes.
+const maxText = 512
+
+// checkText refuses values of the query that are not one line of maxText bytes, as the admin API does, and text of a form that is not valid:
+// PostgreSQL stores neither NUL nor invalid UTF-8. An id that is not one line is that of no record.
+func (r *request) checkText() error {
+	line := func(s string) bool {
+		return len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+	}
+	if !line(r.PathValue("id")) {
+		return reason.NoSuchRecord.Refusal("")
+	}
+	for _, values := range r.URL.Query() {
+		if !line(strings.Join(values, "")) {
+			return reason.MalformedRequest.Refusal(fmt.Sprintf("Each query parameter must be one line of at most %d bytes.", maxText))
+		}
+	}
+	for _, values := range r.PostForm {
+		if text := strings.Join(values, ""); !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return reason.MalformedRequest.Refusal("The form contains text that is not valid UTF-8, or a NUL.")
+		}
 	}
 	return nil
 }
