@@ -10,8 +10,10 @@ import (
 )
 
 const twoServices = `services:
-- {id: one, hosts: [one.example], public_url: "https://one.example", issuer: one, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
-- {id: two, hosts: [two.example], public_url: "https://two.example", issuer: two, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
+- {id: one, hosts: [one.example], public_url: "https://one.example", issuer: one,
+   agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
+- {id: two, hosts: [two.example], public_url: "https://two.example", issuer: two,
+   agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
 `
 
 func TestPagesLeadToTheServiceOfTheirRecord(t *testing.T) {

@@ -135,8 +135,8 @@ func (r *request) checkForm() error {
 // maxText bounds a value of the query and the id in a path, in bytes.
 const maxText = 512
 
-// checkText refuses values of the query that are not one line of maxText bytes, as the admin API does, and text of a form that is not valid:
-// PostgreSQL stores neither NUL nor invalid UTF-8. An id that is not one line is that of no record.
+// checkText returns a refusal if a value of the query or the id in the path is not one line of at most maxText bytes, or if a form contains
+// NUL or invalid UTF-8, which PostgreSQL does not store.
 func (r *request) checkText() error {
 	line := func(s string) bool {
 		return len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
