@@ -102,7 +102,8 @@ func TestOfficialToolServer(t *testing.T) {
 		t.Errorf("the report is %+v", r)
 	}
 	lost := killWhileWorking(t, g, a.Token, mark)
-	if !strings.Contains(lost, `"outcome":"unknown"`) || !strings.Contains(lost, `"state":"pending"`) || strings.Contains(lost, "event: output") {
+	if !strings.Contains(lost, `"outcome":"unknown"`) || !strings.Contains(lost, `"state":"pending"`) ||
+		strings.Contains(lost, "event: output") {
 		t.Errorf("lost: %s", lost)
 	}
 	g.Refuses(wait(0), 502, "UPSTREAM_UNREACHABLE") // during the pause, nothing is sent or charged

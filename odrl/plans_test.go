@@ -57,7 +57,8 @@ func TestPlansDecide(t *testing.T) {
 			continue
 		}
 		c := d.Candidates[0]
-		if len(d.Candidates) != 1 || len(c.Limits) != 1 || c.Limits[0].String() != test.limit || test.charge != "0" && c.Charge.String() != test.charge ||
+		if len(d.Candidates) != 1 || len(c.Limits) != 1 || c.Limits[0].String() != test.limit ||
+			test.charge != "0" && c.Charge.String() != test.charge ||
 			test.charge == "0" && !c.Charge.IsZero() {
 			t.Errorf("%v: %+v; want %s and %s", test.fact, d.Candidates, test.limit, test.charge)
 		}

@@ -37,8 +37,8 @@ type RequestFilter struct {
 	Limit    int
 }
 
-// MostRequestsRead is the maximum number of requests that one listing compares with its filter. A listing that has reached it may be shorter
-// than Limit, although more requests match.
+// MostRequestsRead is the maximum number of requests that one listing compares with its filter. A listing that has reached it may be
+// shorter than Limit, although more requests match.
 const MostRequestsRead = 10_000
 
 // A RequestCursor is a position in a listing of requests. The zero RequestCursor is the beginning.

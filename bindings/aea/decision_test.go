@@ -46,7 +46,7 @@ var (
 	decided  = make(chan protocol.SigningMessage, 8)
 )
 
-func init() {
+func init() { //nolint:gochecknoinits // as a program of an operator does
 	aea.RegisterSkill("signer", func(r *runtime.Runtime) (runtime.Skill, error) {
 		propose := func(p protocol.Performative, text string) error {
 			_, err := r.Start(signerID, protocol.Signing.Specs[0], runtime.DecisionMakerID.String(),

@@ -191,7 +191,7 @@ func TestSearchErrors(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g, "tcp", 2)
-	deep := search.Expr(equals("a", "b"))
+	deep := equals("a", "b")
 	for range 1000 {
 		deep = search.Not{Expr: deep}
 	}

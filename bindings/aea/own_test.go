@@ -82,7 +82,7 @@ var (
 	releaseOne = sync.OnceFunc(func() { close(release) })
 )
 
-func init() { aea.RegisterSkill("concierge", newConcierge) }
+func init() { aea.RegisterSkill("concierge", newConcierge) } //nolint:gochecknoinits // as a program of an operator does
 
 // TestOwnSkill runs a gateway with a skill of the operator's program: agents use its protocol, it calls the skill intents by its id, and it
 // has a behaviour and a task. A handler that panics and a behaviour that never returns do not disturb the agent.
@@ -192,7 +192,8 @@ func TestRegistersElsewhere(t *testing.T) {
 			reload := make(chan struct{})
 			go func() { defer close(reload); g.Reload() }()
 			turn := node.Next(t)
-			if m, _ := turn.Content.(protocol.OEFMessage); m.Performative != protocol.OEFUnregisterService || !strings.Contains(string(m.Description), "location_agent") {
+			if m, _ := turn.Content.(protocol.OEFMessage); m.Performative != protocol.OEFUnregisterService ||
+				!strings.Contains(string(m.Description), "location_agent") {
 				t.Errorf("got %+v, want that the location is taken back", turn.Content)
 			}
 			<-reload

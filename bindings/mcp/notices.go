@@ -59,8 +59,9 @@ func (s *streams) leave(token string) {
 	}
 }
 
-// notify responds to a GET request of a client with a valid PAT with a stream that has a notification for each call about which the person decides, until the client
-// disconnects or its PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode Elicitation.
+// notify responds to a GET request of a client with a valid PAT with a stream that has a notification for each call about which the person
+// decides, until the client disconnects or its PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode
+// Elicitation.
 func (d *Door) notify(r *http.Request, a *answer) {
 	call := a.Call(Name)
 	token, err := wire.Bearer(r.Header)

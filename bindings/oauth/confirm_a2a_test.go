@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"slices"
@@ -62,9 +63,7 @@ func (c *confirmGate) sendOrder(id, product string, more map[string]any) (a2aTas
 	m := map[string]any{"messageId": id, "role": "ROLE_USER", "contextId": "talk", "parts": []any{map[string]any{
 		"data": map[string]any{"intent_uid": gatetest.Ordering, "parameters": map[string]any{"product": product}},
 	}}}
-	for name, value := range more {
-		m[name] = value
-	}
+	maps.Copy(m, more)
 	return c.a2a("SendMessage", map[string]any{"message": m})
 }
 
@@ -138,7 +137,8 @@ func TestConfirmedTaskGoesOnOnce(t *testing.T) {
 	var wrong atomic.Int64
 	for i := range 20 {
 		all.Go(func() {
-			got, code := a2aTask{}, 0
+			var got a2aTask
+			var code int
 			if i%2 == 0 {
 				got, code = c.a2a("GetTask", map[string]any{"id": asked.ID})
 			} else {

@@ -40,20 +40,20 @@ func TestLoweredBudgetHoldsForWaitingCalls(t *testing.T) {
 	c.client, _, _ = c.spenderOf(c.person, "2", "month", "")
 	c.topUp(c.client, eur(1000))
 	record := c.lower(10)
-	answers := make(chan gatetest.Answer, 2)
-	go func() { answers <- c.Execute(c.client, gatetest.Ordering) }()
+	begun, waits := make(chan gatetest.Answer, 1), make(chan gatetest.Answer, 1)
+	go func() { begun <- c.Execute(c.client, gatetest.Ordering) }()
 	<-arrived
-	go func() { answers <- c.Execute(c.client, gatetest.Ordering) }()
+	go func() { waits <- c.Execute(c.client, gatetest.Ordering) }()
 	for waiting := 0; waiting == 0; {
 		runtime.Gosched()
 		_, waiting = c.Directory.Current().Service("default").Upstream.UnderWay()
 	}
 	c.Must(c.Store.SetBudget(c.Context(), "default", c.agreement(), 1, record))
 	close(release)
-	if got := <-answers; got.Status != http.StatusOK {
+	if got := <-begun; got.Status != http.StatusOK {
 		t.Errorf("the call that had begun: %d %s", got.Status, got.Body)
 	}
-	c.asks(<-answers)
+	c.asks(<-waits)
 }
 
 // A budget counts only by a record that the gateway has signed for the consent.

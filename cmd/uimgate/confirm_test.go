@@ -367,7 +367,8 @@ func TestBundleWithAConfirmation(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "bundle.jsonl.gz")
 	proofs := 0
 	await(t, func() bool { // the log takes new entries every second
-		if s := g.run("usage", "bundle", "--agent", string(charge.AgentID), "--month", charge.BeganAt.UTC().Format("2006-01"), "--out", out); s.code != exitDone {
+		month := charge.BeganAt.UTC().Format("2006-01")
+		if s := g.run("usage", "bundle", "--agent", string(charge.AgentID), "--month", month, "--out", out); s.code != exitDone {
 			t.Fatalf("got %+v", s)
 		}
 		entries, logged := 0, 0

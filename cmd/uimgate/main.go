@@ -115,7 +115,8 @@ validates, limits, meters and accounts for each of them.`,
 		gatewaycmd.Init(), gatewaycmd.Check(), gatewaycmd.Config(), gatewaycmd.Serve(), gatewaycmd.DNS(), gatewaycmd.ServerJSON(),
 
 		// Its operator: cmd/uimgate/internal/operatorcmd
-		operatorcmd.Status(), operatorcmd.Console(), operatorcmd.Doors(), operatorcmd.Reload(), operatorcmd.Stop(), operatorcmd.Resume(), operatorcmd.Agents(),
+		operatorcmd.Status(), operatorcmd.Console(), operatorcmd.Doors(), operatorcmd.Reload(), operatorcmd.Stop(), operatorcmd.Resume(),
+		operatorcmd.Agents(),
 		operatorcmd.Agreements(), operatorcmd.PATs(),
 		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Calls(), operatorcmd.Why(),
 		operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),

@@ -67,7 +67,7 @@ func (o *Operator) MayUse(c Caller, name string) error {
 func Do[Q, A any](
 	ctx context.Context, o *Operator, c Caller, name string, about Record, q Q, do func(context.Context, Q) (A, error),
 ) (answer A, err error) {
-	if err := o.MayUse(c, name); err != nil {
+	if err := o.MayUse(c, name); err != nil { //nolint:contextcheck // it calls no operation
 		return answer, err
 	}
 	answer, err = do(ctx, q)

@@ -62,7 +62,8 @@ func TestChangesAreInTheAudit(t *testing.T) {
 	ask[admin.Agent](g, "POST", "/agents/agent-1/name", map[string]string{"name": "Ann's agent"})
 	block := admin.Revocation{Record: admin.Record{ID: "agent-1"}, Reason: "it calls in a loop"}
 	const did = "POST /agents/{id}/block"
-	_, err := admin.Do(t.Context(), g.operator, admin.Caller{Name: "vic", Role: admin.RoleViewer}, did, block.Record, block, g.operator.BlockAgent)
+	_, err := admin.Do(t.Context(), g.operator, admin.Caller{Name: "vic", Role: admin.RoleViewer}, did, block.Record, block,
+		g.operator.BlockAgent)
 	if _, ok := errors.AsType[*admin.RoleError](err); !ok {
 		t.Errorf("a viewer blocked an agent: %v", err)
 	}

@@ -47,7 +47,8 @@ func TestCallsAreSearched(t *testing.T) {
 		}
 	}
 	paid := items[admin.Call](g, "/calls?intent="+gatetest.Ordering)[0]
-	if paid.Charge != "0.25 EUR" || paid.ChargeState != "captured" || paid.Status != http.StatusOK || paid.ExecutionID == "" || paid.At.IsZero() ||
+	if paid.Charge != "0.25 EUR" || paid.ChargeState != "captured" || paid.Status != http.StatusOK || paid.ExecutionID == "" ||
+		paid.At.IsZero() ||
 		paid.Outcome != "done" || paid.Process != "test:1" || paid.AgentID != "agent-1" || paid.Rule == "" {
 		t.Errorf("got %+v", paid)
 	}

@@ -208,8 +208,8 @@ func (j *impactJudge) read(ctx context.Context, from export.Cursor) error {
 		return err
 	}
 	defer reader.Close()
-	ends := time.Now().Add(impactTime) // the time that passes, by the clock of the process
-	for n := 0; n < impactRecords && time.Now().Before(ends); {
+	ends := time.Now().Add(impactTime)                          //nolint:forbidigo // the time that passes, by the clock of the machine
+	for n := 0; n < impactRecords && time.Now().Before(ends); { //nolint:forbidigo // as above
 		records, err := reader.Next(1000)
 		if err != nil {
 			return err
@@ -266,7 +266,7 @@ func (j *impactJudge) judge(ctx context.Context, r *export.Record) error {
 		return ctx.Err()
 	case err != nil:
 		j.out.Unjudged.Failed++
-		return nil
+		return nil //nolint:nilerr // as above
 	}
 	j.out.Judged++
 	if line.Reason == reason.RateLimitExceeded || line.Reason == reason.QuotaExceeded {

@@ -17,7 +17,7 @@ type tree = map[string]any
 // OpenAPI returns an OpenAPI 3.1 document that describes the operations of the admin API.
 func (o *Operator) OpenAPI(context.Context) (json.RawMessage, error) {
 	paths, schemas := tree{}, newSchemas()
-	for _, op := range operations(o) {
+	for _, op := range operations(o) { //nolint:contextcheck // it calls no operation
 		item, ok := paths[Path+op.path].(tree)
 		if !ok {
 			item = tree{}

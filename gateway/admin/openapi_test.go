@@ -192,7 +192,8 @@ func TestOpenAPIDescribesLinksAndInvitations(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.settings.ConsoleURL = func() string { return g.listener.URL + admin.ConsolePath }
 	g.listener.Config.Handler = g.handler(admin.New(g.settings), adminToken)
-	if l := ask[admin.ConsoleLink](g, "POST", "/console/links", map[string]any{"name": "ann", "role": "viewer"}); l.Name != "ann" || l.Code == "" {
+	ann := map[string]any{"name": "ann", "role": "viewer"}
+	if l := ask[admin.ConsoleLink](g, "POST", "/console/links", ann); l.Name != "ann" || l.Code == "" {
 		t.Errorf("got the link of %q for ann", l.Name)
 	}
 	if i := ask[admin.Invitation](g, "POST", "/invitations", map[string]any{"name": "bob", "within": "1h"}); i.Name != "bob" || i.Code == "" {

@@ -143,13 +143,13 @@ func (r *request) reauthenticate() (problem string, err error) {
 	switch {
 	case err == nil:
 		if !admin.Role(l.Role).Allows(r.caller.Role) {
-			r.credentialRefused(errCode)
+			_ = r.credentialRefused(errCode)
 			return "The code is for the role " + l.Role + ", but you have signed in as " + string(r.caller.Role) + ".", nil
 		}
 	case errors.Is(err, errCode):
 		if err := r.console.Tokens.Check(r.peer(), credential); err != nil {
-			r.credentialRefused(err)
-			return "This is neither the admin token nor a code that can be used.", nil //nolint:nilerr // the person can try again
+			_ = r.credentialRefused(err)
+			return "This is neither the admin token nor a code that can be used.", nil
 		}
 	case errors.Is(err, errStore):
 		return "", err

@@ -278,9 +278,9 @@ func TestEveryButton(t *testing.T) {
 	refused := []string{"/invoice", "/keys", "/payments/resolve"}
 	for _, role := range admin.Roles {
 		t.Run(string(role), func(t *testing.T) {
-			g, pages := furnished(t)
+			g, pages := furnished(t) //nolint:contextcheck // a test
 			b := g.tab(ctx)
-			b.signIn(role)
+			b.signIn(role) //nolint:contextcheck // it has the context of the tab
 			pressed := 0
 			for _, path := range pages {
 				for tried := map[string]bool{}; ; {

@@ -120,11 +120,11 @@ func (c *Console) open(method, path string, do func(*request) error) {
 		defer cancel()
 		q := &request{Request: r.WithContext(ctx), console: c, w: w}
 		if err := q.checkOrigin(); err != nil {
-			q.fail(err)
+			q.fail(err) //nolint:contextcheck // it calls no operation
 			return
 		}
 		if err := do(q); err != nil {
-			q.fail(err)
+			q.fail(err) //nolint:contextcheck // it calls no operation
 		}
 	})
 }
@@ -149,7 +149,7 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 		}
 		defer cancel()
 		q := &request{Request: r.WithContext(ctx), console: c, w: w}
-		err := q.identify()
+		err := q.identify() //nolint:contextcheck // it has the context of the request
 		if err == nil && method == http.MethodPost {
 			err = q.checkForm()
 		}
@@ -160,7 +160,7 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 			err = do(q)
 		}
 		if err != nil {
-			q.fail(err)
+			q.fail(err) //nolint:contextcheck // it calls no operation
 		}
 	})
 }

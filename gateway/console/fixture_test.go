@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -51,7 +52,7 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 		Index: g.Index, Figures: g.Figures, AuditPath: g.AuditPath(),
 		Reload: func(context.Context, bool) config.Problems {
 			if !g.problems.Failed() {
-				g.Reload()
+				g.Reload() //nolint:contextcheck // a test
 			}
 			return g.problems
 		},
@@ -119,9 +120,7 @@ func (b *browser) send(method, path string, form url.Values) shown {
 		r.Header.Set("Origin", b.listener.URL)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
-	for name, values := range b.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, b.header)
 	if host := b.header.Get("Host"); host != "" {
 		r.Host = host
 	}
@@ -173,9 +172,7 @@ func (b *browser) submit(on, path string, fields url.Values) shown {
 		b.Fatalf("%s has no form for %s", on, path)
 	}
 	form := url.Values{"csrf": {token}}
-	for name, values := range fields {
-		form[name] = values
-	}
+	maps.Copy(form, fields)
 	return b.post(path, form)
 }
 
@@ -187,9 +184,7 @@ func (b *browser) confirm(on, path string, fields url.Values) shown {
 		b.Fatalf("%s did not ask for confirmation: %d %s", path, review.status, review.body)
 	}
 	form := url.Values{"csrf": {csrf(review.body, path)}, "confirmed": {"yes"}}
-	for name, values := range fields {
-		form[name] = values
-	}
+	maps.Copy(form, fields)
 	if strings.Contains(review.body, `name="credential"`) {
 		form.Set("credential", adminToken)
 	}

@@ -60,7 +60,7 @@ func agentState(a admin.Agent) cell {
 }
 
 // agentCell leads to the page of an agent.
-func (r *request) agentCell(id pat.AgentID, name string) cell {
+func (r *request) agentCell(id pat.AgentID, _ string) cell {
 	if id == "" {
 		return cell{}
 	}
@@ -288,7 +288,7 @@ var agentActions = []action{
 	},
 	{
 		path: "agents/{id}/invoice", operation: "POST /agents/{id}/invoice", done: "The invoice is issued.", question: "Issue this invoice?",
-		back: func(r *request) string { return at("money", "invoices") },
+		back: func(*request) string { return at("money", "invoices") },
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			return run(r, of, admin.IssueRequest{Record: of, Month: strings.TrimSpace(r.PostForm.Get("month"))}, r.console.Operator.IssueInvoice)

@@ -119,7 +119,7 @@ func (r *request) executionPage() error {
 	}
 	refunds.CSV = ""
 	var forms []form
-	switch e.State {
+	switch e.State { //nolint:exhaustive // calls in other states need no decision
 	case store.Unresolved:
 		forms = append(forms, form{
 			Path: r.address(at("money", "calls", id, "resolve")), Title: "Resolve", Button: "Resolve…", Danger: true,

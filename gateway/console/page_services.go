@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/page"
@@ -44,10 +45,7 @@ func (r *request) offered(digest string) *service.Definition {
 func policyLines(d *service.Definition) (lines []string) {
 	sentences := words.Explain(d.Policy)
 	for _, s := range sentences[:min(len(sentences), mostRules)] {
-		line := s.Text
-		for _, term := range s.Terms {
-			line += " " + term
-		}
+		line := strings.Join(append([]string{s.Text}, s.Terms...), " ")
 		lines = append(lines, line)
 	}
 	if more := len(sentences) - mostRules; more > 0 {

@@ -42,7 +42,7 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", types[name])
 	w.Header().Set("Cache-Control", "public, max-age=300")
-	_, _ = w.Write(data) // the browser has gone
+	_, _ = w.Write(data) //nolint:gosec // a file of this program; the browser has gone
 }
 
 // A frame is a page with what surrounds it.

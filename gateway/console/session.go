@@ -96,7 +96,7 @@ func (r *request) begin(name string, role admin.Role, via, credential string) er
 }
 
 func (r *request) setCookie(value string, age int) {
-	http.SetCookie(r.w, &http.Cookie{
+	http.SetCookie(r.w, &http.Cookie{ //nolint:gosec // the socket and loopback have no TLS
 		Name: cookieName(r.Host), Value: value, Path: admin.ConsolePath, MaxAge: age, HttpOnly: true, Secure: r.TLS != nil,
 		SameSite: http.SameSiteStrictMode,
 	})

@@ -124,7 +124,7 @@ func TestSessionsEnd(t *testing.T) {
 				b.get("/console/settings")
 			}
 		},
-		"by an administrator": func(b *browser) {
+		"by an administrator": func(*browser) {
 			boss := g.as(admin.RoleAdmin)
 			page := boss.page("/console/settings/sessions")
 			for _, m := range formPattern.FindAllStringSubmatch(page, -1) {

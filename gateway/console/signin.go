@@ -59,7 +59,7 @@ func (r *request) useLink() error {
 		if errors.Is(err, errStore) {
 			return err
 		}
-		r.credentialRefused(err)
+		_ = r.credentialRefused(err)
 		return r.write(http.StatusForbidden, "signin", signInView{
 			Next: admin.ConsolePath, Problem: "The link was used before, or it has expired. Run uimgate console to get another.",
 		})

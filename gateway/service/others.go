@@ -19,6 +19,7 @@ const (
 type others struct {
 	policies Policies
 	to       *Definition
+	lookUp   func(digest string) other
 	newest   time.Time // when the newest policy that this process knows was first offered
 
 	mu    sync.Mutex
@@ -34,6 +35,7 @@ type other struct {
 // others returns the others of a version of a service, which knows the policies in recent.
 func (d *Directory) others(to *Definition, recent []pat.PolicyDocument) *others {
 	o := &others{policies: d.state.Policies, to: to, known: map[string]other{}}
+	o.lookUp = o.inStore
 	for _, p := range recent {
 		if p.FirstOffered.After(o.newest) {
 			o.newest = p.FirstOffered
@@ -69,7 +71,8 @@ func (o *others) comparison(digest string) *comparison {
 	return found.comparison
 }
 
-func (o *others) lookUp(digest string) other {
+// inStore looks a policy up in the store, at most for askMost. The result is for all calls, so it depends on the context of none.
+func (o *others) inStore(digest string) other {
 	ctx, cancel := context.WithTimeout(context.Background(), askMost)
 	defer cancel()
 	p, err := o.policies.Policy(ctx, o.to.ID, digest)

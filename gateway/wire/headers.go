@@ -65,7 +65,7 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 // number of calls that are left, and budget-near or budget-reached, with amounts.
 func WriteNear(h http.Header, near []limit.Status) {
 	for _, l := range near {
-		kind, most, left := "limit", l.Rate.String(), strconv.FormatInt(max(0, l.Left), 10)
+		kind, most, left := "limit", l.String(), strconv.FormatInt(max(0, l.Left), 10)
 		if l.Kind == limit.Budget {
 			currency := limit.BudgetCurrency(l.ID)
 			kind, left = "budget", limit.AllowanceLeft(max(0, l.Left), currency).String()

@@ -43,7 +43,8 @@ func TestConsoleOfAProcess(t *testing.T) {
 	}
 	text, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), "per_address") || strings.Contains(string(text), "canary") ||
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), "per_address") ||
+		strings.Contains(string(text), "canary") ||
 		strings.Contains(string(text), adminToken) {
 		t.Errorf("the settings: %d %v %s", resp.StatusCode, err, text)
 	}

@@ -76,7 +76,7 @@ func windowEnd(p limit.Period, now time.Time) time.Time {
 
 // limitText describes what is used, for people.
 func limitText(s limit.Status) string {
-	what := "The limit of " + s.Rate.String() + " of the agent"
+	what := "The limit of " + s.String() + " of the agent"
 	if s.Kind == limit.Budget {
 		what = fmt.Sprintf("The budget of %s in a %s that a person gave the client",
 			limit.AllowanceLeft(s.Max, limit.BudgetCurrency(s.ID)), s.Period)

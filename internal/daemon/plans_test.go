@@ -73,6 +73,7 @@ func (a *agent) choose(plan string) answer {
 func TestPlansPermitAndCharge(t *testing.T) {
 	t.Parallel()
 	planGates(t, func(t *testing.T, gates []*gate) {
+		t.Helper()
 		g, one := gates[0], map[string]any{"id": "p1"}
 		for plan, want := range map[string]struct{ details, charge, order string }{
 			"":        {"PLAN_REQUIRED", "", "PLAN_REQUIRED"},
@@ -147,6 +148,7 @@ func TestAgreementsWithoutAKnownPlanAreRefused(t *testing.T) {
 func TestChangeOfPlanCarriesCounters(t *testing.T) {
 	t.Parallel()
 	planGates(t, func(t *testing.T, gates []*gate) {
+		t.Helper()
 		g, last := gates[0], gates[len(gates)-1]
 		one := map[string]any{"id": "p1"}
 		call := func(a *agent, plan string, permitted int, charge string) {
@@ -191,6 +193,7 @@ func (a *agent) do(method, path string, body []byte) answer {
 func TestParallelCallsDuringAChangeOfPlan(t *testing.T) {
 	t.Parallel()
 	planGates(t, func(t *testing.T, gates []*gate) {
+		t.Helper()
 		const most = 150
 		policy := strings.NewReplacer(`"rightOperand": 6,`, `"rightOperand": 100000,`, `"unit": "week"`, `"unit": "day"`).Replace(plansPolicy)
 		for _, g := range gates {

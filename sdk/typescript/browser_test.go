@@ -104,7 +104,7 @@ func TestBrowser(t *testing.T) {
 		t.Fatalf("the browser ended: %v\n%s", err, out.String())
 	}
 	cancel()
-	<-ended
+	<-ended //nolint:errcheck // a browser that is killed ends with an error
 	type run struct {
 		Algorithm, Output, Charge, Refused, Kept             string
 		Extractable, Explained, Remaining, Replayed, Receipt bool

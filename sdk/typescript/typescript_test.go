@@ -225,7 +225,10 @@ func TestUnits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, file := range []string{"encoding.test.mjs", "keys.test.mjs", "vectors.test.mjs", "types.test.mjs", "hostile.test.mjs", "guard.test.mjs"} {
+	for _, file := range []string{
+		"encoding.test.mjs", "keys.test.mjs", "vectors.test.mjs", "types.test.mjs", "hostile.test.mjs",
+		"guard.test.mjs",
+	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			run(t, file)

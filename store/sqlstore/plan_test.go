@@ -94,12 +94,13 @@ func explain(t *testing.T, s *Store, query string) {
 }
 
 // allowed reports whether a statement may scan, because it reads few rows: the signing keys, the services, the agent keys of a page, the
-// offered policies (those offered at the same time are sorted) or the groups of a statement. The check of the balance has to read
-// everything.
+// agreements of one agent with a plan, those that take effect now, the offered policies (those offered at the same time are sorted) or the
+// groups of a statement. The check of the balance has to read everything.
 func allowed(query, detail string) bool {
 	for _, part := range []string{
 		"AS every", "DELETE FROM counters WHERE period <> ", "UPDATE signing_keys", "FROM signing_keys", "FROM services", "FROM policies WHERE true",
-		"FROM agent_keys WHERE (service, agent_id) IN (VALUES",
+		"FROM agent_keys WHERE (service, agent_id) IN (VALUES", "FROM agreements WHERE service = ? AND agent_id = ? AND state = 'active' AND plan",
+		"SELECT DISTINCT service, agent_id FROM agreements WHERE state = 'active' AND effective_at > 0",
 	} {
 		if strings.Contains(query, part) {
 			return true

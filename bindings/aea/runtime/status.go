@@ -123,7 +123,7 @@ func (r *Resources) status() []SkillStatus {
 	r.mu.RLock()
 	for _, s := range r.skills {
 		all = append(all, SkillStatus{ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load()})
-		states = append(states, s.Skill.State)
+		states = append(states, s.State)
 	}
 	r.mu.RUnlock()
 	for i, state := range states {

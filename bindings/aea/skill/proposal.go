@@ -114,9 +114,9 @@ func (v *Variables) aliased(is search.Attributes) search.Attributes {
 func registered(is search.Attributes) search.Description {
 	var values []search.KeyValue
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		switch {
-		case name == attributeLocation:
-		case name == directory.AttributeTags:
+		switch name {
+		case attributeLocation:
+		case directory.AttributeTags:
 			var tags []string
 			for _, tag := range is[name] {
 				if text, ok := tag.(search.Text); ok {

@@ -112,7 +112,7 @@ func (s *Skill) Change(ctx context.Context, v Variables, emptied bool) {
 		case r.inside && emptied:
 			r.reset()
 		case !r.inside && moved:
-			r.moved()
+			r.moved() //nolint:contextcheck // the reload that moves it may end before
 		}
 	}
 	s.variables.Store(&v)

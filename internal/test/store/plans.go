@@ -134,7 +134,9 @@ func planInAdvance(b *suite) {
 	b.must(under(free))
 	pro := advance("n-pro", "pro", active, from)
 	advance("n-pro-2", "pro", active, from)
-	b.standing(map[pat.AgreementID]pat.AgreementState{free.ID: active, again.ID: active, starter.ID: revoked, pro.ID: active, later.ID: active})
+	b.standing(map[pat.AgreementID]pat.AgreementState{
+		free.ID: active, again.ID: active, starter.ID: revoked, pro.ID: active, later.ID: active,
+	})
 	replaced(0)
 	b.reopen()
 	b.clock.Advance(from.Sub(b.clock.Now()) - time.Millisecond)
@@ -172,8 +174,8 @@ func carriedLimits(b *suite) {
 	b.refused(b.free(rate("other", 3, limit.Day), carried)) // a limit that refuses as well as counts
 }
 
-// carriedLimitsKeepTheGrant checks that a call under a limit per month can be sent as long as under that limit alone, although it also counts
-// in a limit per second of another plan.
+// carriedLimitsKeepTheGrant checks that a call under a limit per month can be sent as long as under that limit alone, although it also
+// counts in a limit per second of another plan.
 func carriedLimitsKeepTheGrant(b *suite) {
 	carried := rate("other", limit.MaxCount, limit.Second)
 	carried.Carried = true

@@ -57,7 +57,8 @@ func (p *person) confirms(ctx context.Context, t *tour, token string) error {
 		return err
 	}
 	t.printf("   the gateway asks the person: %s\n", asked.message)
-	if err := expect(asked.reason == string(reason.ConfirmationRequired) && asked.page != "", "a call that the person must confirm"); err != nil {
+	asks := asked.reason == string(reason.ConfirmationRequired) && asked.page != ""
+	if err := expect(asks, "a call that the person must confirm"); err != nil {
 		return err
 	}
 	form, err := p.open(ctx, asked.page, `value="confirm"`)
@@ -85,7 +86,7 @@ func (p *person) buys(ctx context.Context, t *tour, token, way string) error {
 }
 
 // payIn adds 1 EUR to the credit of the newest agent under consent, as the operator.
-func (t *tour) payIn(ctx context.Context, p *person) error {
+func (t *tour) payIn(ctx context.Context, _ *person) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
 	agents, err := operator.Agreements(ctx, admin.AgreementQuery{})
 	if err != nil {

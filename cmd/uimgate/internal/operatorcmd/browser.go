@@ -66,7 +66,8 @@ func writePage(url string) (path string, err error) {
 	path = filepath.Join(dir, "open.html")
 	address := html.EscapeString(url)
 	page := `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="referrer" content="no-referrer">` +
-		`<meta http-equiv="refresh" content="0;url=` + address + `"><title>Console</title><a href="` + address + `">Open the console</a></html>` + "\n"
+		`<meta http-equiv="refresh" content="0;url=` + address + `"><title>Console</title>` +
+		`<a href="` + address + `">Open the console</a></html>` + "\n"
 	if err := privatefile.Write(path, []byte(page)); err != nil {
 		return "", errors.Join(err, os.RemoveAll(dir))
 	}

@@ -16,7 +16,7 @@ func TestTheLinkIsNotInACommandLine(t *testing.T) {
 	home, bin, seen := t.TempDir(), t.TempDir(), t.TempDir()
 	program := "#!/bin/sh\necho \"$0 $*\" > " + seen + "/line\nstat -c %a \"$1\" \"$(dirname \"$1\")\" > " + seen + "/modes\n" +
 		"cat \"$1\" > " + seen + "/page\n"
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(program), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(program), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", home)
@@ -47,7 +47,7 @@ func TestTheLinkIsNotInACommandLine(t *testing.T) {
 		t.Errorf("it reported %q", out.String())
 	}
 
-	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil { //nolint:gosec // as above
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	openBrowser(t.Context(), "http://127.0.0.1:8081/console/link?code=canary", 0, &out)

@@ -117,7 +117,8 @@ how to continue.`,
 			if q.To, err = moment("--to", to); err != nil {
 				return cli.Usage(err)
 			}
-			return printListing(c, o, callColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.Call], error) {
+			type page = admin.Page[admin.Call]
+			return printListing(c, o, callColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (page, error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Calls(ctx, q)
 			})

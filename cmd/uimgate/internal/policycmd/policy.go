@@ -27,8 +27,9 @@ func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use: "policy", Short: "Check, explain, test and compare ODRL policies",
 		Long: `The policy commands work on ODRL 2.2 policies, with or without UIM terms. Except for impact and save, which use a
-running gateway, they need neither a gateway nor a configuration. They compare names literally. To resolve the names of a policy in your gateway, and to check
-that the gateway can enforce all of it, run "uimgate check".`,
+running gateway, they need neither a gateway nor a configuration. They compare names literally. To resolve
+the names of a policy in your gateway, and to check that the gateway can enforce all of it, run
+"uimgate check".`,
 		Example: `  uimgate policy validate policy.json
   uimgate policy explain policy.json
   uimgate policy decide --policy policy.json --request '{"party":"https://a.example/1","action":"execute","target":"shop.example:search:v1"}'
