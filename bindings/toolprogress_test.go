@@ -50,8 +50,7 @@ func reportingServer(t *testing.T, seen chan<- string) *httptest.Server {
 	return s
 }
 
-func TestProgressOfAToolServer(t *testing.T) {
-	t.Parallel()
+func TestProgressOfAToolServer(t *testing.T) { // its parts share a server, one after the other
 	seen := make(chan string, 10)
 	server := reportingServer(t, seen)
 	g := gatetest.New(t, `services:
