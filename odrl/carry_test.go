@@ -22,8 +22,8 @@ func under(target, plans string, most int, more ...string) string {
 	return fmt.Sprintf(`{"target":%q,"action":"execute","constraint":[%s]}`, target, strings.Join(constraints, ","))
 }
 
-// exhaust calls an intent under a plan until the policy permits no further call, and returns how many calls it permitted. used counts the calls
-// in each counter.
+// exhaust calls an intent under a plan until the policy permits no further call, and returns how many calls it permitted. used counts the
+// calls in each counter.
 func exhaust(t *testing.T, p *odrl.Policy, intent, plan string, used map[string]int64) (calls int64) {
 	t.Helper()
 	d := decide(t, p, odrl.Request{AgentID: "agent-1", Intent: intent, Now: noon, Facts: map[string]any{odrl.Plan: plan}})

@@ -48,9 +48,9 @@ type NewAgreement struct {
 	// other key, whose agreements and PATs then end. If Reserved is empty, the id belongs to the keys that have it.
 	Reserved   []keys.ID
 	NonceUntil time.Time // time until which the nonce of the agreement, if it has one, counts as used
-	// PolicyFrom is when the policy takes effect; zero, or a time in the past, means that it is in force. OnDate means that the agreement takes
-	// effect then; otherwise it takes effect at once. An agreement with a plan ends those of the agent with another plan when it takes effect.
-	// Of the agreements that take effect on one date in the future, only those with the plan chosen last stay.
+	// PolicyFrom is when the policy takes effect; zero, or a time in the past, means that it is in force. OnDate means that the agreement
+	// takes effect then; otherwise it takes effect at once. An agreement with a plan ends those of the agent with another plan when it takes
+	// effect. Of the agreements that take effect on one date in the future, only those with the plan chosen last stay.
 	PolicyFrom time.Time
 	OnDate     bool
 }

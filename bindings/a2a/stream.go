@@ -136,8 +136,8 @@ func (s *events) part(t *task, n int, event []byte) {
 	})
 }
 
-// start starts a call, and responds before the call ends: with the working task, or with a stream of the task's states and the events of the
-// service. If the call ends without a record, start responds with the outcome of the call.
+// start starts a call, and responds before the call ends: with the working task, or with a stream of the task's states and the events of
+// the service. If the call ends without a record, start responds with the outcome of the call.
 func (x *exchange) start(m *message) {
 	of := newServiceEvents()
 	defer close(of.left)

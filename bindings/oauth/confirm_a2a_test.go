@@ -111,7 +111,8 @@ func TestTaskWaitsForConfirmation(t *testing.T) {
 		t.Errorf("another context: error %d", code)
 	}
 	done, _ := c.sendOrder("m5", "another product", map[string]any{"taskId": asked.ID}) // the message does not change the call
-	if done.ID != asked.ID || done.ContextID != "talk" || done.Status.State != a2aCompleted || len(done.Artifacts) != 1 || c.served.Load() != 1 {
+	if done.ID != asked.ID || done.ContextID != "talk" || done.Status.State != a2aCompleted ||
+		len(done.Artifacts) != 1 || c.served.Load() != 1 {
 		t.Fatalf("got %+v, served %d", done, c.served.Load())
 	}
 	if again, _ := c.a2a("GetTask", map[string]any{"id": asked.ID}); again.Status.State != a2aCompleted {

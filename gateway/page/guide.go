@@ -172,7 +172,7 @@ func (g *guide) receipts(ctx context.Context) {
 		return
 	}
 	_, values, _ := Example(offered[i].Intent)
-	g.line("A call with a price has a charge and a signed receipt. Choose an idempotency key before the first attempt, and keep the receipt together with "+
+	g.line("A call with a price has a charge and a signed receipt. Choose an idempotency key before the first attempt, and keep the receipt together with " +
 		"the call and the unchanged text of the output, because the receipt has only digests of them:\n")
 	g.line("```js\nconst intent = %s, parameters = %s;", jsonText(offered[i].ID), jsonText(values))
 	g.line("const result = await client.execute(intent, parameters, { idempotencyKey: \"task-4711\" });")

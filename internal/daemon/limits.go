@@ -15,8 +15,8 @@ import (
 const mostLimits = 5000
 
 // limitNotices are the Conditions for limits and budgets of agents that are nearly or completely used. Each exists until the window has
-// passed, so that there is one notice for each agent, limit and window. Shorter limits than a day cause none: they end before an operator can
-// act. It implements execute.Recorder.
+// passed, so that there is one notice for each agent, limit and window. Shorter limits than a day cause none: they end before an operator
+// can act. It implements execute.Recorder.
 type limitNotices struct {
 	now func() time.Time
 	mu  sync.Mutex

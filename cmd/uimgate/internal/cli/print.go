@@ -130,8 +130,8 @@ func PrintLine(w io.Writer, v any) error {
 	return out.Encode(v)
 }
 
-// PrintCSV prints records as CSV (RFC 4180), with a line of column names if header is set. It converts each value with lines.CSV, so that no
-// spreadsheet evaluates a value as a formula.
+// PrintCSV prints records as CSV (RFC 4180), with a line of column names if header is set. It converts each value with lines.CSV, so that
+// no spreadsheet evaluates a value as a formula.
 func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
