@@ -236,7 +236,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 	ca.Validate("127.0.0.1:9", hostOf(t, g.url))
 	first := serial(t, ca, g, name)
 	makeReadOnly(t, cluster, dsn)
-	g.awaitLog(1, "job failed", name, "failed storage check", "the server accepts no writes")
+	g.awaitLog(1, "job failed", name, "failed storage check", "the store is not available")
 	g.awaitLog(3, "waiting for backoff before retrying", `"`+name+`"`)
 	if got := serial(t, ca, g, name); got != first {
 		t.Errorf("the certificate %s became %s", first, got)
