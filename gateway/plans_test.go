@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// plansUntil is a policy with free searches for everyone, and with orders under the plans free and pro. plansFrom takes effect later: it has
-// the plan starter instead of free.
+// plansUntil is a policy with free searches for everyone, and with orders under the plans free and pro. plansFrom takes effect later: it
+// has the plan starter instead of free.
 const plansUntil = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",

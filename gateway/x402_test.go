@@ -467,7 +467,8 @@ func TestX402PaysAtOnce(t *testing.T) {
 	s.balanced()
 }
 
-// A payment whose authorization was used before is neither entered nor failed: the operator decides, and the facilitator is not asked again.
+// A payment whose authorization was used before is neither entered nor failed: the operator decides, and the facilitator is not asked
+// again.
 func TestX402SpentBeforeTheFirstRequest(t *testing.T) {
 	s := newTill(t)
 	s.chain.Remember()

@@ -18,8 +18,8 @@ const (
 	maxHistory = 1 << 20
 )
 
-// named returns the record of the task that a request names or, if the task waits for a confirmation, the waiting call. If it returns false,
-// it has responded with an error.
+// named returns the record of the task that a request names or, if the task waits for a confirmation, the waiting call. If it returns
+// false, it has responded with an error.
 func (x *exchange) named() (execute.Record, *execute.WaitingCall, bool) {
 	in := members{object: x.params}
 	id := in.text("id", 1<<10, true)

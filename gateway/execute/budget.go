@@ -124,8 +124,8 @@ func amountDetail(a money.Amount) map[string]string {
 	return map[string]string{"amount": a.Decimal(), "currency": a.Currency}
 }
 
-// shown returns the states of the limits that can refuse calls. A budget counts money, and is not shown as a limit; nor is a limit without a
-// maximum, in which the call counts for other plans.
+// shown returns the states of the limits that can refuse calls. A budget counts money, and is not shown as a limit; nor is a limit without
+// a maximum, in which the call counts for other plans.
 func shown(limits []limit.Status) []limit.Status {
 	hidden := func(l limit.Status) bool {
 		return l.Kind == limit.Budget || l.Kind == limit.Policy && l.Max == limit.MaxCount

@@ -34,8 +34,8 @@ func (t *terms) plansWith(ctx context.Context, who applicant, uid string) []stri
 	})
 }
 
-// PlansWith returns the plans that can permit an intent to the agent of a PAT. It returns none if the plan of the PAT, or the policy without
-// a plan, can permit the intent. own is the plan of the PAT; empty: none.
+// PlansWith returns the plans that can permit an intent to the agent of a PAT. It returns none if the plan of the PAT, or the policy
+// without a plan, can permit the intent. own is the plan of the PAT; empty: none.
 func (s *Service) PlansWith(ctx context.Context, c *pat.Claims, uid string) (plans []string, own string) {
 	if len(s.Policy.PlansOf(uid)) == 0 {
 		return nil, ""

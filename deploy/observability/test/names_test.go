@@ -195,7 +195,8 @@ func TestAlertsOrPanelsNameEachCause(t *testing.T) {
 	}
 }
 
-// referenced are the labels of the metrics in the reference, by name. TestMetricsMatchReference of gateway/record compares it with the code.
+// referenced are the labels of the metrics in the reference, by name. TestMetricsMatchReference of gateway/record compares it with the
+// code.
 func referenced(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/reference/metrics.md")

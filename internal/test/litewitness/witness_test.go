@@ -1,5 +1,5 @@
-// Package litewitness_test has the checkpoints of a real gateway cosigned by litewitness, a witness whose code shares nothing with uimgate. It is
-// a module of its own, because uimgate itself needs nothing of that witness.
+// Package litewitness_test has the checkpoints of a real gateway cosigned by litewitness, a witness whose code shares nothing with
+// uimgate. It is a module of its own, because uimgate itself needs nothing of that witness.
 package litewitness_test
 
 import (
@@ -239,8 +239,8 @@ func (g *gateway) logKey(t *testing.T) string {
 	return document.LogKey
 }
 
-// cosigned waits for a checkpoint of more than size entries that the witness has cosigned, and verifies both signatures with the code of the
-// witness.
+// cosigned waits for a checkpoint of more than size entries that the witness has cosigned, and verifies both signatures with the code of
+// the witness.
 func (g *gateway) cosigned(t *testing.T, w *witness, size int64) torchwood.Checkpoint {
 	t.Helper()
 	own, err := note.NewVerifier(g.logKey(t))
