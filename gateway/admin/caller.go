@@ -49,11 +49,9 @@ func (e *RoleError) Error() string { return fmt.Sprintf("%s needs the role %s", 
 // MayUse returns a *RoleError if the role of a caller does not allow an operation, which is named by method and path, such as
 // POST /agents/{id}/block.
 func (o *Operator) MayUse(c Caller, name string) error {
-	needed := RoleAdmin
-	for _, one := range operations(o) {
-		if one.name() == name {
-			needed = one.role
-		}
+	needed, known := o.roles[name]
+	if !known {
+		needed = RoleAdmin
 	}
 	if !c.Role.Allows(needed) {
 		return &RoleError{Operation: name, Needed: needed}
@@ -67,7 +65,7 @@ func (o *Operator) MayUse(c Caller, name string) error {
 func Do[Q, A any](
 	ctx context.Context, o *Operator, c Caller, name string, about Record, q Q, do func(context.Context, Q) (A, error),
 ) (answer A, err error) {
-	if err := o.MayUse(c, name); err != nil { //nolint:contextcheck // it calls no operation
+	if err := o.MayUse(c, name); err != nil {
 		return answer, err
 	}
 	answer, err = do(ctx, q)
@@ -90,6 +88,7 @@ func (o *Operator) did(c Caller, name, service, subject, request string) {
 	o.recordChange(service, record.ChangeLine{By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request})
 }
 
+// recordChange writes a change to the log and to the audit stream, or, if line.Failed is set, an operation that may have made its change.
 func (o *Operator) recordChange(service string, line record.ChangeLine) {
 	fields := []zap.Field{
 		zap.String("did", line.Did), zap.String("service", service), zap.String("subject", line.Subject),
@@ -98,7 +97,11 @@ func (o *Operator) recordChange(service string, line record.ChangeLine) {
 	if line.Address != "" {
 		fields = append(fields, zap.String("address", line.Address))
 	}
-	o.log.Info("operator", fields...)
+	if line.Failed == "" {
+		o.log.Info("operator", fields...)
+	} else {
+		o.log.Warn("an operation failed, but it may have made its change", append(fields, zap.String("reason", line.Failed))...)
+	}
 	if o.audit != nil {
 		o.audit.RecordChange(o.now(), service, line)
 	}
@@ -117,12 +120,7 @@ func (o *Operator) failed(c Caller, name, service, subject, request string, err 
 	if s, err := o.service(service); err == nil {
 		service = s.ID
 	}
-	o.log.Warn("an operation failed, but it may have made its change", zap.String("did", name), zap.String("service", service),
-		zap.String("subject", subject), zap.String("by", c.Name), zap.String("via", c.Via), zap.String("request_id", request),
-		zap.String("reason", string(why.Reason)))
-	if o.audit != nil {
-		o.audit.RecordChange(o.now(), service, record.ChangeLine{
-			By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request, Failed: string(why.Reason),
-		})
-	}
+	o.recordChange(service, record.ChangeLine{
+		By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request, Failed: string(why.Reason),
+	})
 }

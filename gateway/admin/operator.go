@@ -73,6 +73,7 @@ type Operator struct {
 	logs        Logs
 	view        *pat.View
 	log         *zap.Logger
+	roles       map[string]Role // of the operations, by name
 	now         func() time.Time
 	reload      func(ctx context.Context, force bool) config.Problems
 	waiting     func() []string
@@ -109,12 +110,17 @@ func New(c Config) *Operator {
 	if c.LogTrouble == nil {
 		c.LogTrouble = func() string { return "" }
 	}
-	return &Operator{
+	o := &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
 		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures,
 		index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
+		roles: map[string]Role{},
 	}
+	for _, one := range operations(o) {
+		o.roles[one.name()] = one.role
+	}
+	return o
 }
 
 // Drain makes Health report that this process is shutting down, so that it gets no new calls. The process continues to answer calls.

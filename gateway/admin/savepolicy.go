@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 )
@@ -180,7 +181,7 @@ func readPolicyFile(path string) ([]byte, error) {
 }
 
 // writeFile replaces a file in one step, with the mode of the file like. A reader sees the old contents or the new ones.
-func writeFile(path string, data []byte, like string) (err error) {
+func writeFile(path string, data []byte, like string) error {
 	info, err := os.Lstat(like) // a link, such as those of a ConfigMap, belongs to another program
 	if err != nil {
 		return err
@@ -188,28 +189,7 @@ func writeFile(path string, data []byte, like string) (err error) {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", like)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return privatefile.Replace(path, data, info.Mode().Perm())
 }
 
 // writable reports whether SavePolicy can probably replace a file: a regular file, in a directory in which this process can create files.

@@ -112,7 +112,7 @@ func (r *request) review(a action, problem string) error {
 		view.Rows = append(view.Rows, field{Label: "Service", Value: r.service()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
-		value := plainLines(r.PostForm.Get(name))
+		value := r.lines(name)
 		if slices.Contains(unseen, name) {
 			continue
 		}

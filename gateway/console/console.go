@@ -120,11 +120,11 @@ func (c *Console) open(method, path string, do func(*request) error) {
 		defer cancel()
 		q := &request{Request: r.WithContext(ctx), console: c, w: w}
 		if err := q.checkOrigin(); err != nil {
-			q.fail(err) //nolint:contextcheck // it calls no operation
+			q.fail(err)
 			return
 		}
 		if err := do(q); err != nil {
-			q.fail(err) //nolint:contextcheck // it calls no operation
+			q.fail(err)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 			err = do(q)
 		}
 		if err != nil {
-			q.fail(err) //nolint:contextcheck // it calls no operation
+			q.fail(err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,7 +34,7 @@ func (r *request) callsPage() error {
 			{"Time", func(c admin.Call) cell { return when(c.At) }},
 			{"Request", func(c admin.Call) cell { return r.requestCell(c.RequestID) }},
 			{"Agent", func(c admin.Call) cell { return r.agentCell(c.AgentID, "") }},
-			{"Intent", func(c admin.Call) cell { return text(either(c.Intent, c.Request)) }},
+			{"Intent", func(c admin.Call) cell { return text(cmp.Or(c.Intent, c.Request)) }},
 			{"Decision", func(c admin.Call) cell { return decisionCell(c.Decision) }},
 			{"Reason", func(c admin.Call) cell { return text(string(c.Reason)) }},
 			{"Outcome", func(c admin.Call) cell { return text(c.Outcome) }},
@@ -68,13 +69,6 @@ func (r *request) requestCell(id string) cell {
 // time is a field of filters for a time.
 func (r *request) time(name, label string) field {
 	return field{ID: name, Name: name, Label: label, Type: "datetime-local", Value: r.URL.Query().Get(name)}
-}
-
-func either(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func millis(ms float64) string {
@@ -246,11 +240,6 @@ func (r *request) decideForm(id, policy, facts string) form {
 	}
 }
 
-// lines returns the text of a field of a form with LF at the ends of its lines, where browsers send CRLF.
-func (r *request) lines(name string) string {
-	return strings.ReplaceAll(r.PostForm.Get(name), "\r\n", "\n")
-}
-
 // decide shows how a policy decides a call again.
 func (r *request) decide() error {
 	id, policy, other := r.PathValue("id"), strings.TrimSpace(r.lines("policy")), r.lines("facts")
@@ -282,7 +271,7 @@ func (r *request) decide() error {
 		}
 		state := cell{Text: c.State, State: map[string]string{"satisfied": "ok", "unsatisfied": "bad"}[c.State]}
 		wanted := strings.TrimSpace(c.Operator + " " + strings.Join(c.Wanted, ", ") + " " + c.Unit)
-		t.Rows = append(t.Rows, []cell{text(either(c.Name, c.Operand)), state, text(wanted), code(found), text(c.Type + " " + c.Rule)})
+		t.Rows = append(t.Rows, []cell{text(cmp.Or(c.Name, c.Operand)), state, text(wanted), code(found), text(c.Type + " " + c.Rule)})
 	}
 	return r.show(http.StatusOK, pageView{Title: "Request " + id, Sections: []section{
 		out,

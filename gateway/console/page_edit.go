@@ -70,7 +70,10 @@ func (r *request) policyFile() (admin.PolicyText, error) {
 	return r.console.Operator.PolicyText(r.Context(), admin.PolicyTextQuery{Service: r.service()})
 }
 
-// plainLines replaces the line ends that browsers send in forms.
+// lines returns the value of a field of a form that can have several lines.
+func (r *request) lines(name string) string { return plainLines(r.PostForm.Get(name)) }
+
+// plainLines replaces CRLF, which browsers send in forms, by LF.
 func plainLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // shownAsWritten reports whether a page shows a text without replacing characters, so that a form sends back the same text.
@@ -95,7 +98,7 @@ func (r *request) impactForm(policy, sha256 string) form {
 
 // impact shows what the policy of a form would have changed.
 func (r *request) impact() error {
-	policy, sha256 := plainLines(r.PostForm.Get("policy")), r.PostForm.Get("sha256")
+	policy, sha256 := r.lines("policy"), r.PostForm.Get("sha256")
 	now := r.console.Now()
 	ask := admin.ImpactRequest{
 		Service: r.service(), Policy: policy, From: now.Add(-periodOf(r.PostForm.Get("period")).length), After: r.PostForm.Get("after"),
@@ -299,7 +302,7 @@ const saveOperation = "POST /policy"
 
 // savePolicy saves the policy of a form, and shows the result of the reload.
 func (r *request) savePolicy() error {
-	policy := plainLines(r.PostForm.Get("policy"))
+	policy := r.lines("policy")
 	edit := admin.PolicyEdit{
 		Service: r.service(), Policy: policy, SHA256: r.PostForm.Get("sha256"), Force: r.PostForm.Get("force") == "yes",
 	}
@@ -349,7 +352,7 @@ func reviewPolicy(r *request) []field {
 	if file, err := r.policyFile(); err == nil {
 		out = append(out, field{Label: "File", Value: file.Path})
 	}
-	for _, line := range r.changesIn(plainLines(r.PostForm.Get("policy"))).Lines {
+	for _, line := range r.changesIn(r.lines("policy")).Lines {
 		out = append(out, field{Label: "Change", Value: line})
 	}
 	if r.PostForm.Get("force") == "yes" {

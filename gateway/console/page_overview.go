@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -43,7 +44,7 @@ func (r *request) alarms(s *admin.Status) section {
 	}}
 	for _, name := range slices.Sorted(maps.Keys(s.Checks)) {
 		if c := s.Checks[name]; !c.OK || c.Degraded {
-			out.Lines = append(out.Lines, "Check "+name+": "+either(c.Reason, "it failed"))
+			out.Lines = append(out.Lines, "Check "+name+": "+cmp.Or(c.Reason, "it failed"))
 		}
 	}
 	if _, ok := s.Checks["certificate"]; !ok {

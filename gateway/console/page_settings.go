@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -19,7 +20,7 @@ func (r *request) settingsPage() error {
 	p := pageView{Title: "Settings", Sections: []section{{
 		Facts: facts(
 			fact{"Configuration", code(s.Configuration.Hash)}, fact{"Read", when(s.Configuration.TakenAt)},
-			fact{"Waits for a restart", text(either(strings.Join(s.NeedsRestart, ", "), "nothing"))},
+			fact{"Waits for a restart", text(cmp.Or(strings.Join(s.NeedsRestart, ", "), "nothing"))},
 			fact{"Version", text(s.Version)}, fact{"Process", text(s.Process)},
 			fact{"Keys", link("Signing keys", at("settings", "keys"))}, fact{"Sessions", link("Who is signed in", at("settings", "sessions"))},
 		),
@@ -52,7 +53,7 @@ func (r *request) keysPage() error {
 	t := table{Caption: "Signing keys", Columns: heads("Key", "Purpose", "Algorithm", "Process", "Signs", "Since", "Ends")}
 	for _, k := range list.Items {
 		t.Rows = append(t.Rows, []cell{
-			code(string(k.ID)), text(either(string(k.Purpose), "PATs")), text(k.Algorithm), text(k.Process), text(yesNo(k.Signing)),
+			code(string(k.ID)), text(cmp.Or(string(k.Purpose), "PATs")), text(k.Algorithm), text(k.Process), text(yesNo(k.Signing)),
 			when(k.CreatedAt), when(k.NotAfter),
 		})
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -25,12 +26,12 @@ func (r *request) stopsPage() error {
 			what := strings.TrimSpace(string(s.Kind) + " " + s.Subject)
 			t.Rows = append(t.Rows, []cell{
 				{Text: what, State: "bad"},
-				text(either(s.Service, "every service")), text(s.By), when(s.At),
+				text(cmp.Or(s.Service, "every service")), text(s.By), when(s.At),
 				text(s.Reason),
 			})
 			inForce.Forms = append(inForce.Forms, form{
 				Path: r.address(at("stops", "resume")), Title: "Resume " + what, Button: "Resume…", Danger: true, Fields: []field{
-					hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", either(s.Service, everyService)),
+					hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", cmp.Or(s.Service, everyService)),
 				},
 			})
 		}
@@ -117,7 +118,7 @@ func (r *request) resume(kind pat.StopKind, subject, service string) error {
 // scope returns the service that a form about a stop names; empty: every service.
 func (r *request) scope() string {
 	if scope := r.PostForm.Get("scope"); scope != everyService {
-		return either(scope, r.service())
+		return cmp.Or(scope, r.service())
 	}
 	return ""
 }

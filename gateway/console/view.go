@@ -96,17 +96,7 @@ type form struct {
 
 // at returns the address of a page of the console. It escapes each segment.
 func at(segments ...string) string {
-	var out strings.Builder
-	out.WriteString(strings.TrimSuffix(admin.ConsolePath, "/"))
-	for _, s := range segments {
-		out.WriteByte('/')
-		if s == "." || s == ".." {
-			out.WriteString(strings.ReplaceAll(s, ".", "%2E"))
-			continue
-		}
-		out.WriteString(url.PathEscape(s))
-	}
-	return out.String()
+	return strings.TrimSuffix(admin.ConsolePath, "/") + admin.JoinPath(segments...)
 }
 
 // with returns an address with query parameters, given as names and values. It omits empty values.

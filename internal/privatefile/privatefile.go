@@ -25,17 +25,22 @@ var ErrTooLarge = errors.New("the file is too large")
 // Write creates or replaces a file, atomically and durably. Only the owner can read the file (0600). Missing directories are created with
 // mode 0700.
 func Write(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, dirMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return err
 	}
+	return Replace(path, data, Mode)
+}
+
+// Replace creates or replaces a file in an existing directory, atomically and durably, with the given mode.
+func Replace(path string, data []byte, mode os.FileMode) error {
+	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // after success the file has its new name
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Chmod(Mode), f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err != nil {
 		return err
 	}

@@ -98,20 +98,6 @@ func hostFor(base *url.URL) string {
 	return base.Host
 }
 
-// path escapes and joins segments. It also escapes the segments "." and "..", because they are valid agent ids.
-func path(segments ...string) string {
-	var out strings.Builder
-	for _, s := range segments {
-		out.WriteByte('/')
-		if s == "." || s == ".." {
-			out.WriteString(strings.ReplaceAll(s, ".", "%2E"))
-			continue
-		}
-		out.WriteString(url.PathEscape(s))
-	}
-	return out.String()
-}
-
 // A message is one request.
 type message struct {
 	method, path string

@@ -40,7 +40,7 @@ func (c *Client) Calls(ctx context.Context, q admin.CallQuery) (admin.Page[admin
 
 // Why is admin.Operator.Why.
 func (c *Client) Why(ctx context.Context, r admin.RequestRecord) (admin.Page[admin.Why], error) {
-	return get[admin.Page[admin.Why]](ctx, c, path("requests", r.ID), &r)
+	return get[admin.Page[admin.Why]](ctx, c, admin.JoinPath("requests", r.ID), &r)
 }
 
 // CallFigures is admin.Operator.CallFigures.
@@ -80,32 +80,32 @@ func (c *Client) Agents(ctx context.Context, q admin.AgentQuery) (admin.Page[adm
 
 // Agent is admin.Operator.Agent.
 func (c *Client) Agent(ctx context.Context, r admin.Record) (admin.Agent, error) {
-	return get[admin.Agent](ctx, c, path("agents", r.ID), &r)
+	return get[admin.Agent](ctx, c, admin.JoinPath("agents", r.ID), &r)
 }
 
 // BlockAgent is admin.Operator.BlockAgent.
 func (c *Client) BlockAgent(ctx context.Context, r admin.Revocation) (admin.Agent, error) {
-	return post[admin.Agent](ctx, c, path("agents", r.ID, "block"), &r)
+	return post[admin.Agent](ctx, c, admin.JoinPath("agents", r.ID, "block"), &r)
 }
 
 // UnblockAgent is admin.Operator.UnblockAgent.
 func (c *Client) UnblockAgent(ctx context.Context, r admin.Record) (admin.Agent, error) {
-	return post[admin.Agent](ctx, c, path("agents", r.ID, "unblock"), &r)
+	return post[admin.Agent](ctx, c, admin.JoinPath("agents", r.ID, "unblock"), &r)
 }
 
 // ApproveAgent is admin.Operator.ApproveAgent.
 func (c *Client) ApproveAgent(ctx context.Context, r admin.Record) (admin.Agent, error) {
-	return post[admin.Agent](ctx, c, path("agents", r.ID, "approve"), &r)
+	return post[admin.Agent](ctx, c, admin.JoinPath("agents", r.ID, "approve"), &r)
 }
 
 // AddAgentKey is admin.Operator.AddAgentKey.
 func (c *Client) AddAgentKey(ctx context.Context, k admin.AgentKey) (admin.Agent, error) {
-	return post[admin.Agent](ctx, c, path("agents", k.ID, "keys"), &k)
+	return post[admin.Agent](ctx, c, admin.JoinPath("agents", k.ID, "keys"), &k)
 }
 
 // NameAgent is admin.Operator.NameAgent.
 func (c *Client) NameAgent(ctx context.Context, n admin.AgentName) (admin.Agent, error) {
-	return post[admin.Agent](ctx, c, path("agents", n.ID, "name"), &n)
+	return post[admin.Agent](ctx, c, admin.JoinPath("agents", n.ID, "name"), &n)
 }
 
 // ConsoleLink is admin.Operator.ConsoleLink.
@@ -115,7 +115,7 @@ func (c *Client) ConsoleLink(ctx context.Context, r admin.ConsoleLinkRequest) (a
 
 // EndConsoleSession is admin.Operator.EndConsoleSession.
 func (c *Client) EndConsoleSession(ctx context.Context, r admin.Record) (admin.EndedSession, error) {
-	return post[admin.EndedSession](ctx, c, path("console", "sessions", r.ID, "end"), &r)
+	return post[admin.EndedSession](ctx, c, admin.JoinPath("console", "sessions", r.ID, "end"), &r)
 }
 
 // Invite is admin.Operator.Invite.
@@ -125,17 +125,17 @@ func (c *Client) Invite(ctx context.Context, i admin.Invite) (admin.Invitation, 
 
 // Evidence is admin.Operator.Evidence.
 func (c *Client) Evidence(ctx context.Context, q admin.EvidenceQuery) (admin.AccountEvidence, error) {
-	return get[admin.AccountEvidence](ctx, c, path("agents", q.ID, "evidence"), &q)
+	return get[admin.AccountEvidence](ctx, c, admin.JoinPath("agents", q.ID, "evidence"), &q)
 }
 
 // Invoice is admin.Operator.Invoice.
 func (c *Client) Invoice(ctx context.Context, q admin.InvoiceQuery) (admin.Invoice, error) {
-	return get[admin.Invoice](ctx, c, path("agents", q.ID, "invoice"), &q)
+	return get[admin.Invoice](ctx, c, admin.JoinPath("agents", q.ID, "invoice"), &q)
 }
 
 // IssueInvoice is admin.Operator.IssueInvoice.
 func (c *Client) IssueInvoice(ctx context.Context, r admin.IssueRequest) (admin.Invoice, error) {
-	return post[admin.Invoice](ctx, c, path("agents", r.ID, "invoice"), &r)
+	return post[admin.Invoice](ctx, c, admin.JoinPath("agents", r.ID, "invoice"), &r)
 }
 
 // IssuedInvoices is admin.Operator.IssuedInvoices.
@@ -145,17 +145,17 @@ func (c *Client) IssuedInvoices(ctx context.Context, q admin.IssuedQuery) (admin
 
 // CreditNote is admin.Operator.CreditNote.
 func (c *Client) CreditNote(ctx context.Context, r admin.Record) (admin.CreditNote, error) {
-	return get[admin.CreditNote](ctx, c, path("usage", "refunds", r.ID), &r)
+	return get[admin.CreditNote](ctx, c, admin.JoinPath("usage", "refunds", r.ID), &r)
 }
 
 // Buyer is admin.Operator.Buyer.
 func (c *Client) Buyer(ctx context.Context, r admin.Record) (admin.Buyer, error) {
-	return get[admin.Buyer](ctx, c, path("agents", r.ID, "buyer"), &r)
+	return get[admin.Buyer](ctx, c, admin.JoinPath("agents", r.ID, "buyer"), &r)
 }
 
 // SetBuyer is admin.Operator.SetBuyer.
 func (c *Client) SetBuyer(ctx context.Context, b admin.BuyerChange) (admin.Buyer, error) {
-	return post[admin.Buyer](ctx, c, path("agents", b.ID, "buyer"), &b)
+	return post[admin.Buyer](ctx, c, admin.JoinPath("agents", b.ID, "buyer"), &b)
 }
 
 // Agreements is admin.Operator.Agreements.
@@ -165,17 +165,17 @@ func (c *Client) Agreements(ctx context.Context, q admin.AgreementQuery) (admin.
 
 // Agreement is admin.Operator.Agreement.
 func (c *Client) Agreement(ctx context.Context, r admin.Record) (admin.Agreement, error) {
-	return get[admin.Agreement](ctx, c, path("agreements", r.ID), &r)
+	return get[admin.Agreement](ctx, c, admin.JoinPath("agreements", r.ID), &r)
 }
 
 // ExportAgreement is admin.Operator.ExportAgreement.
 func (c *Client) ExportAgreement(ctx context.Context, r admin.Record) (json.RawMessage, error) {
-	return get[json.RawMessage](ctx, c, path("agreements", r.ID, "export"), &r)
+	return get[json.RawMessage](ctx, c, admin.JoinPath("agreements", r.ID, "export"), &r)
 }
 
 // RevokeAgreement is admin.Operator.RevokeAgreement.
 func (c *Client) RevokeAgreement(ctx context.Context, r admin.Revocation) (admin.Agreement, error) {
-	return post[admin.Agreement](ctx, c, path("agreements", r.ID, "revoke"), &r)
+	return post[admin.Agreement](ctx, c, admin.JoinPath("agreements", r.ID, "revoke"), &r)
 }
 
 // Policies is admin.Operator.Policies.
@@ -185,7 +185,7 @@ func (c *Client) Policies(ctx context.Context, q admin.PolicyQuery) (admin.Page[
 
 // RevokePolicy is admin.Operator.RevokePolicy.
 func (c *Client) RevokePolicy(ctx context.Context, r admin.Revocation) (admin.RevokedPolicy, error) {
-	return post[admin.RevokedPolicy](ctx, c, path("policies", r.ID, "revoke"), &r)
+	return post[admin.RevokedPolicy](ctx, c, admin.JoinPath("policies", r.ID, "revoke"), &r)
 }
 
 // PATs is admin.Operator.PATs.
@@ -195,12 +195,12 @@ func (c *Client) PATs(ctx context.Context, q admin.PATQuery) (admin.Page[admin.P
 
 // PAT is admin.Operator.PAT.
 func (c *Client) PAT(ctx context.Context, r admin.Record) (admin.PAT, error) {
-	return get[admin.PAT](ctx, c, path("pats", r.ID), &r)
+	return get[admin.PAT](ctx, c, admin.JoinPath("pats", r.ID), &r)
 }
 
 // RevokePAT is admin.Operator.RevokePAT.
 func (c *Client) RevokePAT(ctx context.Context, r admin.Revocation) (admin.PAT, error) {
-	return post[admin.PAT](ctx, c, path("pats", r.ID, "revoke"), &r)
+	return post[admin.PAT](ctx, c, admin.JoinPath("pats", r.ID, "revoke"), &r)
 }
 
 // Introspect is admin.Operator.Introspect.
@@ -230,7 +230,7 @@ func (c *Client) Executions(ctx context.Context, q admin.UsageQuery) (admin.Page
 
 // Refund is admin.Operator.Refund.
 func (c *Client) Refund(ctx context.Context, r admin.RefundRequest) (admin.Refund, error) {
-	return post[admin.Refund](ctx, c, path("usage", "executions", r.ID, "refund"), &r)
+	return post[admin.Refund](ctx, c, admin.JoinPath("usage", "executions", r.ID, "refund"), &r)
 }
 
 // Refunds is admin.Operator.Refunds.
@@ -245,12 +245,12 @@ func (c *Client) Revenue(ctx context.Context, q admin.RevenueQuery) (admin.Page[
 
 // Execution is admin.Operator.Execution.
 func (c *Client) Execution(ctx context.Context, r admin.Record) (admin.Execution, error) {
-	return get[admin.Execution](ctx, c, path("usage", "executions", r.ID), &r)
+	return get[admin.Execution](ctx, c, admin.JoinPath("usage", "executions", r.ID), &r)
 }
 
 // Resolve is admin.Operator.Resolve.
 func (c *Client) Resolve(ctx context.Context, r admin.Resolution) (admin.Execution, error) {
-	return post[admin.Execution](ctx, c, path("usage", "executions", r.ID, "resolve"), &r)
+	return post[admin.Execution](ctx, c, admin.JoinPath("usage", "executions", r.ID, "resolve"), &r)
 }
 
 // ResolveNotSent is admin.Operator.ResolveNotSent.
@@ -290,5 +290,5 @@ func (c *Client) RetireKeys(ctx context.Context, r admin.KeysRetirement) (admin.
 
 // RetireKey is admin.Operator.RetireKey.
 func (c *Client) RetireKey(ctx context.Context, r admin.Retirement) (admin.Key, error) {
-	return post[admin.Key](ctx, c, path("keys", string(r.KeyID), "retire"), &r)
+	return post[admin.Key](ctx, c, admin.JoinPath("keys", string(r.KeyID), "retire"), &r)
 }
