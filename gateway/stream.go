@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -18,21 +17,19 @@ import (
 // An eventStream sends the events of a call to a client that accepts a stream, as server-sent events, when they arrive. It begins with the
 // first event of the service, or the first notification about progress. Its last event is end or error.
 type eventStream struct {
+	*jsonrpc.EventStream // if the client has gone or does not read, the call goes on
+
 	w      *echo.Response
 	begun  bool
 	events bool // the service has sent events of its own, which contain the output
-	lost   bool // the client has gone or does not read; the call goes on
 }
-
-// eventTime is how long a client may take to accept an event.
-const eventTime = 10 * time.Second
 
 // streamFor returns the stream of a request, or nil if the client does not accept one.
 func streamFor(c echo.Context) *eventStream {
 	if !strings.Contains(c.Request().Header.Get("Accept"), "text/event-stream") {
 		return nil
 	}
-	return &eventStream{w: c.Response()}
+	return &eventStream{w: c.Response(), EventStream: jsonrpc.NewEventStream(c.Response())}
 }
 
 // event sends the data of one event of the service.
@@ -45,22 +42,13 @@ func (s *eventStream) event(data []byte) {
 func (s *eventStream) progress(p execute.Progress) { s.send("progress", p.JSON()) }
 
 func (s *eventStream) send(name string, data []byte) {
-	if s.lost {
-		return
-	}
 	if !s.begun {
 		s.begun = true
 		h := s.w.Header()
 		h["Cache-Control"], h[echo.HeaderContentType], h["X-Accel-Buffering"] = noStore, []string{"text/event-stream"}, []string{"no"}
 		s.w.WriteHeader(http.StatusOK)
 	}
-	control := http.NewResponseController(s.w)
-	_ = control.SetWriteDeadline(time.Now().Add(eventTime)) //nolint:forbidigo // deadlines of connections use the machine's clock
-	_, err := s.w.Write(jsonrpc.AppendEvent([]byte("event: "+name+"\n"), data))
-	if err == nil {
-		err = control.Flush()
-	}
-	s.lost = err != nil
+	s.Write(jsonrpc.AppendEvent([]byte("event: "+name+"\n"), data))
 }
 
 // end sends the output of a call that succeeded, unless the events contain it, and the last event. The data of the last event has what the

@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	readWithin = 10 * time.Second       // the stream ends if the client takes longer to read an event
 	aliveEvery = 15 * time.Second       // how often a comment is sent to keep the connection open
 	pollEvery  = 500 * time.Millisecond // how often a subscription reads the state of its task
 )
@@ -23,8 +22,7 @@ const (
 // events is a stream of server-sent events. A2A 1.0, 9.4.2 and 11.7.
 type events struct {
 	*exchange
-	c    *http.ResponseController
-	lost bool // the client has disconnected or reads too slowly
+	*jsonrpc.EventStream
 }
 
 // open starts a stream.
@@ -33,25 +31,11 @@ func (x *exchange) open() *events {
 	h["Content-Type"] = []string{"text/event-stream"}
 	h["X-Accel-Buffering"] = []string{"no"}
 	x.w.WriteHeader(http.StatusOK)
-	return &events{exchange: x, c: http.NewResponseController(x.w)}
-}
-
-// write writes an event or a comment. It marks the stream as lost if the write fails or takes longer than readWithin. It writes nothing to
-// a lost stream.
-func (s *events) write(lines []byte) {
-	if s.lost {
-		return
-	}
-	_ = s.c.SetWriteDeadline(time.Now().Add(readWithin)) //nolint:forbidigo // deadlines of connections use the system clock
-	if _, err := s.w.Write(lines); err != nil {
-		s.lost = true
-		return
-	}
-	s.lost = s.c.Flush() != nil
+	return &events{x, jsonrpc.NewEventStream(x.w)}
 }
 
 // event sends one event.
-func (s *events) event(body []byte) { s.write(jsonrpc.AppendEvent(make([]byte, 0, len(body)+8), body)) }
+func (s *events) event(body []byte) { s.Write(jsonrpc.AppendEvent(make([]byte, 0, len(body)+8), body)) }
 
 // send sends one member of a StreamResponse. A2A 1.0, 3.2.3.
 func (s *events) send(name string, value func([]byte) ([]byte, error)) {
@@ -60,7 +44,7 @@ func (s *events) send(name string, value func([]byte) ([]byte, error)) {
 	body, err := w.End()
 	switch {
 	case err != nil:
-		s.lost = true
+		s.Lost = true
 	case s.rest:
 		s.event(body)
 	default:
@@ -69,7 +53,7 @@ func (s *events) send(name string, value func([]byte) ([]byte, error)) {
 }
 
 // alive sends a comment to keep the connection open.
-func (s *events) alive() { s.write([]byte(": \n\n")) }
+func (s *events) alive() { s.Write([]byte(": \n\n")) }
 
 // end sends the output and the final state of a task.
 func (s *events) end(t *task) {
@@ -166,7 +150,7 @@ func (x *exchange) start(m *message) {
 func (s *events) watch(call *execute.StartedCall, of *serviceEvents, t *task) {
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
-	for n := 1; !s.lost; {
+	for n := 1; !s.Lost; {
 		select {
 		case event := <-of.next:
 			s.part(t, n, event)
@@ -240,7 +224,7 @@ func (s *events) await(r *execute.Record) {
 	alive, ask := time.NewTicker(aliveEvery), time.NewTicker(pollEvery)
 	defer alive.Stop()
 	defer ask.Stop()
-	for !s.lost {
+	for !s.Lost {
 		select {
 		case <-x.r.Context().Done():
 			return

@@ -132,7 +132,7 @@ func (x *exchange) wait(w *execute.WaitingCall) {
 	defer alive.Stop()
 	defer ask.Stop()
 	var pause int // how many polls pass until a call that was refused is made again
-	for !s.lost {
+	for !s.Lost {
 		if w.Confirmed && pause <= 0 {
 			if s.goOn(w, &t) {
 				return

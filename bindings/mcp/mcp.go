@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents/toolset"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
@@ -34,7 +35,7 @@ type Door struct {
 	tools     tool.Made
 	durations *prometheus.HistogramVec // nil: not recorded
 	now       func() time.Time
-	notices   streams
+	notices   connlimit.Places // streams of notices, by PAT
 }
 
 // Name implements door.Module.
@@ -50,6 +51,7 @@ func (d *Door) Blocks() config.Blocks {
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
 	d.version, d.now = cmp.Or(p.Version, "0"), p.Now
+	d.notices.Most, d.notices.MostOf = maxNotices, maxNoticesOf
 	if p.Metrics != nil {
 		d.durations = newDurations(p.Metrics)
 	}

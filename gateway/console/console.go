@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
@@ -67,6 +68,7 @@ type Console struct {
 func New(c Config) *Console {
 	out := &Console{Config: c, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
 	out.streams.end = make(chan struct{})
+	out.streams.places.Most, out.streams.places.MostOf = mostStreams, mostStreamsOfOne
 	out.routes()
 	return out
 }
@@ -167,10 +169,8 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 
 // streams are the open streams of events.
 type streams struct {
-	mu    sync.Mutex
-	all   int
-	each  map[string]int // by session
-	once  sync.Once
-	end   chan struct{} // closed by Shutdown
-	fresh liveFigures
+	places connlimit.Places // by session
+	once   sync.Once
+	end    chan struct{} // closed by Shutdown
+	fresh  liveFigures
 }

@@ -31,10 +31,10 @@ type liveFigures struct {
 // events sends the figures of the overview as server-sent events until the browser disconnects.
 func (r *request) events() error {
 	s := &r.console.streams
-	if !s.begin(r.session.ID) {
+	if !s.places.Enter(r.session.ID) {
 		return reason.TooManyConnections.Refusal("Too many pages of the console are open.").After(time.Minute).ShedFor(reason.ShedStreams)
 	}
-	defer s.ended(r.session.ID)
+	defer s.places.Leave(r.session.ID)
 	writer := http.NewResponseController(r.w)
 	_ = writer.SetReadDeadline(time.Time{}) // the server's deadline would end the stream; not every ResponseWriter has one
 	h := r.w.Header()
@@ -63,30 +63,6 @@ func (r *request) events() error {
 		case <-r.Context().Done():
 			return nil
 		}
-	}
-}
-
-// begin counts a stream of a session, unless there are too many.
-func (s *streams) begin(session string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= mostStreams || s.each[session] >= mostStreamsOfOne {
-		return false
-	}
-	if s.each == nil {
-		s.each = map[string]int{}
-	}
-	s.all++
-	s.each[session]++
-	return true
-}
-
-func (s *streams) ended(session string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if s.each[session]--; s.each[session] == 0 {
-		delete(s.each, session)
 	}
 }
 
