@@ -6,36 +6,21 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	chromiumtest "github.com/uimgate/uimgate/internal/test/chromium"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
-
-// chromium returns the path of Chromium. Without it, the test is skipped, or fails if UIMGATE_REQUIRE_BROWSER is 1.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("UIMGATE_REQUIRE_BROWSER") == "1" {
-		t.Fatal("Chromium is not installed")
-	}
-	t.Skip("SKIPPED: Chromium is not installed, so no test opens the pages for people in a browser")
-	return ""
-}
 
 // TestOfficialClientsBuyByConsent buys with the official clients, with and without URL elicitation, while the person uses Chromium without
 // JavaScript and with the keyboard: within a budget, above it, after a confirmation, above the raised budget, and after the end of the
 // consent. If UIMGATE_PICTURES names a directory, pictures of the pages are written there.
 func TestOfficialClientsBuyByConsent(t *testing.T) {
-	dir, program := bindtest.Node(t), chromium(t)
+	dir, program := bindtest.Node(t), chromiumtest.Path(t)
 	for _, era := range []string{"2025", "2026"} {
 		for _, mode := range []string{"url", "text"} {
 			t.Run(era+" "+mode, func(t *testing.T) { buyInBrowser(t, dir, program, era, mode) })

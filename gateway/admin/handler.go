@@ -35,7 +35,7 @@ type Listener struct {
 	Owned   bool
 	Metrics *prometheus.Registry
 	// Console serves the paths under ConsolePath, unless admin.console is false. Its requests need no token, but their Host is checked even
-	// if the listener is owned, because a browser sends them. nil: there is no console.
+	// if the listener is owned, because a browser sends them. nil: the process has no console.
 	Console http.Handler
 	// Shed counts a refusal by its cause. nil: refusals are not counted.
 	Shed func(reason.Cause)

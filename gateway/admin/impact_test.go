@@ -35,7 +35,7 @@ const impactSettings = `services:
   ` + gatetest.Unproved + `
 `
 
-// impactGate is a gateway that has an audit stream of 3 searches, of which a limit refused one, and of 2 orders.
+// impactGate is a gateway whose audit stream has 3 searches and 2 orders. A limit refused one of the searches.
 func impactGate(t *testing.T) *adminGate {
 	t.Helper()
 	g := newAdminGate(t, impactSettings)

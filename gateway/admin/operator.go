@@ -59,7 +59,7 @@ type Config struct {
 	Version string
 	// Doors are the other protocols that agents can use.
 	Doors []door.Module
-	// ConsoleURL returns the URL of the console, with a trailing slash, for browsers on this machine. nil: there is no console.
+	// ConsoleURL returns the URL of the console, with a trailing slash, for browsers on this machine. nil: the process has no console.
 	ConsoleURL func() string
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	chromiumtest "github.com/uimgate/uimgate/internal/test/chromium"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
 )
@@ -29,23 +29,10 @@ import (
 // browserTime bounds one test in a browser.
 const browserTime = 4 * time.Minute
 
-// chromium starts a real browser. Without one, the test is skipped, or fails if UIMGATE_REQUIRE_BROWSER is set.
+// chromium starts a real browser.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil {
-			path = found
-			break
-		}
-	}
-	if path == "" {
-		if os.Getenv("UIMGATE_REQUIRE_BROWSER") != "" {
-			t.Fatal("UIMGATE_REQUIRE_BROWSER is set, and Chromium is not installed")
-		}
-		t.Skip("SKIPPED: Chromium is not installed, so no page was tried in a browser; UIMGATE_REQUIRE_BROWSER=1 makes this a failure")
-	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(chromiumtest.Path(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("lang", "en-GB"))
 	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
 	t.Cleanup(cancel)
@@ -78,7 +65,7 @@ func (g *consoleGate) tab(ctx context.Context) *tab {
 		case *runtime.EventExceptionThrown:
 			b.note(e.ExceptionDetails.Text)
 		case *log.EventEntryAdded:
-			if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork { // a refused form is no error of a page
+			if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork { // the refusal of a form is not an error of the page
 				b.note(e.Entry.Text)
 			}
 		case *page.EventJavascriptDialogOpening:

@@ -2,9 +2,7 @@ package service
 
 import (
 	"context"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
@@ -16,11 +14,7 @@ import (
 // determines, such as the sources of facts and the currency of the credit.
 func (d *Definition) Draft(ctx context.Context, document []byte) (*odrl.Policy, problem.List) {
 	world := d.world
-	if u, err := url.Parse(policyUID(document)); err == nil && u.Host != "" {
-		world.Hosts = append(slices.Clone(world.Hosts), strings.ToLower(u.Host))
-		slices.Sort(world.Hosts)
-		world.Hosts = slices.Compact(world.Hosts)
-	}
+	world.Hosts = hostsWith(world.Hosts, policyUID(document))
 	return odrl.Publish(ctx, document, world)
 }
 

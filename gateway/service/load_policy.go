@@ -166,20 +166,21 @@ func (l *loadState) world(s *Definition, c *config.Service, document []byte) odr
 			w.Intents = append(w.Intents, asset)
 		}
 	}
-	hosts := slices.Clone(s.Catalog.Namespaces())
-	hosts = append(hosts, c.Hosts...)
-	info := s.Catalog.Service
-	for _, text := range []string{
-		info.URL, s.PublicURL.String(), s.Catalog.PolicyFile, s.Catalog.Discovery, s.Catalog.Execute,
-		policyUID(document),
-	} {
+	w.Hosts = hostsWith(slices.Concat(s.Catalog.Namespaces(), c.Hosts),
+		s.Catalog.Service.URL, s.PublicURL.String(), s.Catalog.PolicyFile, s.Catalog.Discovery, s.Catalog.Execute, policyUID(document))
+	return w
+}
+
+// hostsWith returns hosts and the hosts of URLs, sorted. It ignores texts that are not URLs with a host.
+func hostsWith(hosts []string, urls ...string) []string {
+	all := slices.Clone(hosts)
+	for _, text := range urls {
 		if u, err := url.Parse(text); err == nil && u.Host != "" {
-			hosts = append(hosts, strings.ToLower(u.Host))
+			all = append(all, strings.ToLower(u.Host))
 		}
 	}
-	slices.Sort(hosts)
-	w.Hosts = slices.Compact(hosts)
-	return w
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // policyUID returns the uid of a policy document, or "" if there is none. Targets of the policy may start with the uid. policyUID does not

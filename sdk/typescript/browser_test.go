@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	chromiumtest "github.com/uimgate/uimgate/internal/test/chromium"
 )
 
-// crossOrigin are the header fields that docs/for-agents/typescript.md tells operators to send.
+// crossOrigin are the header fields that docs/for-agents/typescript.md lists for operators.
 var crossOrigin = map[string]string{
 	"Access-Control-Allow-Origin":   "*",
 	"Access-Control-Allow-Methods":  "GET, POST",
@@ -39,25 +41,10 @@ func openly(next http.Handler) http.Handler {
 	})
 }
 
-// chromium returns the browser. If there is none, it skips the test, or fails it if UIMGATE_REQUIRE_BROWSER is 1.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("UIMGATE_REQUIRE_BROWSER") == "1" {
-		t.Fatal("no Chromium: install chromium")
-	}
-	t.Skip("NOT TESTED: no Chromium")
-	return ""
-}
-
 // TestBrowser loads a page in a real browser, whose agent discovers a gateway of another origin, agrees, and calls.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
-	browser := chromium(t)
+	browser := chromiumtest.Path(t)
 	sdk(t)
 	text, err := os.ReadFile("../../docs/for-agents/typescript.md")
 	if err != nil {

@@ -65,7 +65,7 @@ func BenchmarkRequests(b *testing.B) {
 	}
 }
 
-// fillRequests fills a closed database with requests, each of which is kept for a day, and with agents, each of which has a name.
+// fillRequests adds requests, which are kept for a day, and agents with names to a closed database.
 func fillRequests(b *testing.B, place string, requests int) {
 	b.Helper()
 	driver, blob, after := "sqlite", "zeroblob(700)", "ANALYZE"

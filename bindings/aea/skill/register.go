@@ -29,7 +29,7 @@ const placeKey = "location"
 var errRegistration = errors.New("the directory refused a registration or did not reply")
 
 // A registrar registers the location and the intents of a service in one directory, one description at a time: it sends the next one when
-// the directory has replied to the last. It renews registrations, and takes back those of intents that are no longer offered.
+// the directory has replied to the one before. It renews registrations, and takes back those of intents that are no longer offered.
 type registrar struct {
 	*Skill
 	inside bool // the directory is a skill of the same agent

@@ -5,6 +5,7 @@
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { start } from './chromium.mjs'
+import { Provider } from './provider.mjs'
 
 const [url, era, mode, program, pictures] = process.argv.slice(2)
 const about = { name: 'uimgate-test', version: '1.0.0' }
@@ -24,28 +25,10 @@ const callback = createServer((request, response) => {
 })
 await new Promise((resolve) => callback.listen(0, '127.0.0.1', resolve))
 
-const provider = {
-  asked: [],
-  kept: {},
-  redirectUrl: `http://127.0.0.1:${callback.address().port}/callback`,
-  get clientMetadata() {
-    return {
-      client_name: 'Assistant', redirect_uris: [this.redirectUrl], grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'], token_endpoint_auth_method: 'none',
-    }
-  },
-  state() { return (this.kept.state = crypto.randomUUID()) },
-  clientInformation() { return this.kept.client },
-  saveClientInformation(c) { this.kept.client = c },
-  tokens() { return this.kept.tokens },
-  saveTokens(t) { this.kept.tokens = t },
-  redirectToAuthorization(u) { this.asked.push(u) },
-  saveCodeVerifier(v) { this.kept.verifier = v },
-  codeVerifier() { return this.kept.verifier },
-  saveDiscoveryState(d) { this.kept.found = d },
-  discoveryState() { return this.kept.found },
-  invalidateCredentials(what) { if (what === 'all' || what === 'tokens') delete this.kept.tokens },
-}
+// The client stays registered, because the person paid in for it.
+const provider = new class extends Provider {
+  invalidateCredentials(what) { if (what === 'all' || what === 'tokens') delete this.kept.tokens }
+}(`http://127.0.0.1:${callback.address().port}/callback`)
 
 const browser = await start(program)
 const seen = { widths: {}, order: {}, completed: [] }

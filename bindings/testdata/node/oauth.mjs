@@ -3,6 +3,7 @@
 // DOCUMENT is the URL of the client's metadata document; without one the client registers. The test's own server, at /test/ of
 // the same origin, lets a token expire and changes the policy.
 import { agree } from './browser.mjs'
+import { Provider } from './provider.mjs'
 
 const [url, era, document] = process.argv.slice(2)
 const about = { name: 'uimgate-test', version: '1.0.0' }
@@ -13,33 +14,7 @@ const sdk = era === '2025'
     }
   : await import('@modelcontextprotocol/client')
 
-// provider keeps in memory what a host would keep in files, and opens the browser where the client says so.
-const provider = {
-  asked: [], // authorization URLs
-  kept: {},
-  redirectUrl: 'http://localhost:49152/callback',
-  clientMetadataUrl: document,
-  get clientMetadata() {
-    return {
-      client_name: 'Assistant', redirect_uris: [this.redirectUrl], grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'], token_endpoint_auth_method: 'none',
-    }
-  },
-  state() { return (this.kept.state = crypto.randomUUID()) },
-  clientInformation() { return this.kept.client },
-  saveClientInformation(c) { this.kept.client = c },
-  tokens() { return this.kept.tokens },
-  saveTokens(t) { this.kept.tokens = t },
-  redirectToAuthorization(u) { this.asked.push(u) },
-  saveCodeVerifier(v) { this.kept.verifier = v },
-  codeVerifier() { return this.kept.verifier },
-  saveDiscoveryState(d) { this.kept.found = d },
-  discoveryState() { return this.kept.found },
-  invalidateCredentials(what) {
-    if (what === 'all' || what === 'client') delete this.kept.client
-    if (what === 'all' || what === 'tokens') delete this.kept.tokens
-  },
-}
+const provider = new Provider('http://localhost:49152/callback', document)
 
 // connect connects and makes a call, and asks the person where that is what the client wants.
 async function connect() {

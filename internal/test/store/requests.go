@@ -140,7 +140,7 @@ func matches(r *store.IndexedRequest, f store.RequestFilter) bool {
 		(f.To.IsZero() || r.At.Before(f.To))
 }
 
-// requestsBounded lists requests of which the filter excludes more than one listing reads.
+// requestsBounded lists requests with a filter that excludes more requests than one listing reads.
 func requestsBounded(b *suite) {
 	list := make([]store.IndexedRequest, store.MostRequestsRead+10)
 	for i := range list {
