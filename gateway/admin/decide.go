@@ -270,6 +270,15 @@ func proved(call *record.Explanation) bool {
 	return step("prove") >= 0 && step("decide") > step("prove")
 }
 
+// FactOf returns the value of a fact that a person has written as JSON. A text that is not JSON is a string.
+func FactOf(text string) any {
+	v, err := strictjson.Decode([]byte(text))
+	if err != nil {
+		return text
+	}
+	return v
+}
+
 // maxFactValues is the maximum number of values of one fact.
 const maxFactValues = 64
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/record"
-	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -310,12 +309,7 @@ func factsOf(lines string) map[string]any {
 		if out == nil {
 			out = map[string]any{}
 		}
-		value = strings.TrimSpace(value)
-		v, err := strictjson.Decode([]byte(value))
-		if err != nil {
-			v = value
-		}
-		out[name] = v
+		out[name] = admin.FactOf(strings.TrimSpace(value))
 	}
 	return out
 }

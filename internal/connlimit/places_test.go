@@ -16,7 +16,9 @@ func TestPlaces(t *testing.T) {
 		{enter: "c"}, // as many as all may have
 		{leave: "a"},
 		{enter: "c", admitted: true},
-		{leave: "a"}, {leave: "b"}, {leave: "c"},
+		{leave: "a"},
+		{leave: "b"},
+		{leave: "c"},
 	} {
 		if step.leave != "" {
 			p.Leave(step.leave)

@@ -2,7 +2,6 @@ package operatorcmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,7 +50,7 @@ func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideReques
 		if r.Facts == nil {
 			r.Facts = map[string]any{}
 		}
-		r.Facts[operand] = factOf(value)
+		r.Facts[operand] = admin.FactOf(value)
 	}
 	if d.policy == "" {
 		return r, nil
@@ -59,17 +58,6 @@ func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideReques
 	text, err := readPolicy(c, d.policy)
 	r.Policy = string(text)
 	return r, err
-}
-
-// factOf reads a value as JSON, or else as a string.
-func factOf(text string) any {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil || dec.More() {
-		return text
-	}
-	return v
 }
 
 // decide decides a call again and prints the result.
