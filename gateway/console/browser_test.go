@@ -32,7 +32,8 @@ const browserTime = 4 * time.Minute
 // chromium starts a real browser.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(chromiumtest.Path(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(chromiumtest.Path(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("lang", "en-GB"))
 	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
 	t.Cleanup(cancel)
@@ -65,7 +66,7 @@ func (g *consoleGate) tab(ctx context.Context) *tab {
 		case *runtime.EventExceptionThrown:
 			b.note(e.ExceptionDetails.Text)
 		case *log.EventEntryAdded:
-			if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork { // the refusal of a form is not an error of the page
+			if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork { // a refused form is not an error
 				b.note(e.Entry.Text)
 			}
 		case *page.EventJavascriptDialogOpening:

@@ -286,7 +286,7 @@ func (p *process) build(ctx context.Context) error {
 		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
 		Doors: door.Of[door.Door](p.modules), Memory: bodies, Logs: p.store.Logs(), LogKey: p.logKey, Publish: p.publish,
 	})
-	p.operator = admin.New(admin.Config{
+	p.operator = admin.New(admin.Config{ //nolint:contextcheck // operations have the contexts of their requests
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
 		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(), Figures: p.figures,
 		Index:        p.index,

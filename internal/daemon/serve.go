@@ -19,7 +19,7 @@ import (
 func (p *process) serve(ctx context.Context) error {
 	public := p.httpServer(p.server.Handler())
 	token := func() string { return p.live.Load().token.Reveal() }
-	pages := console.New(console.Config{
+	pages := console.New(console.Config{ //nolint:contextcheck // pages have the contexts of their requests
 		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: admin.NewTokenCheck(token, p.Now), Dump: p.dump,
 		Shed: p.metrics.Shed, Log: p.Log, Now: p.Now,
 	})

@@ -69,7 +69,8 @@ func (s *Records) KeepConsoleSession(ctx context.Context, id string, until time.
 	return s.changeOne(ctx, "UPDATE console_sessions SET until = ? WHERE id = ?", engine.Nanos(until), id)
 }
 
-// ConfirmConsoleSession records that the person of a session has proved their identity. It returns store.ErrUsed if the session does not exist.
+// ConfirmConsoleSession records that the person of a session has proved their identity.
+// It returns store.ErrUsed if the session does not exist.
 func (s *Records) ConfirmConsoleSession(ctx context.Context, id string, at time.Time) error {
 	return s.changeOne(ctx, "UPDATE console_sessions SET confirmed_at = ? WHERE id = ?", engine.Nanos(at), id)
 }
