@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -197,6 +198,7 @@ func runProxy(ctx context.Context) error {
 	}
 	plain := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) }, BufferPool: &buffers{},
+		ErrorLog:  log.New(io.Discard, "", 0), // it reports connections that the load closes at the end of a round
 		Transport: &http.Transport{MaxIdleConns: 256, MaxIdleConnsPerHost: 256, DisableCompression: true},
 	}
 	if err := ready(addresses{Proxy: origin, Usage: origin + "/usage"}); err != nil {
