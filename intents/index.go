@@ -20,7 +20,7 @@ type entry struct {
 	uid, base, namespace, name, category, description string
 	tags                                              []string
 	retired                                           bool
-	brevity                                           float64 // from 0 to 1; larger if name and summary have fewer words
+	brevity                                           float64 // from 0 to 1; the fewer words in name and summary, the larger
 }
 
 type posting struct{ intent, weight int32 }

@@ -31,9 +31,10 @@ type Intent struct {
 	// Safe means that a call changes nothing, so it may be repeated. By default, it is true for the methods GET and HEAD.
 	Safe bool
 	// Stream means that the response may be a stream of events, which callers can receive one by one. StreamChargesFirst means that the call
-	// counts as done, and is charged, with the first event, although the stream may break later; otherwise only at the end of the stream.
+	// counts as done, and is charged, with the first event, although the stream may break later; otherwise both happen at the end of the
+	// stream.
 	Stream, StreamChargesFirst bool
-	// Timeout is how long a call may take, as the service states it in x-timeout; 0: the service states nothing, or a time that is out of
+	// Timeout is how long a call may take, as the service states it in x-timeout; It is 0 if the service states no time, or one that is out of
 	// bounds. Callers then wait at least UsualTimeout.
 	Timeout time.Duration
 

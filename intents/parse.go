@@ -35,10 +35,10 @@ type Options struct {
 	// Endpoint is a URL that is published as the endpoint of every intent that has one, so that agents do not see the address of the service
 	// behind the gateway. If it is empty, the endpoints are published as the operator wrote them.
 	Endpoint string
-	// Now is the time at which intents are retired whose retire_after has passed. If it is zero, none is.
+	// Now is the time that decides which intents are retired: those whose retire_after has passed. If it is zero, no intent is retired.
 	Now time.Time
-	// Timeout returns how long a call of an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, instead of the member
-	// that the document has. Parse calls Timeout as it calls Hidden. If Timeout is nil, the document decides.
+	// Timeout returns how long a call of an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, in place of the member in
+	// the document. Parse calls Timeout as it calls Hidden. If Timeout is nil, the document decides.
 	Timeout func(*Intent) time.Duration
 }
 

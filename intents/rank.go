@@ -9,9 +9,9 @@ import (
 const (
 	// minPrefix is the minimum length of a word that matches longer words as their prefix.
 	minPrefix = 3
-	// The shares of the weight of a word that the query does not contain itself.
+	// Weights of indirect matches, as shares of the weight of the word in the query: a longer word that begins with it, and a synonym.
 	prefixShare, alikeShare = 0.5, 0.6
-	// maxBrief is the number of words in name and summary that halves the brevity of an intent.
+	// maxBrief is the number of words in name and summary at which the brevity of an intent is one half.
 	maxBrief = 12
 )
 
@@ -64,7 +64,7 @@ func (x *index) rank(text string) []float64 {
 	return ranks
 }
 
-// match raises the scores of the intents that contain a word, a longer word that begins with it, or one that is used alike.
+// match raises the scores of the intents that contain a word, a longer word that begins with it, or a synonym.
 func (x *index) match(word string, best []float64) {
 	take := func(word string, share float64) {
 		posts := x.posts[word]

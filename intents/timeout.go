@@ -26,8 +26,8 @@ func readTimeout(v any) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// state sets the timeout, and replaces the member x-timeout of the published text, in whole seconds, rounded up. If d is 0, the text has no
-// such member.
+// state sets the timeout, and writes it to the member x-timeout of the published text, in whole seconds, rounded up. If d is 0, it removes
+// the member.
 func (i *Intent) state(d time.Duration) {
 	i.Timeout = d
 	i.raw = apply(i.raw, cut(i.raw, 0, memberTimeout))

@@ -186,8 +186,8 @@ func (w *work) renamed(uid intents.UID) bool {
 	return last != "" && last != w.options.Namespace && uid.Namespace == last
 }
 
-// moved reports whether the major version of the document has changed since the UID was written. A UID that already has that version or a
-// later one, because of an earlier change that would have broken agents, is kept when the version of the document increases.
+// moved reports whether the major version of the document has changed since the UID was written. An earlier change that breaks agents may
+// have given the UID that version or a later one; such a UID is kept.
 func (w *work) moved(uid intents.UID) bool {
 	if last := w.out.curation.last.DocumentVersion; last != "" {
 		increased := majorNumber(w.version) > majorNumber(last)

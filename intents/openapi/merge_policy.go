@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/terms"
 )
 
-// writePolicies writes the policies of the service, or adds what they lack: see Options.Policies, Merge and KeepPolicy. data is the text of
-// the generated policy, and agents the new agents.json.
+// writePolicies writes the policies of the service, or adds the permissions that they lack; see Options.Policies, Merge and KeepPolicy.
+// data is the text of the generated policy, and agents is the text of the new agents.json.
 func (u *update) writePolicies(generated *odrlPolicy, prices charges, data, agents []byte, replaced lineage) {
 	name := u.inForce()
 	have := u.existing[name]
@@ -69,7 +69,7 @@ func (m *merger) write(name string, inForce bool) bool {
 		note("not merged: %v", err)
 		return false
 	}
-	if inForce { // before versions are added, which get the terms of the version before
+	if inForce { // before versions are added, because they copy these terms
 		for _, text := range m.set(policy, m.live[name]) {
 			note("%s", text)
 		}
@@ -110,7 +110,7 @@ func (m *merger) set(policy *terms.Policy, live map[string]Terms) (out []string)
 	return out
 }
 
-// curated returns the terms of an intent under the curation. An intent without a limit in the curation has that of now.
+// curated returns the terms of an intent under the curation. An intent without a limit in the curation keeps its present limit.
 func (m *merger) curated(uid string, now Terms) Terms {
 	now.Price = m.prices.of[uid]
 	if rate, own := m.prices.limits[uid]; own {
@@ -120,7 +120,7 @@ func (m *merger) curated(uid string, now Terms) Terms {
 }
 
 // permit adds a permission for each intent that the policy does not cover. The next version of an intent gets the terms of the version
-// before it. An intent that another policy covers, itself or its version before, begins or ends with that policy and is left out.
+// before it. It omits an intent if another policy covers the intent or its version before: such an intent begins or ends with that policy.
 func (m *merger) permit(name string, policy *terms.Policy) error {
 	earlier := map[string][]string{} // the versions that an intent replaces
 	for uid, next := range m.replaced {

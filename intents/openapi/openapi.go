@@ -49,13 +49,14 @@ type Options struct {
 	Include, Exclude, Tags []string
 	// All means that operations that write are also offered, and operations that are otherwise offered only if they are named.
 	All bool
-	// Replaced is when an intent ends that another version replaces, and Gone when an intent ends whose operation the document no longer has.
-	// Until then, agents can call it. Zero: at once.
+	// Replaced is the time at which an intent ends if another version replaces it, and Gone is the same for an intent whose operation the
+	// document no longer has. Agents can call the intent until then. Zero: the intent ends at once.
 	Replaced, Gone time.Time
 	// Revise, if not zero, is the present time, and means that Replaced and Gone also apply to intents that an earlier run has retired. An
 	// intent whose retire_after is not after Revise stays as it is.
 	Revise time.Time
-	// InPlace means that intents also change in place if that breaks agents. Otherwise, such a change adds an intent with the next version.
+	// InPlace means that an intent changes in place even if the change breaks agents. Otherwise, such a change adds an intent with the next
+	// version.
 	InPlace bool
 	// Policies are the names of the policies of the service that have not ended, in the order of their dates. The first one is in force.
 	// Empty: only PolicyFile.

@@ -45,7 +45,7 @@ func (c *call) refusalInExamples() string {
 	return ""
 }
 
-// sameWord compares a value of an example with one of failures. Case is ignored.
+// sameWord compares a value of an example with one of failures. It ignores case.
 func sameWord(v, want any) bool {
 	text, is := v.(string)
 	other, wanted := want.(string)
@@ -118,8 +118,8 @@ func (c *call) schemaExamples(v any, add func(any)) {
 	}
 }
 
-// refusals returns the error_when that examples of offered intents suggest, by UID, also for intents that they replace. It omits those that
-// the whole service has.
+// refusals returns the error_when that examples of offered intents suggest, by UID. It also has an entry for each intent that an offered
+// one replaces. It omits an error_when that the whole service has.
 func (i *Import) refusals(replaced lineage) map[string]string {
 	out := map[string]string{}
 	for _, in := range i.Intents {
@@ -135,7 +135,8 @@ func (i *Import) refusals(replaced lineage) map[string]string {
 	return out
 }
 
-// intentRules returns the part of uimgate.yaml with the rules of single intents: those that require a fresh agreement, and proposals.
+// intentRules returns the part of uimgate.yaml with the rules of single intents: which require a fresh agreement, and which error_when is
+// proposed.
 func (i *Import) intentRules(replaced lineage) string {
 	fresh, refusals := i.freshOnly(replaced), i.refusals(replaced)
 	var b strings.Builder

@@ -127,7 +127,8 @@ func (t *ToolServer) Variables() map[string]string {
 // literal quotes s for the configuration, and escapes ${ in it, so that the gateway reads exactly s.
 func literal(s string) string { return strconv.Quote(strings.ReplaceAll(s, "${", "$${")) }
 
-// isPublic reports whether a variable of the environment usually contains no secret. The values of all others are not written to files.
+// isPublic reports whether a variable of the environment usually contains no secret. The values of all other variables are not written to
+// files.
 func isPublic(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR", "PWD", "NODE_ENV", "NODE_PATH", "PYTHONPATH", "VIRTUAL_ENV":
@@ -154,7 +155,7 @@ func variable(name string) string {
 // creditCalls is how many calls at the highest price an agent may initially owe.
 const creditCalls = 20
 
-// freshOnly returns the UIDs of the intents that require a fresh agreement: offered ones, and those that they replace.
+// freshOnly returns the UIDs of the intents that require a fresh agreement: offered intents, and the intents that they replace.
 func (i *Import) freshOnly(replaced lineage) []string {
 	fresh := map[string]bool{}
 	for _, o := range i.curation.file.Operations {

@@ -41,8 +41,8 @@ type Result struct {
 	Write                                 map[string][]byte
 	Added, Changed, Same, Retired, Hidden int
 	Messages                              []string // for people, one line each
-	// Changes are the differences between the existing intents and the new ones, in the order of agents.json. Intents that do not change are
-	// not listed.
+	// Changes are the differences between the existing intents and the new ones, in the order of agents.json. They omit intents that do not
+	// change.
 	Changes []Change
 	// Prices and Limits are those of the offered intents under the curation, by UID. Prices does not contain intents that are free, and Limits
 	// does not contain intents without a limit in the curation.
@@ -190,7 +190,7 @@ type update struct {
 	existing map[string][]byte
 	last     record                    // the record of the last run
 	fresh    record                    // the record of this run
-	merged   map[string]map[string]any // intents with a new version, by the new UID, with the operator's edits
+	merged   map[string]map[string]any // intents with a new version, by the new UID; they keep the operator's edits
 	breaking map[string][]string       // reasons why the change of an intent breaks agents, by its previous UID
 }
 

@@ -117,8 +117,8 @@ func nextVersion(uid intents.UID, used map[string]bool) intents.UID {
 	}
 }
 
-// retire returns the intent with the mark that it is retired or will be, and with its successor if there is one. It returns an intent that
-// has such a mark unchanged, unless Options.Revise is set.
+// retire returns the intent with the mark that it is retired or will be, and with its successor if there is one. If the intent already has
+// such a mark, retire returns it unchanged, unless Options.Revise is set.
 func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
 	u.fresh.Intents[uid] = u.last.Intents[uid]
 	if have["retired"] != nil || have["retire_after"] != nil {
@@ -155,7 +155,7 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	return out
 }
 
-// revise returns a retired intent with the end that the options set. It returns an intent that has ended by its date unchanged.
+// revise returns a retired intent with the end that the options set. If the intent has already ended, revise returns it unchanged.
 func (u *update) revise(have map[string]any, uid string) map[string]any {
 	now := u.options.Revise
 	if ends, err := time.Parse(time.RFC3339, read.Text(have["retire_after"])); now.IsZero() || err == nil && !ends.After(now) {
@@ -183,8 +183,7 @@ func (u *update) revise(have map[string]any, uid string) map[string]any {
 	return out
 }
 
-// A lineage maps the UID of an intent that another replaces, and that agents can still call, to the UID of the last intent that replaces
-// it.
+// A lineage maps the UID of each replaced intent that agents can still call to the UID of its latest replacement.
 type lineage map[string]string
 
 const maxSuccessors = 100
@@ -217,7 +216,7 @@ func lineageOf(agents map[string]any) lineage {
 	return out
 }
 
-// inherit gives each intent that another replaces the price and the limit of its successor.
+// inherit gives each replaced intent the price and the limit of its successor.
 func (c *charges) inherit(from lineage) {
 	for uid, next := range from {
 		if rate, limited := c.limits[next]; limited {

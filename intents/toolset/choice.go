@@ -44,7 +44,7 @@ func ParseChoice(text string) (Choice, error) {
 // Searches reports whether the list has the three tools, if there are n intents and lists have at most upTo of them.
 func (c Choice) Searches(n, upTo int) bool { return c.Few || !c.Given && n > upTo }
 
-// Lists reports whether a list of one tool for each intent has this one.
+// Lists reports whether the list has a tool for this intent.
 func (c Choice) Lists(in *intents.Intent) bool {
 	return len(c.Tags) == 0 || slices.ContainsFunc(in.Tags, func(tag string) bool { return slices.Contains(c.Tags, strings.ToLower(tag)) })
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// signatureBytes is the maximum length, in bytes, of a signature with optional details. Such a signature takes fewer than 400 tokens.
+// signatureBytes is the maximum length, in bytes, of a signature with optional details. Such a signature takes fewer than 400 tokens of a
+// model.
 const signatureBytes = 1400
 
 // maxSignature is the maximum length of a signature, in bytes.
 const maxSignature = 16 << 10
 
-// A detail is a level of detail of a signature. Signature uses the first level with which the signature has at most signatureBytes.
+// A detail is a level of detail of a signature. Signature uses the first level at which the text has at most signatureBytes.
 type detail struct {
 	about    int  // characters of the description of the intent
 	remarks  int  // characters of the description of a parameter

@@ -99,7 +99,7 @@ func tool(name, title, description string, reads bool, schema string) []byte {
 // IsTool reports whether a name is that of one of the tools.
 func IsTool(name string) bool { return name == Search || name == Describe || name == Call }
 
-// A found intent in a response of Search.
+// A match is one intent in a response of Search.
 type match struct {
 	UID   string `json:"uid"`
 	About string `json:"about,omitempty"`
@@ -214,7 +214,7 @@ func ParseCall(arguments strictjson.Object) (id string, parameters strictjson.Ob
 	return id, parameters, nil
 }
 
-// only returns an error if there are arguments with names other than the given ones.
+// only returns an error if args has members other than the given ones.
 func only(arguments strictjson.Object, names ...string) error {
 	for name := range arguments {
 		if !slices.Contains(names, name) {

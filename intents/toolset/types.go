@@ -96,7 +96,7 @@ func (s *typer) object(schema map[string]any, nested int) string {
 	required, _ := schema["required"].([]any)
 	var members []string
 	names := slices.Sorted(maps.Keys(properties))
-	// The required members come first, because the others may be cut off.
+	// The required members come first, because later members may be cut off.
 	slices.SortStableFunc(names, func(a, b string) int {
 		return boolCompare(slices.Contains(required, any(b)), slices.Contains(required, any(a)))
 	})
@@ -153,7 +153,7 @@ func (s *typer) refer(ref string, nested int) string {
 	return s.of(v, nested)
 }
 
-// union returns the types of a list without duplicates.
+// union returns the union of the types of a list, without duplicates.
 func union(list []any, one func(any) string) string {
 	var parts []string
 	for _, item := range list {

@@ -17,9 +17,9 @@ import (
 // maxReasons is the maximum number of reasons that Breaking returns.
 const maxReasons = 20
 
-// Breaking returns the reasons why calls that old permits fail under next, or lack an output that old promises. It compares the parameters
-// and the outputs. A schema with keywords that Breaking cannot compare, such as anyOf, counts as breaking if these keywords differ. The
-// result is empty if agents need not change, and has at most 20 reasons.
+// Breaking returns the reasons why calls that old permits fail under next, or why they lack an output that old promises. It compares the
+// parameters and the outputs. A schema with keywords that Breaking cannot compare, such as anyOf, counts as breaking if these keywords
+// differ. The result is empty if agents need not change, and has at most 20 reasons.
 func Breaking(old, next map[string]any) []string {
 	c := &comparison{}
 	if old, next = normal(old), normal(next); old == nil || next == nil {
@@ -96,7 +96,7 @@ func needs(p map[string]any) bool {
 	return read.Flag(p["required"]) && !set
 }
 
-// renames finds parameters that only have another name now: the one parameter that is gone and the one that is new have the same schema.
+// renames finds a renamed parameter: exactly one parameter is gone, exactly one is new, and both have the same schema.
 func renames(old, next map[string]map[string]any) map[string]string {
 	var gone, fresh []string
 	for name := range old {

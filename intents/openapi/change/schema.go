@@ -58,7 +58,7 @@ func (c *comparison) schema(what string, old, next map[string]any, depth int) {
 	}
 }
 
-// compared has the keywords that schema compares in detail, or that do not limit values.
+// compared holds the keywords that schema compares in detail, and those that do not limit values.
 var compared = func() map[string]bool {
 	out := map[string]bool{
 		"name": true, "type": true, "enum": true, "const": true, "properties": true, "items": true, "additionalProperties": true,

@@ -182,8 +182,8 @@ func (p *Policy) rename(tree map[string]any) {
 }
 
 // Set changes the price and the limit of some intents. A zero price removes the duty to pay, and a zero rate keeps the limit. Intents that
-// share a permission share one afterwards. Set returns the intents that keep their terms, because not exactly one permission names them, or
-// because that permission has a form that Set does not change, such as no limit.
+// share a permission before the change share one after it. Set returns the intents that keep their terms, because not exactly one
+// permission names them, or because that permission has a form that Set does not change, such as no limit.
 func (p *Policy) Set(intents []string, price money.Amount, rate limit.Rate) (kept []string) {
 	var order []*rule
 	of := map[*rule][]any{}
@@ -222,7 +222,8 @@ func (p *Policy) permissionOf(intent string) (only *rule) {
 	return only
 }
 
-// setIn changes the terms of some targets of a permission. If it has other targets, it moves these ones to a new permission.
+// setIn changes the terms of some targets of a permission. If the permission also has other targets, setIn moves the given targets to a new
+// permission.
 func (p *Policy) setIn(in *rule, intents []any, price money.Amount, rate limit.Rate) error {
 	tree := maps.Clone(in.tree)
 	if err := setPrice(tree, price); err != nil {
@@ -245,7 +246,7 @@ func (p *Policy) setIn(in *rule, intents []any, price money.Amount, rate limit.R
 	return nil
 }
 
-// Vocabulary is the namespace of units in policies of UIM.
+// vocabulary is the namespace of units in policies of UIM.
 const vocabulary = "http://example.com/vocab/"
 
 // setPrice replaces the amount of the duty to pay, adds such a duty, or removes it if the price is zero.
