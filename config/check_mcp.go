@@ -14,7 +14,7 @@ import (
 func (l *loader) checkMCP(path string, u *Upstream) {
 	m, at := &u.MCP, path+".mcp"
 	if !m.IsSet() {
-		return // package upstream reports that the URL is missing
+		return // package upstream would report a missing URL
 	}
 	switch {
 	case u.URL != nil:

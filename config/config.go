@@ -126,7 +126,7 @@ type Service struct {
 	AgentsFile File     `yaml:"agents_file" required:"true" example:"agents.json" doc:"The agents.json of the service, relative to this file."`
 	PolicyFile File     `yaml:"policy_file" required:"true" unless:"policies" example:"policy.json" doc:"The ODRL policy of the service, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API behind the service."`
-	// Policies are in the order of From. Versions returns them or, if there are none, PolicyFile.
+	// Policies are in the order of From. Use Versions to read them: it returns PolicyFile if there are none.
 	Policies []DatedPolicy `yaml:"policies" max:"16" doc:"Instead of policy_file, the policies of the service in the order in which they take effect. Agents can agree to a policy as soon as it is listed. Agreements to the policy before it end when it takes effect, except for intents whose terms do not change."`
 	// PolicyRego.Path is empty if there are no such rules.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego rules in addition to the policy: package uimgate.extra, whose rule deny refuses calls that the policy permits. Relative to this file. Default: none."`
@@ -161,7 +161,7 @@ type Service struct {
 // A DatedPolicy is a policy and the time when it takes effect.
 type DatedPolicy struct {
 	File File `yaml:"file" required:"true" doc:"An ODRL policy, relative to this file."`
-	// From is the zero time only for the first policy.
+	// From is zero only for the first policy.
 	From time.Time `yaml:"from" doc:"When the policy takes effect, such as 2026-12-01T00:00Z or 2026-12-01T09:00:00+01:00. Required, except for the first policy."`
 
 	unread error // why the file of a policy that another one follows could not be read
@@ -178,7 +178,7 @@ func (s *Service) Versions() []DatedPolicy {
 	return []DatedPolicy{{File: s.PolicyFile}}
 }
 
-// PolicyPath returns the path in the configuration of the file of Versions()[i], relative to the service.
+// PolicyPath returns where the configuration names the file of Versions()[i]: the path of the setting, relative to the service.
 func (s *Service) PolicyPath(i int) string {
 	if len(s.Policies) > 0 {
 		return fmt.Sprintf("policies[%d].file", i)
@@ -216,7 +216,7 @@ type MCPServer struct {
 	Command string   `yaml:"command" example:"/usr/local/bin/shop-tools" doc:"Instead of url, the program of a server that speaks MCP on its standard input and output. The gateway starts it, and starts it again, after a pause, when it ends. A name without a slash is searched for in the PATH of the gateway."`
 	Args    []string `yaml:"args" max:"256" doc:"Arguments of command."`
 	Dir     string   `yaml:"dir" example:"/srv/shop-tools" doc:"Working directory of command: an absolute path. Default: that of the gateway."`
-	// Env and SecretEnv are the whole environment of the process.
+	// Env and SecretEnv together are the whole environment of the process.
 	Env       map[string]Value `yaml:"env" max:"256" doc:"Environment of command: name to value. It receives no other variable of the gateway, not even PATH."`
 	SecretEnv map[string]Value `yaml:"secret_env" max:"256" doc:"Like env, for secrets such as ${file:/run/secrets/shop-key}: the gateway removes these values from responses."`
 	Sessions  int              `yaml:"sessions" default:"1" min:"1" max:"64" doc:"Number of sessions that all calls share. Each session with command is a process of its own."`

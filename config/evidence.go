@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// Evidence configures what agents can prove about charges: docs/evidence.md.
+// Evidence configures what agents can prove about charges. See docs/evidence.md.
 type Evidence struct {
 	Receipts   Receipts      `yaml:"receipts" default:"charged" enum:"off,charged" doc:"Answer charged calls with a signed receipt in the header UIM-Receipt (charged), or not (off). Agents can fetch the receipts of their charges in any case."`
 	Proofs     bool          `yaml:"proofs" default:"true" doc:"Keep the agent's signed proof of key with each charge. false: only its digest is kept."`
@@ -49,7 +49,7 @@ const (
 	ReceiptsCharged Receipts = "charged"
 )
 
-// Publish defines who can read the log of a service.
+// Publish defines who may read the log of a service.
 type Publish string
 
 // The values of evidence.publish.

@@ -8,16 +8,16 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// Invoices configures what the invoices of a service have in addition to its charges.
+// Invoices configures the parts of an invoice other than the charges.
 type Invoices struct {
 	Seller Seller `yaml:"seller" doc:"The seller that invoices and credit notes name. Without a name, invoices are only drafts."`
-	// VAT is 0 if it is not stated.
+	// VAT is 0 if it is not configured.
 	VAT    money.Percent `yaml:"vat" doc:"Rate of the value added tax in percent, such as 19 or 8.875. Default: invoices have no tax."`
 	Prices Prices        `yaml:"prices" default:"gross" enum:"gross,net" doc:"gross: the prices of the policy include the tax. net: invoices add the tax to the charges; agents never see it."`
 	Terms  string        `yaml:"terms" doc:"A sentence for the end of each invoice, such as: Payable within 14 days."`
 }
 
-// A Seller is named in invoices.
+// A Seller is the seller that invoices name.
 type Seller struct {
 	Name    string   `yaml:"name" doc:"Name of the company or person."`
 	Address []string `yaml:"address" max:"6" doc:"Postal address, a list of lines without the country."`
@@ -35,7 +35,7 @@ const (
 	PricesNet   Prices = "net"
 )
 
-// maxInvoiceText bounds each text of Invoices, in characters.
+// maxInvoiceText is the maximum length of each text of Invoices, in characters.
 const maxInvoiceText = 200
 
 // IsCountry reports whether a text has the form of a country code: ISO 3166-1 alpha-2.

@@ -20,9 +20,9 @@ type Overrides struct {
 	Data        string // --data, or UIMGATE_DATA; relative to the working directory
 	// Blocks are the blocks of the program's modules. All other blocks are unknown keys.
 	Blocks Blocks
-	// Needed reports whether a command needs the value at path, such as "services[0].upstream.auth.header"; secret states that it is a Secret.
-	// Other values with ${…} are empty, and their problems are not reported, so that the command runs where their secrets cannot be read. nil:
-	// every value is needed.
+	// Needed reports whether a command needs the value at path, such as "services[0].upstream.auth.header". secret is true for a Secret. If
+	// Needed returns false for a value with ${…}, Load leaves the value empty and reports no problem with it, so that a command runs where it
+	// cannot read the secrets. If Needed is nil, every value is needed.
 	Needed func(path string, secret bool) bool
 	// Env looks up environment variables, including those in ${NAME}. nil means os.LookupEnv.
 	Env func(string) (string, bool)

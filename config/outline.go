@@ -9,7 +9,7 @@ import (
 )
 
 // Outline returns the agents.json and the policies of each service in data, the text of the configuration at path. It does not check the
-// configuration and does not read these files: only their paths are set, and the dates of policies. It returns nil if data is not YAML.
+// configuration and does not read these files: it sets only their paths and the dates of the policies. It returns nil if data is not YAML.
 func Outline(path string, data []byte, o Overrides) []Service {
 	files := &reader{dir: filepath.Dir(path), cache: map[string]content{}}
 	if o.Env == nil {
@@ -37,7 +37,7 @@ func Outline(path string, data []byte, o Overrides) []Service {
 	return out
 }
 
-// outline returns a file without its content.
+// outline returns a File that has a path but no content.
 func (r *reader) outline(f File) File {
 	if f.Path == "" {
 		return File{}

@@ -17,7 +17,7 @@ import (
 type Payments struct {
 	Minimum money.Amount `yaml:"minimum" doc:"Least amount to ask for in one payment, such as 1 USD. What a call does not need remains credit. Default: what the call needs."`
 	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one payment by x402, such as 100 USD. It also bounds what an agent that the operator has not approved may have paid in and not used. Default: no limit."`
-	// TopUpURL may have the placeholders {agent_id}, {service}, {amount} and {currency}.
+	// TopUpURL may contain the placeholders {agent_id}, {service}, {amount} and {currency}.
 	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
 	Contact  string         `yaml:"contact" doc:"Whom agents and people may ask about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
 	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each tops up the credit of an agent."`
@@ -60,7 +60,7 @@ func (x *X402) Options() x402.FacilitatorOptions {
 	return x402.FacilitatorOptions{URL: x.Facilitator, Token: x.Auth.Reveal(), Private: x.Private, Timeout: x.Timeout}
 }
 
-// Terms returns what the configuration accepts.
+// Terms returns the payments that the configuration accepts.
 func (x *X402) Terms() x402.Terms {
 	t := x402.Terms{PayTo: x.PayTo}
 	for _, a := range x.Accepts {
@@ -71,7 +71,7 @@ func (x *X402) Terms() x402.Terms {
 	return t
 }
 
-// maxAssets bounds the terms in the header of a refusal.
+// maxAssets is the maximum number of assets. It bounds the header of a refusal, which lists the terms of each.
 const maxAssets = 8
 
 // currencyCode matches the codes of currencies.
@@ -132,7 +132,7 @@ func (l *loader) checkX402(p *Payments) {
 	}
 }
 
-// maxTokenName bounds the name of a token, in bytes.
+// maxTokenName is the maximum length of the name of a token, in bytes.
 const maxTokenName = 64
 
 func unreadable(r rune) bool { return r < ' ' || r > '~' }

@@ -43,8 +43,8 @@ func (r *reader) path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// load reads a file of at most maxBytes bytes, and adds it to inputs even if it cannot be read; then the returned File has only a path. If
-// hide is set, its entry in inputs has no digest.
+// load reads a file of at most maxBytes bytes, and adds it to inputs even if it cannot be read. In that case, the returned File has only a
+// path. If hide is set, its entry in inputs has no digest.
 func (r *reader) load(name string, maxBytes int64, hide bool) (File, error) {
 	path := r.path(name)
 	got, known := r.cache[path]

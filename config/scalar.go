@@ -111,7 +111,7 @@ const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]
 
 var sign = regex.Lazy(signPattern)
 
-// parseTime parses a time of RFC 3339 section 5.6, with or without seconds.
+// parseTime parses a time with or without seconds. See RFC 3339, section 5.6.
 func parseTime(s string) (time.Time, error) {
 	at, err := time.Parse("2006-01-02T15:04Z07:00", s)
 	if err != nil {

@@ -65,7 +65,8 @@ const (
 	ProofOptional ProofRule = "optional"
 )
 
-// A ConfirmRule defines which calls under consent a person must confirm. Empty means those above the operator's and the person's amounts.
+// A ConfirmRule defines which calls under consent a person must confirm. If it is empty, the person must confirm charges above the amounts
+// that the operator and the person have set.
 type ConfirmRule string
 
 // ConfirmAlways is the value of services[].intents.<uid>.confirm for every call.

@@ -10,7 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A Budget is what a client may spend under the consent of a person: the claim bud. It waives the proof of key for these charges alone.
+// A Budget limits what a client may spend under the consent of a person. It is the claim bud. It waives the proof of key for these charges
+// alone.
 type Budget struct {
 	limit.Allowance
 
@@ -18,10 +19,10 @@ type Budget struct {
 	Intents []string     // uids of the intents that may be charged
 }
 
-// MaxBudgetIntents bounds Budget.Intents.
+// MaxBudgetIntents is the maximum length of Budget.Intents.
 const MaxBudgetIntents = 64
 
-// ErrBadBudget means that a budget is not valid.
+// ErrBadBudget means that a budget is incomplete or cannot be read.
 var ErrBadBudget = errors.New("the budget is not valid")
 
 // Covers reports whether the budget permits charges in a currency for an intent. A nil Budget permits none.
@@ -53,7 +54,7 @@ type budgetClaim struct {
 	Intents  []string `json:"intents"`
 }
 
-// claim returns the form of the budget in a PAT; nil for a nil Budget.
+// claim returns the form of the budget in a PAT. It returns nil for a nil Budget.
 func (b *Budget) claim() *budgetClaim {
 	if b == nil {
 		return nil

@@ -13,12 +13,12 @@ import (
 // TypeBudget is the typ of the record of a changed budget.
 const TypeBudget = "uim-budget+jwt"
 
-// A BudgetChange is a budget with which a person replaces that of a consent, with what the gateway saw of the person.
+// A BudgetChange is a new budget with which a person replaces the budget of a consent, and what the gateway observed about the person.
 type BudgetChange struct {
 	Agreement Agreement // the consent
 	Budget    Budget
-	Address   string // network of the browser
-	UserAgent string // of the browser, shortened
+	Address   string // the network of the person's browser
+	UserAgent string // the User-Agent of the browser, shortened
 }
 
 // A BudgetRecord is the payload of the record of a changed budget, which the gateway signs with a key of its PATs. Its typ is TypeBudget.
@@ -53,9 +53,9 @@ func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (string, erro
 	})
 }
 
-// ChangedBudget returns the budget in the newest record of a changed budget of the consent of a PAT. It verifies that the gateway signed
-// the record for that consent. A key is kept as long as the PATs that it signed. If the key of the record has ended, the PAT must be newer
-// than the record, and ChangedBudget returns its budget. The error is of kind ErrBadBudget.
+// ChangedBudget returns the budget that a person set last for the consent of a PAT, from the newest record of a change. It verifies that
+// the gateway signed the record for that consent. A key is kept as long as the PATs that it signed. If the key of the record has ended, the
+// PAT must therefore be newer than the record, and ChangedBudget returns the budget of the PAT. The error is of kind ErrBadBudget.
 func (v *Verifier) ChangedBudget(ctx context.Context, record string, c *Claims, now time.Time) (*Budget, error) {
 	r, j, err := readBudgetRecord(record)
 	if err != nil {

@@ -39,7 +39,7 @@ type Claims struct {
 	Agreement    AgreementID // agr
 	Assurance    Assurance
 	Declared     Declaration // declared: the declaration of the agent in its agreement
-	Budget       *Budget     // bud: what the client may spend, only under consent; nil: nothing
+	Budget       *Budget     // bud: what the client may spend, only under consent; nil means nothing
 }
 
 // A Limit is the claim lmt: at most Rate calls in Period seconds. A limit with Period 0 applies to the whole lifetime. See UIM core,

@@ -14,7 +14,7 @@ const TypeConfirmation = "uim-confirmation+jwt"
 // evidence than a signature by the agent.
 const Confirmed = "confirmed"
 
-// A ConfirmationRequest is a call that a person has confirmed, with what the gateway saw of the person.
+// A ConfirmationRequest is a call that a person has confirmed, with what the gateway observed about the person.
 type ConfirmationRequest struct {
 	ID           string // of the confirmation
 	AgentID      AgentID
@@ -23,13 +23,13 @@ type ConfirmationRequest struct {
 	Digest       string       // of the call; see ExecuteDigest
 	Charge       money.Amount // zero: the call costs nothing
 	PolicyDigest string
-	Page         string // digest of the content that was shown
-	Address      string // network of the browser
-	UserAgent    string // of the browser, shortened
+	Page         string // the digest of the content that the page showed
+	Address      string // the network of the person's browser
+	UserAgent    string // the User-Agent of the browser, shortened
 }
 
 // A ConfirmationRecord is the payload of the record of a confirmation, which the gateway signs with a key of its PATs. Its typ is
-// TypeConfirmation. It states what the gateway saw, and does not contain the parameters of the call.
+// TypeConfirmation. It states what the gateway observed, and does not contain the parameters of the call.
 type ConfirmationRecord struct {
 	Issuer    string      `json:"iss"`
 	ID        string      `json:"jti"`

@@ -42,7 +42,7 @@ type ConsentRequest struct {
 	Resource       string   // see Claims.Resource
 	PolicyDigest   string   // the digest of the policy that was shown
 	Scope          []string // the part of the shown scope that the person permits; at least one entry
-	Budget         *Budget  // what the client may spend; nil: nothing. Its intents are added to the scope
+	Budget         *Budget  // what the client may spend; nil means nothing. The scope also gets the intents of the budget
 	Plan           string   // the plan of the policy that the person chose; empty: none
 	Page           string   // digest of the content that was shown
 	Address        string   // network of the browser
@@ -84,9 +84,9 @@ type ConsentRecord struct {
 	Plan           string        `json:"plan,omitempty"`
 }
 
-// ConsentScope returns the part of the requested entries that a consent with a plan can cover; nil requests all entries, and an empty plan
-// means none. spends is as in ScopeRequest.Spends. Errors: a *PlanError, of kind ErrBadScope, ErrNothingGranted, ErrFreshRequired (also if
-// the service accepts only fresh agreements), and those of Terms.
+// ConsentScope returns those of the requested entries that a consent with the plan can cover. A nil requested means all entries, and an
+// empty plan means no plan. spends is as in ScopeRequest.Spends. Errors: a *PlanError, of kind ErrBadScope, ErrNothingGranted,
+// ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
 func (i *Issuer) ConsentScope(
 	ctx context.Context, requested []string, plan string, spends func(intent, currency string) bool,
 ) (Scope, error) {
@@ -275,8 +275,8 @@ func (a Agreement) Consent() (ConsentRecord, bool) {
 	return r, true
 }
 
-// Budget returns the budget of a consent that holds now, or nil if there is none: that of NewBudget or, if the person has not changed it,
-// of the record of the consent. The error is of kind ErrBadBudget.
+// Budget returns the present budget of a consent, or nil if there is none: the budget in NewBudget or, if the person has not changed it,
+// the one in the record of the consent. The error is of kind ErrBadBudget.
 func (a Agreement) Budget() (*Budget, error) {
 	if a.NewBudget != "" {
 		return a.changedBudget()

@@ -117,8 +117,8 @@ func (e *AgentIDTakenError) Error() string {
 // Unwrap returns ErrAgentIDTaken.
 func (e *AgentIDTakenError) Unwrap() error { return ErrAgentIDTaken }
 
-// A KeyTakenError names the agent id that a key belongs to. Only a fresh agreement gets it, because its signature proves that the caller
-// holds the key; others can send a static agreement that they have seen.
+// A KeyTakenError names the agent id that a key belongs to. Only the sender of a fresh agreement receives it, because its signature proves
+// that the sender holds the key. Anyone who has seen a static agreement can send it.
 type KeyTakenError struct{ AgentID AgentID }
 
 func (e *KeyTakenError) Error() string { return ErrKeyTaken.Error() }
@@ -126,7 +126,7 @@ func (e *KeyTakenError) Error() string { return ErrKeyTaken.Error() }
 // Unwrap returns ErrKeyTaken.
 func (e *KeyTakenError) Unwrap() error { return ErrKeyTaken }
 
-// A BlockedError identifies a blocked agent. A signature proves the id: that of the PAT, or that of the agent's agreement.
+// A BlockedError identifies a blocked agent. The id is proved by the signature of the PAT or of the agent's agreement.
 type BlockedError struct {
 	AgentID AgentID
 	TokenID TokenID // the PAT that was sent; empty for an agreement
@@ -181,15 +181,15 @@ func (e *ScopeFormError) Unwrap() error { return ErrBadScope }
 
 // A PlanError names the plans of the policy that an agreement can choose.
 type PlanError struct {
-	Plan  string   // the plan that the policy does not have, if it may appear in messages; empty: the agreement needs a plan and has none
+	Plan  string   // the plan that was chosen; empty: none, or one that messages must not contain
 	Plans []string // empty: the policy has no plans
-	// Unknown means that the chosen plan is not one of Plans, or that the request names another plan than the agreement. Otherwise the
-	// agreement permits nothing, because its plan or the lack of one leaves every requested intent out.
+	// Unknown means that the chosen plan is not one of Plans, or that the request names another plan than the agreement. If Unknown is false,
+	// the agreement permits nothing, because no requested intent is available under its plan, or without a plan.
 	Unknown bool
 	Omitted []OmittedEntry
 }
 
-// UnknownPlan returns the error of an agreement with a plan that is not one of plans.
+// UnknownPlan returns the error for an agreement whose plan is not one of plans.
 func UnknownPlan(plan string, plans []string) *PlanError {
 	return &PlanError{Plan: namable(plan), Plans: plans, Unknown: true}
 }

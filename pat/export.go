@@ -85,9 +85,9 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 	return out, nil
 }
 
-// ExportPresentation returns an agreement that an agent sent, and the policy that it signed, in the form of Export. id is the id that the
-// service chose, and at the time of a static agreement; a fresh agreement states its own time. An agent needs it to prove its agreements
-// without the service. Errors are those of VerifyAgreement without ErrAgreementStale, and of NewOffer.
+// ExportPresentation returns an agreement that an agent sent, and the policy that it signed, in the form of Export. Agents use the result
+// to prove their agreements without the service. id is the id that the service chose. at is the time of a static agreement; a fresh
+// agreement states its own time. Errors are those of VerifyAgreement without ErrAgreementStale, and of NewOffer.
 func ExportPresentation(p Presentation, issuer string, policy PolicyDocument, id AgreementID, at time.Time) ([]byte, error) {
 	offer, err := NewOffer(policy.Bytes, policy.UID)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	MaxPolicy = 1 << 20
 	// MaxPast is the maximum number of earlier policies that are kept, so that a signature over one of them can be reported as such.
 	MaxPast = 8
-	// maxRecognized also allows for the successors of the policy that is in force.
+	// maxRecognized is the maximum number of policies that an agreement is compared with, including the successors of the one in force.
 	maxRecognized = 3 * MaxPast
 )
 

@@ -77,7 +77,7 @@ type IssueRequest struct {
 	SignedPolicy string
 	PublicKey    any // see keys.ParseValue
 	// OnDate delays the PAT until the agreed policy takes effect, if it is a successor of the one in force: the PAT is not valid before then,
-	// and its lifetime begins then. Without OnDate, the agent can use the PAT, and pays the prices of the successor, at once.
+	// and its lifetime begins then. Without OnDate, the agent can use the PAT at once, and pays the prices of the successor.
 	OnDate bool
 	// Evidence is an agreement in the form of another protocol. If it is not nil, it replaces AgentID, SignedPolicy and PublicKey.
 	Evidence Evidence
@@ -150,7 +150,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	return i.keep(ctx, v, requested, r)
 }
 
-// recognized returns the policies that an agreement can be about in addition to the one in force: the successors, and then the past ones.
+// recognized returns the policies other than the one in force that an agreement may be about: first the successors, then the past policies.
 func (i *Issuer) recognized() []Offer {
 	offers := i.terms.Offers()
 	if len(offers) == 1 {
@@ -349,8 +349,8 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 	return err == nil && agent.Approved, false, nil
 }
 
-// scope returns the scope that the terms grant to the agent. omitted are the entries that the agreement does not cover; scope adds them to
-// Scope.Omitted. If nothing is granted, the error is a *ScopeError, or ErrFreshRequired if every omitted entry needs only a fresh
+// scope returns the scope that the terms grant to the agent. omitted holds the entries that the agreement does not cover; scope adds them
+// to Scope.Omitted. If nothing is granted, the error is a *ScopeError, or ErrFreshRequired if every omitted entry needs only a fresh
 // agreement.
 func (i *Issuer) scope(
 	ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry, spends func(intent, currency string) bool,

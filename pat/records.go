@@ -61,7 +61,7 @@ type Agreement struct {
 	Plan      string // the plan of the policy that the agent or the person chose; empty: none
 	State     AgreementState
 	CreatedAt time.Time
-	NewBudget string // under consent, the newest record of a changed budget (see BudgetRecord); empty: it was not changed
+	NewBudget string // under consent, the newest record of a changed budget (see BudgetRecord); empty: the budget was not changed
 }
 
 // AgreementState is pending (awaiting approval), then active, and finally revoked.
@@ -96,10 +96,10 @@ type Token struct {
 	Assurance    Assurance
 	Declared     Declaration // from the agreement; a store does not store it with the token
 	Resource     string      // see Claims.Resource; a store does not store it
-	Budget       *Budget     // see Claims.Budget; a store does not store it
+	Budget       *Budget     // see Claims.Budget; a store does not keep it
 	SigningKeyID keys.ID
 	IssuedAt     time.Time
-	// NotBefore is nbf, if the token is not valid as soon as it is issued; otherwise zero. A store does not store it.
+	// NotBefore is the claim nbf, or zero if the token is valid as soon as it is issued. A store does not keep it.
 	NotBefore time.Time
 	ExpiresAt time.Time
 	// EndsAt is set if the token ends before ExpiresAt: after its renewal it is valid for one more minute. Zero means that it ends at

@@ -32,12 +32,14 @@ type Terms interface {
 	Offers() []DatedOffer
 	// Past returns up to MaxPast previously offered policies, newest first.
 	Past() []Offer
-	// Holds returns nil if an agreement to the policy with this digest permits calls of some intent: it is an offered policy, or an earlier
-	// one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
+	// Holds returns nil if an agreement to the policy with this digest permits calls of some intent: the policy is an offered one, or an
+	// earlier one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
 	Holds(digest string) error
-	// Plans returns the plans of the policy with this digest, in document order; those of the policy in force if it is not offered.
+	// Plans returns the plans of the policy with this digest, in document order; if that policy is not offered, it returns the plans of the
+	// policy in force.
 	Plans(digest string) []string
-	// Scope returns the entries that an agent may have. The error is a *PlanError if the policy has plans, but not the one of the agreement.
+	// Scope returns the entries that an agent may have. The error is a *PlanError if the policy has plans, but the plan of the agreement is
+	// not one of them.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
 }
 
@@ -59,9 +61,10 @@ type ScopeRequest struct {
 	PolicyDigest string
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string
-	// Plan is the plan of the agreement; empty: none.
+	// Plan is the plan of the agreement; empty means no plan.
 	Plan string
-	// Spends reports whether a person permits charges for an intent in a currency without a proof of key. nil: for none.
+	// Spends reports whether a person permits charges for an intent in a currency without a proof of key. If Spends is nil, no charges are
+	// permitted.
 	Spends func(intent, currency string) bool
 }
 

@@ -13,7 +13,7 @@ type StopKind string
 const (
 	StopCharging StopKind = "charging" // calls that would be charged
 	StopConsent  StopKind = "consent"  // everything under the consents of people
-	StopAgent    StopKind = "agent"    // Subject is the id of the agent's record
+	StopAgent    StopKind = "agent"    // Subject is the id of the agent in the store
 	StopIntent   StopKind = "intent"   // Subject is the uid
 	StopDoor     StopKind = "door"     // Subject is the name of the door, or DoorHTTP
 	StopService  StopKind = "service"  // everything at Service
@@ -28,8 +28,8 @@ const DoorHTTP = "http"
 // HasSubject reports whether stops of this kind have a Subject.
 func (k StopKind) HasSubject() bool { return k == StopAgent || k == StopIntent || k == StopDoor }
 
-// A Stop is an order of the operator to refuse calls until the order is ended. It ends no agreement and no PAT: when it is ended, agents
-// continue where they were.
+// A Stop is an order of the operator to refuse calls until the order is ended. It ends no agreement and no PAT: when the operator ends it,
+// agents continue as before.
 type Stop struct {
 	Service string // id; empty: every service
 	Kind    StopKind
@@ -41,7 +41,7 @@ type Stop struct {
 	EndedBy string
 }
 
-// A StoppedError means that a Stop is in force.
+// A StoppedError means that the operator has stopped calls of this kind.
 type StoppedError struct{ Kind StopKind }
 
 func (e *StoppedError) Error() string { return "the operator has stopped this: " + string(e.Kind) }
@@ -65,7 +65,7 @@ func (v *View) stop(s Stop) {
 	v.stops.Store(&next)
 }
 
-// inForce returns the Stops in force. The map must not be changed.
+// inForce returns the Stops in force. The caller must not modify the map.
 func (v *View) inForce() map[stopKey]Stop {
 	if m := v.stops.Load(); m != nil {
 		return *m
@@ -88,7 +88,7 @@ func (v *View) stopped(service string, kind StopKind, subject string) bool {
 }
 
 // Stopped returns a *StoppedError if the operator has stopped a kind of thing at this service, and nil otherwise. subject is empty unless
-// the kind has subjects. It reads only memory, which is as old as the View.
+// the kind has subjects. It reads only the View, and not the store.
 func (v *Verifier) Stopped(kind StopKind, subject string) error {
 	if v.c.View.stopped(v.c.Service, kind, subject) {
 		return &StoppedError{kind}

@@ -39,7 +39,7 @@ type View struct {
 	swept      time.Time // guarded by refreshing
 	seq        int64     // guarded by refreshing
 	agents     atomic.Uint64
-	stops      atomic.Pointer[map[stopKey]Stop] // the Stops in force; replaced, never changed
+	stops      atomic.Pointer[map[stopKey]Stop] // the Stops in force; the map is replaced and never modified
 
 	mu      sync.RWMutex
 	cutoffs map[RevocationKind]map[subject]cutoff

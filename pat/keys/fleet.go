@@ -17,7 +17,7 @@ const retryEvery = time.Second
 type family struct {
 	set     atomic.Pointer[keySet]
 	retired chan struct{}         // receives a value after a key was retired
-	failure atomic.Pointer[error] // why Run could not replace a key; nil if it could
+	failure atomic.Pointer[error] // why Run could not replace a key; nil after a success
 
 	mu    sync.Mutex
 	rings []*Keyring // the keyrings of all purposes
@@ -120,14 +120,14 @@ func (k *Keyring) RotateAll(ctx context.Context) (SigningKey, error) {
 	return next, err
 }
 
-// RetireAll is like RotateAll, but the previous keys, also those that no process signs with any longer, verify nothing from the given time
-// on. It returns them.
+// RetireAll is like RotateAll, but the previous keys verify nothing from the given time on, including keys with which no process signs any
+// longer. It returns these keys.
 func (k *Keyring) RetireAll(ctx context.Context, at time.Time) (retired []SigningKey, err error) {
 	_, retired, err = k.replaceAll(ctx, at, func(s SigningKey) bool { return sooner(s.NotAfter, at).Equal(at) })
 	return retired, err
 }
 
-// replaceAll makes this process sign with a new key, and retires those keys of all processes for which ends returns true.
+// replaceAll makes this process sign with a new key, and ends the keys of all processes for which ends returns true.
 func (k *Keyring) replaceAll(ctx context.Context, at time.Time, ends func(SigningKey) bool) (
 	next SigningKey, retired []SigningKey, err error,
 ) {

@@ -153,7 +153,7 @@ func (k *Keyring) open(ctx context.Context) error {
 		registered.Purpose != k.purpose {
 		_, err := k.Rotate(ctx)
 		return err
-	} else if registered.Process != k.process { // for example after the machine was renamed
+	} else if registered.Process != k.process { // for example, because the machine was renamed
 		return k.register(ctx, registered.SigningKey)
 	}
 	return nil
@@ -215,8 +215,8 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 	return next.SigningKey, nil
 }
 
-// kept returns the keys for the file: a new key, the key before and, if documents must verify for years, those before it, so that Earlier
-// has one that is known to others, even after several rotations at once, or one that was interrupted.
+// kept returns the keys for the file: the new key, the key before it and, if documents must verify for years, still earlier ones. Earlier
+// then returns a key that others know, even after several rotations in a row or an interrupted one.
 func (k *Keyring) kept(next PrivateKey, before *PrivateKey) ([]PrivateKey, error) {
 	out := []PrivateKey{next}
 	if before != nil {
@@ -258,8 +258,8 @@ func (k *Keyring) Retire(ctx context.Context, id ID, at time.Time) error {
 	return k.retire(ctx, registered.SigningKey, at)
 }
 
-// retire sets the end of a key, unless it already ends earlier. If the key of a rotation has leaked, the end that another process has set
-// thus stays.
+// retire sets the end of a key, unless it already ends earlier. If another process has set an earlier end because the key leaked, that end
+// stays.
 func (k *Keyring) retire(ctx context.Context, s SigningKey, at time.Time) error {
 	s.NotAfter = sooner(s.NotAfter, at)
 	if err := k.store.AddSigningKey(ctx, s); err != nil {
@@ -268,7 +268,8 @@ func (k *Keyring) retire(ctx context.Context, s SigningKey, at time.Time) error 
 	return k.Apply(s)
 }
 
-// Reload reads the public keys of all processes from the store. Keys that the store does not have, or that have ended there, end.
+// Reload reads the public keys of all processes from the store. It removes keys that the store does not have, and ends those that have
+// ended there.
 func (k *Keyring) Reload(ctx context.Context) error {
 	gone := maps.Clone(k.family.set.Load().keys)
 	now := k.now()
