@@ -13,10 +13,10 @@ import (
 type Reservation struct {
 	Principal pat.Principal
 	limit.Limit
-	// Units is how many units of the limit the call takes; 0 means 1. The units of a limit.Budget come back when the charge is released.
+	// Units is how many units of the limit the call takes; 0 means 1. When the charge is released, the units of a limit.Budget are given back.
 	Units int64
-	// Carried means that the call counts in the limit, which neither refuses the call nor bounds when it may be sent: it is a limit of a plan
-	// that the agent may change to.
+	// Carried means that the call counts in the limit, but that the limit neither refuses the call nor bounds when it may be sent. It is a
+	// limit of another plan, to which the agent may change.
 	Carried bool
 }
 
@@ -36,7 +36,7 @@ type Nonce struct {
 
 // Billing limits how much an agent may owe.
 type Billing struct {
-	// Prepaid means that the agent may not owe anything. It can only spend amounts that the operator has topped up.
+	// Prepaid means that the agent may not owe anything. It can spend only what was paid in for it.
 	Prepaid bool
 	// Credit is the largest amount that an agent may owe in its currency.
 	Credit money.Amount
@@ -56,7 +56,7 @@ func (b Billing) AgentLimit(currency string) money.Amount {
 	return most
 }
 
-// CommonLimit returns the largest amount that one approved agent may owe in a currency, and all unapproved agents together.
+// CommonLimit returns the largest amount in a currency that one approved agent may owe, and that all unapproved agents together may owe.
 func (b Billing) CommonLimit(currency string) money.Amount {
 	if b.Prepaid || b.Credit.Currency != currency {
 		return money.Amount{Currency: currency}

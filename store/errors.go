@@ -25,7 +25,7 @@ var (
 	ErrInProgress = errors.New("the call under this idempotency key is still running")
 	// ErrOutcomeUnknown means that the outcome of the call under this idempotency key is unknown.
 	ErrOutcomeUnknown = errors.New("the outcome of the call under this idempotency key is unknown")
-	// ErrCredit means that the charge exceeds the credit of the agent or, if the agent pays in advance, its balance.
+	// ErrCredit means that a charge exceeds the credit of the agent or, if the agent pays in advance, its balance.
 	ErrCredit = errors.New("the charge exceeds the agent's credit")
 	// ErrSettled means that the execution is already settled.
 	ErrSettled = errors.New("the execution is already settled")
@@ -74,10 +74,10 @@ func (e *LimitError) Error() string { return fmt.Sprintf("limit %s of %s is used
 type CreditError struct {
 	Charge money.Amount
 	PaidIn money.Amount
-	Used   money.Amount // held, unresolved and captured
-	Limit  money.Amount // what the agent alone may owe
-	// Pooled means that the agent alone may owe the charge, but all unapproved agents together may not owe that much more. If none of them
-	// makes another charge, the call can succeed after RetryAfter; 0 means that it is unknown when.
+	Used   money.Amount // the sum of all held, unresolved and captured charges
+	Limit  money.Amount // the largest amount that the agent alone may owe
+	// Pooled means that the charge fits the credit of the agent but exceeds the common credit of all unapproved agents. If none of them causes
+	// another charge, the call can succeed after RetryAfter; 0 means that this time is unknown.
 	Pooled     bool
 	RetryAfter time.Duration
 }
@@ -97,8 +97,8 @@ func (e *CreditError) Balance() money.Amount {
 	return money.Amount{Nano: e.PaidIn.Nano - e.Used.Nano, Currency: e.Charge.Currency}
 }
 
-// Shortfall returns the smallest payment after which the agent can make the call: with a common credit that is used up, so much that the
-// agent owes nothing afterwards.
+// Shortfall returns the smallest payment after which the agent can make the call. If the common credit is used up, this is the payment
+// after which the agent owes nothing.
 func (e *CreditError) Shortfall() money.Amount {
 	out := e.Charge
 	owed := e.Used.Nano - e.PaidIn.Nano

@@ -8,15 +8,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A LedgerEntry is an entry of the ledger as its receipt contains it: see package evidence.
+// A LedgerEntry is an entry of the ledger in the form of its receipt. See package evidence.
 type LedgerEntry struct {
-	Seq   int64 // place in the ledger of all services
-	Epoch int64 // the epoch of the log that the entry belongs in
-	K     int64 // place in the chain of its account
+	Seq   int64 // its number in the ledger of all services
+	Epoch int64 // the epoch of the log to which the entry belongs
+	K     int64 // its number in the chain of its account
 	Leaf  evidence.Hash
 	Bytes []byte
-	// Decision is the question that the policy decided, in the form of the member asked of the audit record, and Proof the proof of key. Both
-	// are empty unless the reading includes evidence and the entry is the first of its execution.
+	// Decision is the question that the policy decided, in the form of the member asked of the audit record, and Proof is the proof of key.
+	// Both are empty unless the reading includes evidence and the entry is the first of its execution.
 	Decision []byte
 	Proof    string
 }
@@ -28,7 +28,7 @@ type EntryFilter struct {
 	Currency string
 	After    int64 // the last K that was read; -1 for the beginning
 	Limit    int   // at most 1000
-	Evidence bool  // also read what the digests of entries cover
+	Evidence bool  // also read the texts that the digests of entries cover
 }
 
 // A Head is the end of the chain of one account.
@@ -36,11 +36,11 @@ type Head struct {
 	Currency string
 	K        int64 // the number of the last entry; -1: there is none
 	Hash     evidence.Hash
-	Carry    int64 // K of the newest entry that carries the sums of deleted ones; -1: there is none
+	Carry    int64 // K of the newest entry that carries the sums of deleted entries; -1: there is none
 }
 
-// ErrAltered means that a row of the ledger does not contain what its entry contained when it was made: the database was changed by other
-// means. The error names the account and the entry.
+// ErrAltered means that a row of the ledger differs from the entry that the gateway made: another program has changed the database. The
+// error names the account and the entry.
 var ErrAltered = errors.New("the ledger was altered")
 
 // An ExpiredError means that entries were deleted, because the ledger is kept only for some time. It contains no entry of another agent.

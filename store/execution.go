@@ -52,18 +52,16 @@ type Execution struct {
 	UnresolvedAt   time.Time // when it became unresolved; zero if it never did
 	ContextID      string    // the id of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
 	Evidence       *Evidence // the evidence of a charged call; nil if it is free, or if it began before evidence was stored
-	// Entry is the newest entry of the ledger about the call, if the operation that returned the Execution is Settle and made one. See package
-	// evidence.
+	// Entry is the newest ledger entry about the call. Only Settle sets it, and only if it made that entry. See package evidence.
 	Entry []byte
 }
 
-// Evidence is what the entries of a charge contain beyond the fields of its Execution. Empty fields are members that an entry does not
-// have.
+// Evidence holds the members of a charge's entries that its Execution does not have. An empty field means that the entries lack the member.
 type Evidence struct {
 	KeyID    string // thumbprint of the agent's key (RFC 7638)
 	Proof    string // digest of the proof of key: see evidence.Digest
 	Decision string // digest of the question that the policy decided
-	// Text is what the digests cover. Begin stores it; it is nil in an Execution that is read.
+	// Text holds the documents that the digests cover. Begin stores it. It is nil in an Execution that was read from the store.
 	Text *EvidenceText
 }
 
@@ -151,6 +149,7 @@ type Settlement struct {
 	State   State   // Captured, Released or Unresolved
 	Outcome Outcome // NotSent only with Released
 	Answer  *Answer
-	// Sent is the digest of the output as the agent receives it, and Form its form: see evidence.Entry. Both are empty if there is no output.
+	// Sent is the digest of the output as the agent receives it, and Form is the form of the output; see evidence.Entry. Both are empty if
+	// there is no output.
 	Sent, Form string
 }

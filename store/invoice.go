@@ -11,20 +11,20 @@ type Buyer struct {
 	Name      string   `json:"name,omitempty"`
 	Address   []string `json:"address,omitempty"`   // lines, without the country
 	Country   string   `json:"country,omitempty"`   // ISO 3166-1 alpha-2
-	TaxID     string   `json:"tax_id,omitempty"`    // number for the value added tax
-	Email     string   `json:"email,omitempty"`     // where invoices are sent
+	TaxID     string   `json:"tax_id,omitempty"`    // the number for value added tax
+	Email     string   `json:"email,omitempty"`     // the email address to which invoices are sent
 	Reference string   `json:"reference,omitempty"` // the customer's own, such as the number of an order
 	VAT       TaxRule  `json:"vat,omitempty"`       // empty: TaxStandard
 }
 
-// A TaxRule states which value added tax a buyer pays.
+// A TaxRule defines which value added tax a buyer pays.
 type TaxRule string
 
 // The rules.
 const (
-	TaxStandard      TaxRule = "standard"       // the rate of the service
+	TaxStandard      TaxRule = "standard"       // the rate of the service applies
 	TaxReverseCharge TaxRule = "reverse-charge" // none: the buyer accounts for the tax
-	TaxExempt        TaxRule = "exempt"         // none
+	TaxExempt        TaxRule = "exempt"         // no tax applies
 )
 
 // An Invoice is an invoice that was issued. It never changes.
@@ -32,9 +32,9 @@ type Invoice struct {
 	Service  string
 	AgentID  pat.AgentID
 	Month    string // such as 2026-11
-	Number   int64  // numbers of a service count up from 1 without gaps
+	Number   int64  // the numbers of a service count up from 1 without gaps
 	At       time.Time
-	Document []byte // JSON, without the number and the time
+	Document []byte // JSON, without the number and the time of issue
 }
 
 // An InvoiceFilter restricts a listing of issued invoices.

@@ -24,7 +24,7 @@ type AgentFilter struct {
 type Backlog struct {
 	Waiting    int64 // agents that wait for approval
 	Unresolved int64 // charges of calls of unknown outcome
-	Unclaimed  int64 // payments that cannot be entered before the operator decides
+	Unclaimed  int64 // payments that wait for a decision of the operator before they can be entered
 }
 
 // MostCounted limits each number in a Backlog.
@@ -35,7 +35,7 @@ type AgreementFilter struct {
 	Service      string
 	AgentID      pat.AgentID
 	PolicyDigest string
-	Without      string // digest of a policy: only agreements of agents that have no active agreement to it
+	Without      string // the digest of a policy: only agreements of agents without an active agreement to it
 	State        pat.AgreementState
 	After        Cursor // see AgreementCursor
 	Limit        int

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Errors of logs.
+// The errors of logs.
 var (
 	// ErrLogMoved means that another process has appended to a log.
 	ErrLogMoved = errors.New("another process has appended to the log")
@@ -30,7 +30,7 @@ type LogHead struct {
 	Root       evidence.Hash
 	Checkpoint []byte    // signed, of this size; empty if there is none yet
 	KeyID      keys.ID   // the id of the key that signed it
-	At         time.Time // when it was signed
+	At         time.Time // when the checkpoint was signed
 	CosignedAt time.Time // when a witness last signed a checkpoint; zero if never
 }
 
@@ -40,7 +40,7 @@ type LogLine struct {
 	Service string
 	Epoch   int64
 	Leaf    evidence.Hash
-	Own     bool // an entry of the log, of no account
+	Own     bool // an entry of the log that belongs to no account
 }
 
 // A LogEntry is an entry that belongs to no account.
@@ -62,9 +62,9 @@ type LogKey struct {
 
 // A LogChange appends to the log of a service.
 type LogChange struct {
-	Before  int64     // its size before; 0: the log is new
+	Before  int64     // the size before the change; 0: the log is new
 	Head    LogHead   // after the change
-	Tiles   []LogTile // tiles that are new or have more hashes
+	Tiles   []LogTile // tiles that are new or that got more hashes
 	Entries []LogEntry
 }
 
@@ -72,7 +72,7 @@ type LogChange struct {
 type LogTile struct {
 	log.Tile
 
-	FirstSeq int64 // the first ledger number of a new tile of level 0; otherwise 0
+	FirstSeq int64 // for a new tile of level 0: the first ledger number; otherwise 0
 }
 
 // A LogProgress shows how much of the ledger has been appended to the logs.

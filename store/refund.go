@@ -17,25 +17,26 @@ const RefundPrefix = "refund:"
 type Refund struct {
 	Service     string
 	ExecutionID string
-	Amount      money.Amount // in a request, the zero Amount: all that is left of the charge
-	Name        string       // for the operator, unique for an execution; a refund with the same name is made only once
+	Amount      money.Amount // in a request, a zero Amount means all that is left of the charge
+	Name        string       // a name for the operator, unique for an execution; a refund with the same name is made only once
 	Reason      string
-	Document    string // JSON: what the credit note has in addition; the store keeps that of the first request
+	Document    string // JSON: additional content of the credit note; the store keeps that of the first request
 
-	// The store sets the fields below.
+	// The store sets the following fields.
 	AgentID      pat.AgentID
 	Intent, Rule string
 	Charge       money.Amount // the charge of the execution
 	ChargedAt    time.Time    // when it was captured
 	Number       int64        // the number of its credit note; the numbers of a service count up from 1 without gaps
 	At           time.Time
-	K            int64 // number of the entry in the chain of the account
+	K            int64 // the number of the entry in the chain of the account
 }
 
 // Reference returns the reference of the refund in the ledger.
 func (r *Refund) Reference() string { return RefundPrefix + r.ExecutionID + ":" + r.Name }
 
-// ErrNotCaptured means that an execution charges nothing that could be refunded: its charge is held, unresolved or released, or it is free.
+// ErrNotCaptured means that an execution has no captured charge, so nothing can be refunded: its charge is held, unresolved or released, or
+// the call is free.
 var ErrNotCaptured = errors.New("the call has no captured charge")
 
 // A RefundError means that a refund exceeds what is left of the charge after earlier refunds.
@@ -55,7 +56,7 @@ type RefundFilter struct {
 	Limit       int         // 100 if not set, and at most 1000
 }
 
-// A RevenueGroup is what revenue is summed up by.
+// A RevenueGroup is the property that groups revenue.
 type RevenueGroup string
 
 // The groups.
@@ -80,13 +81,13 @@ type RevenueFilter struct {
 type Revenue struct {
 	Name     string // the name of the group: an intent, an agent, or a month such as 2026-11
 	Currency string
-	Calls    int64 // captured
+	Calls    int64 // the sum of the captured charges
 	Captured Sum
 	Refunded Sum
 }
 
-// A Sum is a sum of amounts, which may exceed the range of one: Units of the currency plus Nano billionths of a unit. Nano may exceed a
-// unit.
+// A Sum is a sum of amounts: Units of the currency plus Nano billionths of a unit. It may exceed the range of a money.Amount, and Nano may
+// exceed one unit.
 type Sum struct{ Units, Nano int64 }
 
 // Plus returns the sum of two sums.

@@ -11,19 +11,19 @@ type IndexedRequest struct {
 	ID      string // the id of the request; several requests may have the same id, because clients can choose it
 	At      time.Time
 	Process string // the process that handled the request
-	Number  int64  // distinguishes the records of one process
+	Number  int64  // the number of the record, unique within the process
 	RequestKind
 	// Record is JSON. The store does not interpret it.
 	Record []byte
 	Until  time.Time // when the record is deleted
 }
 
-// A RequestKind is what listings of requests select by. A field is empty if it does not apply to the request.
+// A RequestKind holds the properties that listings select requests by. A field is empty if it does not apply to the request.
 type RequestKind struct {
 	Service, Agent, Intent string
 	Decision               string // permit, deny or pending
-	Reason                 string // of a refusal
-	Outcome                string // of a call to the service
+	Reason                 string // the reason of a refusal
+	Outcome                string // the state of the execution, for a call to the service
 }
 
 // MostRequests is the maximum number of requests that a lookup by id returns.

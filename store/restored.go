@@ -13,7 +13,7 @@ type RestoreMode string
 const (
 	// RestoreUsed holds back agents that the restored state knows, because their use since then is unknown. A limit per second to per week
 	// counts as used up for its period. A limit per month or year continues from the restored count, and a part of it, the allowance, also
-	// counts as used. All other agents start anew.
+	// counts as used. All other agents start with unused limits.
 	RestoreUsed RestoreMode = "used"
 	// RestoreBackup continues from the restored counts.
 	RestoreBackup RestoreMode = "backup"
@@ -32,7 +32,7 @@ type RestoredLimits struct {
 	Allowance int64
 }
 
-// DefaultAllowance is the default of RestoredLimits.Allowance.
+// DefaultAllowance is the default value of RestoredLimits.Allowance.
 const DefaultAllowance = 10
 
 // DefaultRestoredLimits returns the RestoredLimits of a restore without options.

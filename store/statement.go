@@ -65,7 +65,7 @@ type Charges struct {
 // call that is held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string
-	Price        money.Amount // the price of each call
+	Price        money.Amount // the price of each of these calls
 	Calls        int64
 	AgreementID  pat.AgreementID
 	PolicyDigest string

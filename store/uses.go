@@ -5,7 +5,7 @@ import "time"
 // An IntentUse records when agents last called an intent.
 type IntentUse struct {
 	Service string
-	Intent  string // uid
+	Intent  string // the uid of the intent
 	At      time.Time
 }
 

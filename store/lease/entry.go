@@ -43,9 +43,9 @@ type lease struct {
 // A refusal is the store's response that a limit is exhausted.
 type refusal struct {
 	store.LimitError
-	until         instant   // from then on the store decides again
+	until         instant   // from then on, the store decides again
 	retry, resets instant   // zero if there is no such time
-	restored      time.Time // when the state was last restored; once it is restored again, the store decides again
+	restored      time.Time // when the state was last restored; after another restore, the store decides again
 }
 
 // maxRefusals limits the number of refusals that are kept for one limit, one for each Max.

@@ -189,7 +189,7 @@ type Blob struct {
 	ExpiresAt   time.Time
 }
 
-// BlobBounds limits the blobs that are stored: their number and total size for one agent (Count, Bytes), and their total size for all
+// BlobBounds limits the stored blobs: the number and total size of those of one agent (Count, Bytes), and the total size of those of all
 // agents (All). Sizes are in bytes.
 type BlobBounds struct {
 	Count, Bytes, All int64

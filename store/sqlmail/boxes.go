@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A box contains the data that a round has read about the messages for one recipient. The row of the box is locked.
+// A box holds the data that a round has read about the messages for one recipient. The round has locked the row of the box.
 type box struct {
 	waiting int64 // number of waiting messages, including changes by the round
 	last    int64 // when the last message was accepted

@@ -37,7 +37,8 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	}
 	w.search(q)
 	if len(q.Words)+len(q.Prefixes) > 0 || q.Name != "" {
-		// The words are not indexed, so such a search reads one agent after another. One search at a time leaves connections for other calls.
+		// The words are not indexed, so such a search reads every agent. Only one search runs at a time, which leaves connections for other
+		// calls.
 		select {
 		case s.searching <- struct{}{}:
 			defer func() { <-s.searching }()

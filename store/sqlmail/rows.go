@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// rows contains the rows that a round writes at its end. Each element has the arguments of one row.
+// rows holds the rows that a round writes at its end. Each element has the arguments of one row.
 type rows struct {
 	messages, attachments, postings [][]any
 	keys                            []*dispatch

@@ -196,9 +196,9 @@ func Verify(ctx context.Context, place string) (Contents, error) {
 // Fold merges the write-ahead log of the SQLite database at path into the database file: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 
-// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost database. It migrates the schema,
-// checks that the accounts balance, and marks the state as restored: see MarkRestored. When it returns, the file is synced and contains the
-// whole database, without a write-ahead log.
+// Restore prepares the SQLite database at path to replace a lost database. The file must be a copy of a backup and must not be in use. It
+// migrates the schema, checks that the accounts balance, and marks the state as restored: see MarkRestored. When it returns, the file is
+// synced and contains the whole database, without a write-ahead log.
 func Restore(ctx context.Context, path string, l store.RestoredLimits, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {
@@ -216,7 +216,7 @@ func CheckServices(ctx context.Context, place string, want store.Services) ([]st
 	return upkeep.CheckServices(ctx, place, want)
 }
 
-// IsEmpty reports whether a PostgreSQL database, whose URL is place, has no tables of uimgate yet. It changes nothing.
+// IsEmpty reports whether the PostgreSQL database at the URL place has no tables of uimgate yet. It changes nothing.
 func IsEmpty(ctx context.Context, place string) (bool, error) {
 	err := upkeep.ReadOnly(ctx, place, func(*engine.DB, int64) error { return nil })
 	if errors.Is(err, ErrEmpty) {
@@ -262,14 +262,14 @@ func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group
 
 // Update runs an operation inside the next transaction, and returns when that transaction is durable. If run returns an error, its changes
 // are undone and Update returns the error; other operations of the transaction are not affected. run may be called more than once, and must
-// set all its results each time. If ctx ends before run is called, run is not called. run must not use the tables that are changed by
-// calls: see engine.CallTables.
+// set all its results each time. If ctx ends before run is called, run is not called. run must not use engine.CallTables, the tables that
+// calls change.
 func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
 	return s.db.Aside(ctx, run)
 }
 
-// Rows calls each for every row of a query on committed data, outside of transactions. It waits for a writer only if the query uses tables
-// that are changed by calls.
+// Rows calls each for every row of a query on committed data, outside of transactions. It waits for a writer only if the query uses
+// engine.CallTables, the tables that calls change.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	return s.db.List(ctx, query, args, each)
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// selectActive locks the agreement, so that a call under it begins either before the agreement ends or not at all. It returns when an
-// agreement with another plan, which was made in advance, replaces the agreement; 0: not known. The journal never holds a change of the
-// state, so the table is right even while changes of calls are pending.
+// selectActive locks the agreement, so that a call under it begins either before the agreement ends or not at all. It returns the time at
+// which another agreement, made in advance and with another plan, replaces this one; 0: no such time is known. The journal never holds a
+// change of an agreement's state, so the table is right even while changes of calls are pending.
 const selectActive = "SELECT (SELECT COALESCE(MIN(o.effective_at), 0) FROM agreements o WHERE o.service = a.service AND o.agent_id = a.agent_id " +
 	"AND o.state = 'active' AND o.effective_at > 0 AND o.effective_at > a.effective_at AND o.plan <> a.plan) " +
 	"FROM agreements a WHERE a.service = ? AND a.id = ? AND a.state = '" + string(pat.AgreementActive) + "' FOR UPDATE"
@@ -26,7 +26,7 @@ func (w *work) readAgreements() []engine.Command {
 	return list
 }
 
-// isActive reports whether an agreement is active, and no other has replaced it.
+// isActive reports whether an agreement is active and was not replaced by another one.
 func (w *work) isActive(k ref) bool {
 	replaced, found := w.active[k]
 	return found && (replaced == 0 || replaced > engine.Nanos(w.t.Now()))

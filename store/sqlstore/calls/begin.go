@@ -26,11 +26,11 @@ type beginOp struct {
 // an execution record if the call has a charge or an idempotency key. If an earlier execution under the key has ended, Begin takes nothing
 // and returns that record as Admission.Replay, even if the nonce was used before.
 //
-// If Begin returns an error, the call took nothing, unless the transaction may have been committed although the connection was lost. In
-// that case, Begin releases in the background the units of a recorded call, and the units of a call without a record stay counted as used.
-// The error is that of the last candidate (*store.LimitError or *store.CreditError), store.ErrNonceUsed, store.ErrKeyReused,
-// store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A request is invalid if it
-// has no candidates, no Hold, a negative charge, an invalid rate, or a record without an id.
+// If Begin returns an error, the call took nothing, with one exception: if the connection was lost, the transaction may have been
+// committed. In that case, Begin releases the units of a recorded call in the background, and the units of a call without a record stay
+// counted as used. The error is that of the last candidate (*store.LimitError or *store.CreditError), store.ErrNonceUsed,
+// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A
+// request is invalid if it has no candidates, no Hold, a negative charge, an invalid rate, or a record without an id.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginOp{BeginRequest: r, calls: c, requestedAt: c.db.Local()}
 	n, err := b.prepare()

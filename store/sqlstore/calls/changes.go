@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Changes are the new values of the rows that are changed by calls.
+// Changes holds the new values of the rows that calls change.
 type Changes struct {
 	At         time.Time // the time of the transaction and of everything in it
 	Beginnings []Beginnings
@@ -19,7 +19,7 @@ type Changes struct {
 	Accounts   []ledger.Account
 	Pools      []ledger.Pool
 	Used       []Use
-	// Unchained means that the changes were made by a release before there were chains, for the tables of that release.
+	// Unchained means that the changes were made by a release without chains, for the tables of that release.
 	Unchained bool
 }
 

@@ -17,7 +17,7 @@ type reservation struct {
 	key     CounterKey
 	limit   limit.Limit
 	units   int64
-	carried bool // the call only counts
+	carried bool // the call counts in the limit, which does not refuse it
 }
 
 // joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max
@@ -83,14 +83,14 @@ func (w *work) take(rs []reservation) []store.CounterSlot {
 	return out
 }
 
-// give releases the units of each slot.
+// give gives back the units of each slot.
 func (w *work) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
 		w.giveBack(service, s, max(1, s.Units))
 	}
 }
 
-// spent returns the slots that count money.
+// spent returns the slots of the counters that count money.
 func spent(slots []store.CounterSlot) (money []store.CounterSlot) {
 	for _, s := range slots {
 		if limit.KindOf(s.LimitID) == limit.Budget {
@@ -100,8 +100,8 @@ func spent(slots []store.CounterSlot) (money []store.CounterSlot) {
 	return money
 }
 
-// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are not known any more. The units are those
-// of the time when the call began.
+// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are not known any more. It gives back the
+// units of the slot in which the call began.
 func (w *work) giveBudget(ctx context.Context, e store.Execution) error {
 	if e.Charge.IsZero() || !pat.Consented(e.AgentID) {
 		return nil

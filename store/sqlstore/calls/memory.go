@@ -10,8 +10,8 @@ import (
 // mostKnown is the maximum number of cached counters, and of cached accounts. If there are more of either, the cache is cleared.
 const mostKnown = 8 << 10
 
-// learn caches the rows that a committed transaction has read and written. The cache is not cleared while the journal has changes that the
-// tables do not have.
+// learn caches the rows that a committed transaction has read and written. learn does not clear the cache while the journal has changes
+// that the tables lack.
 func (m *memory) learn(w *work, changes *Changes) {
 	if len(m.counters) > mostKnown || len(m.created) > mostKnown || m.accounts.Len() > mostKnown {
 		if m.journal == nil || !m.journal.Behind() {

@@ -13,11 +13,10 @@ import (
 )
 
 // Settle ends a call that Begin admitted. It changes the record, if there is one. If the outcome is store.NotSent, it also releases the
-// units of limits that still count, and deletes the idempotency key, so that the agent can retry. If the charge is released, it releases
-// what the charge took of a budget. If the execution was already settled,
-// Settle returns the record in its present state and store.ErrSettled. For a call without a record, Settle must be called at most once,
-// because a second call cannot be detected. The answer is stored only if the call has an idempotency key and the answer is within the
-// limits.
+// units of limits that still count, and deletes the idempotency key, so that the agent can retry. If the charge is released, it also gives
+// back the units of the budget that the charge took. If the execution was already settled, Settle returns the record in its present state
+// and store.ErrSettled. For a call without a record, Settle must be called at most once, because a second call cannot be detected. The
+// answer is stored only if the call has an idempotency key and the answer is within the limits.
 //
 // If another Begin has recorded an execution with the same id, Settle leaves that record as it is and returns store.ErrNotFound.
 func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
@@ -78,8 +77,8 @@ func (c *Calls) settle(ctx context.Context, b store.Admission, to store.Settleme
 	return result, err
 }
 
-// settle ends a call that has a record. began is the execution as Begin recorded it. The id of an execution can be that of a task, which
-// several Begins have; each of them has a time of its own.
+// settle ends a call that has a record. began is the execution as Begin recorded it. Several Begins can have the same id, that of a task;
+// their times distinguish them.
 func (w *work) settle(ctx context.Context, began *store.Execution, to store.Settlement, back []store.CounterSlot) (store.Execution, error) {
 	service, id := began.Service, began.ID
 	e, err := w.execution(ctx, service, id)

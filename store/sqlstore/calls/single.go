@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// change runs an operation that reads rows while it runs, and then writes the changes of the operation, all in one transaction.
+// change runs an operation that reads rows as it needs them, and then writes the changes of the operation, all in one transaction.
 func (c *Calls) change(ctx context.Context, run func(context.Context, *work) error) error {
 	return c.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return c.within(ctx, t, run) })
 }

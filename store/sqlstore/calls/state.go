@@ -31,7 +31,7 @@ type Calls struct {
 // Bounds are the limits of the stored data.
 type Bounds struct {
 	AnswersOfAgent, Answers int64 // bytes
-	Nonces                  int   // number of nonces that may be in use at the same time, on an Exclusive database
+	Nonces                  int   // how many nonces may be in use at the same time, on an Exclusive database
 }
 
 // A call is an operation whose rows are known before it runs. It changes nothing before all its checks have passed, so that there is
@@ -63,7 +63,7 @@ type work struct {
 	counters   map[CounterKey]*counter
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
-	active     map[ref]int64     // agreements, of those that must be active, and when another plan replaces them
+	active     map[ref]int64     // the agreements that must be active, and when another plan replaces them
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
 	used       map[ref]bool // agreements that are used for the first time

@@ -48,7 +48,7 @@ const (
 	selectExecution  = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
 	insertExecution  = "INSERT INTO executions (" + executionFields + ", forget_at, key_id, proof, decision) " +
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	// insertUnchained is insertExecution for the tables of a release before there was evidence.
+	// insertUnchained is insertExecution for the tables of a release without evidence.
 	insertUnchained = "INSERT INTO executions (" + executionFields + ", forget_at) " +
 		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -141,8 +141,8 @@ func (w *work) readCounters() (list []engine.Command) {
 	return append(list, w.readCreated()...)
 }
 
-// readCreated returns the statements that read when the agents were created whose limits a restore holds back, except those in the cache.
-// An agent that is not read counts as older than the restore, and one that is not found as younger.
+// readCreated returns the statements that read when those agents were created whose limits a restore may hold back, except the agents in
+// the cache. An agent that was not read counts as older than the restore, and one that was not found as younger.
 func (w *work) readCreated() (list []engine.Command) {
 	hold, now := w.calls.db.Hold(), w.calls.db.Counted()
 	if hold.Since.IsZero() {
@@ -172,13 +172,13 @@ func (w *work) readCreated() (list []engine.Command) {
 	return list
 }
 
-// heldBack reports whether a restore holds a limit back: those of the policy, and the budgets that people gave.
+// heldBack reports whether a restore holds a limit back. It is true for the limits of a policy and for the budgets that people gave.
 func heldBack(id string) bool {
 	kind := limit.KindOf(id)
 	return kind == limit.Policy || kind == limit.Budget
 }
 
-// heldMore is how much longer than its period a window may be held back, for example because a clock was set.
+// heldMore is how much longer than its period a window may be held back, for example because the clock of a server was set.
 const heldMore = 48 * time.Hour
 
 // openCounters moves the counters to the slots of the transaction's time.
@@ -190,7 +190,7 @@ func (w *work) openCounters() {
 		c.Counts, c.err = window.Decode(c.was.Counts)
 		c.Reach(w.t.Counted())
 		c.leave(slots)
-		// The service's own limits continue from the stored count, and agents that were not in the restored state start anew.
+		// The service's own limits continue from the stored count, and agents that were not in the restored state start with unused limits.
 		if heldBack(k.LimitID) && hold.Knows(w.created[ref{k.Service, k.AgentID}]) {
 			c.Restore(hold.Since, hold.Allowance)
 		}

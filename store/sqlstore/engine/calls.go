@@ -6,7 +6,7 @@ import (
 )
 
 // Calls runs frequent operations in shared transactions. The transaction reads the rows that its operations need before they run, and
-// writes the rows that they changed after all of them have run. So there is nothing to undo if an operation fails.
+// writes the rows that they changed after all of them have run. If an operation fails, there is therefore nothing to undo.
 type Calls[T any] struct {
 	db   *DB
 	kind *calls

@@ -38,8 +38,8 @@ func (r *clockReading) at(now time.Time) time.Time {
 	return r.remote.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
 }
 
-// set records remote, the time of the other clock at some moment between two readings of the process's own clock, unless the current
-// reading is more accurate and the two agree within their errors.
+// set records remote, the time of the other clock at some moment between two readings of the process's own clock. It keeps the current
+// reading instead if that is more accurate and agrees with the new one within their errors.
 func (c *clock) set(requested, answered, remote time.Time) {
 	took := max(0, answered.Sub(requested))
 	r := &clockReading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}

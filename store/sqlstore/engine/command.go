@@ -84,8 +84,8 @@ const (
 	ledgerNumber = "(SELECT n FROM sequences WHERE name = 'ledger')"
 )
 
-// TakeLedger returns a statement that allocates n ledger numbers if no other process writes, and the numbers as arguments of later
-// statements of the same transaction.
+// TakeLedger returns a statement that allocates n ledger numbers, and these numbers as arguments for later statements of the same
+// transaction. No other process may write at the same time.
 func TakeLedger(n int) (numbers func(i int) any, take Command) {
 	last := new(int64)
 	take = Command{Query: BumpLedger + " RETURNING n", Args: []any{n}, Row: func(scan Scan) error { return scan(last) }}
@@ -95,14 +95,14 @@ func TakeLedger(n int) (numbers func(i int) any, take Command) {
 // A ledgerPlace is a ledger number that is known when its statement runs.
 type ledgerPlace struct {
 	last   *int64
-	before int64 // how many numbers before last
+	before int64 // how many numbers it comes before the last one
 }
 
 // Value implements driver.Valuer.
 func (p ledgerPlace) Value() (driver.Value, error) { return *p.last - p.before, nil }
 
-// CallTables are the tables and columns that are changed by calls of agents. The schema has no views and no triggers, so every statement
-// that reads or changes one of them contains its name.
+// CallTables are the tables and columns that calls of agents change. The schema has no views and no triggers, so every statement that reads
+// or changes one of them contains its name.
 var CallTables = []string{"executions", "ledger", "accounts", "counters", "pools", "evidence", "used_at"}
 
 // Touches reports whether a statement names one of CallTables.

@@ -50,8 +50,8 @@ type DB struct {
 	write   *sql.DB
 	read    *sql.DB
 
-	// Restore applies, in a transaction, the consequences of restoring the state to an earlier one. It returns the latest time of creation of
-	// an agent. It must be set before Connect.
+	// Restore changes the records after the state was restored to an earlier one, inside the transaction t. It returns the time at which the
+	// newest agent was created. It must be set before Connect.
 	Restore func(ctx context.Context, t *Tx, l store.RestoredLimits) (agents int64, err error)
 	// Layer may be nil.
 	Layer Layer
@@ -94,7 +94,7 @@ type lifetime struct {
 	started bool
 	leave   func() error // writes the state that the next process needs
 	ending  chan struct{}
-	work    sync.WaitGroup // writers, and the functions that Go runs
+	work    sync.WaitGroup // the goroutines: writers, and the functions that Go runs
 	stop    context.CancelFunc
 }
 
@@ -127,7 +127,7 @@ type Tx struct {
 	closing []Command // run after all other statements
 	after   []func()  // run after the commit
 	changed bool      // other processes must read the changes
-	// confirms means that the transaction must not end before the commits that it has read are on the synchronous standbys; see Confirm.
+	// confirms means that all commits that the transaction has read must be on the synchronous standbys before it ends; see Confirm.
 	confirms bool
 	ending   commitRule
 }

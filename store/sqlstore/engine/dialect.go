@@ -63,8 +63,8 @@ type Dialect struct {
 	Clock string
 	// unhurried are statements that remove the time limit of a transaction's queries, and make these queries read one snapshot.
 	unhurried []string
-	// durable is a query for whether commits are still durable, and whether each of them waits for synchronous standbys. It is empty if
-	// neither can change while the database is open.
+	// durable is a query that returns whether commits are still durable, and whether each of them waits for synchronous standbys. It is empty
+	// if neither can change while the database is open.
 	durable string
 	// notify is a statement that runs in each transaction whose changes other processes must read.
 	notify string

@@ -2,9 +2,9 @@
 // several processes may share. It does not depend on the contents of the records.
 //
 // Callers queue their operations. A writer, which is a goroutine with a connection, takes all waiting operations, reads the rows that they
-// need, runs them one after another, writes all their changes, commits once, and then lets all callers return. So when a caller returns,
-// its changes are durable; one disk flush serves many callers; and an operation that fails changes nothing and does not affect the others.
-// Reads outside of transactions use separate connections.
+// need, runs them one after another, writes all their changes, commits once, and then lets all callers return. The changes of a caller are
+// therefore durable when it returns; one disk flush serves many callers; and an operation that fails changes nothing and does not affect
+// the others. Reads outside of transactions use separate connections.
 package engine
 
 import (
@@ -39,7 +39,7 @@ func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) erro
 	return db.dialect.upgrade(ctx, place, migrate)
 }
 
-// ReadState reads the data of other processes about clocks, servers and restores.
+// ReadState reads what other processes have recorded about clocks, servers and restores.
 func (db *DB) ReadState(ctx context.Context) error {
 	if _, err := db.Newest(ctx); err != nil { // which also reads the clock
 		return err

@@ -19,7 +19,7 @@ var (
 	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed outside of uimgate.
 	ErrMisfit = errors.New("the journal has charges that contradict the tables: " +
 		"undo the changes that were made to the tables by hand, or restore a backup")
-	// ErrUnchanged means that a statement changed no row, because the row is no longer as it was read or cached.
+	// ErrUnchanged means that a statement changed no row, because the row has changed since it was read or cached.
 	ErrUnchanged = errors.New("a row was changed concurrently")
 
 	errClosed = errors.New("the store is closed")

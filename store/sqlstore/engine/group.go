@@ -20,7 +20,7 @@ type group struct {
 // NewGroup returns a group that runs its operations with run. run receives at least one operation. It may be called more than once, and
 // must set all results of the operations each time. An error of run fails the transaction, and is the error of all its operations; if the
 // stored data or the arguments of one operation caused it, the operations are retried separately. To refuse a single operation, run writes
-// nothing for it, and does not return an error. run must not use the tables that are changed by calls.
+// nothing for it, and does not return an error. run must not use CallTables.
 func NewGroup[T any](db *DB, run func(context.Context, *Tx, []*T) error) *Group[T] {
 	return &Group[T]{db: db, group: &group{func(ctx context.Context, t *Tx, batch []*op) error { return run(ctx, t, items[T](batch)) }}}
 }

@@ -71,8 +71,8 @@ func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// hosts returns how many servers a URL names. An attempt at a transaction of calls includes connecting, so it must have time to pass over
-// all servers but one that do not respond.
+// hosts returns how many servers a URL names. An attempt at a transaction of calls includes connecting. It must therefore have time to try
+// all servers, even if all but the last do not respond.
 func hosts(c *pgx.ConnConfig) int {
 	named := map[string]bool{fmt.Sprint(c.Host, " ", c.Port): true}
 	for _, other := range c.Fallbacks {

@@ -21,9 +21,9 @@ type Rewind struct {
 
 // A Hold defines which windows are held back because of a restore. The zero value holds back none.
 type Hold struct {
-	Since     time.Time // by the clock that counts limits; the zero time means that nothing is held back
+	Since     time.Time // by the clock that counts limits; zero: nothing is held back
 	Allowance int64     // the percentage of a limit per month or year that counts as used
-	agents    int64     // agents that were created later, by the store's clock, were not in the restored state
+	agents    int64     // agents that were created later, by the clock of the store, were not in the restored state
 }
 
 // Knows reports whether an agent with this time of creation was in the restored state.
@@ -112,7 +112,8 @@ func (db *DB) raiseFloor(next Rewind) {
 	}
 }
 
-// raiseFloor is like DB.raiseFloor. It reads the rest of the restore, in the transaction, if the transaction has seen a later one.
+// raiseFloor is like DB.raiseFloor. If the transaction has seen a later restore, it reads the rest of the description of that restore in
+// the transaction.
 func (t *Tx) raiseFloor(ctx context.Context) error {
 	if t.seen.floor <= t.w.db.lastRestored().at {
 		return nil
@@ -137,7 +138,7 @@ func (t *Tx) raiseFloor(ctx context.Context) error {
 
 var errRestoredLimits = errors.New("use used, backup or fresh, and an allowance of 0 to 100%")
 
-// MarkRestored records that the state was restored to an earlier one, and calls DB.Restore.
+// MarkRestored records that the state was restored to an earlier one, and calls DB.Restore in the same transaction.
 func (t *Tx) MarkRestored(ctx context.Context, l store.RestoredLimits) error {
 	if !slices.Contains(store.RestoreModes, l.Mode) || l.Allowance < 0 || l.Allowance > 100 {
 		return fmt.Errorf("restoring: limits %q with an allowance of %d%%: %w", l.Mode, l.Allowance, errRestoredLimits)

@@ -23,8 +23,8 @@ func (db *DB) alone(ctx context.Context, k kind, run func(context.Context, *Tx) 
 	return o.err
 }
 
-// load begins the transaction, reads and locks the rows that its operations need, and then, when nothing can block any more, reads the
-// clock. An optimistic transaction locks nothing, and begins later, when it writes.
+// load begins the transaction, reads and locks the rows that its operations need, and reads the clock last, when nothing can block any
+// more. An optimistic transaction locks nothing, and begins later, when it writes.
 func (t *Tx) load(ctx context.Context, work work) error {
 	db := t.w.db
 	var list []Command

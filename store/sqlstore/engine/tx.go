@@ -54,9 +54,10 @@ func (t *Tx) Undo(f func()) { t.op.undo = append(t.op.undo, f) }
 // statements are undone, by a savepoint.
 func (t *Tx) Commit() { t.ending, t.op.shared = always, true }
 
-// Confirm must be called if a result reports what an earlier transaction has committed. If a client gives up while its commit waits for a
-// synchronous standby, PostgreSQL makes the commit visible, although a promoted standby may lack it. After Confirm, a transaction that
-// writes nothing else increments its witness, and its own commit waits until the standby has both.
+// Confirm must be called if the result of the transaction reports a change that an earlier transaction has committed. If a client gives up
+// while its commit waits for a synchronous standby, PostgreSQL makes the commit visible, although a promoted standby may lack it. After
+// Confirm, a transaction that writes nothing else increments its witness, so that its own commit waits until the standby has both
+// transactions.
 func (t *Tx) Confirm() { t.confirms = true }
 
 // Fail makes the transaction fail with err.

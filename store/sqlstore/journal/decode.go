@@ -55,7 +55,7 @@ type decoder struct {
 	known []string
 	at    int64
 	wrong bool
-	// unchained means that the record has the version before there were chains, whose lines and accounts have fewer members.
+	// unchained means that the record has the format of a release without chains, whose lines and accounts have fewer members.
 	unchained bool
 }
 

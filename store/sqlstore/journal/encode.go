@@ -96,7 +96,7 @@ func (e *Encoder) line(l ledger.Line) {
 	e.text(l.Form)
 }
 
-// evidence writes the evidence of a charge, which may be missing: 0, or 1 and its members. The texts are empty if they are not stored.
+// evidence writes the evidence of a charge: 0 if there is none; otherwise 1 and its members. The texts are empty if they are not stored.
 func (e *Encoder) evidence(v *store.Evidence) {
 	if v == nil {
 		e.out = append(e.out, 0)

@@ -23,7 +23,7 @@ type PendingChanges struct {
 	Pools    map[ledger.PoolKey]ledger.Pool
 	Used     map[agreement]time.Time
 	Records  int
-	// Unchained means that some records were made before there were chains; see calls.Changes.
+	// Unchained means that a release without chains made some of the records; see calls.Changes.
 	Unchained bool
 
 	execution map[string]int // id → index in Begun

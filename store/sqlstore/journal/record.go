@@ -19,7 +19,7 @@ import (
 // 1970 UTC, the time of a pool as in its table, and all others since the time of the record, modulo 2^64.
 const (
 	version   = 3
-	unchained = 1 // the version before there were chains; it is only read
+	unchained = 1 // the version of a release without chains; it is only read
 	headerLen = 1 + crc32.Size
 )
 

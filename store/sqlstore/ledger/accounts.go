@@ -18,7 +18,7 @@ type Account struct {
 	ToppedUp, Held, Captured int64 // Held includes unresolved amounts
 	// Pooled means that the debt of the account counts towards the pool of its service and currency.
 	Pooled bool
-	// Lines is how many entries the chain of the account has had, and Head the leaf hash of the last one; see package evidence.
+	// Lines is the number of entries that the chain of the account has had, and Head is the leaf hash of the last one. See package evidence.
 	Lines int64
 	Head  evidence.Hash
 }
@@ -56,7 +56,8 @@ func (a Account) hold(charge money.Amount, b store.Billing) (Account, bool) {
 	return a, true
 }
 
-// short returns the error for a charge that the agent or, if pooled is set, all unapproved agents together cannot owe.
+// short returns the error for a charge that exceeds the credit of the agent or, if pooled is set, the common credit of all unapproved
+// agents.
 func (a Account) short(charge money.Amount, b store.Billing, pooled bool) *store.CreditError {
 	of := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: charge.Currency} }
 	return &store.CreditError{

@@ -86,7 +86,7 @@ const (
 	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ? AND lines = ?"
 )
 
-// inserts are statements that add a line to the ledger, and the texts of the charge that it begins.
+// inserts holds the statements that add a line to the ledger, and the texts of the charge that the line begins.
 type inserts struct{ line, texts string }
 
 const (
@@ -96,19 +96,19 @@ const (
 )
 
 var (
-	// insertBehind has how many numbers a line is before the last one of the ledger.
+	// insertBehind takes a number relative to the end of the ledger: how many numbers the line comes before the last one.
 	insertBehind = inserts{
 		chainedLine + "({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "({ledger} - ?, ?, ?, ?)",
 	}
-	// insertNumbered has the number of a line.
+	// insertNumbered takes the number of the line.
 	insertNumbered = inserts{
 		chainedLine + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "(?, ?, ?, ?)",
 	}
-	// insertUnchained is insertNumbered for the table of a release before there were chains.
+	// insertUnchained is insertNumbered for the table of a release without chains.
 	insertUnchained = inserts{line: "INSERT INTO ledger (seq, " + lineColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"}
 )
 
-// upsertUnchained is for the table of a release before there were chains.
+// upsertUnchained is for the table of a release without chains.
 const upsertUnchained = `INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
 		captured = excluded.captured, pooled = excluded.pooled`
@@ -183,8 +183,8 @@ func (b *Book) writeAccount(a *row) engine.Command {
 	}
 }
 
-// Upsert returns the statement that writes an account if no other process writes. Without chained, the tables have no chains: they are
-// those of a release before there were chains.
+// Upsert returns the statement that writes an account. No other process may write at the same time. If chained is false, the statement is
+// for the tables of a release without chains.
 func (a Account) Upsert(chained bool) engine.Command {
 	if !chained {
 		return engine.Command{Query: upsertUnchained, Args: []any{
@@ -201,8 +201,8 @@ func (a Account) args() []any {
 	}
 }
 
-// WriteLines returns the statements that write lines to the ledger, with the next numbers, and the texts of charges that begin. Other
-// processes may write at the same time.
+// WriteLines returns the statements that write lines to the ledger, with the next numbers, and the texts of the charges that they begin.
+// Other processes may write at the same time.
 func WriteLines(lines []Line) []engine.Command {
 	if len(lines) == 0 {
 		return nil
@@ -212,8 +212,8 @@ func WriteLines(lines []Line) []engine.Command {
 	return append([]engine.Command{bump}, engine.Together(numbered(lines, insertBehind, func(i int) any { return last - int64(i) }))...)
 }
 
-// WriteLinesAlone is like WriteLines if no other process writes: it reads the last number once instead of in each statement. For chained,
-// see Account.Upsert.
+// WriteLinesAlone is like WriteLines, but no other process may write at the same time: it reads the last number once instead of in each
+// statement. For chained, see Account.Upsert.
 func WriteLinesAlone(lines []Line, chained bool) []engine.Command {
 	if len(lines) == 0 {
 		return nil

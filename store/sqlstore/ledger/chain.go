@@ -45,7 +45,7 @@ func topUpEntry(c Place, issuer string, k AccountKey, amount money.Amount, at ti
 	}
 }
 
-// newSalt returns the salt of an entry without an execution id.
+// newSalt returns the salt of an entry that has no execution id.
 func newSalt(random io.Reader) ([]byte, error) {
 	salt := make([]byte, saltSize)
 	_, err := io.ReadFull(random, salt)
@@ -93,7 +93,7 @@ func (b *Book) next(k AccountKey, epoch Epoch) Place {
 	return Place{Epoch: epoch.Number, K: a.Lines, Prev: a.Head}
 }
 
-// link makes an entry the last of the chain of its account, and returns its leaf hash.
+// link appends an entry to the chain of its account, and returns its leaf hash.
 func (b *Book) link(k AccountKey, text []byte) evidence.Hash {
 	leaf := evidence.LeafHash(text)
 	a := b.accounts[k]

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// An Epoch is the log in which the next entries of a service belong.
+// An Epoch is the log to which new entries of a service belong.
 type Epoch struct {
 	Number int64
 	Issuer string
@@ -56,7 +56,7 @@ const FirstEpochs = `INSERT INTO epochs (service, epoch, issuer, began_at, first
 	CASE WHEN s.issuer = '' THEN s.id ELSE s.issuer END, CAST(? AS BIGINT), 0
 	FROM services s WHERE NOT EXISTS (SELECT 1 FROM epochs e WHERE e.service = s.id) ON CONFLICT (service, epoch) DO NOTHING`
 
-// NextEpoch returns the statements that begin another epoch of a service: its entries belong to another log from then on. The first entry
+// NextEpoch returns the statements that begin another epoch of a service: from then on, its entries belong to another log. The first entry
 // of the epoch gets the next ledger number.
 func NextEpoch(service, issuer string, at int64) []engine.Command {
 	return []engine.Command{

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// invoices is the kind of the numbers of invoices.
+// invoices is the kind of document numbers for invoices.
 const invoices = "invoice"
 
 const invoiceColumns = "service, number, agent_id, month, document, at"
@@ -22,7 +22,7 @@ func scanInvoice(scan engine.Scan) (i store.Invoice, err error) {
 	return i, err
 }
 
-// errIssued ends a transaction that would issue an invoice again.
+// errIssued rolls back a transaction that would issue an invoice again.
 var errIssued = errors.New("the invoice was issued before")
 
 // IssueInvoice stores an invoice under the next number, unless an invoice of the agent for the month was issued before: then repeated is
@@ -30,7 +30,7 @@ var errIssued = errors.New("the invoice was issued before")
 func (l *Ledger) IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error) {
 	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		issued = i
-		// the number is the lock: concurrent invoices of the service wait here
+		// The number is the lock: concurrent transactions for invoices of the service wait here.
 		if issued.Number, err = nextDocument(ctx, t, i.Service, invoices); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (l *Ledger) IssueInvoice(ctx context.Context, i store.Invoice) (issued stor
 			return err
 		}
 		if found {
-			return errIssued // the number is not used up
+			return errIssued // the number stays unused
 		}
 		issued.At = t.Now()
 		_, err = t.Exec(ctx, "INSERT INTO invoices ("+invoiceColumns+") VALUES (?, ?, ?, ?, ?, ?)", i.Service, issued.Number,

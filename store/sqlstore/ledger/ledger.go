@@ -94,7 +94,7 @@ func (b *Book) topUp(ctx context.Context, u store.TopUp, salt []byte) (repeated 
 	if u.Reverse {
 		entered.Nano = -entered.Nano
 	}
-	// lock the account first: concurrent top-ups of an agent with the same reference wait here
+	// Lock the account first: concurrent top-ups of an agent with the same reference wait here.
 	before, err := b.account(ctx, AccountKey{u.Service, string(u.AgentID), u.Amount.Currency})
 	if err != nil {
 		return false, err

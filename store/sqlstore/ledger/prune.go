@@ -23,7 +23,8 @@ const (
 	selectCarry  = "SELECT details FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
 )
 
-// Prunable returns up to 100 accounts after another one whose chain begins with an entry made at or before the given time.
+// Prunable returns up to 100 accounts, in their order after the given one, whose chain begins with an entry made at or before the given
+// time.
 func (l *Ledger) Prunable(ctx context.Context, after AccountKey, before time.Time) ([]AccountKey, error) {
 	return engine.All(ctx, l.db, selectPrunable, []any{after.Service, after.AgentID, after.Currency, engine.Nanos(before)},
 		func(scan engine.Scan) (k AccountKey, err error) {
@@ -48,7 +49,7 @@ type prunable struct {
 	from, to, state          store.State
 }
 
-// old reports whether the entry may be deleted: all that it is about ended at or before the given time.
+// old reports whether the entry may be deleted: the charge or top-up that it is about ended at or before the given time.
 func (p *prunable) old(before int64) bool {
 	switch {
 	case p.at > before:
@@ -60,8 +61,8 @@ func (p *prunable) old(before int64) bool {
 	}
 }
 
-// Prune deletes up to limit entries from the beginning of a chain, up to the first one that is about something that has not ended at or
-// before the given time, with the texts of their charges, and adds an entry of kind carry with the sums of the account after the last
+// Prune deletes up to limit entries from the beginning of a chain, with the texts of their charges. It stops at the first entry whose
+// charge or top-up did not end at or before the given time. It then adds an entry of kind carry with the sums of the account after the last
 // deleted entry. The caller must delete the records of the executions that have no entries left.
 func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before time.Time, limit int) (Prefix, error) {
 	out := Prefix{Account: Account{AccountKey: k}}
@@ -104,7 +105,7 @@ func (l *Ledger) Prune(ctx context.Context, t *engine.Tx, k AccountKey, before t
 			out.Ended = append(out.Ended, p.execution)
 		}
 	}
-	if out.Entries == carries { // one carry need not replace another
+	if out.Entries == carries { // a carry that would replace only another carry is not worth writing
 		return Prefix{}, nil
 	}
 	salt, err := newSalt(l.Random)

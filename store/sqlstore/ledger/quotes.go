@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Affords returns nil if an agent could be charged an amount now, and otherwise the *store.CreditError of a call that is refused. It
-// reserves nothing.
+// Affords returns nil if an agent could be charged an amount now. Otherwise, it returns the *store.CreditError with which a call would be
+// refused. It reserves nothing.
 func (l *Ledger) Affords(ctx context.Context, service string, agent pat.AgentID, charge money.Amount, billing store.Billing) error {
 	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := l.book(t).Price(ctx, service, string(agent), charge, billing)
@@ -18,7 +18,7 @@ func (l *Ledger) Affords(ctx context.Context, service string, agent pat.AgentID,
 	})
 }
 
-// Unspent returns what an agent has paid in by a rail and not used: at most its balance.
+// Unspent returns the part of the payments by a rail that an agent has not used: at most its balance.
 func (l *Ledger) Unspent(ctx context.Context, service string, agent pat.AgentID, rail, currency string) (money.Amount, error) {
 	var paid, balance int64
 	_, err := l.db.One(ctx, `SELECT

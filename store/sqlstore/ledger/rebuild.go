@@ -42,7 +42,7 @@ type ChainRow struct {
 	outcome, answer, form, details                      string
 	request, agreement, token, policy, key, proof, asks sql.NullString
 
-	columns []any // pointers to the members that Scan reads; nil before the first Scan
+	columns []any // pointers to the fields for Scan; nil before the first Scan
 }
 
 // Scan reads the columns of SelectChain, and more. A ChainRow may be used for several rows, one after another.
@@ -63,8 +63,8 @@ func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 	return err
 }
 
-// Entry returns the bytes of the entry, from the columns alone. issuer is the issuer of its epoch. The error wraps store.ErrAltered if
-// their hash is not the stored one.
+// Entry returns the bytes of the entry, built from the columns alone. issuer is the issuer of its epoch. The error wraps store.ErrAltered
+// if their hash is not the stored one.
 func (r *ChainRow) Entry(issuer string) ([]byte, error) {
 	return r.Append(make([]byte, 0, entrySize), issuer)
 }

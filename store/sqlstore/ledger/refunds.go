@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Refund returns a captured charge, or a part of it, to the credit of its agent, and numbers its credit note. repeated reports that the
-// same refund was made before, under the same name, so that nothing was changed. Errors: store.ErrNotFound, store.ErrNotCaptured,
-// *store.RefundError, store.ErrReferenceUsed if a refund of the execution with that name has another amount, and money.ErrAmount.
+// Refund returns a captured charge, or a part of it, to the credit of its agent, and numbers its credit note. repeated is true if the same
+// refund was made before, under the same name; then nothing changes. Errors: store.ErrNotFound, store.ErrNotCaptured, *store.RefundError,
+// store.ErrReferenceUsed if a refund of the execution with that name has another amount, and money.ErrAmount.
 func (l *Ledger) Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error) {
 	if r.Amount.Nano < 0 || r.Amount.Nano == 0 && r.Amount.Currency != "" {
 		return store.Refund{}, false, fmt.Errorf("refunding %s: %w", r.Amount, money.ErrAmount)
@@ -26,7 +26,7 @@ func (l *Ledger) Refund(ctx context.Context, r store.Refund) (made store.Refund,
 		if err := captured(ctx, t, &made); err != nil {
 			return err
 		}
-		// lock the account: concurrent refunds of an execution wait here
+		// Lock the account: concurrent refunds of an execution wait here.
 		b := l.book(t)
 		k := AccountKey{r.Service, string(made.AgentID), made.Charge.Currency}
 		before, err := b.account(ctx, k)
@@ -74,7 +74,7 @@ func captured(ctx context.Context, t *engine.Tx, r *store.Refund) error {
 	return nil
 }
 
-// refunded reports whether a refund was made before, and sets r to it in that case. left is what is left of the charge.
+// refunded reports whether a refund was made before. If so, it sets r to that refund. left is the part of the charge that was not refunded.
 func refunded(ctx context.Context, t *engine.Tx, r *store.Refund) (repeated bool, left int64, err error) {
 	left = r.Charge.Nano
 	var earlier []store.Refund
@@ -125,10 +125,11 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 	return err
 }
 
-// creditNotes is the kind of the numbers of credit notes.
+// creditNotes is the kind of document numbers for credit notes.
 const creditNotes = "credit-note"
 
-// nextDocument returns the next number of a kind of documents. The row stays locked until the transaction ends, so that there are no gaps.
+// nextDocument returns the next number of a kind of documents. The row stays locked until the transaction ends, so the numbers have no
+// gaps.
 func nextDocument(ctx context.Context, t *engine.Tx, service, kind string) (n int64, err error) {
 	_, err = t.Exec(ctx, `INSERT INTO document_numbers (service, kind, n) VALUES (?, ?, 1)
 		ON CONFLICT (service, kind) DO UPDATE SET n = document_numbers.n + 1`, service, kind)

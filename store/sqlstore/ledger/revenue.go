@@ -15,11 +15,11 @@ import (
 // day is a day in nanoseconds.
 const day = int64(24 * time.Hour)
 
-// groups contains the SQL expression for the name of a group. The expressions apply to the tables ledger and refunds.
+// groups contains the SQL expression for the name of a group. Each is valid for the table ledger and for the table refunds.
 var groups = map[store.RevenueGroup]string{
 	store.ByIntent: "intent",
 	store.ByAgent:  "agent_id",
-	store.ByMonth:  "CAST(at / " + strconv.FormatInt(day, 10) + " AS TEXT)", // the day: months are added up afterwards
+	store.ByMonth:  "CAST(at / " + strconv.FormatInt(day, 10) + " AS TEXT)", // the day; the caller adds up months
 }
 
 // Revenue returns the captured charges and the refunds of a period, ordered by name and currency. Errors are those of Statements.
@@ -63,7 +63,7 @@ func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Re
 	return rows, l.stillKept(ctx, f.Service, bounds)
 }
 
-// months adds the revenue of days up to months. The name of a day is its number, counted from 1970-01-01.
+// months adds up the revenue of days to that of months. The name of a day is its number, counted from 1970-01-01.
 func months(days []store.Revenue) ([]store.Revenue, error) {
 	sums := map[[2]string]store.Revenue{}
 	for _, d := range days {

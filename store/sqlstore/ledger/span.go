@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// A period is from a time up to but not including another, in nanoseconds since 1970 UTC.
+// A period extends from a time up to but not including another, in nanoseconds since 1970 UTC.
 type period struct{ from, to int64 }
 
 // period sets the missing bounds of the filter, and returns the period. It rejects a period in which the ledger is no longer complete.
@@ -60,7 +60,7 @@ func (l *Ledger) stillKept(ctx context.Context, service string, p period) error 
 // A span is a part of the chain of an account: the entries from first up to but not including end.
 type span struct{ first, end int64 }
 
-// selectFirst selects the number of the entry with the first time that is at or after another.
+// selectFirst selects the number of the first entry of a chain whose time is at or after a given time.
 const selectFirst = `(SELECT l.k FROM ledger l WHERE l.service = a.service AND l.agent_id = a.agent_id AND l.at >= ?
 	AND l.currency = a.currency AND l.k >= 0 ORDER BY l.at, l.seq LIMIT 1)`
 
@@ -69,7 +69,7 @@ const selectSpan = "SELECT COALESCE(" + selectFirst + ", a.lines), COALESCE(" + 
 
 // span returns the part of a chain that belongs to a period: it begins with the entry that has the first time in the period, and ends
 // before the entry that has the first time after it. Each entry therefore belongs to exactly one of several adjacent periods, even where
-// times are not in the order of the chain because a clock was set. An entry that is made later is in no span that was read before.
+// times are not in the order of the chain because a clock was set. No span that was read contains an entry that is made later.
 func (l *Ledger) span(ctx context.Context, k AccountKey, p period) (span, error) {
 	now := engine.Nanos(l.db.Now())
 	bound := func(at int64) int64 {
@@ -95,7 +95,7 @@ func (l *Ledger) chainRange(ctx context.Context, k AccountKey, s span) (evidence
 		var prev, leaf []byte
 		err := scan(&n, &prev, &leaf)
 		leaves[n] = evidence.HashOf(leaf)
-		if n == s.first && n > 0 { // the entry before it may have been deleted
+		if n == s.first && n > 0 { // the entry before it may be deleted
 			leaves[n-1] = evidence.HashOf(prev)
 		}
 		return err

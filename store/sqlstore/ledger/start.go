@@ -78,7 +78,7 @@ func carryEntry(c Place, issuer string, k AccountKey, at time.Time, through *evi
 	}
 }
 
-// kept returns the number of the first entry that remains after a carry.
+// kept returns the number of the first entry that was not deleted after a carry.
 func kept(carry evidence.Entry) int64 {
 	if carry.Through == nil {
 		return carry.K
@@ -86,7 +86,7 @@ func kept(carry evidence.Entry) int64 {
 	return carry.Through.K + 1
 }
 
-// writeCarry returns the statements that write a carry as the last entry of its account. The ledger number must have been allocated.
+// writeCarry returns the statements that write a carry as the last entry of its account. The caller must have allocated the ledger number.
 func writeCarry(k AccountKey, e evidence.Entry) []engine.Command {
 	leaf := evidence.LeafHash(e.Append(nil))
 	return []engine.Command{

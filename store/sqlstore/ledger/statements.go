@@ -33,7 +33,7 @@ const (
 )
 
 // selectSums reads an account, and the changes in its ledger since the period began. It is a single statement, so that it reads one
-// snapshot. The position before the period follows from both, so nothing older than the period is read. Entries from before there were
+// snapshot. The position before the period follows from both, so nothing older than the period is read. Entries of a release without
 // chains, whose k is -1, are selected by their time.
 const selectSums = `SELECT 'topped_up', '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?
 	UNION ALL SELECT 'held', '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?
@@ -84,7 +84,7 @@ func (l *Ledger) Statements(ctx context.Context, f store.StatementFilter) ([]sto
 }
 
 // selectCharged reads the captured charges of a part of a chain, each with its execution. An execution and its ledger entries are deleted
-// together. Entries from before there were chains are selected by their time.
+// together. Entries of a release without chains are selected by their time.
 const selectCharged = `SELECT l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest, CAST(COUNT(*) AS BIGINT)
 	FROM ledger l LEFT JOIN executions e ON e.id = l.execution_id
 	WHERE l.service = ? AND l.agent_id = ? AND l.currency = ? AND l.k >= 0 AND l.k >= ? AND l.k < ? AND l.to_state = 'captured'
@@ -141,7 +141,7 @@ func (l *Ledger) sums(ctx context.Context, k AccountKey, p period, part span) ([
 	})
 }
 
-// statement returns the statement of an account from its sums.
+// statement makes the statement of an account from its sums.
 func statement(sums []sum, currency string) store.Statement {
 	var st store.Statement
 	var now, after, within position

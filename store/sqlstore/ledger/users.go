@@ -16,8 +16,8 @@ const (
 		"WHERE service = ? AND currency = ? AND pooled = 1 AND held + captured > topped_up"
 )
 
-// Pool returns the common debt of the unapproved agents of a service, with at most the given number of agents, those that owe most. credit
-// is the largest amount that all of them together may owe. Pool reads the debt in its currency.
+// Pool returns the common debt of the unapproved agents of a service, and at most the given number of users: those that owe most. credit is
+// the largest amount that all unapproved agents together may owe; Pool reads the debt in its currency.
 func (l *Ledger) Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error) {
 	var p pool
 	var fadedAt int64

@@ -15,14 +15,15 @@ const (
 	selectLine      = `SELECT seq, epoch, leaf, to_state FROM ledger WHERE service = ? AND agent_id = ? AND at >= ? AND execution_id = ? AND k >= 0
 		ORDER BY at, seq LIMIT ?`
 	selectPlace = "SELECT seq, epoch, leaf FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
-	mostLines   = 16 // maximum number of lines of one execution
+	mostLines   = 16 // the maximum number of lines of one execution
 )
 
 // Find returns the place of the line of an execution that has the given state, or of its newest line if state is empty. The error is
 // store.ErrNotFound if there is no such line, and store.ErrNotLogged if it is not in the log yet.
 func (l *Logs) Find(ctx context.Context, service, execution string, state store.State) (store.LoggedLine, error) {
 	found, err := l.line(ctx, l.read, service, execution, state)
-	// Most lines are in the tables, so the journal need not be emptied. Only a captured or released charge has no further line.
+	// Most lines are in the tables, so the journal need not be emptied. A line after this one can exist only if the charge is neither captured
+	// nor released.
 	if err == nil && (found.seq == 0 || state == "" && found.state != store.Captured && found.state != store.Released) {
 		found, err = l.line(ctx, l.db.List, service, execution, state)
 	}
@@ -57,7 +58,7 @@ func (l *Logs) FindEntry(ctx context.Context, service string, agent pat.AgentID,
 	return found.LoggedLine, err
 }
 
-// A line is a line of an execution. Its seq is 0 if there is none.
+// A line is a line of an execution. Its seq is 0 if the line does not exist.
 type line struct {
 	store.LoggedLine
 

@@ -27,8 +27,8 @@ const (
 	endLease = "DELETE FROM log_lease WHERE name = 'sequencer' AND holder = ?"
 )
 
-// Grow appends to logs, in one transaction, and sets the ledger number up to which all lines are in logs. The error is store.ErrLogMoved,
-// and nothing is changed, if this number is not from, or if a log does not have the size that its change names.
+// Grow appends to logs, in one transaction, and sets the ledger number up to which all lines are in logs. If this number was not from, or
+// if a log does not have the size that its change names, Grow changes nothing and returns store.ErrLogMoved.
 func (l *Logs) Grow(ctx context.Context, from, to int64, changes []store.LogChange) error {
 	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		if err := moved(t.Exec(ctx, advance, to, logged, from)); err != nil {
@@ -60,7 +60,7 @@ func (l *Logs) Grow(ctx context.Context, from, to int64, changes []store.LogChan
 func setHead(ctx context.Context, t *engine.Tx, c store.LogChange) error {
 	h := c.Head
 	if c.Before == 0 {
-		// A service that no configuration has recorded has an epoch as well.
+		// A service that no configuration has recorded also needs an epoch.
 		if _, err := t.Exec(ctx, insertEpoch, h.Service, h.Epoch, h.Issuer, engine.Nanos(t.Now()), h.FirstSeq); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (l *Logs) AddLogEntry(ctx context.Context, e store.LogEntry) error {
 	})
 }
 
-// SetCosigned replaces the checkpoint of a log by the same with cosignatures, unless the log has grown.
+// SetCosigned adds cosignatures to the checkpoint of a log, unless the log has grown.
 func (l *Logs) SetCosigned(ctx context.Context, h store.LogHead) error {
 	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := t.Exec(ctx, updateCosigned, string(h.Checkpoint), engine.Nanos(h.CosignedAt), h.Service, h.Epoch, h.Size)
@@ -96,8 +96,8 @@ func (l *Logs) SetCosigned(ctx context.Context, h store.LogHead) error {
 	})
 }
 
-// TakeLease makes a process the one that appends to the logs, until the given time has passed, and reports whether it is. Another process
-// can take the lease only after that time.
+// TakeLease makes a process the one that appends to the logs until the given time, and reports whether it succeeded. Another process can
+// take the lease only after that time.
 func (l *Logs) TakeLease(ctx context.Context, holder string, lasting time.Duration) (took bool, err error) {
 	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		now := t.Now()

@@ -1,8 +1,8 @@
-// Package logs stores the logs of services: Merkle trees over the ledger, in tiles, with their checkpoints. Calls do not wait for anything
-// here: reading new lines takes no locks, and what is written is beside the tables that are changed by calls.
+// Package logs stores the logs of services: Merkle trees over the ledger, in tiles, with their checkpoints. Calls of agents never wait for
+// this package: it reads new lines without locks, and writes only to tables that calls do not use.
 //
-// Any number of processes may append, but Grow changes nothing if another one has appended since the caller read the state. So a log never
-// forks.
+// Any number of processes may append, but Grow changes nothing if another one has appended since the caller read the state. A log therefore
+// never forks.
 package logs
 
 import (
@@ -25,7 +25,7 @@ const (
 	last   = "ledger"
 
 	selectProgress = "SELECT name, n FROM sequences WHERE name IN (?, ?)"
-	// One snapshot has all lines up to the last one of the result: ledger numbers become visible in the order of commits.
+	// One snapshot has all lines up to the last one of the result, because ledger numbers become visible in the order of commits.
 	selectLines = `SELECT seq, service, epoch, leaf, 0 AS own FROM ledger WHERE seq > ? AND k >= 0
 		UNION ALL SELECT seq, service, epoch, leaf, 1 AS own FROM log_entries WHERE seq > ? ORDER BY seq LIMIT ?`
 	selectOldest  = "SELECT at FROM ledger WHERE seq > ? AND k >= 0 ORDER BY seq LIMIT 1"
@@ -45,7 +45,7 @@ const (
 // readWithin limits a query that reads new lines.
 const readWithin = 5 * time.Second
 
-// Progress returns how far the ledger is in the logs.
+// Progress returns up to which ledger number the logs contain the ledger.
 func (l *Logs) Progress(ctx context.Context) (p store.LogProgress, err error) {
 	err = l.db.List(ctx, selectProgress, []any{logged, last}, func(scan engine.Scan) error {
 		var name string
@@ -86,7 +86,7 @@ func (l *Logs) Oldest(ctx context.Context, after int64) (at time.Time, err error
 	return at, err
 }
 
-// read runs a query on the tables as they are: it does not make the writer empty the journal.
+// read runs a query on the tables as they are, without the changes that are still in the journal.
 func (l *Logs) read(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()

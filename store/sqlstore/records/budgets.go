@@ -8,9 +8,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// SetBudget records the changed budget of a consent. number is the number of the change: 1, 2, 3, … of the consent. It returns
-// store.ErrUsed if that change was recorded before, store.ErrFull if number is above store.MaxBudgets, and pat.ErrRevoked unless the
-// agreement is active.
+// SetBudget records the changed budget of a consent. number counts the changes of the consent, from 1. It returns store.ErrUsed if that
+// change was recorded before, store.ErrFull if number is above store.MaxBudgets, and pat.ErrRevoked unless the agreement is active.
 func (s *Records) SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, record string) error {
 	if number > store.MaxBudgets {
 		return store.ErrFull

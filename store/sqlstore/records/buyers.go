@@ -10,7 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// SetBuyer states to whom the invoices of an agent are made out; nil deletes it. The error is pat.ErrNotFound if there is no such agent.
+// SetBuyer sets the customer to whom the invoices of an agent are made out; nil deletes it. The error is pat.ErrNotFound if there is no
+// such agent.
 func (s *Records) SetBuyer(ctx context.Context, service string, id pat.AgentID, b *store.Buyer) error {
 	var text []byte
 	if b != nil {
@@ -28,8 +29,8 @@ func (s *Records) SetBuyer(ctx context.Context, service string, id pat.AgentID, 
 	})
 }
 
-// Buyer returns to whom the invoices of an agent are made out, or nil if that was not stated. The error is pat.ErrNotFound if there is no
-// such agent.
+// Buyer returns the customer to whom the invoices of an agent are made out, or nil if none is set. The error is pat.ErrNotFound if there is
+// no such agent.
 func (s *Records) Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error) {
 	var text string
 	found, err := s.db.One(ctx, "SELECT buyer FROM agents WHERE service = ? AND id = ?", []any{service, id}, &text)
@@ -39,7 +40,7 @@ func (s *Records) Buyer(ctx context.Context, service string, id pat.AgentID) (*s
 	case !found:
 		return nil, pat.ErrNotFound
 	case text == "":
-		return nil, nil //nolint:nilnil // not stated
+		return nil, nil //nolint:nilnil // none is set
 	}
 	b := &store.Buyer{}
 	if err := json.Unmarshal([]byte(text), b); err != nil {

@@ -220,10 +220,10 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	return out, newest, nil
 }
 
-// MarkRestored must be called once after the database was restored to an earlier state. The call ends every PAT and every signing key from
-// before the call. l defines how the limits of policies count. The service's own limits (limit.Token, limit.Ceiling) continue from the
-// restored count unless l deletes it. A PAT ends with the key that signed it, so PATs without a record in the database end too. A process
-// whose key has ended makes a new key when the process starts.
+// MarkRestored must be called once after the database was restored to an earlier state. It ends every PAT and every signing key that
+// exists. l defines how the limits of policies count. The service's own limits (limit.Token, limit.Ceiling) continue from the restored
+// count unless l deletes it. A PAT ends with the key that signed it, so PATs without a record in the database end too. A process whose key
+// has ended makes a new key when the process starts.
 func (s *Records) MarkRestored(ctx context.Context, l store.RestoredLimits) error {
 	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx, l) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// undecidedKept is how long a Confirmation is stored after it could be decided on or used.
+// undecidedKept is how long a Confirmation is stored after the time to decide on it, or to use it, has ended.
 const undecidedKept = 10 * time.Minute
 
 const (
@@ -21,7 +21,7 @@ const (
 )
 
 // AskConfirmation records a call that a person is asked to confirm. If the person has already been asked about the same call, it returns
-// that Confirmation instead. If most other calls of the agent wait for a decision, the error is store.ErrFull.
+// that Confirmation instead. If as many as most other calls of the agent wait for a decision, the error is store.ErrFull.
 func (s *Records) AskConfirmation(ctx context.Context, c store.Confirmation, most int) (asked store.Confirmation, err error) {
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		now := engine.Nanos(t.Now())
@@ -48,7 +48,7 @@ func (s *Records) AskConfirmation(ctx context.Context, c store.Confirmation, mos
 		}
 		found, err := t.Row(ctx, selectOpenConfirmation, []any{c.Service, c.AgentID, c.Binding}, confirmationFields(&asked)...)
 		if err == nil && !found {
-			return store.ErrUsed // another request has ended it meanwhile
+			return store.ErrUsed // another request has ended it in the meantime
 		}
 		return err
 	})
@@ -65,7 +65,7 @@ func (s *Records) NewestConfirmation(ctx context.Context, service, agent, bindin
 	return s.confirmation(ctx, selectNewestConfirmation, service, agent, binding)
 }
 
-// OpenConfirmations returns the ids of the calls of an agent that a person is asked to confirm and has not decided on.
+// OpenConfirmations returns the ids of the Confirmations of an agent on which a person has not decided yet.
 func (s *Records) OpenConfirmations(ctx context.Context, service, agent string) ([]string, error) {
 	return engine.All(ctx, s.db, "SELECT id FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked'",
 		[]any{service, agent}, func(scan engine.Scan) (id string, err error) {
@@ -101,7 +101,7 @@ func (s *Records) DecideConfirmation(ctx context.Context, service, id, token, re
 	})
 }
 
-// MissConfirmation counts a failed attempt to decide. After most attempts, the Confirmation is refused.
+// MissConfirmation counts a failed attempt to decide. After as many as most attempts, the Confirmation counts as refused.
 func (s *Records) MissConfirmation(ctx context.Context, service, id string, most int) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE confirmations SET tries = tries + 1, state = CASE WHEN tries + 1 >= ? THEN 'refused' ELSE state END

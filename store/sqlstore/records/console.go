@@ -10,7 +10,7 @@ import (
 
 const sessionColumns = "id, name, role, via, credential, created_at, confirmed_at, ends_at, until"
 
-// AddConsoleSession records a session. If store.MostConsoleSessions exist, the one that ends first is deleted.
+// AddConsoleSession records a session. If store.MostConsoleSessions exist, it deletes the one that ends first.
 func (s *Records) AddConsoleSession(ctx context.Context, c store.ConsoleSession) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		err := makeRoom(ctx, t, "console_sessions", "id", store.MostConsoleSessions)
@@ -24,7 +24,7 @@ func (s *Records) AddConsoleSession(ctx context.Context, c store.ConsoleSession)
 	})
 }
 
-// makeRoom deletes the rows that end first, so that fewer than most remain.
+// makeRoom deletes the rows that end first, until fewer than most remain.
 func makeRoom(ctx context.Context, t *engine.Tx, table, key string, most int) error {
 	_, err := t.Exec(ctx, "DELETE FROM "+table+" WHERE "+key+" IN (SELECT "+key+" FROM "+table+" ORDER BY until DESC LIMIT ? OFFSET ?)",
 		most, most-1)
@@ -69,8 +69,8 @@ func (s *Records) KeepConsoleSession(ctx context.Context, id string, until time.
 	return s.changeOne(ctx, "UPDATE console_sessions SET until = ? WHERE id = ?", engine.Nanos(until), id)
 }
 
-// ConfirmConsoleSession records that the person of a session has proved their identity.
-// It returns store.ErrUsed if the session does not exist.
+// ConfirmConsoleSession records that the person of a session has proved their identity again. It returns store.ErrUsed if the session does
+// not exist.
 func (s *Records) ConfirmConsoleSession(ctx context.Context, id string, at time.Time) error {
 	return s.changeOne(ctx, "UPDATE console_sessions SET confirmed_at = ? WHERE id = ?", engine.Nanos(at), id)
 }
@@ -83,7 +83,7 @@ func (s *Records) EndConsoleSession(ctx context.Context, id string) error {
 	})
 }
 
-// AddConsoleLink records a link. If store.MostConsoleLinks exist, the one that ends first is deleted.
+// AddConsoleLink records a link. If store.MostConsoleLinks exist, it deletes the one that ends first.
 func (s *Records) AddConsoleLink(ctx context.Context, l store.ConsoleLink) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		err := makeRoom(ctx, t, "console_links", "code", store.MostConsoleLinks)

@@ -38,11 +38,11 @@ func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent,
 	return out, s.readKeys(ctx, out)
 }
 
-// lastRune is not less than any character, so that the strings from p to p+lastRune are those with the prefix p.
+// lastRune sorts after every other character, so that the strings from p to p+lastRune are those with the prefix p.
 const lastRune = "\U0010FFFF"
 
-// namedAgents is the condition that the name of an agent has a prefix. Its arguments are the service, the prefix in lower case, and the end
-// of the range.
+// namedAgents is the condition that the name of an agent begins with a prefix. Its arguments are the service, the prefix in lower case, and
+// the end of the range.
 var namedAgents = "id IN (SELECT id FROM agents WHERE service = ? AND name <> '' AND lower(name) >= ? AND lower(name) < ? " +
 	"ORDER BY lower(name), id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
 
@@ -56,7 +56,7 @@ func asciiLower(text string) string {
 	}, text)
 }
 
-// listAgents returns agents without their keys. condition restricts the listing further; empty: it does not.
+// listAgents returns agents without their keys. condition restricts the listing further, unless it is empty.
 func (s *Records) listAgents(ctx context.Context, f store.AgentFilter, condition string, args ...any) ([]pat.Agent, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)

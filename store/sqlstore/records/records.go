@@ -83,7 +83,7 @@ func (l list) text() (string, error) {
 
 // endAll ends every PAT and every signing key, except those of receipts and logs, and begins another epoch of each service, in the
 // transaction that marks the state as restored. It deletes the sessions and links of the console, because the backup may contain ended
-// sessions and used links. If limits start anew, it also deletes their counters. It returns the latest time of creation of an agent.
+// sessions and used links. If limits start anew, it also deletes their counters. It returns the time at which the newest agent was created.
 func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64, err error) {
 	if l.Mode == store.RestoreFresh {
 		if _, err := t.Exec(ctx, "DELETE FROM counters WHERE period <> '"+string(limit.Lifetime)+"'"); err != nil {

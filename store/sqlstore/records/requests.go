@@ -53,7 +53,7 @@ func scanRequest(scan engine.Scan) (store.IndexedRequest, error) {
 	return r, err
 }
 
-// RequestsByID returns the newest requests with an id, the oldest of them first, at most store.MostRequests.
+// RequestsByID returns at most store.MostRequests requests with an id: the newest ones, in ascending order of time.
 func (s *Records) RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error) {
 	newest, err := engine.All(ctx, s.db, "SELECT "+requestColumns+` FROM requests WHERE id = ? AND until > ?
 		ORDER BY at DESC, process DESC, number DESC LIMIT ?`, []any{id, engine.Nanos(s.db.Now()), store.MostRequests}, scanRequest)
@@ -94,7 +94,7 @@ func (s *Records) Requests(ctx context.Context, f store.RequestFilter) (list []s
 		q.Add("(at, process, number) >= (?, ?, ?)", engine.Nanos(next.At), next.Process, next.Number)
 	}
 	for _, c := range filters {
-		q.Add("("+c.column+" || '') = ?", c.value) // an expression, here and below, keeps planners from another index
+		q.Add("("+c.column+" || '') = ?", c.value) // an expression, here and below, so that planners use no other index
 	}
 	q.Add("until + 0 > ?", engine.Nanos(s.db.Now()))
 	limit := f.Limit

@@ -12,8 +12,8 @@ import (
 
 // takeReserved gives an agent id to the key of an agreement if the id is reserved for that key (see n.Reserved) and the key does not have
 // it yet. Other keys for which the id is not reserved lose the id: their agreements and all PATs of the id end. The debt of the agent and
-// the units that it has used stay with the id. The id of a blocked agent is not taken. kept is how long records of PATs are kept after the
-// PATs have expired.
+// the units that it has used stay with the id. The id of a blocked agent is not taken. kept is how long the record of a PAT is kept after
+// the PAT has expired.
 func (s *Records) takeReserved(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a := n.Agreement
 	if len(n.Reserved) == 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // Stop records a stop, which every process reads with Changes. A stop that is in force keeps its time, reason and actor. It returns the
-// record, and store.ErrFull if store.MostStops others are in force.
+// record, or store.ErrFull if store.MostStops other stops are in force.
 func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err error) {
 	if !slices.Contains(pat.StopKinds, stop.Kind) || (stop.Subject != "") != stop.Kind.HasSubject() {
 		return pat.Stop{}, fmt.Errorf("stopping: %q with the subject %q is not a stop", stop.Kind, stop.Subject)
@@ -49,7 +49,8 @@ func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err e
 }
 
 // Resume ends the stop with the service, kind and subject of stop, and records stop.EndedBy. It returns the record, or store.ErrNotFound if
-// no such stop is in force. Even then, every process that holds such a stop, for example since before the database was restored, drops it.
+// no such stop is in force. Even then, every process that still holds such a stop drops it, for example one from before the database was
+// restored.
 func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, err error) {
 	found := false
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
@@ -106,7 +107,7 @@ func (s *Records) Stops(ctx context.Context) ([]pat.Stop, error) {
 		[]any{store.MostStops}, func(scan engine.Scan) (pat.Stop, error) { return scanStop(scan) })
 }
 
-// changedStops returns the stops that have changed after seq or, at first, those in force.
+// changedStops returns the stops that have changed after seq or, if seq is 0, those in force.
 func (s *Records) changedStops(ctx context.Context, seq int64, initial bool) (list []pat.Change, err error) {
 	query, args := "SELECT "+stopColumns+", seq FROM stops WHERE seq > ?", []any{seq}
 	if initial {

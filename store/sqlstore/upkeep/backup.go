@@ -19,7 +19,7 @@ type Contents struct {
 	Schema int64 // the last migration applied
 	// The fields below are zero if the schema is older than the schema of this program.
 	Agents, Agreements, Executions, Unresolved, Entries, Accounts int64
-	Latest                                                        time.Time // the last entry of the ledger
+	Latest                                                        time.Time // the number of the last entry of the ledger
 	RelayAgents, RelayMessages, RelayBlobs                        int64     // counts of a relay; the contents of blobs are not in the database
 }
 
@@ -41,9 +41,9 @@ func Backup(ctx context.Context, path, to string) error {
 	return nil
 }
 
-// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, each reference has a
-// target and, if its schema has the version of this program, its accounts are the sums over its ledger. It changes nothing. The error wraps
-// engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
+// Inspect checks that the SQLite database at path is complete: its pages and indexes agree, each reference has a target and, if its schema
+// has the version of this program, its accounts are the sums over its ledger. The database must not be in use. It changes nothing. The
+// error wraps engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
 func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
 	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {

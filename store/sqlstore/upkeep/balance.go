@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Queries for accounts and pools that are not the sums of their parts. Each row of a result is an error.
+// Each row that one of these queries returns is an account or a pool that is not the sum of its parts.
 const (
 	selectUnbalanced = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts

@@ -17,9 +17,9 @@ const (
 	selectHeads  = "SELECT service, agent_id, currency, lines, head, kept FROM accounts ORDER BY service, agent_id, currency"
 )
 
-// checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account are a whole chain:
-// each has the next number and the hash of the one before it, and the last is the head of the account. Entries before the first one must be
-// those that an entry of kind carry replaced.
+// checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account form a whole chain:
+// each has the next number and the hash of the entry before it, and the last one is the head of the account. If entries before the first
+// one are missing, an entry of kind carry must have replaced them.
 func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) error {
 	issuers, err := readIssuers(ctx, reader)
 	if err != nil {
@@ -68,11 +68,11 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) error {
 	return nil
 }
 
-// batchRows is how many rows inBatches passes on at once.
+// batchRows is the number of rows that inBatches passes to check at once.
 const batchRows = 256
 
-// inBatches calls check for every row of a query with the columns of ledger.SelectChain, in order. It reads rows while check runs, so that
-// two processors share the work.
+// inBatches calls check for every row of a query with the columns of ledger.SelectChain, in order. It reads further rows while check runs,
+// so that two processors share the work.
 func inBatches(rows *sql.Rows, check func(*ledger.ChainRow) error) error {
 	full, empty := make(chan []ledger.ChainRow, 2), make(chan []ledger.ChainRow, 3)
 	for range cap(empty) {
@@ -142,7 +142,7 @@ type chainCheck struct {
 	first   ledger.Place
 	next    int64
 	prev    evidence.Hash
-	carried bool // an entry carries what was before first
+	carried bool // an entry carries the sums of the entries before first
 }
 
 func (c *chainCheck) add(r *ledger.ChainRow, text []byte) error {
@@ -157,7 +157,7 @@ func (c *chainCheck) add(r *ledger.ChainRow, text []byte) error {
 	return nil
 }
 
-// end compares the end of the chain with its account.
+// end compares the end of the chain with the head in its account.
 func (c *chainCheck) end(h chainHead) error {
 	switch {
 	case h.lines != c.next || h.hash != c.prev:
@@ -192,7 +192,7 @@ func readIssuers(ctx context.Context, reader *sql.Tx) (map[epochKey]string, erro
 	})
 }
 
-// issuerOf returns the issuer of a row. In its first epoch, a service that is not recorded has its id as issuer.
+// issuerOf returns the issuer of a row. A service that is not recorded is in its first epoch, and its id is its issuer.
 func issuerOf(issuers map[epochKey]string, r *ledger.ChainRow) string {
 	if issuer, ok := issuers[epochKey{r.Account.Service, r.Epoch}]; ok {
 		return issuer

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// startChains records the first epoch of each service, and starts the chain of each account that has none, because all its entries were
-// made by a release without chains. The first entry of such a chain carries the sums of the account.
+// startChains records the first epoch of each service, and starts the chain of each account that has none, because a release without chains
+// made all its entries. The first entry of such a chain carries the sums of the account.
 func (u *Upkeep) startChains(ctx context.Context, db *sql.DB) error {
 	for _, due := range []string{selectUnrecorded, selectUnchained} {
 		found := false

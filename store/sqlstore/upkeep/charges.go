@@ -31,7 +31,7 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 	}
 	chained, err := t.Row(ctx, "SELECT 1 FROM ledger WHERE service = ? AND agent_id = ? AND at IN (?, ?) AND execution_id = ? AND k >= 0 LIMIT 1",
 		[]any{service, string(e.AgentID), engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), id}, new(int64))
-	if err != nil || chained { // purgeChains deletes entries of chains, from the beginning of the chain
+	if err != nil || chained { // purgeChains deletes the entries of chains, from the beginning of each
 		return false, err
 	}
 	if err := u.calls.ForgetKey(ctx, t, id); err != nil {
@@ -113,9 +113,9 @@ func ignoreNotFound(err error) error {
 // pruneRows is the maximum number of entries that a transaction deletes from a chain.
 const pruneRows = 100
 
-// purgeChains deletes old entries from the beginning of each account's chain, and the executions that have no entries left. It stops at the
-// first entry whose charge or top-up did not end longer ago than the ledger is kept. All entries after an unresolved call are therefore
-// kept.
+// purgeChains deletes old entries from the beginning of each account's chain, and the executions that have no entries left. In each chain,
+// it stops at the first entry whose charge or top-up has not ended, or ended too recently. All entries after an unresolved call are
+// therefore kept.
 func (u *Upkeep) purgeChains(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	for _, old := range []string{selectOldCharge, selectOldTopUp} {
@@ -130,7 +130,7 @@ func (u *Upkeep) purgeChains(ctx context.Context) (int, error) {
 	return 0, nil
 }
 
-// Queries for a charge or a top-up that may be deleted from a chain. If there is none, the accounts need not be searched.
+// Queries that find a charge or a top-up that may be deleted from a chain. If they find none, the accounts need not be searched.
 const (
 	selectOldCharge = "SELECT 1 FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ? LIMIT 1"
 	selectOldTopUp  = "SELECT 1 FROM ledger WHERE to_state = '' AND kind = '' AND at <= ? LIMIT 1"
@@ -159,7 +159,7 @@ func (u *Upkeep) pruneAccounts(ctx context.Context, before time.Time) (total int
 	}
 }
 
-// prune deletes entries of one account, and returns how many.
+// prune deletes entries of one account, and returns their number.
 func (u *Upkeep) prune(ctx context.Context, t *engine.Tx, k ledger.AccountKey, before time.Time) (int, error) {
 	p, err := u.ledger.Prune(ctx, t, k, before, pruneRows)
 	if err != nil || p.Entries == 0 {

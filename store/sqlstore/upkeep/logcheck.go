@@ -15,12 +15,12 @@ import (
 const (
 	selectLogs  = "SELECT service, epoch, size, seq, root FROM log_heads ORDER BY service, epoch"
 	selectTiles = "SELECT n, first_seq, hashes FROM log_tiles WHERE service = ? AND epoch = ? AND level = 0 AND n >= ? ORDER BY n LIMIT 2"
-	// selectLogged reads the leaves of the lines in a part of the ledger that belong in one log.
+	// selectLogged reads the leaves of those lines in a part of the ledger that belong to one log.
 	selectLogged = `SELECT seq, leaf FROM ledger WHERE service = ? AND seq >= ? AND seq < ? AND epoch = ? AND k >= 0
 		UNION ALL SELECT seq, leaf FROM log_entries WHERE service = ? AND seq >= ? AND seq < ? AND epoch = ? ORDER BY 1`
 )
 
-// A loggedHead is what the database states about a log.
+// A loggedHead is the state of a log according to the database.
 type loggedHead struct {
 	service          string
 	epoch, size, seq int64
@@ -59,15 +59,15 @@ func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 	return nil
 }
 
-// selectEntries counts the entries that each service ever had, and those of them that are not in a log yet.
+// selectEntries counts, for each service, the entries that it ever had, and those that are not in a log yet.
 const selectEntries = `SELECT service, CAST(SUM(entries) AS BIGINT), CAST(SUM(open) AS BIGINT) FROM (
 	SELECT service, lines AS entries, 0 AS open FROM accounts
 	UNION ALL SELECT service, 1, CASE WHEN seq > (SELECT n FROM sequences WHERE name = 'logged') THEN 1 ELSE 0 END FROM log_entries
 	UNION ALL SELECT service, 0, 1 FROM ledger WHERE k >= 0 AND seq > (SELECT n FROM sequences WHERE name = 'logged')) AS every
 	GROUP BY service`
 
-// checkSizes checks that the logs of each service have as many leaves as it has had entries. So entries at the end of a chain cannot be cut
-// off together with their number in the account.
+// checkSizes checks that the logs of no service have more leaves than the service has had entries. It thus detects entries that were cut
+// off the end of a chain together with their number in the account.
 func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedHead) error {
 	leaves := map[string]int64{}
 	for _, h := range heads {
@@ -83,7 +83,7 @@ func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedH
 		if err := scan(&service, &entries, &open); err != nil {
 			return engine.Unavailable(err)
 		}
-		if leaves[service] > entries-open { // fewer leaves: lines were deleted, because they were old, while there was no log
+		if leaves[service] > entries-open { // fewer leaves: old lines were deleted while the service had no log
 			return fmt.Errorf("the logs of service %q have %d leaves, but the ledger has had %d entries, of them %d not in a log yet: %w", service,
 				leaves[service], entries, open, store.ErrAltered)
 		}
@@ -91,7 +91,7 @@ func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedH
 	})
 }
 
-// A leafTile is a tile of the leaves of a log.
+// A leafTile is a tile that contains the leaves of a log.
 type leafTile struct {
 	n, firstSeq int64
 	hashes      []byte
@@ -159,7 +159,7 @@ func (u *Upkeep) leafTiles(ctx context.Context, reader *sql.Tx, h loggedHead, n 
 	})
 }
 
-// checkTile checks that the lines whose leaves belong in a tile are there, in order.
+// checkTile checks that all lines whose leaves belong to a tile exist, in order.
 func (u *Upkeep) checkTile(ctx context.Context, reader *sql.Tx, h loggedHead, t leafTile, until int64,
 	wrong func(string, ...any) error,
 ) error {

@@ -15,10 +15,10 @@ const counterKept = 7 * 24 * time.Hour
 const unusedKept = 30 * 24 * time.Hour
 
 // documentsKept is the minimum time for which refunds and invoices are kept, because they are accounting documents. Refunds must outlive
-// their executions, whose charges could be refunded again otherwise.
+// their executions, because the charges could otherwise be refunded again.
 const documentsKept = 10 * 365 * 24 * time.Hour
 
-// stopKept is how long the record of a stop is kept after the stop has ended, so that every process reads that it has ended.
+// stopKept is how long the record of a stop is kept after the stop has ended, so that every process learns of its end.
 const stopKept = 30 * 24 * time.Hour
 
 // Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many

@@ -22,7 +22,7 @@ const selectState = `SELECT 1 WHERE EXISTS (SELECT 1 FROM agents WHERE service =
 type comparison struct {
 	read     func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error
 	want     store.Services
-	now      time.Time         // for the epochs that begin
+	now      time.Time         // for the epochs that the upgrade begins
 	issuers  map[string]string // the issuers of the services in the database after the moves, by id
 	moves    [][2]string       // the old and the new id
 	writes   []engine.Command  // run after the moves

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Queries for what the entries and logs name only by a digest, an id or a size.
+// Queries for the documents that entries and logs refer to only by a digest, an id or a size.
 const (
 	selectPolicies = `SELECT service, digest, body FROM policies WHERE (service, digest) IN
 		(SELECT service, policy_digest FROM executions WHERE amount > 0 AND key_id <> '')`
@@ -28,9 +28,9 @@ const (
 	selectCheckpoints = "SELECT service, epoch, size, root, checkpoint FROM log_heads WHERE size > 0"
 )
 
-// checkTexts checks what the entries of the ledger and the logs do not contain but name: the documents of policies, the agreements, the
-// questions and proofs of charges, the entries of the logs that belong to no account, and the texts of checkpoints. Signatures of agents
-// are not verified again; uimgate agreements verify does that.
+// checkTexts checks the documents to which the entries of the ledger and the logs only refer: the documents of policies, the agreements,
+// the questions and proofs of charges, the entries of the logs that belong to no account, and the texts of checkpoints. Signatures of
+// agents are not verified again; uimgate agreements verify does that.
 func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx) error {
 	for _, check := range []struct {
 		query string
@@ -77,7 +77,7 @@ func checkAgreement(scan engine.Scan) error {
 	if err := scan(&service, &id, &agreed.agent, &agreed.key, &public, &charged.agent, &charged.key); err != nil {
 		return engine.Unavailable(err)
 	}
-	// The keys of some protocols have other forms, which only their modules read.
+	// Keys of some protocols have other forms, which only their modules can read.
 	if key, err := keys.ParseSPKI(public); err == nil && string(key.Thumbprint()) != agreed.key {
 		return alteredText(service, "the public key of the agreement %s is not the one that it names", id)
 	}

@@ -11,7 +11,7 @@ import (
 // TextsByNumber is the migration that stores the texts of charges by ledger number. On SQLite, it also runs ledgerNumbers.
 const TextsByNumber = 34
 
-// errLedger means that the ledger table does not have the primary key that an earlier migration gave it.
+// errLedger means that the ledger table does not have the primary key that an earlier migration should have given it.
 var errLedger = errors.New("the table ledger has another primary key than seq")
 
 // ledgerNumbers makes seq the rowid of the ledger table on SQLite, which needs no index for it. SQLite cannot change a primary key, so the

@@ -22,14 +22,14 @@ type Window struct {
 	// If floored is set, the window counts as exhausted for as long as the slot floor counts.
 	floor     int64
 	floored   bool
-	restored  bool  // the reason is a restore
+	restored  bool  // because of a restore
 	allowance int64 // the percentage of the limit that counts as used because of a restore
 }
 
 // Restore sets when the database was last restored to an earlier state; the zero time means never. The calls between that state and the
-// restore are unknown, so a rolling window counts as exhausted for as long as the slot of the restore counts. A window of the calendar
-// could stay exhausted for a year. It keeps the restored count, and allowance percent of its limit also count as used, until the calendar
-// month or year of the restore ends. A lifetime counter keeps the restored count.
+// restore are unknown, so a rolling window counts as exhausted for as long as the slot of the restore counts. A calendar window could then
+// stay exhausted for a year. It therefore keeps the restored count, and allowance percent of its limit also count as used until the
+// calendar month or year of the restore ends. A lifetime counter keeps the restored count.
 func (w *Window) Restore(at time.Time, allowance int64) {
 	slot := w.Period.Slot(at)
 	switch counts := slot >= w.oldest(); {
@@ -41,7 +41,7 @@ func (w *Window) Restore(at time.Time, allowance int64) {
 	}
 }
 
-// Restored reports whether the window would admit a call of the limit if the database had not been restored, as far as is known.
+// Restored reports whether the window refuses a call of the limit only because of a restore, as far as is known.
 func (w *Window) Restored(most int64) bool {
 	return w.restored || w.allowance > 0 && w.Sum() < most && w.Left(most) == 0
 }
