@@ -9,8 +9,8 @@ import (
 	"github.com/caddyserver/certmagic"
 )
 
-// longestAgain is the maximum pause after a name could not be loaded or ordered at all, for example because the database cannot be written.
-// No request has been sent to the CA then.
+// longestAgain is the maximum pause after an attempt that failed before any request to the CA, for example because the database cannot be
+// written.
 const longestAgain = time.Minute
 
 // longestLook is how long Manage waits for stored certificates. Loading one may include a request to an OCSP responder.
@@ -24,7 +24,7 @@ func (m *Manager) keep(name string) (looked <-chan struct{}) {
 	read := make(chan struct{})
 	m.done.Go(func() {
 		defer stop()
-		_, _ = m.magic.CacheManagedCertificate(ctx, name) // obtain loads it again, and handles the error
+		_, _ = m.magic.CacheManagedCertificate(ctx, name) // obtain loads the certificate again, and handles the error
 		close(read)
 		m.obtain(ctx, name)
 		m.mu.Lock()
@@ -36,7 +36,7 @@ func (m *Manager) keep(name string) (looked <-chan struct{}) {
 	return read
 }
 
-// wait returns when all channels are closed, and after longestLook in any case.
+// wait returns when all channels are closed, but after longestLook at the latest.
 func wait(looked []<-chan struct{}) {
 	timeout := time.NewTimer(longestLook)
 	defer timeout.Stop()
@@ -67,8 +67,8 @@ func (m *Manager) obtain(ctx context.Context, name string) {
 	}
 }
 
-// load loads the certificate of a name from the storage, and has it renewed if that is due. If there is none, it orders one. It makes
-// further attempts after growing pauses until the order succeeds, unless the storage fails.
+// load loads the certificate of a name from the storage, and has it renewed if that is due. If there is none, it orders one. If the order
+// fails, it tries again after growing pauses until an order succeeds. It returns an error only if the storage fails.
 func (m *Manager) load(ctx context.Context, name string) error {
 	certificate, err := m.magic.CacheManagedCertificate(ctx, name)
 	if err == nil && certificate.NeedsRenewal(m.magic) && ctx.Err() == nil {

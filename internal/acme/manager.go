@@ -51,7 +51,7 @@ type Options struct {
 	Log     *zap.Logger
 	// Now is the clock. Required.
 	Now func() time.Time
-	// Ordered is called after each order, with whether a certificate was obtained. It may be nil.
+	// Ordered is called after each order; obtained is true if the CA issued a certificate. It may be nil.
 	Ordered func(obtained bool)
 	// LookEvery is the interval at which certificates are checked for renewal. 0 means ten minutes.
 	LookEvery time.Duration // the default is that of certmagic
@@ -66,12 +66,12 @@ type Manager struct {
 	names  atomic.Pointer[[]string]
 	orders *orders
 	log    *zap.Logger
-	again  time.Duration   // pause after a name could not be loaded or ordered at all
+	again  time.Duration   // pause after an attempt that failed before any request to the CA
 	ctx    context.Context //nolint:containedctx // for the orders, which Manage starts and Close cancels
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	keeping map[string]context.CancelFunc // by name: ends keep
+	keeping map[string]context.CancelFunc // by name: cancel functions that end keep
 	done    sync.WaitGroup                // the goroutine that runs keep
 }
 
@@ -120,9 +120,9 @@ func hostPort(a net.Addr) (host string, port int) {
 	return host, port
 }
 
-// Manage loads the stored certificates of the names, and waits for that up to 5 seconds, so that they are served from the first handshake
+// Manage loads the stored certificates of the names, and waits up to 5 seconds for them, so that they are served from the first handshake
 // on. It obtains a certificate for each name that has none, and renews all certificates, in the background. It stops ordering, renewing and
-// serving certificates of earlier names that are not in names. Failures are logged, and retried after growing pauses.
+// serving certificates for earlier names that are not in names. Failures are logged, and retried after growing pauses.
 func (m *Manager) Manage(names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,8 +231,8 @@ func (m *Manager) Challenges(port string) http.Handler {
 	})
 }
 
-// Trouble returns why certificates are not as they should be, for the operator. It returns "" if there is nothing to report. It contains no
-// names and no texts of the CA.
+// Trouble describes, for the operator, what is wrong with the certificates. It returns "" if nothing is wrong. It contains no names and no
+// texts of the CA.
 func (m *Manager) Trouble() string {
 	names := m.names.Load()
 	if names == nil {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// clockTolerance is how much later than now a certificate may begin to be valid.
+	// clockTolerance is how far in the future the validity of a new certificate may begin, by the clock of this machine.
 	clockTolerance = 5 * time.Minute
-	// clockPause is the pause after the CA issued a certificate that has already expired at the time of this machine's clock.
+	// clockPause is the pause after the CA issued a certificate that has already expired by the clock of this machine.
 	clockPause = 48 * time.Hour
 	// limitPause is the pause after the CA refused an order because of a limit, without a Retry-After header. longestPause is the maximum.
 	limitPause   = 15 * time.Minute
@@ -51,7 +51,7 @@ var (
 	}
 )
 
-// until returns the cause of a pause with its end.
+// until returns the cause of a pause, with the time at which the pause ends.
 func (c cause) until(end time.Time) cause {
 	return cause{c.text + "; the next order is possible at " + end.UTC().Format(time.RFC3339), c.advice}
 }
@@ -89,7 +89,7 @@ type orders struct {
 	ordered func(obtained bool)
 
 	mu     sync.Mutex
-	failed map[string]cause // by name, since the last order of the name that succeeded
+	failed map[string]cause // by name: failures since the last order that succeeded
 	after  time.Time        // from the last response of the CA with a Retry-After header
 }
 
@@ -166,7 +166,7 @@ func (o *orders) obtained(ctx context.Context, name, path string) {
 	}
 }
 
-// fail records and logs that a certificate could not be loaded, or not be ordered because of the storage.
+// fail records and logs that a certificate could not be loaded, or that the storage prevented the order.
 func (o *orders) fail(name string, err error) { o.failWith(name, storageCause, err) }
 
 func (o *orders) failWith(name string, c cause, err error) {
@@ -199,7 +199,7 @@ func (o *orders) trouble(names []string) string {
 	return ""
 }
 
-// A pause is stored, so that neither a restart nor another process orders before it ends.
+// A pause is stored, so that after a restart, and in other processes, no order is made before it ends.
 type pause struct {
 	From, Until time.Time
 	Cause       string
@@ -207,7 +207,7 @@ type pause struct {
 
 func pauseKey(name string) string { return "pauses/" + certmagic.StorageKeys.Safe(name) + ".json" }
 
-// pause stores that no certificate must be ordered for a name until the given time.
+// pause stores that no certificate may be ordered for a name until the given time.
 func (o *orders) pause(ctx context.Context, name string, c cause, until time.Time) {
 	text, err := json.Marshal(pause{o.now(), until, c.text})
 	if err == nil {

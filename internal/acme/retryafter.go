@@ -15,7 +15,7 @@ func (o *orders) watch(log *zap.Logger) *zap.Logger {
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core { return responses{core, o} }))
 }
 
-// responses is a Core that reads the entries for responses of the CA, whatever the level of the log is.
+// responses is a Core that reads the log entries about responses of the CA, at any log level.
 type responses struct {
 	zapcore.Core
 	orders *orders
@@ -58,7 +58,7 @@ func (r responses) Write(_ zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// limited records the Retry-After header of a response with status 429: a number of seconds, or a date (RFC 9110 §10.2.3).
+// limited records the Retry-After header of a response with status 429: a number of seconds, or a date. See RFC 9110, section 10.2.3.
 func (o *orders) limited(retryAfter string) {
 	now := o.now()
 	after := now.Add(limitPause)

@@ -4,8 +4,8 @@ import "sync"
 
 // Places limits what its owners have open at the same time, such as streams. The zero Places admits nothing. It is safe for concurrent use.
 type Places struct {
-	Most   int // of all owners
-	MostOf int // of one owner
+	Most   int // the maximum for all owners together
+	MostOf int // the maximum for one owner
 
 	mu  sync.Mutex
 	all int
@@ -27,7 +27,7 @@ func (p *Places) Enter(owner string) bool {
 	return true
 }
 
-// Leave gives the place of an owner back.
+// Leave gives back the place of an owner.
 func (p *Places) Leave(owner string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

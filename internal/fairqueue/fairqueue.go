@@ -1,5 +1,5 @@
-// Package fairqueue shares a limited number of places between parties. A single party cannot hold all places, and waiting parties are
-// served in turn.
+// Package fairqueue shares a limited number of places among parties. A single party cannot hold all places, and waiting parties are served
+// in turn.
 //
 //	places := fairqueue.New(fairqueue.Bounds{Places: 1024, Waiting: 1024, Wait: 2 * time.Second})
 //	leave, err := places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: true}) // ErrFull

@@ -15,7 +15,7 @@ type Allowance struct {
 	Period Period
 }
 
-// ErrAllowance means that a text or an Allowance is not valid.
+// ErrAllowance means that a text is not an Allowance, or that an Allowance is not valid.
 var ErrAllowance = errors.New("want an amount and a period such as 20 EUR/month or 5 EUR/day")
 
 // allowancePeriods are the periods of an Allowance.
@@ -50,8 +50,8 @@ func (s Allowance) Check() error {
 // String returns the form that ParseAllowance parses.
 func (s Allowance) String() string { return s.Amount.String() + "/" + string(s.Period) }
 
-// Fits reports whether somebody who spends at most s can never spend more than most. 31 days make up a month, and a day may have the whole
-// amount of a month.
+// Fits reports whether an agent that spends at most s never spends more than most. It counts 31 days to a month, and permits the whole
+// amount of a month on one day.
 func (s Allowance) Fits(most Allowance) bool {
 	const longestMonth = 31
 	switch {
@@ -63,10 +63,10 @@ func (s Allowance) Fits(most Allowance) bool {
 	return true
 }
 
-// allowanceUnit is the part of an amount that the counter of an Allowance counts, in billionths: a millionth of the currency.
+// allowanceUnit is the amount that the counter of an Allowance counts as one unit, in billionths of the currency: a millionth.
 const allowanceUnit = 1000
 
-// AllowanceUnits returns how many units of an Allowance a charge takes: millionths of the currency, rounded up.
+// AllowanceUnits returns the number of units of an Allowance that a charge takes: millionths of the currency, rounded up.
 func AllowanceUnits(charge money.Amount) int64 {
 	units := charge.Nano / allowanceUnit
 	if charge.Nano%allowanceUnit > 0 {
@@ -75,18 +75,18 @@ func AllowanceUnits(charge money.Amount) int64 {
 	return units
 }
 
-// AllowanceLeft returns the amount for a number of units.
+// AllowanceLeft returns the amount of money for a number of units.
 func AllowanceLeft(units int64, currency string) money.Amount {
 	return money.Amount{Nano: units * allowanceUnit, Currency: currency}
 }
 
-// OfBudget returns the limit that counts what is spent under a consent.
+// OfBudget returns the limit that counts the amount spent under a consent.
 func OfBudget(s Allowance) Limit {
 	return Limit{ID: BudgetID(s.Currency), Rate: Rate{Max: s.Nano / allowanceUnit, Period: s.Period}, Kind: Budget}
 }
 
-// BudgetID returns the id of the limit that counts what is spent in a currency under a consent.
+// BudgetID returns the id of the limit that counts the amount spent in a currency under a consent.
 func BudgetID(currency string) string { return budgetPrefix + currency }
 
-// BudgetCurrency returns the currency of the limit with an id of BudgetID.
+// BudgetCurrency returns the currency of the limit whose id BudgetID has returned.
 func BudgetCurrency(id string) string { return strings.TrimPrefix(id, budgetPrefix) }

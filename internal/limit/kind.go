@@ -13,7 +13,7 @@ const (
 	Token
 	// Ceiling is a limit that the service sets for an intent. All agents, or all unapproved agents, share it.
 	Ceiling
-	// Budget is what a client may spend under a person's consent. It counts money instead of calls.
+	// Budget limits what a client may spend under a person's consent. It counts money instead of calls.
 	Budget
 )
 

@@ -13,8 +13,8 @@ var (
 )
 
 // CSV returns s as a CSV value. A spreadsheet may evaluate a value that begins with = + - @, a tab, CR or LF as a formula, and agents
-// choose some of the values. CSV puts an apostrophe before such a value, so that spreadsheets treat the value as plain text. It does so
-// too inside of s after ; , | a tab, CR and LF, at which spreadsheets of some locales split a line. Negative numbers and amounts stay
+// choose some of the values. CSV puts an apostrophe before such a value, so that spreadsheets treat the value as plain text. It does the
+// same inside s after ; , | a tab, CR and LF, because spreadsheets of some locales split a line there. Negative numbers and amounts stay
 // unchanged.
 func CSV(s string) string {
 	if s == "" || negative.MatchString(s) {

@@ -51,7 +51,7 @@ type Budget struct {
 	shed func()
 
 	mu      sync.Mutex
-	free    [levels]int64 // by level: the bytes that shares of this and of lower levels may still take
+	free    [levels]int64 // by level: the bytes that shares of this level and of lower levels may still take
 	waiting queue
 }
 
@@ -112,7 +112,7 @@ func (s *Share) Known() { s.raise(known) }
 // Approved records that the operator approved the sender.
 func (s *Share) Approved() { s.raise(approved) }
 
-// raise raises the share to a higher level. The bytes that the share has taken become free for the levels that it leaves.
+// raise raises the share to a higher level. The bytes that the share has taken become available to the levels that it leaves.
 func (s *Share) raise(to level) {
 	if s == nil || s.level >= to {
 		return

@@ -10,7 +10,7 @@ var minorUnits = map[string]int64{
 	"VUV": 1, "XAF": 1, "XOF": 1, "XPF": 1, "BHD": 1000, "IQD": 1000, "JOD": 1000, "KWD": 1000, "LYD": 1000, "OMR": 1000, "TND": 1000,
 }
 
-// minorUnit returns the minor unit of a currency, such as a cent, in billionths of a unit.
+// minorUnit returns the minor unit of a currency, such as a cent, in billionths of the currency.
 func minorUnit(currency string) int64 {
 	in := minorUnits[currency]
 	if in == 0 {

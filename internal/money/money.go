@@ -59,7 +59,7 @@ func New(text, code string) (Amount, error) {
 	return Amount{nano.IntPart(), code}, nil
 }
 
-// NewSum is like New for the sum of many amounts: it may be above MaxUnits, up to the range of Nano.
+// NewSum is like New, but accepts the sum of many amounts: it may exceed MaxUnits, up to the range of Nano.
 func NewSum(text, code string) (Amount, error) {
 	if !currency.MatchString(code) || len(text) > maxText || !number.MatchString(text) {
 		return Amount{}, fmt.Errorf("%.40q is not a decimal number with a currency code: %w", text, ErrAmount)

@@ -45,8 +45,8 @@ func (p Percent) String() string {
 // negative.
 func (p Percent) Of(a Amount) Amount { return share(a, int64(p), wholePercent) }
 
-// Within returns the part of a total that was added to a net amount as this percentage of it: for 19 percent, 19 of 119. It is rounded as
-// in Of. The total must not be negative.
+// Within returns the tax that a total includes, if the tax is this percentage of the net amount: for 19 percent, 19 of 119. It is rounded
+// as in Of. The total must not be negative.
 func (p Percent) Within(total Amount) Amount { return share(total, int64(p), wholePercent+int64(p)) }
 
 // Round returns the amount in whole minor units, such as cents; a half is rounded up. The amount must not be negative. An amount that would

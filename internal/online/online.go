@@ -1,6 +1,6 @@
 // Package online checks the dependencies of a configuration outside of this machine: the names of the services in DNS, whether their ports
-// accept connections, and whether the upstreams, the CA and the collectors can be reached. It sends nothing but the beginning of
-// connections, one request for the directory of the CA, and one for what the facilitator of payments supports.
+// accept connections, and whether the upstreams, the CA and the collectors can be reached. Apart from opening connections, it sends only
+// two requests: one for the directory of the CA, and one for the payments that the facilitator supports.
 package online
 
 import (
@@ -33,8 +33,8 @@ type Finding struct {
 	Text string
 }
 
-// Problem returns the finding as a warning about a configuration. A warning, because another machine may reach a server that this one does
-// not reach.
+// Problem returns the finding as a warning about the configuration. It is not an error, because another machine may reach a server that
+// this one does not reach.
 func (f Finding) Problem(c *config.Config) config.Problem {
 	return c.Problemf(problem.Warning, f.Path, "%s", f.Text)
 }
@@ -69,7 +69,7 @@ func Check(ctx context.Context, c *config.Config, resolver *net.Resolver) []Find
 	return found
 }
 
-// A check returns a text that describes its success, or an error.
+// A check returns a text that describes the success, or an error.
 type check struct {
 	path string
 	run  func(context.Context) (string, error)
@@ -116,7 +116,7 @@ func checksOf(c *config.Config, resolver *net.Resolver) (list []check) {
 	return list
 }
 
-// supports asks a facilitator whether it settles payments on the networks of all tokens that are accepted.
+// supports checks that a facilitator settles payments on the networks of all tokens that are accepted.
 func supports(ctx context.Context, x *config.X402) (string, error) {
 	f := x402.NewFacilitator(x.Options())
 	defer f.Close()

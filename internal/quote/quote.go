@@ -70,7 +70,7 @@ func Publish(ctx context.Context, policy []byte, catalog *intents.Catalog) *odrl
 	return published
 }
 
-// A Difference has what changes for an agent when one policy replaces another.
+// A Difference describes what changes for an agent when one policy replaces another.
 type Difference struct {
 	Same    map[string]bool // UIDs of the intents whose terms stay the same, so that an agreement to the first policy holds for them
 	Changes []words.Change

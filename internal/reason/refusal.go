@@ -22,9 +22,10 @@ type Refusal struct { //nolint:errname // a Refusal is a response, not only an e
 	RetryAfter time.Duration  // time until the same request may succeed; 0: unknown
 	Charge     *Charge        // the charge or possible charge of the refused call; nil if nothing was charged
 	Standing   []limit.Status
-	// Terms are how the agent can pay, and Settlement is how a payment that came with the request ended: JSON documents of x402. nil: none.
+	// Terms describes how the agent can pay, and Settlement describes the outcome of a payment that came with the request. Both are JSON
+	// documents of x402, and may be nil.
 	Terms, Settlement []byte
-	Shed              Cause // why a valid request was shed; empty: the request is invalid, or other code counts the refusal
+	Shed              Cause // why a valid request was shed; empty: the request is invalid, or the refusal is counted elsewhere
 	Replayed          bool  // the response was stored under the same idempotency key; this request executed nothing
 	cause             error
 }

@@ -27,7 +27,7 @@ const (
 	ShedStreams           Cause = "streams"            // too many streams wait for calls to end
 
 	// Causes for refusing a call.
-	ShedReceipts    Cause = "receipts"    // the receipts of an account cannot be made: its ledger was altered, or no key can sign
+	ShedReceipts    Cause = "receipts"    // the gateway cannot make the receipts of an account: its ledger was altered, or no key can sign
 	ShedAudit       Cause = "audit"       // the audit record of the call cannot be written
 	ShedFailing     Cause = "failing"     // too many calls of the agent were refused as invalid
 	ShedBreaker     Cause = "breaker"     // the service behind the gateway failed too often

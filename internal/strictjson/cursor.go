@@ -18,7 +18,7 @@ import (
 //	}
 //	ok := c.Complete()
 //
-// Once the document has turned out to be unacceptable, Next returns 0, and Open, Member, Item, Skip and Complete return false.
+// Once the Cursor has found that the document is not acceptable, Next returns 0, and Open, Member, Item, Skip and Complete return false.
 type Cursor struct {
 	data   []byte
 	text   string // a copy of data, or empty

@@ -45,10 +45,10 @@ func (s *span) same(other *span, data []byte) bool {
 	return bytes.Equal(s.content(data), other.content(data))
 }
 
-// names detects members that occur twice in one object. Each depth has its own. spans has the names of the object that is open at this
-// depth and, after them, the remaining names of the previous object: usually the next member has the first of these, so it differs from all
-// names before it. Any other name is compared with the names before it one by one, as long as there are few; in larger objects it is looked
-// up by hash, so that the work grows linearly with the number of names.
+// names detects members that occur twice in one object. Each depth has its own. spans holds the names of the object that is open at this
+// depth and, after them, the remaining names of the previous object. Usually the name of the next member is the first of these, so it
+// differs from all names before it. Any other name is compared with the names before it one by one. In larger objects, it is looked up by
+// hash instead, so that the work grows linearly with the number of names.
 type names struct {
 	spans  []span
 	table  []uint64 // the upper half of a hash, and the index of its span plus one; 0 if empty

@@ -25,8 +25,9 @@ type Options struct {
 	What string // kind of the document, such as "the configuration", for the problem that it is too large
 	// Env looks up ${NAME}. If it is nil, ${ has no special meaning.
 	Env func(name string) (value string, ok bool)
-	// Needed reports whether the value at path is needed; secret states that its type hides its text. If it is not needed, ${…} in it is not
-	// resolved, the value is the zero value, and problems about path are not reported. nil: every value is needed.
+	// Needed reports whether the value at path is needed; secret is true if the type of the value hides its text. If the value is not needed,
+	// ${…} in it is not resolved, the value is the zero value, and problems about path are not reported. If Needed is nil, every value is
+	// needed.
 	Needed func(path string, secret bool) bool
 	// ReadFile returns the text of ${file:NAME}; its error is reported unchanged.
 	ReadFile func(name string) (string, error)
@@ -309,8 +310,8 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead returns the hint about a valid replacement for text. If there is none, or if the text may be a secret, it returns the parameter
-// otherwise.
+// instead returns the hint about a valid replacement for text. If there is no hint, or if the text may be a secret, it returns otherwise,
+// its parameter.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {
 		if hint := s.Hint(text); hint != "" {

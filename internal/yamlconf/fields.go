@@ -126,8 +126,8 @@ func (ts Types) holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// pathOf returns the only path under root that has the key, for a message; for the root itself, it returns a phrase. If several paths have
-// the key, it returns the only one of them that is below near. Otherwise, it returns "".
+// pathOf returns, for a message, the only path under root that has the key; for the root itself, it returns a phrase. If several paths have
+// the key and exactly one of them is below near, it returns that one. Otherwise, it returns "".
 func (ts Types) pathOf(root reflect.Type, key, near string) string {
 	var found []string
 	var search func(path string, t reflect.Type)

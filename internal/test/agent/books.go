@@ -19,15 +19,15 @@ import (
 // price is the price of an order.
 var price = money.Amount{Nano: money.Unit / 100, Currency: "USD"}
 
-// books are the accounts of all agents, and the key that signs their entries.
+// books holds the accounts of all agents, and the key that signs their entries.
 type books struct {
 	key        ed25519.PrivateKey
 	introduced []any // the members of the key set
 	accounts   map[string][]bookEntry
-	all        []bookEntry        // the entries of all accounts, in the order of the ledger
+	all        []bookEntry        // the entries of all accounts, in the order in which they were made
 	logKey     ed25519.PrivateKey // nil: the service has no log
 	tampering  Alteration
-	hidden     int // responses with the key set that will not introduce keys
+	hidden     int // how many more responses with the key set introduce no keys
 }
 
 // A bookEntry is an entry with its receipt.
@@ -37,12 +37,12 @@ type bookEntry struct {
 	receipt string
 }
 
-// Alteration makes the service dishonest. Functions may be nil.
+// An Alteration makes the service dishonest. Functions may be nil.
 type Alteration struct {
-	Entry   func(*evidence.Entry)   // changes the entry in a receipt before it is signed; the books do not change
+	Entry   func(*evidence.Entry)   // changes the entry in a receipt before it is signed; the books stay unchanged
 	Receipt func(string) []string   // replaces the receipt in a response; an empty list sends none
-	Usage   func([]string) []string // replaces the entries in a response with a part of the chain
-	Refuse  bool                    // does not send receipts later
+	Usage   func([]string) []string // replaces the entries in a response with part of the chain
+	Refuse  bool                    // the service does not send receipts later
 
 	Leaves func([]evidence.Hash) []evidence.Hash // replaces the leaves of the log
 	Epoch  int64                                 // the epoch of the log
@@ -59,14 +59,14 @@ func (s *Service) GiveReceipts() {
 	s.books.newKey(nil)
 }
 
-// Tamper replaces how the service is dishonest.
+// Tamper sets how the service is dishonest.
 func (s *Service) Tamper(t Alteration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.books.tampering = t
 }
 
-// RotateReceiptKey makes a new key sign receipts. If introduced is false, the key before does not introduce it.
+// RotateReceiptKey makes a new key sign receipts. If introduced is false, the previous key does not introduce it.
 func (s *Service) RotateReceiptKey(introduced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Service) Receipts(agentID string) []string {
 	return out
 }
 
-// newKey makes a new key sign receipts. The entry of the key is signed with before, unless that is nil.
+// newKey makes a new key sign receipts. The previous key, before, signs the entry of the new one; if before is nil, there is no such entry.
 func (b *books) newKey(before ed25519.PrivateKey) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -139,7 +139,7 @@ func (b *books) add(e evidence.Entry) bookEntry {
 	return out
 }
 
-// charge charges an order, and sets the header of its response. s.mu must be held.
+// charge charges an order, and sets the header of the response. The caller must hold s.mu.
 func (s *Service) charge(h http.Header, c Call, fingerprint string, output []byte) {
 	if s.books == nil {
 		h.Set("UIM-Charge", price.String()+"; id=execution-1; state=captured")
@@ -242,7 +242,7 @@ func (s *Service) usage(w http.ResponseWriter, r *http.Request) {
 // keyMember returns the member x of a JWK.
 func keyMember(public ed25519.PublicKey) string { return base64.RawURLEncoding.EncodeToString(public) }
 
-// SignReceipt signs any payload with the key for receipts. Only the functions of a Alteration may call it.
+// SignReceipt signs any payload with the key for receipts. Only the functions of an Alteration may call it.
 func (s *Service) SignReceipt(payload []byte) string {
 	text, err := evidence.SignReceipt(s.books.key, keys.ID(thumbprint(s.books.key)), payload)
 	if err != nil {
@@ -251,7 +251,7 @@ func (s *Service) SignReceipt(payload []byte) string {
 	return text
 }
 
-// Charge adds a captured charge to the books that no call of the agent caused.
+// Charge adds to the books a captured charge that no call of the agent caused.
 func (s *Service) Charge(agentID, execution string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

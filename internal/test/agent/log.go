@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// GiveLog makes the service, which must give receipts, have a log of its entries.
+// GiveLog makes the service keep a log of its entries. The service must give receipts.
 func (s *Service) GiveLog() {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Service) GiveLog() {
 	s.members["uim-log-key"], s.members["uim-mmd"] = log.VerifierKey(log.Origin(Issuer, 0), public), 10
 }
 
-// tree returns the log: a reader of its tiles, its leaves, and its checkpoint. s.mu must be held.
+// tree returns the log: a reader of its tiles, its leaves, and its checkpoint. The caller must hold s.mu.
 func (s *Service) tree() (log.Reader, []evidence.Hash, log.Checkpoint, error) {
 	var leaves []evidence.Hash
 	for _, one := range s.books.all {
@@ -55,7 +55,7 @@ func (s *Service) tree() (log.Reader, []evidence.Hash, log.Checkpoint, error) {
 	return func(level int, n int64) ([]byte, error) { return tiles[[2]int64{int64(level), n}], nil }, leaves, c, err
 }
 
-// log handles the requests for the log. It responds with status 500 to what a client must not send.
+// log handles the requests for the log. It responds with status 500 to requests that a correct client never sends.
 func (s *Service) log(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package facilitatortest has a facilitator of x402 for tests, with a chain of its own: it checks signatures, nonces, amounts and times as
-// the contract of a token does, keeps a book of the payments that it made, and can fail in the ways in which facilitators fail.
+// Package facilitatortest implements a facilitator of x402 for tests, with its own chain. It checks signatures, nonces, amounts and times
+// as the contract of a token does, records the payments that it made, and can fail in the ways in which real facilitators fail.
 package facilitatortest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// The token of the facilitator, on the chain of tests of Base.
+// The token of the facilitator, on the test chain of Base.
 const (
 	Network = "eip155:84532"
 	Asset   = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
@@ -24,7 +24,7 @@ const (
 	Token   = "token-of-the-facilitator"
 )
 
-// A Fault is how /settle fails.
+// A Fault is a way in which /settle fails.
 type Fault string
 
 // The faults.
@@ -62,7 +62,7 @@ type Facilitator struct {
 	hold      chan struct{}
 	moved     []Transfer
 	requests  map[string]int // by path
-	verified  bool           // authorization header was right each time
+	verified  bool           // whether the authorization header of each request was right
 }
 
 // New starts a Facilitator, and stops it when the test ends. now is the time of its chain.
@@ -84,7 +84,7 @@ func (f *Facilitator) Stop() {
 	f.server.Close()
 }
 
-// Restart makes the facilitator reachable again, at the same address, with the same book.
+// Restart makes the facilitator reachable again, at the same address and with the same records.
 func (f *Facilitator) Restart(tb testing.TB) {
 	tb.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", strings.TrimPrefix(f.URL, "http://"))
@@ -105,7 +105,7 @@ func (f *Facilitator) Fail(how Fault) {
 	f.fault = how
 }
 
-// FailToVerify makes /verify fail with status 500, or not any more.
+// FailToVerify sets whether /verify fails with status 500.
 func (f *Facilitator) FailToVerify(is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +119,7 @@ func (f *Facilitator) Remember() {
 	f.keepsBook = true
 }
 
-// Release ends the fault Hanging for all requests, once.
+// Release ends the fault Hanging once, for all requests that hang.
 func (f *Facilitator) Release() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,7 +244,7 @@ func (f *Facilitator) settle(w http.ResponseWriter, r *http.Request, o *order) {
 	}
 }
 
-// await waits for Release, or until the client has gone.
+// await returns after Release, or when the client has disconnected.
 func (f *Facilitator) await(r *http.Request) {
 	select {
 	case <-f.hold:
@@ -252,7 +252,7 @@ func (f *Facilitator) await(r *http.Request) {
 	}
 }
 
-// move moves the money of an order, or returns why not.
+// move moves the money of an order, or returns the reason why it cannot.
 func (f *Facilitator) move(o *order) (tx, why string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An order is a request to verify or to settle. x402 7.1.
+// An order is a request to verify or to settle. See x402, section 7.1.
 type order struct {
 	Version int `json:"x402Version"`
 	Payment struct {
@@ -39,7 +39,7 @@ type requirements struct {
 
 func (o *order) authorization() authorization { return o.Payment.Payload.Authorization }
 
-// check returns why an order cannot be settled, in the words of x402 9, or "".
+// check returns why an order cannot be settled, as an error code of x402, section 9, or "" if it can.
 func (f *Facilitator) check(o *order) string {
 	a, r := o.authorization(), o.Requirements
 	now := f.Now().Unix()

@@ -17,7 +17,7 @@ import (
 type Payer struct {
 	key *secp256k1.PrivateKey
 	now func() time.Time
-	// Value, if set, replaces the amount that is asked for, and To the receiver of the authorization.
+	// Value, if set, replaces the requested amount, and To replaces the receiver of the authorization.
 	Value, To string
 	ID        string // payment-identifier; empty: none
 	Valid     time.Duration
@@ -36,7 +36,7 @@ func NewPayer(tb testing.TB, now func() time.Time) *Payer {
 // Address returns the address of the payer.
 func (p *Payer) Address() string { return addressOf(p.key.PubKey()) }
 
-// Pay returns a payment by the first of the terms in a header PAYMENT-REQUIRED, as JSON.
+// Pay returns a payment, as JSON, by the first of the terms in the header PAYMENT-REQUIRED.
 func (p *Payer) Pay(tb testing.TB, required string) []byte {
 	tb.Helper()
 	text, err := base64.StdEncoding.DecodeString(required)

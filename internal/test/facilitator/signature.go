@@ -23,7 +23,7 @@ func keccak(parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// word returns a decimal number, an address or a word in 32 bytes.
+// word encodes a decimal number, an address or a word in 32 bytes.
 func word(text string) []byte {
 	n := new(big.Int)
 	if digits, is := strings.CutPrefix(text, "0x"); is {
@@ -34,7 +34,7 @@ func word(text string) []byte {
 	return n.FillBytes(make([]byte, 32))
 }
 
-// digest returns what a payer signs: EIP-712, with the type of EIP-3009.
+// digest returns the digest that a payer signs: EIP-712, with the type of EIP-3009.
 func digest(a authorization, r requirements) []byte {
 	domain := keccak(keccak([]byte(domainType)), keccak([]byte(r.Extra["name"])), keccak([]byte(r.Extra["version"])),
 		word(strings.TrimPrefix(r.Network, "eip155:")), word(r.Asset))
@@ -43,7 +43,7 @@ func digest(a authorization, r requirements) []byte {
 	return keccak([]byte{0x19, 0x01}, domain, message)
 }
 
-// signer returns the address whose key made a signature, in lower case, or "" if it cannot be told.
+// signer returns the address whose key made a signature, in lower case, or "" if the signature is not valid.
 func signer(a authorization, r requirements, signature string) string {
 	raw, err := hex.DecodeString(strings.TrimPrefix(signature, "0x"))
 	if err != nil || len(raw) != 65 {

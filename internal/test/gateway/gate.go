@@ -82,7 +82,7 @@ type Gate struct {
 	View       *pat.View
 	Directory  *service.Directory
 	Executor   *execute.Executor
-	Cashier    *payments.Cashier // Run does not run: a test calls Settle
+	Cashier    *payments.Cashier // Run is not called: the test calls Settle
 	Agreements *agree.Service
 	Consents   *consent.Service
 	Documents  *fetch.Client // fetches documents that strangers name; prepare may set one that trusts a server of the test
@@ -279,7 +279,7 @@ func (g *Gate) audit() *record.Audit {
 	return g.Audit
 }
 
-// AuditPath returns the path of the audit stream, to which Audit writes.
+// AuditPath returns the path of the audit stream that Audit writes.
 func (g *Gate) AuditPath() string { return filepath.Join(g.dir, "audit.jsonl") }
 
 // Path returns the path of a file that Write has written.

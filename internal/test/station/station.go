@@ -1,4 +1,4 @@
-// Package station has the gateways that the tests of an SDK in another language control over HTTP.
+// Package station provides gateways that the tests of an SDK in another language control over HTTP.
 package station
 
 import (
@@ -13,12 +13,12 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A Station is a gateway behind a proxy, whose clock is right. Calls that are charged need a proof of key.
+// A Station is a gateway behind a proxy, with a clock that is right. Charged calls need a proof of key.
 type Station struct {
 	*gatetest.Gate
-	URL string // the URL of the proxy; the gateway has it as public_url
-	// Controls are the endpoints of the test: POST /policy replaces the policy, and POST /pass lets the time d pass. Further ones may be
-	// added before Start.
+	URL string // the URL of the proxy, which the gateway has as public_url
+	// Controls are the endpoints of the test: POST /policy replaces the policy, and POST /pass advances the clock by d. A test may add others
+	// before Start.
 	Controls *http.ServeMux
 	Proxy    http.Handler // passes requests to the gateway
 
@@ -26,10 +26,10 @@ type Station struct {
 	control *httptest.Server
 }
 
-// New returns a station that does not listen yet. prepare is that of gatetest.New.
+// New returns a station that does not listen yet. For prepare, see gatetest.New.
 func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
 	t.Helper()
-	public := httptest.NewUnstartedServer(nil) // the gateway has to know its URL
+	public := httptest.NewUnstartedServer(nil) // the gateway needs its URL in the configuration
 	t.Cleanup(public.Close)
 	s := &Station{URL: "http://" + public.Listener.Addr().String(), Controls: http.NewServeMux(), public: public}
 	s.Gate = gatetest.New(t,
@@ -39,7 +39,7 @@ func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
 		r.SetURL(s.Parse(""))
 		r.Out.Host = r.In.Host
 	}, ModifyResponse: func(r *http.Response) error {
-		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // the clock of the gateway is not that of net/http
+		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // net/http does not use the clock of the gateway
 		return nil
 	}}
 	s.Controls.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
@@ -56,7 +56,7 @@ func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
 	return s
 }
 
-// Start listens. public handles the requests at URL; nil means Proxy.
+// Start starts listening. public handles the requests at URL; if it is nil, Proxy does.
 func (s *Station) Start(t *testing.T, public http.Handler) {
 	t.Helper()
 	if public == nil {
@@ -68,7 +68,7 @@ func (s *Station) Start(t *testing.T, public http.Handler) {
 	t.Cleanup(s.control.Close)
 }
 
-// Env returns the variables of the environment that the tests of an SDK read.
+// Env returns the environment variables that the tests of an SDK read.
 func (s *Station) Env() []string {
 	return []string{"UIMGATE_URL=" + s.URL, "UIMGATE_CONTROL=" + s.control.URL}
 }

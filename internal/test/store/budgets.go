@@ -33,13 +33,13 @@ func testBudgets(t *testing.T, open Opener) {
 	}
 }
 
-// spender is the agent of a consent.
+// spender is the agent of the consent.
 const spender pat.AgentID = "mcp.0123456789abcdef"
 
 // cents returns an amount in USD.
 func cents(n int64) money.Amount { return usd(n * money.Unit / 100) }
 
-// within returns a charged call under a consent with a budget.
+// within returns a charged call under the consent with a budget.
 func (b *suite) within(charge money.Amount, budget money.Amount, p limit.Period) store.BeginRequest {
 	r := b.free(store.Reservation{
 		Principal: pat.Principal(spender), Limit: limit.OfBudget(limit.Allowance{Amount: budget, Period: p}), Units: limit.AllowanceUnits(charge),
@@ -82,7 +82,7 @@ func budgetReleases(b *suite) {
 	}
 	unknown := b.begin(b.within(cents(100), cents(100), limit.Day))
 	b.settle(unknown, store.Unresolved, store.Unknown)
-	b.refused(b.within(cents(1), cents(100), limit.Day)) // it may have been carried out
+	b.refused(b.within(cents(1), cents(100), limit.Day)) // the call may have been carried out
 	b.reopen()
 	b.refused(b.within(cents(1), cents(100), limit.Day))
 }
@@ -134,7 +134,7 @@ func budgetResolved(b *suite) {
 	}
 }
 
-// budgetAmongLimits checks that a call which another limit or the credit refuses takes nothing from the budget.
+// budgetAmongLimits checks that a call that another limit or the credit refuses takes nothing from the budget.
 func budgetAmongLimits(b *suite) {
 	b.paidIn(cents(60))
 	r := b.within(cents(60), cents(100), limit.Day)

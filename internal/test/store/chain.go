@@ -33,7 +33,8 @@ func testChains(t *testing.T, open Opener) {
 	})
 }
 
-// chain returns the entries of the account of agent after an entry, and fails unless they are one chain that ends in the head.
+// chain returns the entries of the agent's account that follow a given entry. It fails the test unless they form one chain that ends in the
+// head.
 func (b *suite) chain(after int64) []evidence.Entry {
 	b.Helper()
 	list, err := b.Entries(b.Context(), store.EntryFilter{
@@ -58,14 +59,14 @@ func (b *suite) chain(after int64) []evidence.Entry {
 	return out
 }
 
-// payable is paid with digests that an entry may contain.
+// payable is a paid call with digests that an entry may contain.
 func (b *suite) payable(nano int64) store.BeginRequest {
 	r := b.paid(nano)
 	r.Execution.Fingerprint, r.Execution.PolicyDigest = evidence.LeafHash(nil).String(), evidence.Digest([]byte("policy"))
 	return r
 }
 
-// summary describes entries in short.
+// summary describes entries briefly.
 func summary(list []evidence.Entry) (out []string) {
 	for _, e := range list {
 		s := string(e.Kind)
@@ -194,7 +195,7 @@ func chainIsPruned(b *suite) {
 	b.settle(b.begin(b.payable(7)), store.Captured, store.Done)
 	b.clock.Advance(10 * kept)
 	b.purge()
-	b.purge() // a carry alone is not replaced
+	b.purge() // a carry that would replace only a carry is not made
 	list = b.chain(-1)
 	if len(list) != 1 || list[0].Sums.Captured != usd(314) {
 		b.Errorf("got %v", summary(list))

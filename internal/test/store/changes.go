@@ -224,7 +224,7 @@ func signingKeys(b *suite) {
 	b.must(b.AddSigningKey(b.Context(), k))
 	expect(start.Add(time.Minute), k)
 	expect(start.Add(2 * time.Minute))
-	// A key never ends later than was decided first, because it may have leaked.
+	// A key never ends later than the end that was set first, because it may have leaked.
 	for _, again := range []time.Time{{}, start.Add(time.Hour), start.Add(2 * time.Minute)} {
 		k := k
 		k.NotAfter = again
@@ -301,7 +301,8 @@ func (b *suite) stopped(s pat.Stop) pat.Stop {
 	return made
 }
 
-// stopsAndResumes checks the life of a stop: it is recorded once, ended once, and begins again; the feed of changes has every step.
+// stopsAndResumes records a stop, ends it, and records it again. It checks that repeated steps change nothing, and that the feed of changes
+// has every step.
 func stopsAndResumes(b *suite) {
 	agentStop := pat.Stop{Service: service, Kind: pat.StopAgent, Subject: agent, Reason: "loop", By: "ann"}
 	made := b.stopped(agentStop)

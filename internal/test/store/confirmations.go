@@ -61,7 +61,7 @@ func confirmationOnce(b *suite) {
 	n := 0
 	ids.Range(func(id, v any) bool {
 		n++
-		got, err := b.Confirmation(b.Context(), service, id.(string)) //nolint:forcetypeassert // the ids are strings
+		got, err := b.Confirmation(b.Context(), service, id.(string)) //nolint:forcetypeassert // the ids compare like strings
 		b.must(err)
 		if d := cmp.Diff(v, got); d != "" {
 			b.Errorf("differs (-want +got):\n%s", d)
@@ -75,7 +75,7 @@ func confirmationOnce(b *suite) {
 
 func confirmationUsed(b *suite) {
 	b.asked("c", "one")
-	b.want(b.UseConfirmation(b.Context(), service, "c", "x"), store.ErrUsed) // nobody has confirmed it
+	b.want(b.UseConfirmation(b.Context(), service, "c", "x"), store.ErrUsed) // no person has confirmed the call
 	until := start.Add(20 * time.Minute)
 	b.must(b.DecideConfirmation(b.Context(), service, "c", "token", "record", until))
 	b.want(b.DecideConfirmation(b.Context(), service, "c", "", "", until), store.ErrUsed)

@@ -69,7 +69,7 @@ func (l *logger) grow() {
 	l.Helper()
 	p, err := l.Logs().Progress(l.Context())
 	l.must(err)
-	_, err = l.Ledger(l.Context(), store.Filter{}) // the lines of the journal get into the tables
+	_, err = l.Ledger(l.Context(), store.Filter{}) // the lines of the journal are written into the tables
 	l.must(err)
 	lines, err := l.Logs().NewLines(l.Context(), p.Logged, 1000)
 	l.must(err)
@@ -177,7 +177,7 @@ func logsDoNotFork(b *suite) {
 	wrong("the log exists", before.Seq, another)
 	cosigned := before
 	cosigned.Size, cosigned.Checkpoint, cosigned.CosignedAt = 2, []byte("cosigned"), b.clock.Now().UTC()
-	b.must(b.Logs().SetCosigned(ctx, cosigned)) // of another size
+	b.must(b.Logs().SetCosigned(ctx, cosigned)) // the size is another one
 	wrong("after a cosignature of another size", before.Seq-1, more)
 	cosigned.Size = 1
 	b.must(b.Logs().SetCosigned(ctx, cosigned))
@@ -204,7 +204,7 @@ func keysAreLoggedOnce(b *suite) {
 		{Service: service, Purpose: "receipt", KeyID: "kid", Receipt: "three", Leaf: e.Leaf},
 	}
 	ascending := len(entries) > 0 && entries[0].Seq > 0
-	for i := range min(len(entries), len(want)) { // numbers ascend, and may have gaps
+	for i := range min(len(entries), len(want)) { // numbers ascend, with or without gaps
 		ascending = ascending && (i == 0 || entries[i-1].Seq < entries[i].Seq)
 		want[i].Seq = entries[i].Seq
 	}

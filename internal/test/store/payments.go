@@ -36,7 +36,7 @@ func testPayments(t *testing.T, open Opener) {
 	}
 }
 
-// card returns a payment by card that is credited.
+// card returns a credited payment by card.
 func card(reference string, id pat.AgentID, nano int64) store.Payment {
 	return store.Payment{
 		Service: service, Reference: reference, AgentID: id, Rail: store.RailCard, Kind: store.PaymentTopUp, Amount: usd(nano),
@@ -84,7 +84,7 @@ func paymentOnce(b *suite) {
 	b.payErr(card("p-2", agent, 0), money.ErrAmount)
 	_, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(7), Reference: "by hand"})
 	b.must(err)
-	b.pay(card("by hand", agent, 7), false) // the operator entered it before
+	b.pay(card("by hand", agent, 7), false) // the operator has already entered it
 	b.payErr(card("by hand", agent, 8), store.ErrReferenceUsed)
 	if a := b.account(); a.ToppedUp != usd(12) {
 		b.Fatalf("got %+v, want 12 paid in", a)
@@ -98,7 +98,7 @@ func paymentOnce(b *suite) {
 func paymentRefund(b *suite) {
 	refund := card("r-1", agent, 4)
 	refund.Kind = store.PaymentRefund
-	b.payErr(refund, store.ErrRefund) // it came before the payment
+	b.payErr(refund, store.ErrRefund) // it existed before the payment
 	if _, err := b.Payment(b.Context(), service, "r-1"); err == nil {
 		b.Fatal("a refund that was refused was recorded")
 	}
@@ -206,7 +206,7 @@ func paymentOfOneService(b *suite) {
 	began := concurrently(b, 30, []Engine{b, other}, func(e Engine, i int) error {
 		_, known, err := e.Pay(b.Context(), at(services[i%3]))
 		if err == nil && known {
-			err = store.ErrPaymentOpen // repeated at the service that has it
+			err = store.ErrPaymentOpen // repeated at the service that owns it
 		}
 		return err
 	}, anyOf(store.ErrReferenceUsed, store.ErrPaymentOpen))
@@ -289,7 +289,7 @@ func paymentMoved(b *suite) {
 	b.clock.Advance(time.Second)
 	_, err = b.MovePayment(b.Context(), service, "x-1", store.PaymentMove{To: store.PaymentFailed, After: moved.ChangedAt})
 	b.must(err)
-	b.pay(b.settling("x-1", agent, 5), true) // remembered
+	b.pay(b.settling("x-1", agent, 5), true) // the store remembers it
 	if a, err := b.Accounts(b.Context(), store.Filter{Service: service}); err != nil || len(a) > 0 && a[0].ToppedUp.Nano != 0 {
 		b.Fatalf("got %+v, %v", a, err)
 	}
@@ -303,7 +303,7 @@ func paymentDropped(b *suite) {
 	p = b.pay(b.settling("x-1", agent, 5), false)
 	moved, err := b.MovePayment(b.Context(), service, "x-1", store.PaymentMove{To: store.PaymentUnknown, After: p.ChangedAt})
 	b.must(err)
-	b.want(b.DropPayment(b.Context(), service, "x-1", moved.ChangedAt), store.ErrPaymentMoved) // it may have been paid
+	b.want(b.DropPayment(b.Context(), service, "x-1", moved.ChangedAt), store.ErrPaymentMoved) // the payment may have been made
 }
 
 func paymentUnspent(b *suite) {

@@ -16,7 +16,7 @@ func (b *suite) choose(nonce, plan string, state pat.AgreementState) pat.Agreeme
 	return b.agree(a, p)
 }
 
-// standing checks the states of agreements.
+// standing checks the states of the agreements.
 func (b *suite) standing(want map[pat.AgreementID]pat.AgreementState) {
 	for id, state := range want {
 		got, err := b.Agreement(b.Context(), service, id)
@@ -64,7 +64,7 @@ func endedPlanBeginsNothing(b *suite) {
 		_, err := b.Begin(b.Context(), r)
 		b.want(err, pat.ErrRevoked)
 	}
-	if got := b.begin(under(pro)).Standing[0]; got.Left != 3 { // the calls under both plans
+	if got := b.begin(under(pro)).Standing[0]; got.Left != 3 { // the calls under both plans count
 		b.Fatalf("%+v; want Left 3", got)
 	}
 	b.reopen()
@@ -77,7 +77,7 @@ func endedPlanBeginsNothing(b *suite) {
 	b.want(err, pat.ErrRevoked)
 }
 
-// changeOfPlanIsOneChange checks that a change of the plan takes one number of a change, however many agreements it ends.
+// changeOfPlanIsOneChange checks that a change of the plan takes one number in the feed of changes, however many agreements it ends.
 func changeOfPlanIsOneChange(b *suite) {
 	ended := map[string]bool{}
 	for _, nonce := range []string{"n-1", "n-2", "n-3"} {
@@ -148,7 +148,7 @@ func planInAdvance(b *suite) {
 	b.want(b.Issue(b.Context(), b.token(free)), pat.ErrBlocked)
 	b.must(b.Issue(b.Context(), b.token(pro)))
 	b.standing(map[pat.AgreementID]pat.AgreementState{pro.ID: active, later.ID: active})
-	late := advance("n-late", "pro", active, from) // the date has passed
+	late := advance("n-late", "pro", active, from) // the date is past
 	b.standing(map[pat.AgreementID]pat.AgreementState{free.ID: revoked, again.ID: revoked, pro.ID: active, late.ID: active, later.ID: active})
 	replaced(0)
 	b.clock.Advance(24 * time.Hour)
@@ -171,7 +171,7 @@ func carriedLimits(b *suite) {
 	if got := b.begin(b.free(rate("other", 9, limit.Day))).Standing[0]; got.Left != 6 {
 		b.Fatalf("%+v; want Left 6", got)
 	}
-	b.refused(b.free(rate("other", 3, limit.Day), carried)) // a limit that refuses as well as counts
+	b.refused(b.free(rate("other", 3, limit.Day), carried)) // a limit that both refuses and counts
 }
 
 // carriedLimitsKeepTheGrant checks that a call under a limit per month can be sent as long as under that limit alone, although it also
@@ -187,7 +187,7 @@ func carriedLimitsKeepTheGrant(b *suite) {
 	if got := b.begin(b.free(hour, carried)).Expires; got != alone {
 		b.Fatalf("the grant lives for %v; want %v", got, alone)
 	}
-	own := rate("other", 9, limit.Second) // the agent is held to the limit as well
+	own := rate("other", 9, limit.Second) // the limit also refuses calls of the agent
 	if got := b.begin(b.free(own, carried)); got.Expires == 0 || got.Taken[0].Carried {
 		b.Fatalf("%+v; want an expiry, and no carried slot", got)
 	}

@@ -111,8 +111,8 @@ func refundBounded(b *suite) {
 	b.noRefund(store.Refund{ExecutionID: id, Amount: usd(0)}, money.ErrAmount)
 }
 
-// refundBoundedAtOnce refunds one charge through two processes at once: what is refunded is what was charged, and the numbers of the credit
-// notes have no gaps.
+// refundBoundedAtOnce refunds one charge through two processes at once. It checks that the refunds add up to the charge, and that the
+// numbers of the credit notes have no gaps.
 func refundBoundedAtOnce(b *suite) {
 	id := b.captured(10)
 	other := b.open(b.T, b.place, b.clock.Now)
@@ -201,7 +201,7 @@ func revenueGroups(b *suite) {
 	first := b.captured(10)
 	b.captured(5)
 	b.settle(b.begin(b.paid(100)), store.Released, store.Failed)
-	b.begin(b.paid(100)) // still held
+	b.begin(b.paid(100)) // the charge is still held
 	b.clock.Advance(31 * 24 * time.Hour)
 	other := b.paid(7)
 	other.Execution.AgentID = "agent-2"

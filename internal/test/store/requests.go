@@ -30,7 +30,7 @@ func request(id string, number int64, after time.Duration) store.IndexedRequest 
 
 func requestFound(b *suite) {
 	var list []store.IndexedRequest
-	for n := range int64(70) { // more than one statement
+	for n := range int64(70) { // more rows than one statement writes
 		list = append(list, request(fmt.Sprint("r-", n), n, time.Second))
 	}
 	b.must(b.IndexRequests(b.Context(), list))
@@ -78,7 +78,7 @@ func requestsPurged(b *suite) {
 func requestsListed(b *suite) {
 	var all []store.IndexedRequest
 	for n := range int64(40) {
-		r := request(fmt.Sprint("r-", n), n, time.Duration(n/3)*time.Second) // several at one time
+		r := request(fmt.Sprint("r-", n), n, time.Duration(n/3)*time.Second) // several requests at one time
 		r.RequestKind = store.RequestKind{
 			Service: "s", Agent: fmt.Sprint("agent-", n%3), Intent: fmt.Sprint("i-", n%2), Decision: "deny", Reason: fmt.Sprint("R", n%5),
 		}

@@ -30,7 +30,7 @@ func testRestored(t *testing.T, open Opener) {
 	})
 }
 
-// restore marks the state as restored. The agent of the suite is in the restored state.
+// restore marks the state as restored. The agent of the suite is part of the restored state.
 func (b *suite) restore(mode store.RestoreMode, allowance int64) {
 	b.Helper()
 	if _, err := b.Agent(b.Context(), service, agent); err != nil {
@@ -136,7 +136,7 @@ func restoredBudget(b *suite) {
 	b.begin(b.within(cents(60), cents(100), limit.Month))
 }
 
-// restoredStrangers begins calls of agents that agreed after the restore, also under a static agreement.
+// restoredStrangers begins calls of agents that agreed only after the restore, also under a static agreement.
 func restoredStrangers(b *suite) {
 	b.restore(store.RestoreUsed, 10)
 	b.clock.Advance(time.Millisecond)
@@ -199,7 +199,7 @@ func restoredFresh(b *suite) {
 	}
 }
 
-// restoredTwice restores a state that contains an earlier restore: that of a backup that was made soon after it, or the same state again.
+// restoredTwice restores a state that contains an earlier restore: a backup that was made soon after that restore, or the same state again.
 // The last choice of the operator counts.
 func restoredTwice(b *suite) {
 	b.begin(b.free(rate("l", 10, limit.Hour)))

@@ -37,7 +37,7 @@ func retention(b *suite) {
 	b.purge()
 	is(captured, nil)
 	b.clock.Advance(time.Nanosecond)
-	if n := b.purge(); n != 3 { // the top-up and the beginnings of two charges: the third charge is open, and keeps what follows it
+	if n := b.purge(); n != 3 { // the top-up, and the beginnings of two charges; the third charge is open, and keeps the entries after it
 		b.Fatalf("%d rows were purged", n)
 	}
 	is(captured, nil)
@@ -112,7 +112,7 @@ func retainMany(b *suite) {
 	left, err := executions(b.Context(), b)
 	b.must(err)
 	type account struct{ agent, currency string }
-	oldest := map[account]string{} // the first call of an account with an unknown outcome keeps the charges after it
+	oldest := map[account]string{} // the first call of an account, with an unknown outcome, keeps the charges after it
 	for _, e := range left {
 		if k := (account{string(e.AgentID), e.Charge.Currency}); e.State == store.Unresolved && (oldest[k] == "" || e.ID < oldest[k]) {
 			oldest[k] = e.ID

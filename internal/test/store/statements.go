@@ -276,7 +276,7 @@ func statementPages(b *suite) {
 	}
 }
 
-// sumOf sums up the entries of the part of the chain that a statement names, and fails unless the part and its heads fit the chain.
+// sumOf sums up the entries of a statement's part of the chain. It fails the test unless the part and its heads fit the chain.
 func (b *suite) sumOf(s store.Statement) (sum store.Position, calls int) {
 	b.Helper()
 	r := s.Range
@@ -318,7 +318,7 @@ func (b *suite) sumOf(s store.Statement) (sum store.Position, calls int) {
 	return sum, calls
 }
 
-// wantPart fails unless a statement and the charged calls are the sums of the entries in its part of the chain.
+// wantPart fails the test unless a statement and the charged calls are the sums of the entries in its part of the chain.
 func (b *suite) wantPart(s store.Statement) {
 	b.Helper()
 	sum, calls := b.sumOf(s)
@@ -392,7 +392,7 @@ func statementsOfMonths(b *suite) {
 	b.wantAdjacent(list)
 }
 
-// A clock that is an hour ahead at the end of a month is set back: times are then not in the order of the chain.
+// A clock that is an hour ahead at the end of a month is set back, so that times are not in the order of the chain.
 func statementsAfterClockStep(b *suite) {
 	b.topUp(agent, usd(100))
 	pay := func(at time.Time) {
@@ -410,7 +410,7 @@ func statementsAfterClockStep(b *suite) {
 	b.wantAdjacent(b.months(2))
 }
 
-// The charged calls of a statement, and so the invoice, are those that the statement sums up.
+// The charged calls of a statement, and therefore the invoice, are those that the statement sums up.
 func statementStays(b *suite) {
 	pay := func() { b.settle(b.begin(b.payable(3)), store.Captured, store.Done) }
 	pay()

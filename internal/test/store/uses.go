@@ -29,7 +29,7 @@ func (b *suite) used(since time.Time, want ...store.IntentUse) {
 func usesKept(b *suite) {
 	at := start.UTC()
 	var many []store.IntentUse
-	for range 150 { // more than one transaction
+	for range 150 { // more uses than one transaction records
 		many = append(many, store.IntentUse{Service: service, Intent: "b", At: at})
 	}
 	b.must(b.NoteUses(b.Context(), append(many, store.IntentUse{Service: "other", Intent: "c", At: at})))

@@ -1,4 +1,4 @@
-// Package witnesstest is a witness of transparency logs for tests. It is written from C2SP tlog-witness v1.0.0, tlog-checkpoint and
+// Package witnesstest implements a witness of transparency logs for tests. It is written from C2SP tlog-witness v1.0.0, tlog-checkpoint and
 // tlog-cosignature v1, and does not use package evidence/log.
 package witnesstest
 
@@ -74,7 +74,7 @@ func (w *Witness) Head(origin string) (h Head, requests int) {
 	return w.heads[origin], w.requests
 }
 
-// SetHead changes what the witness has cosigned.
+// SetHead replaces the last checkpoint that the witness has cosigned.
 func (w *Witness) SetHead(origin string, h Head) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ type request struct {
 	Head
 }
 
-// read parses a request. It returns a status other than 200 if the witness refuses the request.
+// read parses a request. It returns a status other than 200 if the witness must refuse the request.
 func (w *Witness) read(body []byte) (r request, status int) {
 	head, signed, found := bytes.Cut(body, []byte("\n\n"))
 	origin, _, _ := strings.Cut(string(signed), "\n")

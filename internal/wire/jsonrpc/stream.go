@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// readWithin is how long a client may take to read what was written to an EventStream.
+// readWithin is how long a client may take to read the bytes that were written to an EventStream.
 const readWithin = 10 * time.Second
 
 // An EventStream writes server-sent events to a client as they occur. It is not safe for concurrent use.
@@ -25,7 +25,7 @@ func (s *EventStream) Write(lines []byte) {
 		return
 	}
 	control := http.NewResponseController(s.w)
-	_ = control.SetWriteDeadline(time.Now().Add(readWithin)) //nolint:forbidigo // deadlines of connections use the machine's clock
+	_ = control.SetWriteDeadline(time.Now().Add(readWithin)) //nolint:forbidigo // deadlines of connections use the clock of the machine
 	_, err := s.w.Write(lines)
 	if err == nil {
 		err = control.Flush()

@@ -74,7 +74,7 @@ const MaxAgents = 1024
 // message undecodable, and the directory can reply with OEFError.
 type OEFMessage struct {
 	Performative Performative
-	Older        bool         // the message is one of oef
+	Older        bool         // whether the message belongs to oef
 	Description  []byte       // for OEFRegisterService and OEFUnregisterService; search.DecodeDescription decodes it
 	Query        []byte       // for OEFSearchServices and OEFSearchAgents; search.DecodeQuery decodes it
 	Agents       []string     // for OEFSearchResult; addresses
@@ -89,7 +89,7 @@ func Register(d search.Description) OEFMessage {
 	return OEFMessage{Performative: OEFRegisterService, Description: d.Encode()}
 }
 
-// Unregister returns a message that takes back a description.
+// Unregister returns a message that withdraws a description.
 func Unregister(d search.Description) OEFMessage {
 	return OEFMessage{Performative: OEFUnregisterService, Description: d.Encode()}
 }
@@ -103,7 +103,7 @@ func decodeOEF(t table, content []byte) (Content, error) {
 	r := field.Read(body)
 	for r.Next() {
 		if r.Number() != 1 {
-			continue // includes agents_info, which has no meaning here
+			continue // it includes agents_info, which has no meaning here
 		}
 		switch p {
 		case OEFError:
