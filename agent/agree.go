@@ -23,14 +23,14 @@ type Acceptance struct {
 	// Issuer, if not empty, is the name of a service that the caller accepts although the service's host does not vouch for the
 	// name: see IssuerError.
 	Issuer string
-	// OnDate accepts a policy that takes effect later from its date on: until then, the session keeps the present agreement. Without OnDate,
-	// the client uses the new agreement, and pays its prices, at once.
+	// OnDate delays the agreement to a policy that takes effect later until its date; until then, the session keeps the present agreement.
+	// Without OnDate, the client uses the new agreement at once, and pays its prices.
 	OnDate bool
 	// Declared holds the facts that the agent declares about itself under its signature, such as its purpose, if the policy
 	// requires them. Only an agreement of FormFresh carries them. nil means none.
 	Declared pat.Declaration
-	// Plan is the plan of the policy that the agent chooses; empty: none. It is signed as Declared[pat.PlanName]. A new agreement with another
-	// plan ends the earlier agreement.
+	// Plan is the plan of the policy that the agent chooses; empty means no plan. The agent signs it as Declared[pat.PlanName]. A new
+	// agreement with another plan ends the earlier agreement.
 	Plan string
 }
 
@@ -40,16 +40,16 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string
 	Form         Form
-	NotBefore    time.Time          // when the PAT becomes valid; zero if at once
+	NotBefore    time.Time          // when the PAT becomes valid; zero if it is valid at once
 	ExpiresAt    time.Time          // expiry of the PAT; zero if the service does not state it
 	Scope        []string           // granted scope; nil if the service does not state it
 	ScopeOmitted []pat.OmittedEntry // requested entries that were not granted
 }
 
 // Agree signs the policy that is in force at the service, or the one that takes effect next, if and only if it is the one that the caller
-// accepts, and keeps the PAT that the service issues. From then on, it trusts the keys with which the service signs receipts now. Errors:
-// *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent first), *Error, the errors of package fetch,
-// ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. See UIM core, section 4.2.
+// accepts, and keeps the PAT that the service issues. From then on, the client trusts the keys with which the service signs receipts at
+// this time. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent first), *Error, the errors of
+// package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. See UIM core, section 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	agreement, err := s.agree(ctx, accepted)
 	if err == nil && s.Endpoints().Receipts != "" {

@@ -94,8 +94,8 @@ func (c *Client) unusableEndpoints(e Endpoints, at *url.URL) problem.List {
 	return list
 }
 
-// agentsFile fetches and parses an agents.json, and returns its problems and the URL where it was found after redirects. If the document
-// has not changed, agentsFile returns the cached result.
+// agentsFile fetches and parses an agents.json, and returns its problems and, after redirects, its final URL. If the document has not
+// changed, agentsFile returns the cached result.
 func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) (*intents.Catalog, problem.List, *url.URL, error) {
 	had, known := c.agents.get(address)
 	answer, err := c.document(ctx, address, from, c.o.MaxDocument, had.etag)

@@ -34,11 +34,12 @@ type Endpoints struct {
 	MRPKey   string `json:"mrp_key,omitempty"`
 	MRPRelay string `json:"mrp_relay,omitempty"`
 	Keys     string `json:"jwks,omitempty"` // the key set; empty if the service names none
-	// Receipts is the URL of the receipt of an execution, with {execution_id} in its place, and Usage the URL of the entries of the agent's
-	// account. Both are empty if the service gives no receipts.
+	// Receipts is the URL of the receipt of an execution, with the placeholder {execution_id}, and Usage is the URL of the entries of the
+	// agent's account. Both are empty if the service gives no receipts.
 	Receipts string `json:"receipts,omitempty"`
 	Usage    string `json:"usage,omitempty"`
-	// Log is the URL of the service's log, and LogKey its key in the form of C2SP signed-note. Both are empty if there is no log.
+	// Log is the URL of the service's log, and LogKey is the key of the log in the form of C2SP signed-note. Both are empty if there is no
+	// log.
 	Log    string `json:"log,omitempty"`
 	LogKey string `json:"log_key,omitempty"`
 }

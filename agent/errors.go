@@ -42,7 +42,7 @@ type PolicyChangedError struct {
 	Cause           *Error // the service's response; nil if the client compared the digests itself
 }
 
-// Changes returns what has changed since the agreement in the words of the service, which the client has not verified.
+// Changes returns what the service states to have changed since the agreement. The client has not verified it.
 func (e *PolicyChangedError) Changes() []string {
 	if e.Cause == nil {
 		return nil
@@ -131,8 +131,8 @@ type Error struct {
 	RequestID  string
 	Replayed   bool           // whether this is the stored response to an earlier call under the same idempotency key
 	Offered    string         // digest of the policy that the service now offers; empty if the service does not state it
-	Changes    []string       // what has changed since the agreement, in the words of the service; nil if the service does not state it
-	Demand     *Demand        // the payment by x402 that the service asks for; nil: none
+	Changes    []string       // what has changed since the agreement, according to the service; nil if the service does not state it
+	Demand     *Demand        // the payment by x402 that the service demands; nil if it demands none
 	Details    map[string]any // the whole of error.details, decoded by package strictjson
 
 	Evidence

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keepAgreement stores, in the book of receipts, the agreement that the client sent in body, as evidence for the agent. If it cannot be
-// stored, the session is still used. Agreements in envelopes of other protocols are not stored.
+// keepAgreement stores the agreement that the client sent in body beside the receipts, as evidence for the agent. If it fails, the client
+// uses the session nevertheless. Agreements in envelopes of other protocols are not stored.
 func (s *Service) keepAgreement(session Session, body []byte) {
 	book := s.Book()
 	var sent struct {
@@ -21,6 +21,6 @@ func (s *Service) keepAgreement(session Session, body []byte) {
 		pat.PolicyDocument{UID: session.PolicyUID, Bytes: session.Document}, pat.AgreementID(session.AgreementID), s.client.o.Now(),
 	)
 	if err == nil {
-		_ = book.KeepAgreement(session.AgreementID, export) // after an error, bundles lack the agreement, and verifiers report that
+		_ = book.KeepAgreement(session.AgreementID, export) // if this fails, bundles lack the agreement, and verifiers report that
 	}
 }

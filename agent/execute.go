@@ -42,8 +42,8 @@ type ExecuteOptions struct {
 	RequestID string
 	// Traceparent continues a trace. See W3C Trace Context.
 	Traceparent string
-	// Before is called before the call is first sent, with its idempotency key, which is empty if it has none. A caller that keeps the key can
-	// repeat the call after a crash. Before may be nil.
+	// Before is called before the call is first sent. It receives the idempotency key of the call, or "" if there is none. A caller that keeps
+	// the key can repeat the call after a crash. Before may be nil.
 	Before func(idempotencyKey string)
 	// Via selects the protocol of the call. It does not affect agreements and renewals.
 	Via Via
@@ -59,9 +59,9 @@ type Result struct {
 	RequestID      string
 	IdempotencyKey string  // the idempotency key of the call; empty if it has none
 	Sunset         *Sunset // when the intent or its terms end; nil if the service announces no end
-	Replayed       bool    // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
+	Replayed       bool    // the service repeated its response to an earlier call under the same key, and executed nothing now
 	Attempts       int
-	Paid           bool // a payment that Options.Pay made was settled, and is credit at the service
+	Paid           bool // a payment by Options.Pay was settled, and is now credit at the service
 
 	Evidence
 }
@@ -161,10 +161,11 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 	return found != nil && found.Safe && found.Price == ""
 }
 
-// callMargin is how much longer than the service may take for a call the client waits, for a queue, the service's records and the network.
+// callMargin is the time that the client waits for a call beyond the service's time limit: for a queue, the service's records and the
+// network.
 const callMargin = 20 * time.Second
 
-// waitFor returns how long the service may take to respond to a call of an intent, with callMargin. It returns 0 if the limit of an
+// waitFor returns how long the service may take to respond to a call of an intent, with callMargin. It returns 0 if the usual limit of an
 // exchange applies, because the service states no time or the caller has set Options.Timeout.
 func (s *Service) waitFor(ctx context.Context, uid string) time.Duration {
 	if s.client.o.Timeout > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/evidence"
 )
 
-// maxLogAnswer limits the response of a log, in bytes: a checkpoint with its cosignatures, or a proof.
+// maxLogAnswer is the maximum size of a response of a log, in bytes. A response is a checkpoint with its cosignatures, or a proof.
 const maxLogAnswer = 128 << 10
 
 // Reconcile compares the receipts of the calls of a period with the books of the service, and with its log if it has one: see
@@ -37,13 +37,13 @@ func (s *Service) Reconcile(ctx context.Context, p receipts.Period) (receipts.Re
 	}
 }
 
-// ofKey reports whether a problem may have its cause in a key that the service has introduced in the meantime.
+// ofKey reports whether a problem may result from a key that the service has introduced in the meantime.
 func ofKey(p evidence.Problem) bool {
 	return p.Name == evidence.ProblemKey || p.Name == evidence.ProblemLog
 }
 
-// refreshKeys trusts the keys that trusted ones have introduced, and reports whether there is a new one. If the key set is not available,
-// the keys that are known remain.
+// refreshKeys trusts the keys that trusted keys have introduced, and reports whether there is a new one. If the key set is not available,
+// the trusted keys stay the same.
 func (s *Service) refreshKeys(ctx context.Context) bool {
 	if s.trusted(ctx).Len() == 0 {
 		return false
@@ -77,7 +77,7 @@ func (r logReader) Inclusion(ctx context.Context, e evidence.Entry, size int64) 
 	return r.get(ctx, "proof", query)
 }
 
-// numbers returns a query of names and numbers.
+// numbers returns a URL query that consists of names and numbers.
 func numbers(pairs ...any) url.Values {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -55,7 +55,7 @@ type Options struct {
 	// policy alone: anyone who sees it can replay it.
 	AllowStatic bool
 
-	// Timeout limits one exchange; 0 means 30 s or, for a call of an intent that may take longer according to its x-timeout, as long.
+	// Timeout limits one exchange; 0 means 30 s or, for a call of an intent with a longer x-timeout, that time.
 	Timeout   time.Duration
 	UserAgent string        // empty means uimgate-agent
 	TLS       *tls.Config   // nil means Go's default
@@ -64,26 +64,26 @@ type Options struct {
 	// Wrap wraps the HTTP transport, for example to print exchanges; the wrapper sees PATs and signatures. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	// Receipts is the directory in which the client keeps the receipts of its calls, with a file for each service: see package receipts. If
-	// it is empty, the client checks receipts, and does not keep them.
+	// Receipts is the directory in which the client keeps the receipts of its calls, with a file for each service; see package receipts. If it
+	// is empty, the client checks receipts but does not keep them.
 	Receipts string
 
-	// Pay returns a payment by x402 as JSON: one of those in the terms of the demand, signed. Execute calls it at most once for a call, if the
-	// service asks for a payment, and then sends the payment with the call. nil: the agent does not pay.
+	// Pay signs one of the payments in the terms of the demand, and returns it as JSON in the form of x402. Execute calls Pay at most once for
+	// a call, if the service demands a payment, and then sends the payment with the call. If Pay is nil, the agent does not pay.
 	Pay func(ctx context.Context, d Demand) ([]byte, error)
 
 	// SameTerms reports whether two policies, as served, have the same terms for an intent of the catalogue, so that an agreement to before
-	// permits a charge under after. The client calls it for policies that evidence.SameTerms does not find equal. nil means that these
-	// differ.
+	// permits a charge under after. The client calls it if evidence.SameTerms finds a difference. If SameTerms is nil, the terms then count as
+	// different.
 	SameTerms func(ctx context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool
 
 	MaxDocument int64 // limit of an agents.json in bytes; 0 means 16 MiB
 	MaxAnswer   int64 // limit of a response to Execute in bytes; 0 means 8 MiB
 
-	// MaxAttempts limits how often Execute sends one call; 0 means 4. It does not count the additional attempt after a renewal or
-	// with a requested proof of key, and attempts while an earlier call under the same idempotency key is still running. MaxWait limits
-	// the sum of the waits between attempts; 0 means 30 s. For a call that is still running, the limit is at least the time that the
-	// service states for the intent.
+	// MaxAttempts limits how often Execute sends one call; 0 means 4. It does not count the additional attempt after a renewal or with a
+	// requested proof of key, nor the attempts while an earlier call under the same idempotency key is still running. MaxWait limits the sum
+	// of the waits between attempts; 0 means 30 s. For a call that is still running, the limit is at least the time that the service states
+	// for the intent.
 	MaxAttempts int
 	MaxWait     time.Duration
 	// RenewBefore is how long before its expiry a PAT is renewed; 0 means a tenth of its lifetime, but at most one minute.

@@ -15,21 +15,21 @@ import (
 	"github.com/uimgate/uimgate/payments/x402"
 )
 
-// A Demand is a payment by x402 that a service asks for.
+// A Demand is a demand of a service for a payment by x402.
 type Demand struct {
-	// Terms are the PaymentRequired of x402, version 2, as JSON of at most 16 KiB. A stranger wrote them.
+	// Terms is the PaymentRequired of x402, version 2, as JSON of at most 16 KiB. It is untrusted input.
 	Terms []byte
-	// Amount is what the service states that it asks for. Only the terms bind the payer. It is zero if the service states no amount.
+	// Amount is the amount that the service states. Only the terms bind the payer. It is zero if the service states no amount.
 	Amount money.Amount
 }
 
 // ErrPayment means that a payment for a call was not made. The call was not made either.
 var ErrPayment = errors.New("the payment was not made")
 
-// maxTerms bounds the header with the terms of a payment, in bytes.
+// maxTerms is the maximum size of the header with the terms of a payment, in bytes.
 const maxTerms = 16 << 10
 
-// demandOf returns what a refusal asks to pay, or nil if it asks for nothing by x402.
+// demandOf returns the demand in a refusal, or nil if the refusal demands no payment by x402.
 func (e *Error) demandOf(h http.Header) *Demand {
 	header := h.Get(x402.HeaderRequired)
 	if e.Status != http.StatusPaymentRequired || header == "" || len(header) > maxTerms {
@@ -47,7 +47,7 @@ func (e *Error) demandOf(h http.Header) *Demand {
 	return d
 }
 
-// pay has the owner's signer pay what a service asks for. The payment goes with all further attempts of the call.
+// pay lets the owner's signer pay a demand. The client sends the payment with all further attempts of the call.
 func (s *Service) pay(ctx context.Context, c *call, d *Demand) error {
 	payment, err := s.client.o.Pay(ctx, *d)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) pay(ctx context.Context, c *call, d *Demand) error {
 	return nil
 }
 
-// meets checks that a payment is exactly one of those that the terms name.
+// meets checks that a payment is exactly one of those in the terms.
 func meets(payment, terms []byte) error {
 	p, err := x402.Read(payment)
 	if err != nil {
@@ -81,18 +81,18 @@ func meets(payment, terms []byte) error {
 	return nil
 }
 
-// afterDemand decides what to do after a refusal that asks for a payment, or that is about one. ok is false for any other refusal.
+// afterDemand decides what to do after a refusal that demands a payment, or that rejects one. ok is false for any other refusal.
 func (c *call) afterDemand(e *Error, client *Client) (next step, ok bool) {
 	switch {
 	case e.Demand != nil && client.o.Pay != nil && c.payment == "":
 		return step{again: true, pay: e.Demand}, true // refused before anything was done
 	case e.Is(ErrPaymentUnknown) && c.payment != "":
-		return c.await(client, max(e.RetryAfter, inProgressWait)), true // the same payment is not taken twice
+		return c.await(client, max(e.RetryAfter, inProgressWait)), true // a service does not accept the same payment twice
 	}
 	return step{}, false
 }
 
-// settledBy reports whether a response states that the payment of a call was made.
+// settledBy reports whether a response states that the payment of a call was settled.
 func settledBy(a fetch.Answer) bool {
 	text, err := base64.StdEncoding.DecodeString(a.Header.Get(x402.HeaderResponse))
 	if err != nil || len(text) > maxTerms {

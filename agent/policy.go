@@ -38,7 +38,7 @@ func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	return Policy{}, fmt.Errorf("fetching the policy: %w", errors.Join(failures...))
 }
 
-// A Successor is a policy that a service offers already, and that takes effect at From.
+// A Successor is a policy that a service already offers, and that takes effect at From.
 type Successor struct {
 	Policy
 

@@ -17,7 +17,7 @@ type operation struct {
 	name string
 	max  func(*Client) int64
 	read func(fetch.Answer) (fetch.Answer, error) // converts the response of another protocol; nil for UIM's own
-	// wait is how long the service may take to respond, if that is longer than the client's limit of an exchange.
+	// wait is how long the service may take to respond, if that is longer than the client's limit for an exchange.
 	wait time.Duration
 	// action is the name of the operation in messages to an agent on an MRP relay; empty if it has none.
 	action string

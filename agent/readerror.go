@@ -105,7 +105,7 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 
 const maxChanges = 20
 
-// readChanges reads what has changed in a policy, one line for each change.
+// readChanges reads the changes of a policy, one line for each change.
 func readChanges(v any) []string {
 	list, _ := v.([]any)
 	var out []string

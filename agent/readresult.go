@@ -63,8 +63,8 @@ func readResult(a fetch.Answer) (Result, error) {
 // A Sunset is the announced end of an intent, or of its terms. See RFC 8594, section 3.
 type Sunset struct {
 	At    time.Time
-	Terms bool // the terms end, and the intent continues under new terms
-	// ReplacedBy is the uid of the intent that replaces this one; empty if the service names none, or if Terms is true.
+	Terms bool // only the terms end; the intent continues under new terms
+	// ReplacedBy is the uid of the intent that replaces this one; it is empty if the service names none, or if Terms is true.
 	ReplacedBy string
 }
 
@@ -107,7 +107,7 @@ func enveloped(h http.Header, outer map[string]any) bool {
 	return true
 }
 
-// replacement returns the uid of the intent in the link of RFC 5829 to the successor, or an empty string if there is none.
+// replacement returns the uid of the intent to which the successor link of RFC 5829 points, or an empty string if there is none.
 func replacement(h http.Header) string {
 	for _, link := range h.Values("Link") {
 		target, rest, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")

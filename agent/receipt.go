@@ -18,18 +18,18 @@ import (
 
 const (
 	receiptHeader = "Uim-Receipt"
-	// receiptWait limits what the client fetches after a call to check its receipt.
+	// receiptWait limits the time for the requests that check the receipt of a call.
 	receiptWait = 5 * time.Second
 )
 
-// Evidence is what the client knows of the charge of a call. Neither a missing receipt nor a wrong one makes a call fail.
+// Evidence is what the client knows about the charge of a call. A missing or wrong receipt does not make the call fail.
 type Evidence struct {
 	// Receipt is the receipt of the service, if its signature verifies and it is about this call; otherwise nil.
 	Receipt *evidence.Receipt
 	// Discrepancies are the contradictions between the receipt, the charge and the call.
 	Discrepancies []evidence.Problem
 
-	// Sent is what the service sent as receipts, unchecked.
+	// Sent holds the receipts as the service sent them, unchecked.
 	Sent []string
 }
 
@@ -43,8 +43,8 @@ func (a *Evidence) addReceipt(v any) {
 	}
 }
 
-// BookName returns the name of the file for the receipts of the session's agent. It is the same for all agreements of the agent with a
-// service.
+// BookName returns the file name of the book for the session's agent at the service. It is the same for all agreements of the agent with
+// the service.
 func (s Session) BookName() string {
 	s.KeyID = ""
 	return strings.TrimSuffix(s.FileName(), ".json") + receipts.Extension
@@ -74,7 +74,7 @@ func (s *Service) note(ctx context.Context, c *call) {
 	}
 }
 
-// digest returns the digest of the request in the form of entries; empty if it has none, because a number is not exact.
+// digest returns the digest of the request in the form of entries. It is empty if a number in the request cannot be represented exactly.
 func (c *call) digest() string {
 	digest, err := pat.ExecuteDigest(c.uid, c.parameters)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *call) digest() string {
 	return evidence.PrefixedDigest(digest)
 }
 
-// An outcome is how a call ended.
+// An outcome is the outcome of a call.
 type outcome struct {
 	charge   *Charge
 	replayed bool
@@ -143,7 +143,7 @@ func (s *Service) account(ctx context.Context, session Session, c *call, o outco
 	}
 }
 
-// checkReceipt checks a receipt with the trusted keys. If it is signed with another key, that key is trusted if a trusted one introduces
+// checkReceipt checks a receipt with the trusted keys. If another key has signed it, the client trusts that key if a trusted key introduces
 // it.
 func (s *Service) checkReceipt(ctx context.Context, text string, known receipts.Call) (*evidence.Receipt, []evidence.Problem) {
 	receipt, problems := receipts.Check(text, s.trusted(ctx), known)
@@ -182,8 +182,8 @@ func (s *Service) get(ctx context.Context, session Session, address, accept stri
 	return answer, nil
 }
 
-// read is get for reading many pages: it waits and repeats the request while the service refuses it with a time to wait, up to MaxWait in
-// all.
+// read is like get, for many pages: while the service refuses the request and states a time to wait, read waits and repeats the request.
+// The waits add up to MaxWait at most.
 func (s *Service) read(ctx context.Context, session Session, address, accept string, most int64) (fetch.Answer, error) {
 	var waited time.Duration
 	for {

@@ -27,7 +27,7 @@ type Relay struct {
 	Encrypt bool
 }
 
-// answerWithin limits the wait for a response through a relay, unless an operation may take longer.
+// answerWithin is how long the client waits for a response through a relay, unless the operation may take longer.
 const answerWithin = 2 * time.Minute
 
 // joinRelay creates the client of the relay. The key of that client becomes the agent's id.

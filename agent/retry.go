@@ -30,10 +30,10 @@ type call struct {
 	door       via.Door      // nil means the execute endpoint
 	tool       string        // the intent's name at the door; empty means its uid
 	wait       time.Duration // see operation.wait
-	free       bool          // known to be safe and to have no price
-	mark       receipts.Mark // the mark of the first attempt; nil if there is no book
+	free       bool          // known to be safe and free
+	mark       receipts.Mark // the mark of the first attempt; nil if the client keeps no book
 	bookError  error         // the error of recording an attempt in the book
-	payment    string        // by x402, as the value of a header field; empty: none
+	payment    string        // a payment by x402, as the value of a header field; empty if there is none
 	key        string
 	ownKey     bool // the client generated the key, and may generate another
 
@@ -49,7 +49,7 @@ type step struct {
 	again bool
 	wait  time.Duration
 	renew bool
-	pay   *Demand // before the next attempt; nil: nothing
+	pay   *Demand // called before the next attempt; may be nil
 }
 
 // nextStep decides what to do after a failed attempt, and updates the call accordingly. A call is repeated only if it cannot be
@@ -168,8 +168,8 @@ func (c *call) repeat(client *Client, sent time.Duration) step {
 	return step{again: true, wait: wait}
 }
 
-// await plans to ask again for the response of an earlier call under the same key that is still running. It does so until the waits add up
-// to MaxWait or, if that is longer, to the time that the call may take.
+// await plans another request for the response of an earlier call that still runs under the same key. It stops when the waits add up to
+// MaxWait or, if that is longer, to the time that the call may take.
 func (c *call) await(client *Client, wait time.Duration) step {
 	if c.options.NoWait || c.waited+wait > max(client.o.MaxWait, c.wait) {
 		return step{}

@@ -27,10 +27,10 @@ type Service struct {
 	proofRequested map[string]bool            // by uid: the service has requested a proof of key
 	a2a            *via.A2A                   // from the agent card; nil until needed
 	keysFetched    time.Time                  // when the key set was last fetched for a receipt and lacked its key
-	policy         Policy                     // the policy that the last receipt named, if it is not the agreed one
-	policyFetched  time.Time                  // when a policy was fetched last for a receipt
+	policy         Policy                     // the policy of the last receipt, if it is not the agreed one
+	policyFetched  time.Time                  // when a policy was last fetched for a receipt
 
-	trusting sync.Mutex // held while the key of a receipt is looked for
+	trusting sync.Mutex // held while the client looks for the key of a receipt
 }
 
 // String returns the service's name and address, without the PAT.

@@ -34,9 +34,9 @@ type Session struct {
 	ExpiresAt      time.Time       // zero if the service does not state it
 	IssuedAt       time.Time       // by the client's clock
 	NotBefore      time.Time       // when the PAT becomes valid; zero if the service does not state it
-	AcceptedIssuer string          // name that the caller accepts although the host does not vouch for it
-	Keys           evidence.KeySet // the service's keys for receipts and its log that the agent trusts
-	target         string          // first address of the caller's target
+	AcceptedIssuer string          // a name that the caller accepts although the host does not vouch for it
+	Keys           evidence.KeySet // the keys of the service, for receipts and for its log, that the agent trusts
+	target         string          // the first address of the caller's target
 	tokenID        pat.TokenID     // jti; empty if the PAT has none
 	token          secret
 	pending        secret // body of an agreement that waits for approval
@@ -45,13 +45,13 @@ type Session struct {
 	pendingForm    Form
 	// pendingDocument is the same policy as served.
 	pendingDocument []byte
-	plan            string   // the plan that the agreement that is being made requests
-	onDate          bool     // the agreement that is being made takes effect with its policy
-	next            *Session // takes effect at its NotBefore; nil if there is none
+	plan            string   // the plan that the pending agreement requests
+	onDate          bool     // the pending agreement takes effect with its policy
+	next            *Session // a session that takes effect at its NotBefore; nil if there is none
 }
 
-// Next returns the session that replaces s at its NotBefore, when the policy that the agent agreed to in advance takes effect. It returns
-// false if there is none.
+// Next returns the session that will replace s: the agent agreed to its policy in advance, and the policy takes effect at the NotBefore of
+// that session. It returns false if there is none.
 func (s Session) Next() (Session, bool) {
 	if s.next == nil {
 		return Session{}, false
@@ -59,7 +59,7 @@ func (s Session) Next() (Session, bool) {
 	return *s.next, true
 }
 
-// Changed reports whether the session must be saved again, because its PAT or its keys are not those of an earlier copy.
+// Changed reports whether the session must be saved again, because its PAT or its keys differ from those of an earlier copy.
 func (s Session) Changed(earlier Session) bool {
 	return !s.IssuedAt.Equal(earlier.IssuedAt) || !s.Keys.Equal(earlier.Keys)
 }
@@ -143,7 +143,8 @@ func (s secret) reveal() string {
 	return *s.text
 }
 
-// Session returns a copy of the current session with the service. From its date on, the session that was agreed in advance is current.
+// Session returns a copy of the current session with the service. A session to a policy that was agreed to in advance becomes current on
+// the date of the policy.
 func (s *Service) Session() Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ type sessionFile struct {
 	Next         *sessionFile       `json:"next,omitempty"`
 }
 
-// fileOf returns the form of a session in a file.
+// fileOf returns a session in the form of a file.
 func fileOf(s Session) *sessionFile {
 	f := &sessionFile{
 		Version: sessionVersion, Endpoints: s.Endpoints, Issuer: s.Issuer, Accepted: s.AcceptedIssuer, Target: s.target, Dialect: s.Dialect,
@@ -65,7 +65,7 @@ func fileOf(s Session) *sessionFile {
 
 // session returns the session in a file. It ignores the successor of a successor.
 func (f *sessionFile) session() Session {
-	keySet, _ := evidence.ParseKeySet(f.Keys) // without keys, they are pinned again
+	keySet, _ := evidence.ParseKeySet(f.Keys) // a session without keys pins them again
 	return Session{
 		Keys: keySet, Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
 		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, Document: f.Document, AgreementID: f.AgreementID, Form: f.Form,
@@ -78,7 +78,7 @@ func (f *sessionFile) session() Session {
 
 const (
 	sessionVersion = 1
-	maxSession     = 8 << 20 // up to four policies of pat.MaxPolicy, and two PATs
+	maxSession     = 8 << 20 // for up to four policies of pat.MaxPolicy, and two PATs
 )
 
 // SaveSession writes a session, including the PAT, to a file that only its owner can read (0600). It atomically replaces an

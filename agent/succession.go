@@ -10,7 +10,7 @@ import (
 )
 
 // successor returns the digest of the policy that a receipt names, if it is not that of the session and the agreement holds for the intent
-// under it: the agent agreed to that policy as well, or its terms of the intent are those of the agreed policy. Otherwise it returns an
+// under it: the agent also agreed to that policy, or it has the same terms for the intent as the agreed policy. Otherwise it returns an
 // empty string.
 func (s *Service) successor(ctx context.Context, session Session, receipt, intent string) string {
 	r, err := evidence.ParseReceipt(receipt)
@@ -41,7 +41,7 @@ func (s *Service) sameTerms(ctx context.Context, before, after []byte, intent st
 	return err == nil && compare(ctx, before, after, catalog, intent)
 }
 
-// policyWith returns the policy with a digest, which the service offers or the client has kept. To get it, the client makes at most two
+// policyWith returns the policy with a digest, if the client has kept it or the service offers it. The client makes at most two such
 // requests a minute.
 func (s *Service) policyWith(ctx context.Context, digest string) (Policy, bool) {
 	s.mu.Lock()
@@ -70,12 +70,12 @@ func (s *Service) policyWith(ctx context.Context, digest string) (Policy, bool) 
 		}
 	}
 	if book != nil {
-		_ = book.KeepPolicy(receipts.Policy{UID: policy.UID, Digest: digest, Document: policy.Raw}) // otherwise it is fetched again
+		_ = book.KeepPolicy(receipts.Policy{UID: policy.UID, Digest: digest, Document: policy.Raw}) // otherwise, the client fetches it again
 	}
 	return s.keepPolicy(policy), true
 }
 
-// keepPolicy keeps a policy for the next receipt.
+// keepPolicy keeps a policy for later receipts.
 func (s *Service) keepPolicy(p Policy) Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 
 const (
 	keySetPath = ".well-known/jwks.json"
-	maxKeySet  = 1 << 20 // bytes
-	// A service introduces a new key within about a second after its first signature, so the key of a receipt is looked for up to trustTries
-	// times, with trustWait in between. If the key set lacks it, no key is looked for before trustPause has passed.
+	maxKeySet  = 1 << 20 // the maximum size of a key set, in bytes
+	// A service introduces a new key within about a second after its first signature, so the client looks for the key of a receipt up to
+	// trustTries times, with trustWait in between. If the key set lacks the key, the client looks for no key until trustPause has passed.
 	trustTries = 4
 	trustWait  = time.Second
 	trustPause = time.Minute
@@ -35,8 +35,8 @@ func (s *Service) fetchKeys(ctx context.Context) ([]byte, error) {
 	return answer.Body, err
 }
 
-// pin makes the keys that the service uses for receipts and for its log the trusted ones. A service that has no such keys, or that does not
-// send its key set, has no trusted keys; the first receipt then pins them.
+// pin trusts exactly the keys that the service uses now for receipts and for its log. If the service has no such keys, or does not send its
+// key set, pin trusts none; the first receipt then pins them.
 func (s *Service) pin(ctx context.Context) {
 	text, err := s.fetchKeys(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) pin(ctx context.Context) {
 	s.trust(ctx, set.Only(evidence.PurposeReceipt, evidence.PurposeLog))
 }
 
-// trust replaces the trusted keys, and records them with the receipts.
+// trust replaces the trusted keys, and records them in the book of receipts.
 func (s *Service) trust(ctx context.Context, set evidence.KeySet) {
 	if set.Len() == 0 {
 		return
@@ -58,11 +58,11 @@ func (s *Service) trust(ctx context.Context, set evidence.KeySet) {
 	s.session.Keys = set
 	s.mu.Unlock()
 	if book := s.Book(); book != nil {
-		_ = book.Trust(ctx, set, s.client.o.Now()) // otherwise the receipts report an unknown key offline, which agreeing again mends
+		_ = book.Trust(ctx, set, s.client.o.Now()) // on failure, an offline check reports an unknown key until the next agreement
 	}
 }
 
-// trusted returns the keys that were pinned with the agreement, or else pins those that the service uses now.
+// trusted returns the keys that were pinned with the agreement. If there are none, it pins those that the service uses now.
 func (s *Service) trusted(ctx context.Context) evidence.KeySet {
 	if set := s.Session().Keys; set.Len() > 0 {
 		return set
@@ -76,7 +76,7 @@ func (s *Service) trusted(ctx context.Context) evidence.KeySet {
 	return s.Session().Keys
 }
 
-// mayFetchKeys reports whether a receipt may cause a fetch of the key set now.
+// mayFetchKeys reports whether the client may fetch the key set now because of a receipt.
 func (s *Service) mayFetchKeys() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +89,8 @@ func (s *Service) noteFetch() {
 	s.keysFetched = s.client.o.Now()
 }
 
-// findKey looks for a key for receipts that the agent does not trust yet, until a trusted key introduces it. Calls that look for keys at
-// the same time do so one after another. It reports whether the key is trusted now.
+// findKey looks for a key for receipts that the agent does not trust yet, until a trusted key introduces it, and reports whether the key is
+// trusted now. Calls that look for keys at the same time wait for each other.
 func (s *Service) findKey(ctx context.Context, id keys.ID) bool {
 	s.trusting.Lock()
 	defer s.trusting.Unlock()
@@ -114,8 +114,8 @@ func (s *Service) findKey(ctx context.Context, id keys.ID) bool {
 	return has()
 }
 
-// trustNew fetches the key set, and trusts the new keys that trusted ones introduce: the member uim_entry of a key is the entry of the log
-// that does so. It reports whether there is such a key. trusting must be held.
+// trustNew fetches the key set, and trusts the new keys that trusted keys introduce: the member uim_entry of a key is the log entry that
+// introduces it. It reports whether there is such a key. The caller must hold trusting.
 func (s *Service) trustNew(ctx context.Context) (found bool, err error) {
 	text, err := s.fetchKeys(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) trustNew(ctx context.Context) (found bool, err error) {
 	for range waiting { // a new key may introduce a further one
 		had := set.Len()
 		for _, entry := range waiting {
-			_ = set.Introduce(entry) // a key that is not introduced is not trusted
+			_ = set.Introduce(entry) // a key that no trusted key introduces is not trusted
 		}
 		if set.Len() == had {
 			break

@@ -12,11 +12,12 @@ import (
 
 const (
 	maxEntriesPage = 100
-	maxUsagePage   = 4 << 20 // bytes
+	maxUsagePage   = 4 << 20 // the maximum size of a page, in bytes
 )
 
-// Entries returns the entries of the agent's account in a currency after number after, at most 100. after -1 is the beginning of what the
-// service has. The receipts are not verified. Errors: ErrNotAgreed, ErrNoDoor, ErrAnswer, *Error and the errors of package fetch.
+// Entries returns at most 100 entries of the agent's account in a currency: those that follow the number after. If after is -1, they begin
+// with the first entry that the service still has. Entries does not verify the receipts. Errors: ErrNotAgreed, ErrNoDoor, ErrAnswer, *Error
+// and the errors of package fetch.
 func (s *Service) Entries(ctx context.Context, currency string, after int64) (receipts.Page, error) {
 	session, err := s.currentSession(ctx)
 	if err != nil {

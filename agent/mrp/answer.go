@@ -15,7 +15,8 @@ const (
 	maxErrorAnswer = 64 << 10
 	maxAnswer      = 1 << 20 // a profile, or a page of an access list or of tags
 	maxAgents      = 64 << 20
-	// maxMessage limits the size of one message in a response: the largest message that can be sent, plus the members that the relay adds.
+	// maxMessage is the maximum size of one message in a response, in bytes: the largest message that can be sent, plus the members that the
+	// relay adds.
 	maxMessage = wire.MaxRequest + 64<<10
 )
 

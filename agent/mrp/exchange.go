@@ -147,7 +147,7 @@ func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 }
 
 // send makes one attempt. date is the Date header of the response, if there was one. The error is a *wire.Error, a *StatusError, an error
-// of package fetch, an error that wraps ErrOptions if the URL is invalid, or an error of reading the content.
+// of package fetch, an error of reading the content or, if the URL is invalid, an error that wraps ErrOptions.
 func (c *Client) send(ctx context.Context, r request) (a answer, date string, err error) {
 	address, err := url.Parse(c.base.String() + r.target)
 	if err != nil {

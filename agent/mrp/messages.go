@@ -64,7 +64,7 @@ type Filter struct {
 	ThreadID  string
 	Limit     int           // messages per page, 1 to 100; 0 means 8. All are held in memory, each up to 2 MiB
 	Cursor    string        // Page.Next of the previous page
-	Wait      time.Duration // how long the relay waits for a first message, at most 30 s; an extension: relays without it ignore Wait
+	Wait      time.Duration // how long the relay waits for a first message, at most 30 s; Wait is an extension, which other relays ignore
 }
 
 const pollPage = 8

@@ -25,36 +25,36 @@ const (
 	Extension = ".jsonl"
 
 	// Bounds of a book.
-	maxFile     = 16 << 20 // bytes, after which a new file begins
-	maxFiles    = 8        // the oldest is removed then
-	maxLine     = 1 << 20  // bytes
-	maxTail     = 64 << 10 // bytes at the end of the file that are searched for earlier records
+	maxFile     = 16 << 20 // bytes of a file, after which a new file begins
+	maxFiles    = 8        // the number of files; the oldest is then removed
+	maxLine     = 1 << 20  // the maximum length of a line, in bytes
+	maxTail     = 64 << 10 // how many bytes at the end of the file are searched for earlier records
 	lockWait    = 5 * time.Second
-	privateBits = 0o077 // permissions that other users must not have
+	privateBits = 0o077 // the permissions that other users must not have
 )
 
 // ErrBook means that a book cannot be read or written.
 var ErrBook = errors.New("the receipts cannot be stored")
 
-// A Book has the records of one service and one agent. It is safe for concurrent use.
+// A Book holds the records of one service and one agent. It is safe for concurrent use.
 type Book struct {
 	path string
 	most int64 // bytes of a file
 }
 
-// Open returns the book in a file with the given path, which need not exist. Older records are in files beside it.
+// Open returns the book at the given path. The file need not exist. Older records are in files next to it.
 func Open(path string) *Book { return &Book{path, maxFile} }
 
 // Path returns the path of the file.
 func (b *Book) Path() string { return b.path }
 
-// A Mark maps each currency to the place of the newest entry that was found in the book before a call.
+// A Mark maps each currency to the position of the newest entry that the book had before a call.
 type Mark map[string]Place
 
 // A Place is the position of an entry of a service: see Epoch and K of evidence.Entry.
 type Place struct{ Epoch, K int64 }
 
-// after reports whether a place comes after another one.
+// after reports whether a position comes after another one.
 func (p Place) after(q Place) bool { return p.Epoch > q.Epoch || p.Epoch == q.Epoch && p.K > q.K }
 
 func placeOf(e *evidence.Entry) Place { return Place{e.Epoch, e.K} }
@@ -89,7 +89,7 @@ func (b *Book) Add(
 	return problems, err
 }
 
-// follow compares a receipt with earlier ones of the account.
+// follow compares a receipt with earlier receipts of the account.
 func follow(m Mark, c Call, r *evidence.Receipt, earlier []evidence.Receipt) (problems []evidence.Problem) {
 	e, known := &r.Entry, false
 	fork := func(format string, args ...any) {
@@ -141,12 +141,12 @@ func (b *Book) put(ctx context.Context, records ...Record) error {
 	return b.append(ctx, func([]Record) ([]Record, error) { return records, nil })
 }
 
-// unsigned are the problems of receipts that the service did not make for the agent.
+// unsigned lists the problems of receipts that the service did not make for the agent.
 var unsigned = []evidence.ProblemName{
 	evidence.ProblemSignature, evidence.ProblemKey, evidence.ProblemAgreement, evidence.ProblemUnknown,
 }
 
-// receiptsIn returns the receipts in records.
+// receiptsIn returns the receipts that the records contain.
 func receiptsIn(records []Record) (list []evidence.Receipt) {
 	for _, r := range records {
 		if r.Receipt == "" || slices.ContainsFunc(r.Problems, func(p evidence.Problem) bool { return slices.Contains(unsigned, p.Name) }) {
@@ -166,7 +166,7 @@ func (b *Book) append(ctx context.Context, f func(tail []Record) ([]Record, erro
 		if err != nil {
 			return err
 		}
-		defer func() { _ = file.Close() }() // what was written has been written
+		defer func() { _ = file.Close() }() // the records are already written
 		tail, size, err := readTail(file)
 		if err != nil {
 			return err
@@ -244,7 +244,7 @@ func readTail(f *os.File) ([]Record, int64, error) {
 	return records, size, nil
 }
 
-// older returns the path of file n of the book: 0 is the current file, and higher numbers are older.
+// older returns the path of file n of the book: file 0 is the current one, and higher numbers are older.
 func (b *Book) older(n int) string {
 	if n == 0 {
 		return b.path
@@ -252,7 +252,7 @@ func (b *Book) older(n int) string {
 	return strings.TrimSuffix(b.path, Extension) + "." + strconv.Itoa(n) + Extension
 }
 
-// rotate begins a new file, which repeats the keys.
+// rotate begins a new file, and repeats the keys in it.
 func (b *Book) rotate(first []byte, now time.Time) error {
 	var set evidence.KeySet
 	for n := range maxFiles {
@@ -280,7 +280,7 @@ func (b *Book) rotate(first []byte, now time.Time) error {
 	return privatefile.Write(b.path, first)
 }
 
-// Records calls each for all records, the oldest first. damaged is called for each line that is not a record, with the name of the file and
+// Records calls each for all records, the oldest first. It calls damaged for each line that is not a record, with the name of the file and
 // the number of the line. The error wraps ErrBook, and os.ErrNotExist if there is no book.
 func (b *Book) Records(each func(Record), damaged func(file string, line int)) error {
 	found := false

@@ -73,7 +73,7 @@ func (c Call) settled() bool {
 }
 
 // differs reports whether the value in an entry differs from the value that the agent knows. An entry without the value differs. If the
-// agent does not know the value, nothing differs.
+// agent does not know the value, differs returns false.
 func differs(entry, known string) bool { return known != "" && entry != known }
 
 func (c Call) problem(name evidence.ProblemName, format string, args ...any) evidence.Problem {

@@ -14,7 +14,7 @@ import (
 
 // A loggedProof is the proof that an entry is in the log of the given size.
 type loggedProof struct {
-	text string // without its checkpoint
+	text string // the proof without its checkpoint
 	size int64
 }
 
@@ -24,8 +24,8 @@ type knownCheckpoint struct {
 
 	epoch  int64
 	text   string
-	old    int64           // size of the checkpoint before of the same log; 0 if there is none
-	hashes []evidence.Hash // proof of consistency with it
+	old    int64           // the size of the previous checkpoint of the same log; 0 if there is none
+	hashes []evidence.Hash // the proof that the log is consistent with the previous checkpoint
 }
 
 // openCheckpoint verifies a checkpoint with trusted keys.
@@ -66,7 +66,7 @@ func (a *audit) openLog(records []Record) {
 	}
 }
 
-// at returns the checkpoint of a log with a size, or nil if the book does not have it.
+// at returns the checkpoint of a log at a size, or nil if the book does not have it.
 func (a *audit) at(origin string, size int64) *knownCheckpoint {
 	for _, c := range a.log {
 		if c.Origin == origin && c.Size == size {
@@ -89,8 +89,8 @@ func (a *audit) last(epoch int64) (newest *knownCheckpoint) {
 	return newest
 }
 
-// proofOf returns the whole proof that an entry is in the log, or an empty string if the book does not have it. It reports a proof that is
-// wrong.
+// proofOf returns the whole proof that an entry is in the log, or an empty string if the book does not have it. If the proof is wrong,
+// proofOf reports that.
 func (a *audit) proofOf(r *evidence.Receipt) string {
 	logged, known := a.logged[r.Leaf.String()]
 	if !known {

@@ -16,18 +16,18 @@ import (
 
 // Bounds of the documents beside a book.
 const (
-	maxDocuments = 1000     // maximum number of documents of each kind; storing one more removes the oldest
-	maxDocument  = 16 << 20 // bytes of a file
+	maxDocuments = 1000     // the maximum number of documents of each kind; the oldest is then removed
+	maxDocument  = 16 << 20 // the maximum size of a file, in bytes
 )
 
-// A Policy is a policy document that entries of the service name.
+// A Policy is a policy document to which entries of the service refer.
 type Policy struct {
 	UID      string `json:"uid"`
 	Digest   string `json:"digest"` // see pat.PolicyDigest
 	Document []byte `json:"document"`
 }
 
-// documents returns the directory for the documents that entries of the book name.
+// documents returns the directory of the documents to which entries of the book refer.
 func (b *Book) documents() string { return strings.TrimSuffix(b.path, Extension) + ".documents" }
 
 func (b *Book) document(kind, id string) string {
@@ -88,9 +88,9 @@ func (b *Book) Policies() (list []Policy, err error) {
 
 // An Agreement is an agreement of the agent with the service.
 type Agreement struct {
-	ID     string // chosen by the service
-	Policy string // digest
-	Export []byte // see pat.Export
+	ID     string // the id that the service chose
+	Policy string // the digest of the policy
+	Export []byte // the bundle of pat.Export
 }
 
 // KeepAgreement stores an agreement beside the book: the result of pat.Export. The error wraps ErrBook.
@@ -101,7 +101,7 @@ func (b *Book) KeepAgreement(id string, export []byte) error {
 	return b.keep("agreement", id, export)
 }
 
-// Agreements returns the agreements that KeepAgreement has stored, the oldest first. The error wraps ErrBook.
+// Agreements returns the agreements that KeepAgreement has stored, in the order of time. The error wraps ErrBook.
 func (b *Book) Agreements() (list []Agreement, err error) {
 	paths, err := b.kept("agreement")
 	if err != nil {
@@ -151,7 +151,7 @@ func (b *Book) kept(kind string) ([]string, error) {
 			continue
 		}
 		path := filepath.Join(b.documents(), e.Name())
-		if info, err := e.Info(); err == nil { // otherwise another process has just removed it
+		if info, err := e.Info(); err == nil { // a missing file was just removed by another process
 			list, age[path] = append(list, path), info.ModTime()
 		}
 	}

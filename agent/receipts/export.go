@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Bundle is what an export contains beside the records of the book.
+// A Bundle describes the contents of an export apart from the records of the book.
 type Bundle struct {
 	Issuer   string
 	Agent    pat.AgentID
@@ -19,9 +19,9 @@ type Bundle struct {
 	Policies []Policy // the policies that the agent agreed to; Export adds those that are stored with the book
 }
 
-// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies and agreements that the
-// entries name, the entries of each account in the order of their numbers with the proofs that they are in the log, and the checkpoints
-// with the proofs that the log only grew. It exports only what verifies. Errors are those of Records and of w.
+// Export writes a bundle of evidence: see evidence.BundleWriter. It contains the keys of the service, the policies and agreements to which
+// the entries refer, the entries of each account in the order of their numbers with the proofs that they are in the log, and the
+// checkpoints with the proofs that the log only grew. It omits everything that does not verify. Errors are those of Records and of w.
 func (b *Book) Export(w io.Writer, o Bundle) error {
 	a, err := b.audit(true, o.Period)
 	if err != nil {
@@ -60,13 +60,13 @@ func (b *Book) Export(w io.Writer, o Bundle) error {
 	return out.Close()
 }
 
-// documents are what the entries of a bundle name.
+// documents holds the documents to which the entries of a bundle refer.
 type documents struct {
 	policies   []Policy
 	agreements []Agreement
 }
 
-// named returns the policies and agreements that entries name, and further policies.
+// named returns the policies and agreements to which the entries refer, and additional policies.
 func (b *Book) named(list []evidence.Receipt, further []Policy) (out documents, err error) {
 	policies, agreements := map[string]bool{}, map[string]bool{}
 	for _, r := range list {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/evidence"
 )
 
-// A Line is a call that was charged, as a list shows it.
+// A Line is a charged call in a list.
 type Line struct {
 	At        time.Time          `json:"at"`
 	Execution string             `json:"id"`
@@ -23,7 +23,7 @@ type Line struct {
 	Problems  []evidence.Problem `json:"problems"`
 }
 
-// Lines returns the calls of a period, the oldest first. It does not verify their receipts. Errors are those of Records.
+// Lines returns the charged calls of a period in the order of time. It does not verify their receipts. Errors are those of Records.
 func (b *Book) Lines(p Period) ([]Line, error) {
 	list := []Line{}
 	err := b.Records(func(r Record) {
@@ -59,7 +59,7 @@ func Books(dir string) ([]*Book, error) {
 	return list, nil
 }
 
-// older reports whether a name without extension is the one of a file with earlier records.
+// older reports whether a file name without its extension is that of a file with earlier records.
 func older(name string) bool {
 	for n := 1; n < maxFiles; n++ {
 		if strings.HasSuffix(name, fmt.Sprint(".", n)) {

@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	// mergeDelay is the time after which an entry must be in the log, and skew how much the clocks of service and agent may differ.
+	// mergeDelay is the time after which an entry must be in the log, and skew is how much the clocks of service and agent may differ.
 	mergeDelay, skew = 10 * time.Second, 50 * time.Second
-	// maxProofs is how many proofs one Reconcile fetches. Further entries are left for the next one.
+	// maxProofs is the maximum number of proofs that one Reconcile fetches. The next Reconcile fetches the others.
 	maxProofs = 1000
 )
 
-// A LogSource fetches from the logs of a service, one for each epoch. Errors for what the service refuses wrap ErrRefused.
+// A LogSource fetches checkpoints and proofs from the logs of a service, one log for each epoch. If the service refuses a request, the
+// error wraps ErrRefused.
 type LogSource interface {
 	// Checkpoint returns the newest checkpoint of an epoch, a signed note. A negative epoch is the newest one.
 	Checkpoint(ctx context.Context, epoch int64) ([]byte, error)
-	// Consistency returns the proof that the log of one size contains that of a smaller one.
+	// Consistency returns the proof that the log at one size contains the log at a smaller size.
 	Consistency(ctx context.Context, epoch, before, after int64) ([]byte, error)
 	// Inclusion returns the proof, without a checkpoint, that an entry of the agent's account is in the log of the given size. The error
 	// wraps ErrExpired if the service has deleted the entry.
 	Inclusion(ctx context.Context, e evidence.Entry, size int64) ([]byte, error)
 }
 
-// Errors of a LogSource.
+// The errors of a LogSource.
 var (
-	// ErrRefused means that a service did not send what a LogSource requested.
+	// ErrRefused means that a service refused a request of a LogSource.
 	ErrRefused = errors.New("the service refused")
 	// ErrExpired means that a service has deleted an entry, because it keeps its ledger only for some time.
 	ErrExpired = errors.New("the service has deleted the entry")
@@ -43,16 +44,16 @@ type logCheck struct {
 	from    LogSource
 	issuer  string
 	now     time.Time
-	records []Record                   // to be added to the book
-	epochs  map[int64]*knownCheckpoint // the newest checkpoint of each epoch; nil: there is none that verifies
+	records []Record                   // records to be added to the book
+	epochs  map[int64]*knownCheckpoint // the newest checkpoint of each epoch; nil if none verifies
 }
 
 func (l *logCheck) report(name evidence.ProblemName, where, format string, args ...any) {
 	l.a.found(evidence.Problem{Name: name, Where: where, Detail: fmt.Sprintf(format, args...)})
 }
 
-// run fetches the newest checkpoint and compares it with the last one, and looks for the entries of the period in the logs. It returns how
-// many entries it did not look for, because there are too many.
+// run fetches the newest checkpoint and compares it with the last one, and looks for the entries of the period in the logs. It returns the
+// number of entries that it did not look for, because there are too many.
 func (l *logCheck) run(ctx context.Context, b *Book) (left int, err error) {
 	list, err := b.signed(l.a)
 	if err != nil {
@@ -89,7 +90,8 @@ func (l *logCheck) run(ctx context.Context, b *Book) (left int, err error) {
 	return left, b.put(ctx, l.records...)
 }
 
-// due reports whether an entry of an account must be in the log whose newest checkpoint has the given time, which is zero if there is none.
+// due reports whether an entry of an account must be in the log. at is the time of the newest checkpoint of the log; it is zero if there is
+// none.
 func (l *logCheck) due(r *evidence.Receipt, newest time.Time) bool {
 	at := r.Entry.At
 	return !at.After(newest.Add(-mergeDelay)) || !at.After(l.now.Add(-mergeDelay-skew))
@@ -104,8 +106,8 @@ func (l *logCheck) open(text []byte) (*knownCheckpoint, error) {
 	return c, err
 }
 
-// newest fetches the newest checkpoint. It returns nil if there is none, or if that does not verify or contradicts the last one. due means
-// that the log must have entries by now.
+// newest fetches the newest checkpoint. It returns nil if there is none, or if the checkpoint does not verify or contradicts the last one.
+// due is true if the log must have entries by now.
 func (l *logCheck) newest(ctx context.Context, due bool) (*knownCheckpoint, error) {
 	last := l.a.last(-1)
 	text, err := l.from.Checkpoint(ctx, -1)
@@ -126,7 +128,7 @@ func (l *logCheck) newest(ctx context.Context, due bool) (*knownCheckpoint, erro
 	return l.follow(ctx, last, c)
 }
 
-// epoch returns the newest checkpoint of an epoch. It returns nil if there is none that verifies, which it reports.
+// epoch returns the newest checkpoint of an epoch. If none verifies, it reports that and returns nil.
 func (l *logCheck) epoch(ctx context.Context, epoch int64) (*knownCheckpoint, error) {
 	if c, known := l.epochs[epoch]; known {
 		return c, nil
@@ -152,8 +154,7 @@ func (l *logCheck) epoch(ctx context.Context, epoch int64) (*knownCheckpoint, er
 	return c, nil
 }
 
-// follow compares a checkpoint with the last one that the book has, and records it. It returns nil if the log does not contain the last
-// one.
+// follow compares a checkpoint with the last one in the book, and records it. It returns nil if the log does not contain the last one.
 func (l *logCheck) follow(ctx context.Context, last, c *knownCheckpoint) (*knownCheckpoint, error) {
 	where := fmt.Sprintf("%s %d", c.Origin, c.Size)
 	record := Record{Type: typeCheckpoint, At: l.now, Checkpoint: c.text}
@@ -218,7 +219,7 @@ func (l *logCheck) find(ctx context.Context, r *evidence.Receipt, newest log.Che
 		}
 	}
 	if err != nil && !l.due(r, newest.Time) {
-		return nil // the next Reconcile looks again
+		return nil // the next Reconcile looks for it again
 	}
 	if err != nil {
 		l.report(evidence.ProblemNotLogged, evidence.NewChain(e.Account).Where(e.K), "the log does not contain the entry of %s: %v",

@@ -12,23 +12,24 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// MaxEntries is how many entries Reconcile fetches for one account at most.
+// MaxEntries is the maximum number of entries that Reconcile fetches for one account.
 const MaxEntries = 1_000_000
 
 // A Page is a part of the chain of an account, as the service sends it.
 type Page struct {
-	Entries []string // receipts, in the order of their numbers
+	Entries []string // the receipts, in the order of their numbers
 	Head    evidence.Through
 	Empty   bool // the account has no entries; Head is then zero
 }
 
-// A Source fetches from the service. The agent's Service is one.
+// A Source fetches entries from the service. agent.Service implements it.
 type Source interface {
-	// Entries returns the entries of the agent's account after a number, at most 100. after -1 is the beginning of what the service has.
+	// Entries returns at most 100 entries of the agent's account: those that follow the number after. If after is -1, they begin with the
+	// first entry that the service still has.
 	Entries(ctx context.Context, currency string, after int64) (Page, error)
 }
 
-// A Reconciliation describes what Reconcile compares.
+// A Reconciliation defines what Reconcile compares.
 type Reconciliation struct {
 	Source Source
 	Log    LogSource // nil: the service has no log
@@ -39,8 +40,8 @@ type Reconciliation struct {
 }
 
 // Reconcile fetches the entries of the agent's accounts that the book does not have, and compares the books of the service with the calls
-// of a period. It then looks for the receipts of the period in the log of the service. Errors are those of Records and of the sources; what
-// the service should have sent and did not is a problem.
+// of a period. It then looks for the receipts of the period in the log of the service. Errors are those of Records and of the sources.
+// Evidence that the service should have sent, and did not, is a problem and not an error.
 func (b *Book) Reconcile(ctx context.Context, o Reconciliation) (Report, error) {
 	p := o.Period
 	before, err := b.audit(true, p)
@@ -66,7 +67,7 @@ func (b *Book) Reconcile(ctx context.Context, o Reconciliation) (Report, error) 
 		}
 		problems, heads[currency] = append(problems, f.problems...), head
 	}
-	// The book may have got receipts of calls that another process made after the service stated the heads. The next Reconcile compares them.
+	// After the service stated the heads, another process may have added receipts to the book. The next Reconcile compares these.
 	until := map[string]int64{}
 	for currency, head := range heads {
 		if newestOf(before.chains[currency]) <= head.K {
@@ -109,8 +110,8 @@ func (f *fetcher) report(name evidence.ProblemName, k int64, format string, args
 	})
 }
 
-// fetch fetches the entries after those that the book has without a gap, and adds them to the book. It returns the head of the chain, as
-// the service stated it with the last page.
+// fetch fetches the entries after the first part of the chain that the book has without a gap, and adds them to the book. It returns the
+// head of the chain, as the service stated it with the last page.
 func (f *fetcher) fetch(ctx context.Context, have *account) (evidence.Through, error) {
 	after := have.complete()
 	for fetched := 0; fetched < MaxEntries; {
@@ -145,7 +146,7 @@ func (f *fetcher) fetch(ctx context.Context, have *account) (evidence.Through, e
 	return evidence.Through{K: after}, nil
 }
 
-// keep adds the entries of a page to the book that it does not have, and returns the largest number.
+// keep adds to the book the entries of a page that the book does not have, and returns the largest number on the page.
 func (f *fetcher) keep(ctx context.Context, page []string, after int64, have *account) (int64, error) {
 	var records []Record
 	last := after
@@ -177,7 +178,7 @@ func (f *fetcher) keep(ctx context.Context, page []string, after int64, have *ac
 	return last, f.book.put(ctx, records...)
 }
 
-// complete returns the number of the last entry before the first gap. It is -1 if the book does not have the beginning of the chain.
+// complete returns the number of the last entry before the first gap. It is -1 if the book lacks the beginning of the chain.
 func (a *account) complete() int64 {
 	if a == nil || len(a.held) == 0 {
 		return -1
@@ -219,7 +220,7 @@ func (a *audit) compareHeads(heads map[string]evidence.Through) {
 	}
 }
 
-// newestOf returns the largest number of an entry that the book has, or -1.
+// newestOf returns the largest number of an entry in the book, or -1.
 func newestOf(a *account) int64 {
 	if a == nil || len(a.held) == 0 {
 		return -1
@@ -227,8 +228,9 @@ func newestOf(a *account) int64 {
 	return slices.Max(slices.Collect(maps.Keys(a.held)))
 }
 
-// unknown reports executions in the books of the service that the agent did not start. The response to a call may have been lost: then the
-// agent knows its request, but not its execution. Executions from before the book began are skipped.
+// unknown reports executions in the books of the service that the agent did not start. If the response to a call was lost, the agent knows
+// the request but not the execution: for each such call, unknown skips one execution with that request. It also skips executions from
+// before the book began.
 func (a *audit) unknown() {
 	for _, request := range slices.Sorted(maps.Keys(a.strange)) {
 		lost := max(0, a.sent[request]-a.answered[request])

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// maxProblems is how many problems a Report has; further ones are counted.
+// maxProblems is the maximum number of problems in a Report; further problems are only counted.
 const maxProblems = 1000
 
 // A Report is the result of verifying a book.
@@ -22,18 +22,19 @@ type Report struct {
 	Accounts []Account          `json:"accounts"`
 	Problems []evidence.Problem `json:"problems"`
 	More     int                `json:"more,omitempty"` // problems that are left out
-	// Unproven is how many receipts Reconcile did not look for in the log, because it had fetched 1,000 proofs; the next one continues.
+	// Unproven is the number of receipts that Reconcile did not look for in the log, because it had fetched 1,000 proofs. The next Reconcile
+	// continues with them.
 	Unproven int `json:"unproven,omitempty"`
 }
 
-// An Account describes what a book has of the chain of one account.
+// An Account describes the part of one account's chain that the book has.
 type Account struct {
 	Currency string `json:"currency"`
 	From     int64  `json:"from_k"`
 	To       int64  `json:"to_k"`
 	Missing  int64  `json:"missing"` // entries between From and To that the book does not have
 	Open     int    `json:"open"`    // executions that are held or unresolved
-	// The sums of the account after entry To; nil if entries are missing.
+	// The sums of the account after entry To. They are nil if entries are missing.
 	ToppedUp *money.Amount `json:"topped_up,omitempty"`
 	Held     *money.Amount `json:"held,omitempty"`
 	Captured *money.Amount `json:"captured,omitempty"`
@@ -50,10 +51,10 @@ func (b *Book) Verify() (Report, error) {
 	return a.report(), nil
 }
 
-// A Period limits the calls that are compared with the books of the service. The zero Period has no limits.
-type Period struct{ From, To time.Time } // To is excluded
+// A Period limits the calls that Reconcile compares with the books of the service. The zero Period has no limits.
+type Period struct{ From, To time.Time } // From is included, To is excluded
 
-// Month returns the period of a month of the UTC calendar, such as 2026-11.
+// Month returns the period of a month of the UTC calendar, given as in 2026-11.
 func Month(text string) (Period, error) {
 	from, err := time.Parse("2006-01", text)
 	if err != nil {
@@ -69,19 +70,19 @@ func (p Period) has(at time.Time) bool { return p.To.IsZero() || !at.Before(p.Fr
 type audit struct {
 	period   Period
 	sparse   bool
-	until    map[string]int64    // by currency: the last entry that is read
-	began    time.Time           // when the book began
+	until    map[string]int64    // by currency: the last entry to read
+	began    time.Time           // the time at which the book began
 	keys     evidence.KeySet     // the keys that the agent trusts
-	calls    map[string]callSeen // charged, by execution
-	sent     map[string]int      // calls that were sent, by request
-	answered map[string]int      // those that were charged and whose response arrived, by request
+	calls    map[string]callSeen // charged calls, by execution
+	sent     map[string]int      // sent calls, by request
+	answered map[string]int      // charged calls whose response arrived, by request
 	strange  map[string][]string // executions in the period that are not in calls, by request
 	chains   map[string]*account // by currency
 	leaves   map[evidence.Hash]bool
 	logged   map[string]loggedProof // by leaf hash
 	carries  []string               // receipts
 	stored   []Record               // the records of typeCheckpoint, in the order of the book
-	log      []*knownCheckpoint     // those of stored that verify
+	log      []*knownCheckpoint     // the checkpoints in stored that verify
 	problems []evidence.Problem
 	seen     map[evidence.Problem]bool
 	more     int
@@ -97,14 +98,14 @@ type callSeen struct {
 type account struct {
 	*evidence.Chain
 
-	held   map[int64]evidence.Hash // entries that the book has, with their leaf hashes
-	behind map[int64]bool          // entries that a carry replaces: the numbers of the last ones
+	held   map[int64]evidence.Hash // entries in the book, with their leaf hashes
+	behind map[int64]bool          // the numbers of the last entries that a carry replaces
 }
 
 // audit reads the whole book.
 func (b *Book) audit(sparse bool, p Period) (*audit, error) { return b.auditUntil(sparse, p, nil) }
 
-// auditUntil reads the whole book, without the entries after a number in the chains of some currencies.
+// auditUntil is like audit, but omits the entries of a chain after a number: until has that number by currency.
 func (b *Book) auditUntil(sparse bool, p Period, until map[string]int64) (*audit, error) {
 	a := &audit{
 		period: p, sparse: sparse, until: until, calls: map[string]callSeen{}, sent: map[string]int{}, answered: map[string]int{},
@@ -144,7 +145,7 @@ func (a *audit) found(list ...evidence.Problem) {
 	}
 }
 
-// first reads what the other records are compared with.
+// first reads the records with which second compares the others.
 func (a *audit) first(r Record) {
 	if a.began.IsZero() || !r.At.IsZero() && r.At.Before(a.began) {
 		a.began = r.At
@@ -203,10 +204,10 @@ func (a *audit) second(r Record) {
 	}
 }
 
-// recorded returns the problems that are known only from the time of the call.
+// recorded returns the problems that can be found only at the time of the call.
 func recorded(list []evidence.Problem) (kept []evidence.Problem) {
 	for _, p := range list {
-		switch p.Name { //nolint:exhaustive // all others are found again
+		switch p.Name { //nolint:exhaustive // second finds all others again
 		case evidence.ProblemOrder, evidence.ProblemFork, evidence.ProblemEpoch, evidence.ProblemDuplicate:
 			kept = append(kept, p)
 		}
@@ -214,7 +215,7 @@ func recorded(list []evidence.Problem) (kept []evidence.Problem) {
 	return kept
 }
 
-// entryProblem returns the problem of an entry whose signature does not verify.
+// entryProblem returns the problem with an entry whose signature does not verify.
 func entryProblem(text string, err error) evidence.Problem {
 	p := evidence.Problem{Name: evidence.ProblemSignature, Detail: err.Error()}
 	if r, parseErr := evidence.ParseReceipt(text); parseErr == nil {
@@ -257,7 +258,7 @@ func (a *audit) add(r *evidence.Receipt) {
 	}
 }
 
-// end notes that an entry shows the end of a charge.
+// end records that an entry shows the end of a charge.
 func (a *audit) end(e *evidence.Entry) {
 	if c, known := a.calls[e.ID]; known && (e.To == evidence.StateCaptured || e.To == evidence.StateReleased) {
 		c.final = true
@@ -275,7 +276,7 @@ func (a *audit) account(owner evidence.Account) *account {
 	return of
 }
 
-// unreceipted reports the charges of calls whose end no entry shows.
+// unreceipted reports the charges whose end no entry shows.
 func (a *audit) unreceipted(detail string) {
 	for _, id := range slices.Sorted(maps.Keys(a.calls)) {
 		if c := a.calls[id]; c.settled() && !c.final && a.period.has(c.at) {
@@ -284,7 +285,7 @@ func (a *audit) unreceipted(detail string) {
 	}
 }
 
-// report finishes the chains.
+// report completes the report with the chains.
 func (a *audit) report() Report {
 	r := Report{Calls: len(a.calls), Receipts: len(a.leaves), Accounts: []Account{}}
 	for _, currency := range slices.Sorted(maps.Keys(a.chains)) {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// A pythonWriter collects the classes that types of records need.
+// A pythonWriter collects the classes for types of records.
 type pythonWriter struct {
 	names   identifiers
 	classes strings.Builder
 }
 
-// python returns a module for the package uimgate of Python.
+// python returns a module that uses the Python package uimgate.
 func (f file) python(names identifiers) string {
 	w := &pythonWriter{names: names}
 	var calls strings.Builder
@@ -76,7 +76,7 @@ func snake(name string) string {
 	return out
 }
 
-// named writes a type under a name.
+// named writes a type definition with a name.
 func (w *pythonWriter) named(name string, t typ) {
 	if t.kind == kindRecord {
 		w.record(name, t)
@@ -139,11 +139,11 @@ func pythonConstant(v any) string {
 
 var pythonName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// keywords are the words that are not names in Python 3.
+// keywords are the words that cannot be names in Python 3.
 var keywords = strings.Fields("False None True and as assert async await break class continue def del elif else except finally for from " +
 	"global if import in is lambda nonlocal not or pass raise return try while with yield")
 
-// record writes a TypedDict. Names that are not those of Python need the form of a call, whose types are strings.
+// record writes a TypedDict. If a name is not a valid identifier in Python, it writes the TypedDict as a call with the types as strings.
 func (w *pythonWriter) record(class string, t typ) {
 	types := make([]string, len(t.members))
 	plain := true

@@ -1,5 +1,5 @@
 // Package stubs writes the intents of a service as typed code for an agent: a class with a method for each intent, and the types of its
-// parameters and output. The code calls the intents with the SDKs for TypeScript and Python. Catalogs come from strangers: names become
+// parameters and output. The code calls the intents with the SDKs for TypeScript and Python. Catalogs are untrusted input: names become
 // identifiers of ASCII letters and digits, and every other text becomes a quoted string or one line of a comment.
 package stubs
 
@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/lines"
 )
 
-// A Language is one in which stubs are written.
+// A Language is a programming language for stubs.
 type Language string
 
 // The languages.
@@ -25,7 +25,7 @@ const (
 // maxComment is the maximum length of a description in a comment, in bytes.
 const maxComment = 100
 
-// Write writes the stubs of all intents that are not retired. The issuer names the service. The error is that of w.
+// Write writes the stubs of all intents that are not retired. issuer identifies the service. The error is that of w.
 func Write(w io.Writer, language Language, issuer string, catalog *intents.Catalog) error {
 	names := identifiers{used: map[string]bool{}}
 	for _, imported := range []string{
@@ -79,7 +79,7 @@ type file struct {
 // A call is one intent.
 type call struct {
 	uid, about               string
-	name, parameters, result string // identifiers: of the intent, and of the types of its parameters and output
+	name, parameters, result string // identifiers of the intent, and of the types of its parameters and output
 	input, output            typ
 }
 
@@ -103,10 +103,10 @@ func hostOf(issuer string) string {
 	return host
 }
 
-// identifiers are the names that the code already uses.
+// identifiers records the names that the code already uses.
 type identifiers struct{ used map[string]bool }
 
-// take returns name, with a number if it is used already.
+// take returns name, with a number appended if name is already used.
 func (i identifiers) take(name string) string {
 	free := name
 	for n := 2; i.used[free]; n++ {
@@ -146,7 +146,7 @@ func pascal(name string) string {
 	return out
 }
 
-// comment returns a text of a service as a part of one line that can end no comment and no string in either language.
+// comment returns a text of a service as part of one line. In either language, the result can end neither a comment nor a string.
 func comment(text string) string {
 	text = strings.Join(strings.Fields(strings.NewReplacer("*/", "* /", `"`, "'", `\`, "/").Replace(text)), " ")
 	return lines.Printable(text, maxComment)

@@ -43,9 +43,9 @@ type member struct {
 var anything = typ{kind: kindAny}
 
 const (
-	// maxNesting limits how deep schemas are read. Deeper values may be anything.
+	// maxNesting is the depth to which schemas are read. Deeper values may have any type.
 	maxNesting = 12
-	// maxConstants is the maximum number of values of an enum that are written.
+	// maxConstants is the maximum number of values of an enum that a type lists.
 	maxConstants = 100
 )
 
@@ -109,7 +109,7 @@ func ofType(name string, schema strictjson.Object, depth int) typ {
 	return anything
 }
 
-// record returns the type of an object. The members that are required come first, each group by name.
+// record returns the type of an object. The required members come first; both groups are sorted by name.
 func record(schema strictjson.Object, depth int) typ {
 	properties, _ := strictjson.AsObject(schema["properties"])
 	if len(properties) == 0 {
@@ -151,7 +151,7 @@ func constantOf(v any) typ {
 	return anything
 }
 
-// union returns the union of types, which is anything if one of them is.
+// union returns the union of types. If one of them permits any value, so does the union.
 func union(list []typ) typ {
 	if len(list) == 0 || slices.ContainsFunc(list, func(t typ) bool { return t.kind == kindAny }) {
 		return anything

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// typeScript returns a module for the package uimgate of npm.
+// typeScript returns a module that uses the npm package uimgate.
 func (f file) typeScript() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "// Typed calls of the intents of %s, written by uimgate types --ts. Write it again when the service changes.\n\n", f.issuer)
@@ -36,7 +36,7 @@ func (f file) typeScript() string {
 
 func camel(name string) string { return strings.ToLower(name[:1]) + name[1:] }
 
-// quoted returns a string literal of ASCII.
+// quoted returns a string literal that consists of ASCII characters.
 func quoted(text string) string {
 	out, err := json.Marshal(text)
 	if err != nil {

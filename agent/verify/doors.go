@@ -21,7 +21,7 @@ func doorChecks(list []doors.Check) []check {
 	return out
 }
 
-// known returns the facts about the service, for the checks of package doors.
+// known returns the facts about the service that the checks of package doors need.
 func (v *verification) known() doors.Service {
 	s := doors.Service{
 		Agents: v.agentsURL(), Named: v.tree, Catalog: v.catalog, Keys: v.keys, Token: v.token.text,

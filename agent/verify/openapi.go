@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxOpenAPI        = 16 << 20 // bytes
+	maxOpenAPI        = 16 << 20 // the maximum size of the document, in bytes
 	maxOpenAPISchemas = 4000
 )
 
-// openAPI checks the document that uim-openapi names: its required members, its references, and its schemas.
+// openAPI checks the OpenAPI document at uim-openapi: its required members, its references, and its schemas.
 func (v *verification) openAPI(ctx context.Context) finding {
 	address, _ := v.tree["uim-openapi"].(string)
 	if address == "" {
@@ -46,7 +46,7 @@ func (v *verification) openAPI(ctx context.Context) finding {
 	if text := openAPIFault(tree); text != "" {
 		return wrong("%s", text)
 	}
-	if strings.HasPrefix(version, "3.0.") { // its schemas are not JSON Schema
+	if strings.HasPrefix(version, "3.0.") { // its schemas are not JSON Schema, so they are not checked
 		return holds("version %s; its schemas were not checked", printable(version))
 	}
 	n, text := openAPISchemas(a.Body, tree)
@@ -76,10 +76,11 @@ func openAPIFault(tree strictjson.Object) string {
 	return openAPIWalk(tree, tree, "")
 }
 
-// dataMembers are the members whose values are data of any kind.
+// dataMembers are the members whose values may be any JSON.
 var dataMembers = []string{"default", "example", "examples", "const", "enum", "mapping", "variables"}
 
-// nameMembers are the members whose own members have names that the service chooses, or, of responses, statuses and default.
+// nameMembers are the members whose own members do not have fixed names: the service chooses the names or, in responses, they are statuses
+// and default.
 var nameMembers = []string{"properties", "patternProperties", "$defs", "schemas", "responses", "headers", "paths", "content", "callbacks"}
 
 // openAPIWalk returns the first null or unresolved reference below v, or "".
@@ -148,7 +149,7 @@ func firstLine(err error) string {
 	return text
 }
 
-// nothingElse refuses to load another document: a schema of the service must not make this program read files or send requests.
+// nothingElse refuses to load other documents: a schema of the service must not make this program read files or send requests.
 func nothingElse(string) (io.ReadCloser, error) {
 	return nil, errors.New("it refers to another document")
 }

@@ -32,14 +32,14 @@ func (d *Doors) shared(h http.Header) point.Finding {
 	return point.Wrong.Because("%s", unchanged)
 }
 
-// A limitState is the remainder of a limit, and the time until more may be left.
+// A limitState is the state of a limit: how much is left, and the time until more may be left.
 type limitState struct {
 	left  int64
 	reset time.Duration
 }
 
-// standings parses RateLimit fields, which contain for each limit the remainder (r) and the seconds until it grows (t). RateLimit fields,
-// draft 11, 4.
+// standings parses RateLimit fields, which contain for each limit the remainder (r) and the seconds until it grows (t). See RateLimit
+// header fields, draft 11, section 4.
 func standings(h http.Header) map[string]limitState {
 	const longest, most = 8 << 10, 64
 	out := map[string]limitState{}

@@ -69,7 +69,7 @@ func (d *Doors) request(ctx context.Context, h http.Header, method string, param
 
 var clientInfo = map[string]any{"name": "uimgate-verify", "version": "1"}
 
-// mcpEndpoint sends a first message, without a token: a call, because the list of tools may be public.
+// mcpEndpoint sends a first message without a token. The message is a tool call, because the list of tools may be public.
 func (d *Doors) mcpEndpoint(ctx context.Context) point.Finding {
 	d.mcp.alone = true
 	r, err := d.request(ctx, http.Header{}, "tools/call", map[string]any{"name": "uimgate-verify"})
@@ -164,7 +164,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	return point.Holds.Because("%s", strings.Join(versions[:min(len(versions), 10)], ", "))
 }
 
-// handshake opens a session of the revisions before 2026-07-28. See MCP 2025-11-25, basic/lifecycle, Initialization.
+// handshake opens a session under the revisions before 2026-07-28. See MCP 2025-11-25, basic/lifecycle, Initialization.
 func (d *Doors) handshake(ctx context.Context) point.Finding {
 	r, err := d.request(ctx, d.bearer(http.Header{}), "initialize", map[string]any{
 		"protocolVersion": revision2025, "capabilities": map[string]any{}, "clientInfo": clientInfo,

@@ -89,7 +89,7 @@ func (d *Doors) mcpLimits(context.Context) point.Finding {
 	return d.shared(h)
 }
 
-// mcpRefused makes the call that HTTP refused because of its parameters. See MCP 2026-07-28, server/tools, Error Handling.
+// mcpRefused repeats over MCP the call that HTTP refused because of its parameters. See MCP 2026-07-28, server/tools, Error Handling.
 func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
 	if d.Refused.Intent == nil {
 		return noRefusal
