@@ -62,7 +62,7 @@ type Call struct {
 // a *reason.Refusal. See UIM core, section 4.2.
 func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
-		if err := c.Service.Verifier.Stopped(pat.StopService, ""); err != nil { // renewals continue, so that PATs do not end because of the stop
+		if err := c.Service.Verifier.Stopped(pat.StopService, ""); err != nil { // renewals continue, so that PATs do not end because of a stop
 			return pat.Issuance{}, err
 		}
 		r, err := read()

@@ -38,10 +38,10 @@ type Request struct {
 	Resource    string
 	Scope       pat.Scope // the scope that can be granted, and the omitted entries
 	Policy      pat.Offer
-	// Budget is what the person may permit the client to spend; nil: nothing.
+	// Budget bounds what the person may permit the client to spend. nil: the client can spend nothing.
 	Budget *BudgetChoice
-	// Plans are the plans of the policy that include a part of the scope, in the order of the policy. With NoPlan, a consent without a plan
-	// includes a part as well. If there are none, the policy has no plans.
+	// Plans are the plans of the policy that include a part of the scope, in the order of the policy. If NoPlan is true, a consent without a
+	// plan also includes a part of the scope. Plans is empty if the policy has no plans.
 	Plans  []string
 	NoPlan bool
 	// Invited means that the person needs an invitation of the operator. Approved means that the operator must approve the consent.
@@ -50,11 +50,11 @@ type Request struct {
 	Earlier *Earlier
 }
 
-// A BudgetChoice is what a person may permit a client to spend.
+// A BudgetChoice describes the budgets that a person may give to a client.
 type BudgetChoice struct {
 	service.BudgetOffer
 
-	Entries []string // scope entries of the intents that may be charged, at most pat.MaxBudgetIntents; some may also be free
+	Entries []string // scope entries of the intents that may be charged, at most pat.MaxBudgetIntents; some of them may be free
 }
 
 // Ask checks an authorization request. Errors are an *Error or a *reason.Refusal. If Ask returns a Request together with an *Error that has
@@ -103,7 +103,7 @@ func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) 
 		requested = nil
 	}
 	granted, err := planned(ctx, c, r, requested, nil)
-	if r.Budget = d.budgetChoice(ctx, c, requested); r.Budget != nil && err != nil { // everything may cost money
+	if r.Budget = d.budgetChoice(ctx, c, requested); r.Budget != nil && err != nil { // every intent may cost money
 		if _, refused := errors.AsType[*Error](errorOf(err)); refused {
 			granted, err = pat.Scope{Limit: c.Service.TokenRate}, nil
 		}
@@ -115,7 +115,7 @@ func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) 
 	return errorOf(err)
 }
 
-// budgetChoice returns what the person may permit the client to spend on the requested intents; nil: nothing.
+// budgetChoice returns the budgets that the person may give to the client for the requested intents; nil: none.
 func (d *Service) budgetChoice(ctx context.Context, c agree.Call, requested []string) *BudgetChoice {
 	offer := c.Service.BudgetOffer()
 	if offer == nil {
@@ -139,7 +139,7 @@ func (d *Service) budgetChoice(ctx context.Context, c agree.Call, requested []st
 	return choice
 }
 
-// within returns an *Error unless a budget is within what the person was offered. A nil budget always is.
+// within returns an *Error unless a budget is within the bounds that the person was offered. It accepts a nil budget.
 func (o *BudgetChoice) within(b *pat.Budget) error {
 	switch {
 	case b == nil:
@@ -168,9 +168,9 @@ type Decision struct {
 	Scope      []string    // entries of Request.Scope that the person permits
 	Budget     *pat.Budget // what the client may spend; nil: nothing
 	Plan       string      // one of Request.Plans; empty: none
-	Page       string      // digest of the shown content
-	Browser    string      // digest of the cookie that identifies the browser
-	Address    string      // network of the browser
+	Page       string      // the digest of the content that the page showed
+	Browser    string      // the digest of the cookie that identifies the browser
+	Address    string      // the network of the browser
 	UserAgent  string
 	Invitation string // invitation code as typed; empty: none
 	// Seed is a secret of this decision. If the browser sends the form again, Seed is the same, so that Agree stores only one consent with

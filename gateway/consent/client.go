@@ -171,7 +171,7 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	return client, nil
 }
 
-// registration reports whether a string can be the id of a registered client. Only such a string is passed to the store, because
+// registration reports whether a string can be the id of a registered client. Only such a string may be passed to the store, because
 // PostgreSQL, for example, rejects a NUL.
 func registration(id string) bool {
 	return id != "" && len(id) <= maxClientID && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""

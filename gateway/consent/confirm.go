@@ -20,14 +20,14 @@ const (
 	confirmTries = 5
 )
 
-// A Confirmation is a call that a person is asked to confirm, with what the page shows about it.
+// A Confirmation is a call that a person is asked to confirm, with the facts that the page shows about it.
 type Confirmation struct {
 	Asked  store.Confirmation
 	Client string              // the name that the client gives itself
-	Intent *service.Intent     // nil if the service does not offer it any more
-	Budget *pat.Budget         // of the consent; nil: none
-	Left   money.Amount        // of the budget, before the call
-	State  ConfirmationDisplay // what the page shows
+	Intent *service.Intent     // nil if the service no longer offers the intent
+	Budget *pat.Budget         // the budget of the consent; nil: none
+	Left   money.Amount        // the rest of the budget, before the call
+	State  ConfirmationDisplay // the content of the page
 }
 
 // A ConfirmationDisplay is the state of a Confirmation as the person sees it.
@@ -119,7 +119,7 @@ func (d *Service) own(ctx context.Context, c agree.Call, id pat.AgreementID, bro
 	return a, errorOf(err)
 }
 
-// left returns what is left of a budget.
+// left returns the rest of a budget.
 func (d *Service) left(ctx context.Context, c agree.Call, agent pat.AgentID, b *pat.Budget) (money.Amount, error) {
 	states, err := d.store.Fits(ctx, c.Service.ID, []store.Reservation{{Principal: pat.Principal(agent), Limit: limit.OfBudget(b.Allowance)}})
 	if _, full := errors.AsType[*store.LimitError](err); err != nil && !full {
@@ -131,9 +131,9 @@ func (d *Service) left(ctx context.Context, c agree.Call, agent pat.AgentID, b *
 // A ConfirmationDecision is a person's decision about a call.
 type ConfirmationDecision struct {
 	Confirm   bool   // otherwise the person refuses the call
-	Page      string // digest of the content that was shown
-	Token     string // digest of the token for clients of UIM
-	Address   string // network of the browser
+	Page      string // the digest of the content that the page showed
+	Token     string // the digest of the token for clients of UIM
+	Address   string // the network of the browser
 	UserAgent string
 }
 
@@ -157,7 +157,7 @@ func (d *Service) Decide(ctx context.Context, c agree.Call, asked *Confirmation,
 	}
 	err := d.store.DecideConfirmation(ctx, c.Service.ID, call.ID, by.Token, record, now.Add(confirmedFor))
 	if errors.Is(err, store.ErrUsed) {
-		return nil // decided meanwhile, or expired: the page shows which
+		return nil // another request decided it, or it has expired: the page shows which
 	}
 	return errorOf(err)
 }

@@ -17,16 +17,16 @@ import (
 type Earlier struct {
 	Handle string
 	At     time.Time // when the person agreed
-	Until  time.Time // when it ends; zero: it permits nothing any more
+	Until  time.Time // when it ends; zero: it no longer permits anything
 	// Difference is how the policy has changed since then.
 	service.Difference
 	Unchanged []string // entries of the requested scope that it still permits
-	Changed   []string // entries of the requested scope that it permitted, and whose terms have changed
+	Changed   []string // entries of the requested scope that it no longer permits, because their terms have changed
 }
 
 // Earlier returns the last consent of a browser for the client of r, if it was given to a policy that is no longer offered; otherwise nil.
-// browser is the digest of the cookie: only the browser that gave a consent finds it, because anyone can send the id of a client. If handle
-// is not empty, Earlier considers only the consent with that handle. Errors are a *reason.Refusal.
+// browser is the digest of the cookie: only the browser that gave a consent can find it, because anyone can send the id of a client. If
+// handle is not empty, Earlier considers only the consent with that handle. Errors are a *reason.Refusal.
 func (d *Service) Earlier(ctx context.Context, c agree.Call, r *Request, browser, handle string) (*Earlier, error) {
 	kept, err := d.last(ctx, c, r, browser, handle)
 	var a pat.Agreement
@@ -78,7 +78,7 @@ func (d *Service) last(ctx context.Context, c agree.Call, r *Request, browser, h
 	return kept, err
 }
 
-// goesOn reports whether the client can get tokens by an earlier consent.
+// goesOn reports whether the client can still get tokens under an earlier consent.
 func (d *Service) goesOn(ctx context.Context, c agree.Call, r *Request, kept store.Consent, a pat.Agreement) (bool, error) {
 	if !kept.CodeUsed || a.State != pat.AgreementActive || kept.Resource != r.Resource || !d.now().Before(kept.Until) {
 		return false, nil

@@ -14,23 +14,24 @@ import (
 )
 
 const (
-	mostOwn     = 50  // consents on a person's own page
-	mostCalls   = 100 // executions that are searched for charges of each
-	mostCharges = 20  // charges that are shown of each
+	mostOwn     = 50  // the maximum number of consents on a person's own page
+	mostCalls   = 100 // the maximum number of executions that are searched for the charges of each
+	mostCharges = 20  // the maximum number of charges that are shown of each
 )
 
 // An OwnConsent is a consent as the person who gave it sees it.
 type OwnConsent struct {
 	Handle    string
-	Record    pat.ConsentRecord // as the gateway signed it
+	Record    pat.ConsentRecord // the record as the gateway signed it
 	Agreement pat.Agreement
 	Until     time.Time
 	Open      bool              // the client can use it; if neither Open nor Pending, it has ended
 	Pending   bool              // it waits for the operator
 	Budget    *pat.Budget       // nil: the client can spend nothing
-	Left      money.Amount      // of the budget
-	Charges   []store.Execution // at most 20 charged ones of the agent's last 100 calls, the newest first; nil without a budget
-	// Offer bounds the amounts to which the person can change the budget; nil: it cannot be changed. Changes is how often it was changed.
+	Left      money.Amount      // the rest of the budget
+	Charges   []store.Execution // at most 20 charged calls among the agent's last 100 calls, the newest first; nil without a budget
+	// Offer bounds the amounts to which the person can change the budget; if it is nil, the person cannot change the budget. Changes is how
+	// often the budget was changed.
 	Offer   *service.BudgetOffer
 	Changes int
 }
@@ -102,12 +103,12 @@ func (d *Service) OwnConsent(ctx context.Context, c agree.Call, handle, browser 
 // A NewBudget holds the amounts to which a person changes the budget of a consent.
 type NewBudget struct {
 	Amount, PerCall money.Amount
-	Address         string // network of the browser
+	Address         string // the network of the browser
 	UserAgent       string
 }
 
-// ChangeBudget changes the amounts of the budget of a consent that OwnConsent has returned with an Offer. The next call of the client is
-// decided by the new amounts. The amounts must fit the Offer. If the budget was changed since, the error is an *Error with the code
+// ChangeBudget changes the amounts of the budget of a consent that OwnConsent has returned with an Offer. The new amounts apply from the
+// next call of the client on. The amounts must fit the Offer. If the budget was changed since, the error is an *Error with the code
 // InvalidGrant. Errors are an *Error or a *reason.Refusal.
 func (d *Service) ChangeBudget(ctx context.Context, c agree.Call, own *OwnConsent, n NewBudget) error {
 	if _, err := open(c.Service); err != nil {
@@ -149,8 +150,8 @@ func (d *Service) keptOwn(ctx context.Context, c agree.Call, handle, browser str
 	return kept, errorOf(err)
 }
 
-// EndOwn ends a consent that a browser gave. Within a second, no process accepts a PAT under it. A consent that has already ended is not an
-// error. Errors are an *Error or a *reason.Refusal.
+// EndOwn ends a consent that a browser gave. After at most a second, no process accepts a PAT under it. A consent that has already ended is
+// not an error. Errors are an *Error or a *reason.Refusal.
 func (d *Service) EndOwn(ctx context.Context, c agree.Call, handle, browser string) error {
 	kept, err := d.keptOwn(ctx, c, handle, browser)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // planned returns the part of the requested entries that a consent can cover under some plan of the policy, or without one, and sets the
-// plans of r. The error is that without a plan, if no plan covers anything.
+// plans of r. If no plan covers any entry, planned returns the error for a consent without a plan.
 func planned(
 	ctx context.Context, c agree.Call, r *Request, requested []string, spends func(intent, currency string) bool,
 ) (pat.Scope, error) {

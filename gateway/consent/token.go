@@ -41,7 +41,7 @@ func parse(token string) (handle, secret string, ok bool) {
 	return handle, secret, ok && random(handle, handleSize) && random(secret, secretSize)
 }
 
-// random reports whether newSecret can have produced text from size bytes. Only such a string is passed to the store.
+// random reports whether newSecret can have produced text from size bytes. Only such a string may be passed to the store.
 func random(text string, size int) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(b) == size && len(text) == base64.RawURLEncoding.EncodedLen(size)
@@ -151,7 +151,7 @@ func find(
 	return kept, secret, err
 }
 
-// replayed revokes a consent whose code or refresh token was used twice, because one of the two users was not the client. It returns the
+// replayed revokes a consent whose code or refresh token was used twice, because one of the two users is not the client. It returns the
 // error for the client. See OAuth 2.1, sections 4.1.3 and 4.3.1.
 func (d *Service) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
 	if err := d.end(ctx, c, kept, "a code or refresh token was used twice"); err != nil {

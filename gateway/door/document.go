@@ -2,7 +2,7 @@ package door
 
 import "net/http"
 
-// MaxDocument is the maximum length of a Document, in bytes.
+// MaxDocument is the maximum length of the Body of a Document, in bytes.
 const MaxDocument = 1 << 20
 
 // A Document is the response of the service's own listener to a GET request.
@@ -10,7 +10,7 @@ type Document struct {
 	Status    int
 	MediaType string
 	Body      []byte
-	TooLarge  bool // the response is longer than MaxDocument; Body is then incomplete
+	TooLarge  bool // the response is longer than MaxDocument, so Body is incomplete
 }
 
 // A DocumentWriter is an http.ResponseWriter that keeps the response as a Document.
@@ -33,7 +33,7 @@ func (w *DocumentWriter) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter. It discards what exceeds MaxDocument.
+// Write implements http.ResponseWriter. It discards everything beyond MaxDocument.
 func (w *DocumentWriter) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	if left := MaxDocument - len(w.Body); len(p) > left {

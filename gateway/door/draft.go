@@ -31,7 +31,7 @@ func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	if err != nil {
 		return nil, reason.Internal.Refusal("The response could not be encoded.").With("outcome", store.Done).Because(err)
 	}
-	out := append([]byte(`{"data":`), r.Output...) // the same bytes as over HTTP without the envelope, which the receipt covers
+	out := append([]byte(`{"data":`), r.Output...) // the same bytes as over HTTP without the envelope; the receipt covers them
 	out = append(append(out, `,"meta":`...), body...)
 	return append(out, `,"status":"success"}`...), nil
 }

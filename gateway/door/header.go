@@ -35,8 +35,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// WritePaid sets the header fields for the payment that came with a call: its settlement and its receipt, or a warning that it was not
-// taken.
+// WritePaid sets the header fields for the payment that came with a call: its settlement and its receipt, or a warning that the gateway did
+// not take it.
 func WritePaid(h http.Header, r *execute.Result) {
 	if r.PaymentIgnored {
 		h.Add(wire.Warning, "payment-not-taken")

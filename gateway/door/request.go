@@ -19,7 +19,7 @@ import (
 // A Request is one HTTP request to a Door, as the listener received it. Its methods carry out the agent's request, as those of a Host do
 // for requests in messages.
 type Request struct {
-	Service *service.Service        // the service that the request is for
+	Service *service.Service        // the service to which the request was sent
 	Serving func() *service.Service // returns Service with its current configuration, or nil if it is no longer served
 	// RequestID identifies the request in the log.
 	RequestID execute.RequestID
@@ -28,7 +28,7 @@ type Request struct {
 	Span      trace.Span // the span of the request
 	// Continue returns a new span below the span whose traceparent a message carries.
 	Continue func(traceparent string) trace.Span
-	// Document responds to a GET request by the same client for a path and query of the service's own listener.
+	// Document responds to a GET request, as if the same client had sent it to a path and query of the service's own listener.
 	Document func(ctx context.Context, target string) Document
 	// Later records the outcome of a reply that is sent after the request has ended. A door calls it at most once.
 	Later func(Delivery)

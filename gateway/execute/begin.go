@@ -30,7 +30,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	since := x.now()
 	admitted, err := x.store.Begin(ctx, request)
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
-		if e.unconfirmed != nil && full.Kind == limit.Policy { // a dearer permission is left
+		if e.unconfirmed != nil && full.Kind == limit.Policy { // a more expensive permission is left
 			return grant.Grant{}, nil, x.askPerson(ctx, e)
 		}
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
@@ -102,7 +102,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if e.confirmation != nil {
 		r.Nonce = nonceOf(e.confirmation, e.at)
 		if id, err := WaitingID(e.confirmation.ID); err == nil && e.confirmation.State == store.ConfirmationConfirmed {
-			r.Execution.ID = id // the task of an agent keeps its id
+			r.Execution.ID = id // the id of an agent's task stays the same
 		}
 	}
 	own, err := e.current.TokenLimit(ctx, c, func() (keys.Key, error) { return x.agreedKey(ctx, e) })

@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// readBudget sets the budget of the call's consent: as the person last changed it or, if the person has not, as in the PAT. The person
-// cannot change its intents, so it is not read for others.
+// readBudget sets the budget of the call's consent: the one to which the person last changed it or, if the person has not, the one in the
+// PAT. The person cannot change the intents of a budget, so readBudget reads nothing for other intents.
 func (x *Executor) readBudget(ctx context.Context, e *execution) error {
 	e.budget = e.claims.Budget
 	if e.budget == nil || x.confirmations == nil || !slices.Contains(e.budget.Intents, e.intent.ID) {
@@ -36,7 +36,7 @@ func (x *Executor) readBudget(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// checkBudget decides again about a call whose budget the person has changed while it waited for its payment and for a place.
+// checkBudget decides the call again if the person has changed the budget while the call waited for its payment and for a place.
 func (x *Executor) checkBudget(ctx context.Context, e *execution) error {
 	before := e.budget
 	if err := x.readBudget(ctx, e); err != nil {
@@ -48,8 +48,8 @@ func (x *Executor) checkBudget(ctx context.Context, e *execution) error {
 	return x.allow(ctx, e)
 }
 
-// budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if there is no budget, or the operator
-// offers none in its currency any more: amounts of two currencies cannot be compared.
+// budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if the call has no budget, or if the
+// operator no longer offers budgets in its currency, because amounts in different currencies cannot be compared.
 func (e *execution) budgetOffer() *service.BudgetOffer {
 	offer := e.current.BudgetOffer()
 	if b := e.budget; b == nil || offer == nil || offer.Max.Currency != b.Currency {
@@ -64,8 +64,8 @@ func (e *execution) spends(currency string) bool {
 	return e.budget.Covers(e.intent.ID, currency) && e.budgetOffer() != nil
 }
 
-// beyondBudget returns the refusal of a charged call under consent that the person did not choose. f is the refusal for agreements without
-// a key.
+// beyondBudget returns the refusal of a charged call under consent to an intent that is not in the budget. f is the refusal for agreements
+// without a key.
 func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 	if e.claims.Assurance != pat.Consent || e.budget == nil {
 		return f
@@ -82,8 +82,8 @@ func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 		With("suggestion", "Ask the person to consent again, and to select this intent among those that may cost money.")
 }
 
-// appendSpending appends what a charge takes of the budget of the call's consent, if it has one, and of the operator's maximum. They are
-// one limit if both have the same period.
+// appendSpending appends the limits that a charge uses: the budget of the call's consent, if there is one, and the operator's maximum. If
+// both have the same period, they are one limit.
 func (e *execution) appendSpending(to []store.Reservation, charge money.Amount) []store.Reservation {
 	b := e.budget
 	if b == nil {
@@ -98,7 +98,7 @@ func (e *execution) appendSpending(to []store.Reservation, charge money.Amount) 
 	return to
 }
 
-// overBudget returns the refusal of a call whose charge exceeds what is left of the budget, or of the operator's maximum.
+// overBudget returns the refusal of a call whose charge exceeds the rest of the budget or of the operator's maximum.
 func (e *execution) overBudget(full *store.LimitError, now time.Time) error {
 	b := e.budget
 	left := limit.AllowanceLeft(full.Left, b.Currency)
@@ -119,13 +119,13 @@ func (e *execution) overBudget(full *store.LimitError, now time.Time) error {
 	return f
 }
 
-// amountDetail returns an amount as details show it.
+// amountDetail returns an amount in the form of error details.
 func amountDetail(a money.Amount) map[string]string {
 	return map[string]string{"amount": a.Decimal(), "currency": a.Currency}
 }
 
-// shown returns the states of the limits that can refuse calls. A budget counts money, and is not shown as a limit; nor is a limit without
-// a maximum, in which the call counts for other plans.
+// shown returns the states of the limits that can refuse calls. It omits budgets, because they count money, and limits without a maximum,
+// because the call counts in them only for other plans.
 func shown(limits []limit.Status) []limit.Status {
 	hidden := func(l limit.Status) bool {
 		return l.Kind == limit.Budget || l.Kind == limit.Policy && l.Max == limit.MaxCount

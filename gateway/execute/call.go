@@ -29,10 +29,10 @@ type Call struct {
 	// SenderKey is the key of the sender, if the protocol identifies senders by key; otherwise it is empty. It takes precedence over Sender.
 	SenderKey      keys.ID
 	IdempotencyKey IdempotencyKey
-	// Payment pays in before the call begins, if the call is charged. nil: none.
+	// Payment is a payment that is made before the call begins, if the call is charged. nil: none.
 	Payment *x402.Payload
 	Proof   string // compact JWS of typ uim-proof+jwt; empty: none
-	// Confirmation is the token that a person got when confirming this call; empty: none. Only calls over UIM need it.
+	// Confirmation is the token that a person received for confirming this call; empty: none. Only calls over UIM need it.
 	Confirmation string
 	// Proved is an alternative to Proof, for a message that is itself signed over intent, parameters, service and a nonce. If its key is not
 	// the key of the agreement, it is ignored. nil: the message is not signed.
@@ -50,12 +50,12 @@ type Call struct {
 	HandedOn bool
 	// Reencoded means that the door does not send the output as JSON text. The receipt then covers the RFC 8785 form of the output.
 	Reencoded bool
-	// Stream receives each event of a response that is a stream, as JSON, when the event arrives: before the end of the call is stored. It is
-	// called on the goroutine of Execute, which waits for it, and must not keep the event. The output of the call contains all events. nil:
-	// the events are only in the output.
+	// Stream receives each event of a streamed response, as JSON, when the event arrives: before the end of the call is stored. Execute calls
+	// it on its own goroutine and waits for it. Stream must not keep the event. The output of the call contains all events. If Stream is nil,
+	// they are only in the output.
 	Stream func(event []byte)
-	// Progress receives the notifications of a server of MCP about the progress of the call, as Stream receives events. nil: Stream receives
-	// them, as objects with the members progress and, if the server sent them, total and message.
+	// Progress receives the notifications of an MCP server about the progress of the call, in the same way as Stream. If Progress is nil,
+	// Stream receives them, as objects with the members progress and, if the server sent them, total and message.
 	Progress func(Progress)
 	// Read reads the request. Execute calls it once, after it has accepted the PAT, so that the gateway reads only the bodies of known agents.
 	Read func() (Request, error)

@@ -26,7 +26,7 @@ import (
 // Confirmations stores the calls that people are asked to confirm. It must be safe for concurrent use.
 type Confirmations interface {
 	// AskConfirmation stores a call that a person is asked to confirm, or returns the one that is stored for the same call. The error is
-	// store.ErrFull if most other calls of the agent wait for a decision.
+	// store.ErrFull if as many as most other calls of the agent wait for a decision.
 	AskConfirmation(ctx context.Context, c store.Confirmation, most int) (store.Confirmation, error)
 	// NewestConfirmation returns the newest Confirmation of a call, in any state, or store.ErrNotFound.
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
@@ -49,14 +49,14 @@ const (
 	mostAsked = 16
 	// mostShown is the maximum length of the parameters on a page, as JSON, in bytes.
 	mostShown = 16 << 10
-	// confirmationNonce is the key of the nonces that confirmations are: the id of each can begin one call.
+	// confirmationNonce is the key of the nonces that are ids of confirmations, so that each id can begin one call.
 	confirmationNonce keys.ID = "confirmation"
 )
 
 // ConfirmPath is the path of the page on which people confirm calls. The id of the confirmation is the value id of its query.
 const ConfirmPath = "/oauth/confirm"
 
-// The members of the details of a CONFIRMATION_REQUIRED refusal that doors read.
+// The members in the details of a CONFIRMATION_REQUIRED refusal that doors read.
 const (
 	DetailConfirmation = "confirmation" // the id
 	DetailConfirmURL   = "confirm_url"
@@ -109,11 +109,11 @@ func (e *execution) withoutConfirmation() money.Amount {
 	return most
 }
 
-// confirmed returns the Confirmation that permits the call with the charge e.unconfirmed, or nil. A call that repeats one with an
-// idempotency key finds the Confirmation that was used: begin then returns the earlier answer, or refuses the id as used.
+// confirmed returns the Confirmation that permits the call with the charge e.unconfirmed, or nil. A call that repeats another one under its
+// idempotency key finds the used Confirmation: begin then returns the earlier response, or refuses the id as used.
 func (x *Executor) confirmed(ctx context.Context, e *execution) (*store.Confirmation, error) {
 	if x.confirmations == nil {
-		return nil, nil //nolint:nilnil // nobody can confirm
+		return nil, nil //nolint:nilnil // no page exists on which a person could confirm
 	}
 	want, err := x.confirmation(e)
 	if err != nil {
@@ -136,7 +136,7 @@ func (e *execution) permits(c store.Confirmation) bool {
 	return e.at.Before(c.Until) && (e.call.Door != "" || e.call.Confirmation != "" && pat.DigestOf([]byte(e.call.Confirmation)) == c.Token)
 }
 
-// confirmation returns the call as a person is asked to confirm it. Its Binding covers everything that the person sees.
+// confirmation returns the Confirmation that asks a person about the call. Its Binding covers everything that the person sees.
 func (x *Executor) confirmation(e *execution) (c store.Confirmation, err error) {
 	c = store.Confirmation{
 		Service: e.service.ID, AgentID: e.claims.Principal().Record(), AgreementID: e.claims.Agreement, Door: e.call.Door, Intent: e.intent.ID,
@@ -162,8 +162,8 @@ func (x *Executor) confirmation(e *execution) (c store.Confirmation, err error) 
 	return c, err
 }
 
-// askPerson refuses the call, because the person must confirm it first, and stores the call for the page on which the person decides. A
-// call that the budget does not permit in any case is refused as such.
+// askPerson refuses the call, because the person must confirm it first, and stores the call for the page on which the person decides. If
+// the budget cannot permit the call at all, askPerson refuses it for that reason.
 func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 	charge := *e.unconfirmed
 	if x.confirmations == nil {
@@ -211,7 +211,7 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 	return e.withPage(asked)
 }
 
-// confirmationRequired returns the refusal of a call that a person must confirm. more is added to the message.
+// confirmationRequired returns the refusal of a call that a person must confirm. more is appended to the message.
 func (e *execution) confirmationRequired(more string) *reason.Refusal {
 	charge := *e.unconfirmed
 	message := "The person must confirm each call of this intent."
@@ -242,8 +242,8 @@ func (e *execution) withPage(c store.Confirmation) *reason.Refusal {
 		With("suggestion", "Ask the person to open "+address+" in the browser in which they permitted this client."+next+".")
 }
 
-// nonceOf returns the nonce of a Confirmation, so that it begins one call. The nonce outlives the time for which the store keeps the
-// Confirmation.
+// nonceOf returns the nonce of a Confirmation, so that the Confirmation begins only one call. The nonce outlives the time for which the
+// store keeps the Confirmation.
 func nonceOf(c *store.Confirmation, now time.Time) *store.Nonce {
 	return &store.Nonce{KeyID: confirmationNonce, ID: c.ID, Until: now.Add(2 * store.ConfirmationKept)}
 }

@@ -23,7 +23,7 @@ type Event struct {
 	Service     string
 	AgentID     string
 	TokenID     string
-	Unaccepted  bool // the PAT was refused, although its signature is valid: its agent is blocked
+	Unaccepted  bool // the PAT has a valid signature, but was refused because its agent is blocked
 	AgreementID string
 	Intent      string // uid of the intent; empty if it does not exist
 	Digest      string // digest of the policy that decided the call or, if none did, of the policy of the agreement
@@ -31,10 +31,10 @@ type Event struct {
 	Rule        string
 	Reason      reason.Reason   // reason of the refusal; empty: not refused
 	Refusal     *reason.Refusal // nil: not refused. Its message may contain text of the service.
-	// Wanted is the requirement of the policy or the price that was not met, without values of facts. It is empty if there is none.
+	// Wanted is the requirement or the price that the call did not meet, without values of facts. It is empty if there is none.
 	Wanted      string
-	Limits      []limit.Status // states of the limits of the call, if it was admitted or a limit refused it
-	Near        []limit.Status // the limits and the budget that the call uses to 80 % or more
+	Limits      []limit.Status // the states of the limits of the call, if it was admitted or a limit refused it
+	Near        []limit.Status // the limits and the budget that this call uses to at least 80 %
 	Shed        reason.Cause   // cause of a shed call; empty: not shed
 	Outcome     store.Outcome
 	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it
@@ -124,9 +124,9 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	return v
 }
 
-// reproduced returns the question that the policy decided, so that the policy alone can repeat the decision.
+// reproduced returns the question that the policy decided, in the form that is enough, with the policy, to repeat the decision.
 func (e *execution) reproduced() *odrl.Reproduction {
-	if e.reproduction.DutyMode == "" { // not made yet
+	if e.reproduction.DutyMode == "" { // the question was not made yet
 		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)
 	}
 	return &e.reproduction

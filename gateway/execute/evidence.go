@@ -25,11 +25,11 @@ type Entries interface {
 	Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (store.LedgerEntry, error)
 }
 
-// prepareEvidence adds to a request with a charge what its entries in the ledger contain: digests of the call, of its proof of key and of
-// the question that the policy decided.
+// prepareEvidence adds the evidence for the ledger to a request with a charge: digests of the call, of its proof of key, and of the
+// question that the policy decided.
 func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 	if r.Execution.Fingerprint == "" {
-		if sum, err := x.requestDigest(e); err == nil { // otherwise a number has no RFC 8785 form, and the entries do not cover the request
+		if sum, err := x.requestDigest(e); err == nil { // if a number has no RFC 8785 form, the entries do not cover the request
 			r.Execution.Fingerprint = sum
 		}
 	}
@@ -58,7 +58,7 @@ func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 // questionSize is large enough for most questions.
 const questionSize = 512
 
-// requestDigest returns the digest of the call, which the proof of key covers as well.
+// requestDigest returns the digest of the call. The proof of key covers the same digest.
 func (x *Executor) requestDigest(e *execution) (string, error) {
 	if e.digest != "" {
 		return e.digest, nil
@@ -79,13 +79,13 @@ func (e *execution) sentDigest(s shapedCall) (digest, form string) {
 		return "", ""
 	}
 	canonical, err := strictjson.Canonical(tree)
-	if err != nil { // a number that RFC 8785 cannot represent: the receipt covers the bytes
+	if err != nil { // RFC 8785 cannot represent a number: the receipt covers the bytes
 		return evidence.Digest(s.output), ""
 	}
 	return evidence.Digest(canonical), evidence.FormCanonical
 }
 
-// addReceipt adds the receipt to a charge that has ended. A call never fails because it has no receipt: the agent can fetch it later.
+// addReceipt adds the receipt to a charge that has ended. A missing receipt never makes a call fail, because the agent can fetch it later.
 func (x *Executor) addReceipt(ctx context.Context, e *execution, c *reason.Charge, entry []byte) {
 	if x.receipts == nil || c == nil || c.State == chargePending || len(entry) == 0 {
 		return
@@ -98,7 +98,7 @@ func (x *Executor) addReceipt(ctx context.Context, e *execution, c *reason.Charg
 	c.Receipt = text
 }
 
-// again returns the result of an earlier call, with the receipt that it had.
+// again returns the result of an earlier call, with the receipt of that call.
 func (x *Executor) again(ctx context.Context, e *execution, r *replay) (Result, error) {
 	result, err := r.result()
 	charge := result.Charge

@@ -39,7 +39,7 @@ type Config struct {
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
-	// Cashier takes the payments that come with calls. If it is nil, none are taken.
+	// Cashier takes the payments that come with calls. If it is nil, the gateway takes no payments.
 	Cashier *payments.Cashier
 }
 
@@ -87,7 +87,7 @@ type Executor struct {
 	standings     *standings
 	now           func() time.Time
 	suspension    *suspension
-	failing       *ratelimit.Set // by agent: calls that were refused as invalid
+	failing       *ratelimit.Set // by agent: counts the calls that were refused as invalid
 	late          *lateEnds
 	recorder      Recorder
 	journal       Journal
@@ -190,7 +190,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.heldBack(e); err != nil { // refuse agents that have sent too many invalid calls
 		return Result{}, err
 	}
-	e.adopt()                                 // the name of a payment is the idempotency key of a call without one
+	e.adopt()                                 // if the call has no idempotency key, the id of the payment serves as one
 	if err := x.resolve(ctx, e); err != nil { // find the intent, and check that the PAT covers it
 		return Result{}, err
 	}
@@ -216,7 +216,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 		return Result{}, err
 	}
 	defer e.leave()
-	if err := x.checkBudget(ctx, e); err != nil { // a person can lower the budget while the call waits
+	if err := x.checkBudget(ctx, e); err != nil { // a person may lower the budget while the call waits
 		return Result{}, err
 	}
 	grant, replay, err := x.begin(ctx, e) // reserve nonce, idempotency key, limits and charge: all or none

@@ -20,8 +20,8 @@ func (x *Executor) heldBack(e *execution) error {
 	return x.held(e.caller)
 }
 
-// HeldBack is like the check of a call for a payment without one: it returns a *reason.Refusal if the agent has recently sent too many
-// invalid calls and payments.
+// HeldBack makes the check of a call for a payment that comes without a call: it returns a *reason.Refusal if the agent has recently sent
+// too many invalid calls and payments.
 func (x *Executor) HeldBack(service string, p pat.Principal) error {
 	return x.held(callerOf(service, p))
 }
@@ -33,7 +33,7 @@ func (x *Executor) CountInvalid(service string, p pat.Principal, f *reason.Refus
 	}
 }
 
-// callerOf identifies an agent among the agents of all services: the id of a service contains no space.
+// callerOf identifies an agent across all services. The id of a service contains no space, so the result is unambiguous.
 func callerOf(service string, p pat.Principal) string { return service + " " + string(p) }
 
 func (x *Executor) held(caller string) error {
@@ -44,7 +44,7 @@ func (x *Executor) held(caller string) error {
 		After(x.failing.Wait()).ShedFor(reason.ShedFailing)
 }
 
-// invalid reports whether a call was refused because of what it contains, or because of a payment that came with it.
+// invalid reports whether a call was refused because of its content, or because of the payment that came with it.
 func invalid(f *reason.Refusal) bool {
 	return slices.Contains(inTheCall, f.Code) || f.Reason == reason.PaymentMismatch || f.Reason == reason.PaymentFailed
 }

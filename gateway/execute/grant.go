@@ -57,7 +57,7 @@ func (a *attempt) Unused(ctx context.Context) {
 
 // stillAgreed is the last check before a call is sent. It returns nil if token, agreement, agent and policy have not been revoked or
 // replaced, and the operator has not stopped the call, since the decision, according to a view of revocations that is at most a second old.
-// It is called right before the first byte of each attempt, because begin, connecting and earlier attempts may take long.
+// Call it right before the first byte of each attempt, because begin, connecting and earlier attempts may take long.
 func (e *execution) stillAgreed(now time.Time) error {
 	s := e.call.Service()
 	if s == nil {
@@ -87,7 +87,7 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	if err != nil {
 		return grant.Grant{}, err
 	}
-	if len(a.Standing) == len(e.admission.Standing) { // otherwise one of the limits is a budget, which the attempt does not count against
+	if len(a.Standing) == len(e.admission.Standing) { // otherwise, one of the limits is a budget, in which the attempt does not count
 		e.admission.Standing = a.Standing
 	}
 	x.refresh(ctx, e)

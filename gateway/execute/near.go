@@ -2,7 +2,7 @@ package execute
 
 import "github.com/uimgate/uimgate/internal/limit"
 
-// nearEnd returns the limits and budgets that are used to 80 % or more. It omits limits without a maximum.
+// nearEnd returns the limits and budgets that are used to at least 80 %. It omits limits without a maximum.
 func nearEnd(standing []limit.Status) []limit.Status {
 	var list []limit.Status
 	for _, l := range standing {

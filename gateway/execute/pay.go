@@ -13,18 +13,19 @@ import (
 // CreditPath is the path of the gateway at which agents pay in without a call.
 const CreditPath = "/api/credit"
 
-// namedBy is the beginning of an idempotency key that is the payer's name of a payment, so that it differs from those that agents choose.
+// namedBy is the prefix of an idempotency key that is made from the id of a payment. It distinguishes such keys from those that agents
+// choose.
 const namedBy = IdempotencyKey("x402 ")
 
-// adopt makes the payer's name of the payment the idempotency key of a call that has none, so that a repeated payment repeats the response.
+// adopt uses the id of the payment as the idempotency key of a call that has none, so that a repeated payment repeats the response.
 func (e *execution) adopt() {
 	if p := e.call.Payment; p != nil && p.ID != "" && e.call.IdempotencyKey == "" && e.current.Payments.X402 != nil {
 		e.call.IdempotencyKey = namedBy + IdempotencyKey(p.ID)
 	}
 }
 
-// pay takes the payment that came with the call, before anything else is reserved for the call. If the call then fails, the payment
-// remains credit of the agent. A free call takes no payment.
+// pay takes the payment that came with the call, before anything else is reserved for the call. If the call then fails, the payment stays
+// as credit of the agent. pay takes no payment for a free call.
 func (x *Executor) pay(ctx context.Context, e *execution) (err error) {
 	if e.call.Payment == nil {
 		return nil
@@ -46,7 +47,7 @@ func (x *Executor) pay(ctx context.Context, e *execution) (err error) {
 	return nil
 }
 
-// charges returns the amounts that the call may cost. There are none if the call is free.
+// charges returns the amounts that the call may cost. The result is empty if the call is free.
 func (e *execution) charges() []money.Amount {
 	var list []money.Amount
 	for _, c := range e.decision.Candidates {
@@ -57,7 +58,7 @@ func (e *execution) charges() []money.Amount {
 	return list
 }
 
-// payer returns who pays, and for what.
+// payer returns the agent that pays, and the intent for which it pays.
 func (e *execution) payer() payments.Payer {
 	return payments.Payer{
 		Service: e.service.ID, Agent: e.claims.Principal().Record(), Offer: &e.current.Payments, Approved: e.approved,
@@ -69,7 +70,7 @@ func (e *execution) payer() payments.Payer {
 
 const executePath = "/api/intents/execute"
 
-// paidBy adds to a refusal how a payment that came with the call ended.
+// paidBy adds to a refusal the outcome of the payment that came with the call.
 func (e *execution) paidBy(f *reason.Refusal) {
 	if f != nil && e.paid != nil {
 		f.Settlement = e.paid.Receipt

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// otherPlans returns the plans that would permit the call, which the policy has refused under the plan of the agreement.
+// otherPlans returns the plans that would permit a call that the policy refused under the plan of the agreement.
 func (e *execution) otherPlans(ctx context.Context) []string {
 	own := e.service.PlanOf(e.claims)
 	var plans []string

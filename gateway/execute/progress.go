@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
-// A Progress is a notification of a service that is a server of MCP about the progress of a call.
+// A Progress is a notification of an MCP server about the progress of a call.
 type Progress upstream.Progress
 
 // JSON returns an object with the members progress and, if the server sent them, total and message.
@@ -25,7 +25,7 @@ func (p Progress) JSON() []byte {
 	return out
 }
 
-// reporter returns the function that receives notifications about the progress of the call, or nil if the call has none.
+// reporter returns the function that receives notifications about the progress of the call, or nil if there is none.
 func (c *Call) reporter() func(upstream.Progress) {
 	switch {
 	case c.Progress != nil:

@@ -64,8 +64,8 @@ func callScope(service string, claims *pat.Claims) store.CallScope {
 	return c
 }
 
-// Record returns the record with an id, for the agent whose PAT is in call. The id can also be that of a WaitingCall that was made. The
-// error is ErrNoRecord or a *reason.Refusal.
+// Record returns the record with an id, for the agent whose PAT is in call. The id can also be that of a WaitingCall, if the call was made.
+// The error is ErrNoRecord or a *reason.Refusal.
 func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, error) {
 	r, err := x.record(ctx, call, func(c store.CallScope) (store.Execution, error) {
 		e, err := x.records.Call(ctx, c, id)

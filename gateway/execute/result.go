@@ -15,19 +15,19 @@ type Result struct {
 	Output   []byte         // JSON: the output parameters
 	Charge   *reason.Charge // nil: the call is free // nil: the call is free
 	Standing []limit.Status // states of the limits of the call
-	// Near are the limits, and the budget of a consent, that this call uses to 80 % or more.
+	// Near lists the limits, and the budget of a consent, that this call uses to at least 80 %.
 	Near []limit.Status
 	// Attribution contains the notices that, according to the policy, everyone who uses the output must show.
 	Attribution []string
 	// Warnings are required outputs that the response of the service lacks, if the intent is configured to pass on such responses.
 	Warnings []intents.MissingOutput
-	License  string          // license of the output, as the value of a header field; empty: none
+	License  string          // the license of the output, as the value of a header field; empty: none
 	Sunset   *service.Sunset // when the terms of the intent change; nil: no change is announced
-	Replayed bool            // the response is that of an earlier call under the same idempotency key; this call executed nothing
+	Replayed bool            // the response of an earlier call under the same idempotency key; this call executed nothing
 	Cut      bool            // the response was a stream that broke after its first event
-	// Paid is the payment that came with the call. nil: there was none, or it was not taken.
+	// Paid is the payment that came with the call. It is nil if there was none, or if the gateway did not take it.
 	Paid           *payments.Paid
-	PaymentIgnored bool // a payment came with the call and was not taken, because the call is free
+	PaymentIgnored bool // a payment came with the call, but the gateway did not take it because the call is free
 	buffer         *upstream.Buffer
 }
 

@@ -71,7 +71,7 @@ func (x *Executor) UnapprovedKey(ctx context.Context, service string, key keys.I
 // billing returns how this agent pays for a call. Under open admission, all unapproved agents share one additional limit on credit, because
 // anyone can create any number of keys.
 func (e *execution) billing() store.Billing {
-	if e.claims.Assurance == pat.Consent { // a person's consent spends only what was paid in for it
+	if e.claims.Assurance == pat.Consent { // under the consent of a person, a client spends only amounts that were paid in for it
 		return store.Billing{Prepaid: true}
 	}
 	b := e.service.Credit

@@ -28,18 +28,18 @@ type execution struct {
 	started        time.Time
 	at             time.Time        // time for which the call is decided: first the start of the call, later the time when it was read
 	current        *service.Service // the service as configured at the last authentication, with the policy in force; nil: not yet known
-	service        *service.Service // current and, from resolve on, the version that decides the call
+	service        *service.Service // the present version and, from resolve on, the version that decides the call
 	claims         *pat.Claims
-	budget         *pat.Budget       // of the consent, as it holds now for the intent; nil: none
+	budget         *pat.Budget       // the present budget of the consent, if it covers the intent; nil: none
 	blocked        *pat.BlockedError // the PAT was refused because its agent is blocked; nil: it was not
 	caller         string            // identifies the agent among the agents of all services
 	request        Request
 	intent         *service.Intent
-	filled         strictjson.Object // the parameters with their defaults, for calls that a person may have to confirm; otherwise nil
+	filled         strictjson.Object // the parameters with their defaults, if a person may have to confirm the call; otherwise nil
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
-	unconfirmed    *money.Amount       // charge of the candidate that a person must confirm first; nil: there is none
-	confirmation   *store.Confirmation // by the person; nil: there is none
+	unconfirmed    *money.Amount       // the charge of the candidate that a person must confirm first; nil: there is none
+	confirmation   *store.Confirmation // the confirmation by the person; nil: there is none
 	digest         string              // the digest of the request, if a proof of key was verified
 	decided        bool
 	question       odrl.Request // the request that led to decision
@@ -49,15 +49,15 @@ type execution struct {
 	id             string            // id of the record; empty: the call did not reach begin
 	approved       bool              // the operator has approved the agent
 	place          func()            // releases the place among the calls in progress; nil: the call has none
-	paid           *payments.Paid    // the payment that came with the call; nil: there was none, or it was not taken
-	paymentIgnored bool              // a payment came with the call and was not taken, because the call is free
+	paid           *payments.Paid    // the payment that came with the call; nil: there was none, or the gateway did not take it
+	paymentIgnored bool              // a payment came with the call, but the gateway did not take it because the call is free
 	admission      *store.Admission
 	reference      *Reference        // to the record of the call, or of the earlier call that it repeats; nil: there is no record
 	sendBy         time.Time         // nothing is sent from then on, because other processes may end the record
 	fitted         intents.FitResult // the result of reducing the response to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
-	cut            bool          // the response was a stream that broke, but counts
+	cut            bool          // the response was a stream that broke, but the call counts as done
 	status         int           // the status of the service's response; 0: there was none
 	client         trace.Span    // the span of the call to the service
 	steps          StepTimes
@@ -65,7 +65,7 @@ type execution struct {
 	// settleErr is why the end of the call could not be stored. The record of the call stays held.
 	settleErr  error
 	receiptErr error // why the charge has no receipt
-	answerLost bool  // the response was not stored under the idempotency key, because there was no space
+	answerLost bool  // the response was not stored under the idempotency key, because there was not enough space
 	room       room
 }
 
@@ -144,8 +144,8 @@ func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error
 	return claims, err
 }
 
-// agreed refuses a PAT that was issued under an earlier policy, unless the clause of the intent has not changed since. If uid is empty, it
-// refuses a PAT that no longer permits any intent.
+// agreed refuses a PAT that was issued under an earlier policy if the clause of the intent has changed since. If uid is empty, it refuses a
+// PAT that no longer permits any intent.
 func agreed(c *pat.Claims, s *service.Service, uid string) error {
 	if err := s.Holds(c.PolicyDigest, uid); err != nil {
 		return changed(err, c, s)
@@ -202,7 +202,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 }
 
 // outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one. A renewal omits
-// intents whose terms have changed since the agreement; the refusal of such an intent is that of changed.
+// intents whose terms have changed since the agreement; for such an intent, outOfScope returns the refusal of changed.
 func (x *Executor) outOfScope(ctx context.Context, e *execution) error {
 	if plans, own := e.service.PlansWith(ctx, e.claims, e.intent.ID); len(plans) > 0 {
 		return refusal.PlanRequired(own, plans)

@@ -32,5 +32,5 @@ func (e *execution) freeIfStopped() error {
 	return nil
 }
 
-// door returns the name of the call's door in stops.
+// door returns the name that stops use for the call's door.
 func (e *execution) door() string { return cmp.Or(e.call.Door, pat.DoorHTTP) }

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// unpaid returns the refusal of a call for which the agent cannot pay. It states the price, what the agent has, and where to pay. If a
-// payment of the agent has not ended, the refusal is about that payment.
+// unpaid returns the refusal of a call for which the agent cannot pay. It states the price, the balance of the agent, and where to pay. If
+// a payment of the agent has not ended, the refusal is about that payment instead.
 func (x *Executor) unpaid(ctx context.Context, e *execution, short *store.CreditError) *reason.Refusal {
 	demand := e.service.Payments.Demand(e.service.ID, string(e.claims.Principal().Record()), short)
 	byX402 := x.cashier != nil && e.current.Payments.Takes(short.Charge.Currency)

@@ -14,17 +14,17 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A WaitingCall is a call that a person is asked to confirm, as its agent sees it. When it is made, its record has the same id.
+// A WaitingCall is a call that a person is asked to confirm, as its agent sees it. When the call is made, its record has the same id.
 type WaitingCall struct {
 	Reference
 	Intent    string
-	Confirmed bool // the person has confirmed the call, and it can be made
-	// Refusal is CONFIRMATION_REQUIRED: with the address for the person while the person can decide, and without it once the person has
-	// refused the call or the time is over (Ended).
+	Confirmed bool // the person has confirmed the call, and the agent can make it
+	// Refusal is CONFIRMATION_REQUIRED. It contains the address of the page while the person can decide. Once the person has refused the call
+	// or the time is over, Ended is true and there is no address.
 	Refusal *reason.Refusal
 	Ended   bool
-	Key     IdempotencyKey // with which the call began; empty: none
-	Request Request        // as the client sent it
+	Key     IdempotencyKey // the idempotency key with which the agent began the call; empty: none
+	Request Request        // the parameters as the client sent them
 }
 
 // WaitingID returns the id of the record of a call from the id of its confirmation.

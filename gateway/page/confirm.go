@@ -23,8 +23,8 @@ var copyJS string
 
 var confirmTemplate = template.Must(template.New("confirm.html").Parse(confirmHTML))
 
-// ConfirmSecurity returns the Content-Security-Policy of the pages of Confirmation. Their form is sent to their own origin, and their only
-// script copies the token.
+// ConfirmSecurity returns the Content-Security-Policy of the pages of Confirmation. Their form posts to the origin of the page, and their
+// only script copies the token.
 func ConfirmSecurity() string {
 	return "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; script-src 'sha256-" + hashOf(copyJS) +
 		"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -35,18 +35,18 @@ type confirmView struct {
 	Style   template.CSS
 	Script  template.JS
 	Title   string
-	Name    string // of the service
+	Name    string // the name of the service
 	State   string
 	Changed bool
 	Call    template.HTML
 	Budget  *budgetState
 	Until   string
 	Fields  []Field
-	Token   string // for clients of UIM; empty: the client needs none
+	Token   string // the token for clients of UIM; empty: the client needs none
 	Front   string
 }
 
-// A callView is the template data of what a person confirms.
+// A callView is the template data for the content that a person confirms.
 type callView struct {
 	Name, Client, Intent, UID, Description string
 	Parameters                             []Field
@@ -56,17 +56,17 @@ type callView struct {
 
 // A budgetState shows a budget before and after a call.
 type budgetState struct {
-	Budget, Before, After string // After is empty if the call is not to be decided any more
+	Budget, Before, After string // After is empty if the call can no longer be decided
 	Over                  bool   // the call exceeds what is left
 }
 
 // A Call is the content that a person confirms.
 type Call struct {
 	html   template.HTML
-	Digest string // identifies the content
+	Digest string // the digest of the content
 }
 
-// Call renders what a person confirms.
+// Call renders the content that a person confirms.
 func (c *Consent) Call(asked *consent.Confirmation) (Call, error) {
 	v := callView{
 		Name: c.name, Client: clientName(asked.Client), UID: asked.Asked.Intent, Intent: asked.Asked.Intent, Policy: asked.Asked.PolicyDigest,
@@ -98,8 +98,8 @@ func clientName(name string) string {
 	return name
 }
 
-// argumentsOf returns the members of a JSON object, sorted, with their values as JSON. Empty parameters, of a call that has been made, have
-// no members.
+// argumentsOf returns the members of a JSON object, sorted, with their values as JSON. The parameters of a call that was made are empty,
+// and have no members.
 func argumentsOf(text []byte) ([]Field, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -121,7 +121,7 @@ func argumentsOf(text []byte) ([]Field, error) {
 	return out, nil
 }
 
-// visible escapes the characters that are not visible or change the direction of a text, so that a page shows what is sent.
+// visible escapes characters that are invisible or change the direction of a text, so that a page shows exactly what is sent.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -135,8 +135,8 @@ func visible(s string) string {
 }
 
 // Confirmation returns the page about a call that a person is asked to confirm. call is its content. Its form sends fields back with the
-// decision. token is shown if the call is confirmed and its client needs one. If changed is set, the page has a note that its form was not
-// accepted.
+// decision. The page shows token if the call is confirmed and its client needs one. If changed is true, the page has a note that its form
+// was not accepted.
 func (c *Consent) Confirmation(asked *consent.Confirmation, call Call, fields []Field, token string, changed bool) ([]byte, error) {
 	v := confirmView{
 		Style: template.CSS(frontCSS), Script: template.JS(copyJS), //nolint:gosec // constant files of this package

@@ -46,7 +46,7 @@ func redirectSource(uri string) string {
 }
 
 const (
-	consentDescription = 240 // bytes of the description of an intent
+	consentDescription = 240 // the maximum length of the description of an intent, in bytes
 	minuteFormat       = "2 January 2006, 15:04 UTC"
 )
 
@@ -81,7 +81,7 @@ type shownView struct {
 	Plans                      []planView  // empty: the policy has no plans
 	NoPlan                     bool        // a consent without a plan is possible
 	Plan                       string      // the plan that the person chose before; empty: none
-	Wide                       []string    // a scope entry for each namespace; replaces Choices if there would be too many
+	Wide                       []string    // a scope entry for each namespace; replaces Choices if there would be too many of them
 	WideLeft                   bool        // the person deselected Wide before
 	Budget                     *budgetView // nil: the client can spend nothing
 	Granted, LeftOut, More     int
@@ -95,7 +95,7 @@ type shownView struct {
 
 // A sinceView describes what has changed since an earlier consent of the same person for the same client.
 type sinceView struct {
-	Date, Until string // Until is empty if the earlier consent permits nothing any more
+	Date, Until string // Until is empty if the earlier consent no longer permits anything
 	Known       bool
 	Changes     []changeView
 	More        int
@@ -113,18 +113,18 @@ type planView struct {
 type choiceView struct {
 	Entry, Name, Description, Terms string
 	Left                            bool // the person deselected the intent before
-	Kept, Changed                   bool // an earlier consent permits the intent; permitted it before its terms changed
+	Kept, Changed                   bool // an earlier consent permits the intent; or permitted it before its terms changed
 }
 
-// A budgetView is what the person may permit the client to spend.
+// A budgetView describes what the person may permit the client to spend.
 type budgetView struct {
-	Most, MostCall, MostDay, Above string // in words; MostDay is empty unless a day has a smaller maximum
+	Most, MostCall, MostDay, Above string // in words; MostDay is empty unless there is a lower maximum for a day
 	Currency                       string
 	Choices                        []choiceView
 	Chosen                         BudgetInput
 }
 
-// BudgetInput is what the person entered about money, as typed.
+// BudgetInput holds the input of the person about money, as typed.
 type BudgetInput struct {
 	May                     bool // the client may spend money
 	Amount, Period, PerCall string
@@ -148,7 +148,7 @@ func (c *Consent) budgetOf(ctx context.Context, b *consent.BudgetChoice) *budget
 		if in := c.intents[entry]; in != nil {
 			choice.Terms = paidTerms(ctx, c.service, in, b.Max.Currency)
 		}
-		choice.Left = true // nothing costs money before the person has chosen it
+		choice.Left = true // no spending is permitted before the person has chosen it
 		v.Choices = append(v.Choices, choice)
 	}
 	return v
@@ -169,8 +169,7 @@ type Shown struct {
 	Digest string // the digest of the content before the person deselected anything
 }
 
-// Shown renders the content for a request. The content depends only on the request with its Earlier, the client and the
-// terms.
+// Shown renders the content for a request. The content depends only on the request including its Earlier, the client and the terms.
 func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) {
 	s := c.service
 	to, local := consent.SentTo(r.RedirectURI)
@@ -225,8 +224,8 @@ func (v *shownView) html() (template.HTML, error) {
 	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
-// Leaving returns the content with only the chosen entries and the chosen plan selected, and with what was entered about money, so that a
-// page that is shown again keeps the person's choice. Its Digest is that of s.
+// Leaving returns the content with only the chosen entries and the chosen plan selected, and with the input about money, so that a page
+// that is shown again keeps the person's choice. Its Digest is that of s.
 func (s Shown) Leaving(chosen []string, plan string, spending BudgetInput) (Shown, error) {
 	v := *s.view
 	v.Plan, v.Plans = plan, slices.Clone(v.Plans)
@@ -303,7 +302,7 @@ type consentView struct {
 	Changed bool
 	Invited bool
 	Wrong   string // what is wrong with the input; empty: nothing
-	Until   string // when a consent that is given now ends
+	Until   string // the end of a consent that is given now
 	Waiting bool
 	Agent   string
 	Heading string
@@ -315,9 +314,9 @@ type consentView struct {
 // A Link leads from a page to a client.
 type Link struct{ To, URL string }
 
-// Ask returns the page that asks for consent. Its form sends fields back with the decision. If invited is set, the form has an input for an
-// invitation. If changed is set, the page has a note that its content has changed. wrong describes an error in the last input; it may be
-// empty. The page shows when a consent that is given at the time now ends.
+// Ask returns the page that asks for consent. Its form sends fields back with the decision. If invited is true, the form has an input for
+// an invitation. If changed is true, the page has a note that its content has changed. wrong describes an error in the last input; it may
+// be empty. The page shows the end of a consent that is given at the time now.
 func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string, now time.Time) ([]byte, error) {
 	return c.page(&consentView{
 		Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong,

@@ -35,7 +35,7 @@ func Example(in *intents.Intent) (names []string, values map[string]any, placeho
 }
 
 // exampleCall returns a shell command that calls an intent with the parameters of Example. If proved is true, the command has a header with
-// a proof of key. Text from the operator is in single quotes, in which a shell expands nothing.
+// a proof of key. Text from the operator is in single quotes, so that a shell expands nothing in it.
 func exampleCall(execute string, in *intents.Intent, proved bool) (command string, placeholders bool) {
 	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))

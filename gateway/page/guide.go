@@ -13,12 +13,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// Limits of the guides for coding agents and language models.
+// Limits of the guides for coding agents and for language models.
 const (
-	guideIntents  = 50     // intents by name
-	guideRules    = 60     // sentences of the policy
-	guideText     = 300    // bytes of a description
-	guideExamples = 3      // calls in the guide for coding agents
+	guideIntents  = 50     // the maximum number of intents by name
+	guideRules    = 60     // the maximum number of sentences of the policy
+	guideText     = 300    // the maximum length of a description, in bytes
+	guideExamples = 3      // the maximum number of calls in the guide for coding agents
 	guideBytes    = 48_000 // maximum size of the list of intents, and of the list of rules, in bytes
 )
 
@@ -33,7 +33,7 @@ func (g *guide) line(format string, args ...any) { fmt.Fprintf(g, format+"\n", a
 // link writes an entry of a list that links to a path of the service.
 func (g *guide) link(title, address, about string) { g.line("- [%s](%s): %s", title, address, about) }
 
-// LLMs returns /llms.txt: what the service offers and where a language model reads more. llmstxt.org.
+// LLMs returns /llms.txt: what the service offers, and where a language model can read more. See llmstxt.org.
 func LLMs(ctx context.Context, s *service.Definition) []byte {
 	g := &guide{s: s}
 	g.line("# %s\n", g.name())
@@ -129,7 +129,7 @@ func (g *guide) about() string {
 	return fmt.Sprintf("A service with %d intents for agents.", len(g.s.Offered()))
 }
 
-// steps writes how an agent gets a token with the program uimgate or an SDK.
+// steps explains how an agent gets a token with the program uimgate or an SDK.
 func (g *guide) steps() {
 	target := g.s.PublicURL.String()
 	g.line("## Agree\n")
@@ -152,7 +152,7 @@ func (g *guide) steps() {
 		"call to `%s`.\n", g.s.At(ProtocolPath), g.s.At("/api/pat/issue"), g.s.At("/api/intents/execute"))
 }
 
-// examples writes calls of the first intents.
+// examples writes example calls of the first intents.
 func (g *guide) examples(ctx context.Context) {
 	for _, in := range g.s.Offered()[:min(len(g.s.Offered()), guideExamples)] {
 		_, values, placeholders := Example(in.Intent)
@@ -164,7 +164,7 @@ func (g *guide) examples(ctx context.Context) {
 	}
 }
 
-// receipts writes a call of the first intent with a price, with its idempotency key, its charge and its receipt.
+// receipts writes an example call of the first intent with a price: with its idempotency key, its charge and its receipt.
 func (g *guide) receipts(ctx context.Context) {
 	offered := g.s.Offered()[:min(len(g.s.Offered()), guideIntents)]
 	i := slices.IndexFunc(offered, func(in *service.Intent) bool { return charges(ctx, g.s, in) })
@@ -198,7 +198,7 @@ func (g *guide) intents(ctx context.Context) {
 	}
 }
 
-// rules lists the sentences of the policy.
+// rules lists sentences of the policy.
 func (g *guide) rules() {
 	end := g.Len() + guideBytes
 	list := words.Explain(g.s.Policy)
@@ -214,7 +214,7 @@ func (g *guide) rules() {
 	}
 }
 
-// plainLine returns text of an operator in one line, in which Markdown sees no link, heading or code.
+// plainLine returns text of an operator as one line in which Markdown finds no link, heading or code.
 func plainLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

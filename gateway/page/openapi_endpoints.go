@@ -75,7 +75,7 @@ func endpoints(s *service.Definition) tree {
 	}
 }
 
-// tagged replaces the tag of the operation of post.
+// tagged replaces the tag of the POST operation in a path item.
 func tagged(path tree, tag string) tree {
 	if operation, ok := path["post"].(tree); ok {
 		operation["tags"] = []any{tag}
@@ -83,7 +83,7 @@ func tagged(path tree, tag string) tree {
 	return path
 }
 
-// authorized adds to the operation of get that it requires a PAT.
+// authorized makes the GET operation in a path item require a PAT.
 func authorized(path tree) tree {
 	if operation, ok := path["get"].(tree); ok {
 		operation["security"] = withPAT()
@@ -160,7 +160,7 @@ func post(id, summary string, bearer bool, sent, answer tree, parameters ...any)
 	return tree{"post": operation}
 }
 
-// answered describes the responses of an operation. headers are those of a success; nil: there are none to describe.
+// answered describes the responses of an operation. headers describes the header fields of a success; it may be nil.
 func answered(schema, headers tree) tree {
 	good := tree{"description": "The request succeeded.", "content": tree{"application/json": tree{"schema": schema}}}
 	if headers != nil {
@@ -203,7 +203,7 @@ func agreementBody(s *service.Definition) tree {
 		for _, plan := range plans {
 			names = append(names, plan.Name)
 		}
-		schema["properties"].(tree)["plan"] = tree{ //nolint:forcetypeassert // object makes it
+		schema["properties"].(tree)["plan"] = tree{ //nolint:forcetypeassert // the function object makes it
 			"type": "string", "enum": names, "description": "The plan of the policy that the agent chooses. What is signed must contain the same " +
 				"as declared.plan. " + planWords(plans),
 		}

@@ -2,12 +2,12 @@ package page
 
 import "maps"
 
-// field describes a header field of responses.
+// field describes a header field of a response.
 func field(description string) tree {
 	return tree{"description": description, "schema": tree{"type": "string"}}
 }
 
-// takenHeaders returns the header fields of all responses to calls, for limits and charges.
+// takenHeaders describes the header fields about limits and charges in all responses to calls.
 func takenHeaders() tree {
 	return tree{
 		"RateLimit":            field("The number of calls left (r), and the seconds until the oldest counted call leaves the window (t)."),
@@ -18,7 +18,7 @@ func takenHeaders() tree {
 	}
 }
 
-// sunsetHeaders returns the header fields of a document or an intent that ends.
+// sunsetHeaders describes the header fields about the end of a document or an intent.
 func sunsetHeaders() tree {
 	return tree{
 		"Deprecation": field("When the change of terms was announced: @ and a Unix time (RFC 9745)."),
@@ -27,7 +27,7 @@ func sunsetHeaders() tree {
 	}
 }
 
-// resultHeaders returns the header fields of a response with the output of an intent.
+// resultHeaders describes the header fields of a response with the output of an intent.
 func resultHeaders(license string) tree {
 	out := takenHeaders()
 	maps.Copy(out, sunsetHeaders())
@@ -40,7 +40,7 @@ func resultHeaders(license string) tree {
 	return out
 }
 
-// refused describes every error response. more are header fields in addition to those of all errors.
+// refused describes every error response. more describes header fields in addition to those of all errors.
 func refused(more tree) tree {
 	headers := tree{
 		"UIM-Request-ID":   field("Identifies the request in the log of the service."),

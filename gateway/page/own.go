@@ -20,7 +20,7 @@ var ownTemplate = template.Must(template.New("own.html").Parse(ownHTML))
 type ownView struct {
 	Style    template.CSS
 	Title    string
-	Name     string // of the service
+	Name     string // the name of the service
 	Consents []ownConsentView
 	Front    string
 }
@@ -40,7 +40,7 @@ type ownConsentView struct {
 
 // A budgetChangeView is the form that changes a budget.
 type budgetChangeView struct {
-	Currency, Amount, PerCall string // the amounts as decimals, or as typed
+	Currency, Amount, PerCall string // the amounts as decimals, or as the person typed them
 	Most, MostCall            string // in words
 	Wrong                     string // what the person must correct
 	Fields                    []Field
@@ -54,14 +54,15 @@ type OwnForms struct {
 
 // A RejectedChange is a changed budget that was not accepted, to be shown again in its form.
 type RejectedChange struct {
-	Handle, Amount, PerCall string // the amounts as typed
+	Handle, Amount, PerCall string // the amounts as the person typed them
 	Wrong                   string // what the person must correct
 }
 
 // A chargeView is one charge under a consent.
 type chargeView struct{ At, Intent, Amount, State, ID string }
 
-// Own returns the page on which a person sees, changes and ends the consents of a browser. rejected may be nil.
+// Own returns the page on which a person sees, changes and ends the consents of a browser. rejected is a change to show again; it may be
+// nil.
 func (c *Consent) Own(list []consent.OwnConsent, forms OwnForms, rejected *RejectedChange) ([]byte, error) {
 	v := ownView{
 		Style: template.CSS(frontCSS), //nolint:gosec // a constant file of this package

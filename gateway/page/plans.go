@@ -16,7 +16,8 @@ type Plan struct {
 	Terms []PlanTerms `json:"terms"`
 }
 
-// PlanTerms are the price and the limits of intents under a plan, such as "0.10 EUR a call, 600 calls an hour". Only the policy is binding.
+// PlanTerms holds the price and the limits of intents under a plan, such as "0.10 EUR a call, 600 calls an hour". Only the policy is
+// binding.
 type PlanTerms struct {
 	Text    string   `json:"text"`
 	Intents []string `json:"intents"`        // UIDs, at most planIntents
@@ -27,7 +28,7 @@ type PlanTerms struct {
 const planIntents = 100
 
 // Plans returns the plans of the policy of a service, in the order of the policy, with the terms for agents that the policy does not name.
-// Terms that hold without a plan are left out.
+// It omits terms that hold without a plan.
 func Plans(ctx context.Context, s *service.Definition) []Plan {
 	var plans []Plan
 	for _, name := range s.Policy.Plans() {

@@ -23,7 +23,7 @@ const ProtocolPath = "/docs/protocol"
 // proofSection is the fragment of the section about proofs of key.
 const proofSection = "#the-proof-uim-proofjwt"
 
-// repository has the documents to which the page about the protocol links and which the gateway does not serve.
+// repository is the address of the documents that the page about the protocol links to and that the gateway does not serve.
 const repository = "https://github.com/uimgate/uimgate/blob/main/"
 
 //go:embed protocol.html
@@ -44,10 +44,10 @@ var Protocol = sync.OnceValues(func() ([]byte, error) {
 	return out.Bytes(), err
 })
 
-// documents renders the pages of this program, with tables and with headings that links can name.
+// documents renders the Markdown pages of this program, with tables, and with headings that links can refer to.
 var documents = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
-// ProtocolMarkdown returns the page about the protocol as Markdown. Its links lead to documents that a reader of the gateway can open.
+// ProtocolMarkdown returns the page about the protocol as Markdown. Its links are replaced as in published.
 var ProtocolMarkdown = sync.OnceValue(func() []byte {
 	source := protocols.UIM
 	tree := documents.Parser().Parse(text.NewReader(source))
@@ -62,7 +62,7 @@ var ProtocolMarkdown = sync.OnceValue(func() []byte {
 	return []byte(out)
 })
 
-// published returns the destination of a link on a page of docs/protocols as a reader of the gateway can open it.
+// published returns the destination of a link on a page of docs/protocols in a form that works outside of the repository.
 func published(to string) string {
 	switch {
 	case strings.HasPrefix(to, "#"), strings.Contains(to, "://"):

@@ -10,7 +10,7 @@ import (
 )
 
 // PolicyText returns the policy of a service as sentences in plain text. The first line has the uid and the digest of the policy. Each
-// sentence is one line; its terms follow on lines of their own.
+// sentence is one line; its terms follow, each on a separate line.
 func PolicyText(s *service.Definition) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Policy %s of %s\n%s\n", oneLine(s.Offer().UID), oneLine(s.Issuer), s.Offer().Digest)
@@ -30,7 +30,7 @@ func PolicyText(s *service.Definition) []byte {
 	return []byte(b.String())
 }
 
-// oneLine makes a text of the operator one line without control characters, which a terminal would interpret.
+// oneLine turns a text of the operator into one line without control characters, which a terminal would interpret.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) }), " ")
 }

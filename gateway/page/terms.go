@@ -15,7 +15,7 @@ import (
 const (
 	summarised   = 1000 // intents whose terms are summarized
 	summaryLines = 8
-	termsOfOne   = 3 // terms that are listed for one intent without plans
+	termsOfOne   = 3 // the maximum number of terms that are listed for one intent without plans
 )
 
 // ShortTerms summarizes the terms of an intent for agents that the policy does not name, for example "free, 600 calls an hour". The summary

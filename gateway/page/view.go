@@ -87,7 +87,7 @@ type intentView struct {
 	More                  int    // inputs and outputs that are not shown
 	Example               string // a shell command
 	Placeholders          bool   // Example has values that must be replaced
-	ProofURL              string // how to make the proof of key in Example; empty: the call needs none
+	ProofURL              string // how to make the proof of key in Example; empty if the call needs none
 }
 
 // A parameterView is one input or output.
@@ -132,7 +132,7 @@ type nextView struct {
 	Changes   []changeView
 }
 
-// A changeView is one change for agents: what changes, and the rule that changes. About may be empty.
+// A changeView describes one change for agents, and the rule that changes. About may be empty.
 type changeView struct{ About, Text string }
 
 // nextOf returns the view of the policy that takes effect next, or nil if there is none.

@@ -143,7 +143,8 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 	return a.append(text, err)
 }
 
-// append appends a record to waiting, and returns its number. err is the error of encoding the record. The error means that it is lost.
+// append appends a record to waiting, and returns its number. err is the error of encoding the record, if there was one. If append returns
+// an error, the record is lost.
 func (a *Audit) append(text []byte, err error) (uint64, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

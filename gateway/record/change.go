@@ -5,7 +5,7 @@ import "time"
 // Changed is the Decision of the lines about changes by operators.
 const Changed = "change"
 
-// A ChangeLine is the member change of an audit record: what an operator has changed, and who did it.
+// A ChangeLine is the member change of an audit record: the change that an operator made, and the operator.
 type ChangeLine struct {
 	Address   string `json:"address,omitempty"` // only of sign-ins and sign-outs: where the request came from
 	By        string `json:"by"`
@@ -14,11 +14,11 @@ type ChangeLine struct {
 	Subject   string `json:"subject,omitempty"`
 	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
 	RequestID string `json:"-"`   // Line.RequestID
-	// Failed is the reason of a failure after which the change may have been made. Empty: the change was made.
+	// Failed is the reason of a failure after which it is unknown whether the change was made. It is empty if the change was made.
 	Failed string `json:"failed,omitempty"`
 }
 
-// object returns the line as an object of JSON.
+// object returns the line as a JSON object.
 func (c *ChangeLine) object() map[string]any {
 	object := map[string]any{"by": c.By, "role": c.Role, "via": c.Via, "did": c.Did}
 	if c.Failed != "" {
@@ -33,7 +33,7 @@ func (c *ChangeLine) object() map[string]any {
 	return object
 }
 
-// RecordChange records that an operator has changed something. The record is in the file when RecordChange returns, unless the file cannot
+// RecordChange records that an operator has changed something. When RecordChange returns, the record is in the file, unless the file cannot
 // be written.
 func (a *Audit) RecordChange(at time.Time, service string, change ChangeLine) {
 	line := Line{At: at.UTC(), RequestID: change.RequestID, Service: service, Decision: Changed, Change: &change}

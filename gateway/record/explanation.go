@@ -38,7 +38,8 @@ type Explanation struct {
 
 	Steps  []Step   `json:"steps,omitempty"`  // in order; a refused call ends with the step that refused it
 	Wanted []string `json:"wanted,omitempty"` // requirements that the request did not meet
-	// Found are the facts that the policy read. FromParameters names those whose values came from parameters, which are not recorded.
+	// Found holds the facts that the policy read. FromParameters names the facts whose values came from parameters; these values are not
+	// recorded.
 	Found          map[string]any `json:"found,omitempty"`
 	FromParameters []string       `json:"from_parameters,omitempty"`
 	Shortened      bool           `json:"shortened,omitempty"` // Found was too long to record
@@ -68,8 +69,8 @@ type LimitState struct {
 	Resets int64  `json:"resets_s,omitempty"` // seconds until the oldest counted calls no longer count, rounded up
 }
 
-// An Exchange is a request that was handled without the steps of a call, such as a request for a PAT, or a call that was refused before
-// them.
+// An Exchange is a request that did not go through the steps of a call, such as a request for a PAT, or a call that was refused before the
+// first step.
 type Exchange struct {
 	At        time.Time
 	RequestID execute.RequestID
@@ -84,9 +85,9 @@ type Exchange struct {
 const (
 	// maxWanted is the maximum number of requirements in an Explanation.
 	maxWanted = 8
-	// maxPhrase bounds a text in an Explanation, in bytes.
+	// maxPhrase is the maximum length of a text in an Explanation, in bytes.
 	maxPhrase = 512
-	// maxExplanation bounds the JSON of an Explanation, in bytes. A longer one is recorded without Found.
+	// maxExplanation is the maximum length of the JSON of an Explanation, in bytes. A longer Explanation is recorded without Found.
 	maxExplanation = 8 << 10
 )
 
@@ -140,7 +141,7 @@ func explainExchange(h *Exchange) Explanation {
 	return x
 }
 
-// refused adds a refusal. The message of a refusal of the service may repeat parameter values, so it is omitted.
+// refused adds a refusal. It omits the message if the refusal comes from the service, because that message may repeat parameter values.
 func (x *Explanation) refused(f *reason.Refusal) {
 	x.Reason, x.Status, x.Cause = f.Reason, f.Status(), f.Shed
 	x.Message = phrase(f.Message)
@@ -162,7 +163,7 @@ func (x *Explanation) refused(f *reason.Refusal) {
 	}
 }
 
-// phrase shortens a text to maxPhrase.
+// phrase shortens a text to maxPhrase bytes.
 func phrase(text string) string {
 	if len(text) <= maxPhrase {
 		return text

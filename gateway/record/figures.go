@@ -21,7 +21,7 @@ type Figures struct {
 
 const (
 	figureMinutes = 24 * 60
-	// maxFigureCurrencies bounds the currencies of a minute.
+	// maxFigureCurrencies is the maximum number of currencies in one minute.
 	maxFigureCurrencies = 16
 )
 
@@ -29,17 +29,17 @@ const (
 type FigurePoint struct {
 	At      time.Time // the beginning of the period, in UTC
 	Calls   int64
-	Refused int64                   // of Calls
-	Reasons map[reason.Reason]int64 // of the refused calls
+	Refused int64                   // those of Calls that were refused
+	Reasons map[reason.Reason]int64 // the refused calls, by reason
 	Charged map[string]int64        // captured charges by currency, in billionths of a unit
 }
 
-// NewFigures returns Figures that begin now. process identifies this process to operators.
+// NewFigures returns Figures that begin now. process is the name of this process for operators.
 func NewFigures(process string, now func() time.Time) *Figures {
 	return &Figures{now: now, process: process, since: now().UTC()}
 }
 
-// Process returns the name of the process, and since when it counts.
+// Process returns the name of the process, and the time since which it counts.
 func (f *Figures) Process() (name string, since time.Time) { return f.process, f.since }
 
 // Record implements execute.Recorder.
@@ -68,7 +68,7 @@ func indexOf(minute time.Time) int64 {
 	return (minute.Unix()/60%figureMinutes + figureMinutes) % figureMinutes
 }
 
-// charge adds a charge. A sum that would overflow stays the largest amount.
+// charge adds a charge. A sum that would overflow becomes the largest amount.
 func (p *FigurePoint) charge(currency string, nano int64) {
 	if p.Charged == nil {
 		p.Charged = map[string]int64{}
@@ -83,8 +83,8 @@ func (p *FigurePoint) charge(currency string, nano int64) {
 	}
 }
 
-// Points returns the last n periods of the length step, the oldest first, including the current one. A period without calls has a point.
-// step must be a number of minutes that divides an hour, and n periods must not be longer than a day.
+// Points returns the last n periods of the length step, including the current one, the oldest first. A period without calls also has a
+// point. step must be a number of minutes that divides an hour, and n periods must not be longer than a day.
 func (f *Figures) Points(step time.Duration, n int) []FigurePoint {
 	last := f.now().UTC().Truncate(step)
 	first := last.Add(-time.Duration(n-1) * step)

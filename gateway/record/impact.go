@@ -14,14 +14,14 @@ import (
 type Impact struct {
 	Effect Effect
 	Reason reason.Reason // why the other policy denies the call
-	Rule   string        // of the other policy
+	Rule   string        // the reason in the other policy
 	Detail string        // the requirement of the other policy that the call does not meet
-	// Before is what the agent was charged, and After what it would be charged. They are zero if the call was not made or its charge was
-	// released.
+	// Before is the amount that the agent was charged, and After is the amount that it would be charged. They are zero if the call was not
+	// made or its charge was released.
 	Before, After money.Amount
 }
 
-// An Effect is how a call differs under another policy.
+// An Effect describes how the outcome of a call differs under another policy.
 type Effect string
 
 // The effects.
@@ -33,8 +33,8 @@ const (
 )
 
 // Impact decides a recorded call by another policy, from odrl.Publish. keyID is the thumbprint of the agent's key; empty: unknown. It
-// returns ErrOtherPolicy if no policy decided the call, ErrWithheld, or an error of odrl.Policy.Decide. Neither limits nor credit are part
-// of the comparison.
+// returns ErrOtherPolicy if no policy decided the call, ErrWithheld, or an error of odrl.Policy.Decide. The comparison includes neither
+// limits nor credit.
 func (l *Line) Impact(ctx context.Context, p *odrl.Policy, keyID string) (Impact, error) {
 	switch {
 	case l.Request == nil || l.Rule == odrl.ExtraRule || l.Rule == execute.ProofRule || l.Decision == Begun:
@@ -63,7 +63,7 @@ func (l *Line) Impact(ctx context.Context, p *odrl.Policy, keyID string) (Impact
 	return out, nil
 }
 
-// charged returns what the agent was charged for a call: zero if it was free, repeated or released.
+// charged returns the amount that the agent was charged for a call: zero if the call was free, repeated or released.
 func (l *Line) charged() money.Amount {
 	if l.Charge == "" || l.Replayed || l.ChargeState == "released" {
 		return money.Amount{}

@@ -14,8 +14,8 @@ import (
 )
 
 // An Index records an Explanation of requests in the store, so that an operator finds it by the id of the request, whichever process
-// handled it. It is an aid: no request waits for it, and it records no more than a configured number of requests in a period. Within that
-// number, permitted calls take at most half, requests without an accepted PAT a quarter, and the requests of one agent a quarter.
+// handled it. No request waits for it, and it records at most a configured number of requests in a period. Of these, at most half are
+// permitted calls, a quarter are requests without an accepted PAT, and a quarter are requests of one agent.
 //
 // An Index is safe for concurrent use.
 type Index struct {
@@ -28,7 +28,7 @@ type Index struct {
 	mu      sync.Mutex
 	retain  time.Duration // 0: nothing is recorded
 	most    limit.Rate
-	since   time.Time // start of the period that counts
+	since   time.Time // the start of the period of counts
 	counts  indexCounts
 	number  int64 // the number of records so far
 	waiting []store.IndexedRequest
@@ -37,7 +37,7 @@ type Index struct {
 	writing sync.Mutex // held during a write, and acquired before mu
 }
 
-// indexCounts are the numbers of requests that were recorded in the current period.
+// indexCounts holds the numbers of requests that were recorded in the current period.
 type indexCounts struct {
 	all, permitted, unknown int64
 	agents                  map[string]int64
@@ -54,12 +54,12 @@ type IndexOptions struct {
 	Log     *zap.Logger
 	Metrics *Metrics
 	Now     func() time.Time // the clock of the store
-	Process string           // identifies this process to operators
+	Process string           // the name of this process for operators
 }
 
 const (
-	maxIndexWaiting = 4096 // records that wait to be written; further records are skipped
-	indexAtOnce     = 512  // records in one transaction
+	maxIndexWaiting = 4096 // the maximum number of records that wait to be written; further records are dropped
+	indexAtOnce     = 512  // the maximum number of records in one transaction
 	lastIndexWrite  = 2 * time.Second
 )
 
@@ -95,7 +95,7 @@ func (x *Index) RecordExchange(h *Exchange) {
 	}
 }
 
-// admit reports whether one more request may be recorded, and counts it.
+// admit reports whether one more request may be recorded. If so, it counts the request.
 func (x *Index) admit(agent string, refused bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -176,7 +176,7 @@ func (x *Index) Flush(ctx context.Context) error {
 	}
 }
 
-// note logs the beginning of a failure.
+// note logs the first of several failures.
 func (x *Index) note(err error) {
 	x.mu.Lock()
 	before := x.failing

@@ -40,9 +40,11 @@ type Line struct {
 	// Request holds request, world and dutyMode in the format that uimgate policy decide reads.
 	Request *odrl.Reproduction `json:"asked,omitempty"`
 
-	// Stop is what an operator has stopped or resumed; nil: the line is about a call. Service is then empty if it concerns every service.
+	// Stop describes what an operator has stopped or resumed. It is nil if the line is not about a stop. If the stop concerns every
+	// service, Service is empty.
 	Stop *StopLine `json:"stop,omitempty"`
-	// Change is what an operator has changed; nil: the line is not about a change. Service is then empty if it concerns no single service.
+	// Change describes a change that an operator made. It is nil if the line is not about a change. If the change does not concern a single
+	// service, Service is empty.
 	Change *ChangeLine `json:"change,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`

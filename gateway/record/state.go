@@ -30,7 +30,7 @@ type LogState struct {
 // A LogHead is the newest checkpoint of a service.
 type LogHead struct {
 	Size           int64
-	At, CosignedAt time.Time // CosignedAt is zero if no witness has signed
+	At, CosignedAt time.Time // CosignedAt is zero if no witness has cosigned
 }
 
 // A ServiceState is the present state of one service.
@@ -40,12 +40,12 @@ type ServiceState struct {
 	Breakers          map[string]int   // number of intents whose breaker is not closed, by state of the breaker
 	Concealed         map[string]int64 // responses that contained a credential or a fixed value, by intent
 	Backlog           *store.Backlog   // nil: it cannot be read
-	Tools             *ToolsState      // nil: the service is not a server of MCP
+	Tools             *ToolsState      // nil: the service is not an MCP server
 }
 
-// A ToolsState is the state of a service that is a server of MCP.
+// A ToolsState is the state of a service that is an MCP server.
 type ToolsState struct {
-	Misfits  int  // intents that do not fit their tool
+	Misfits  int  // the number of intents that do not fit their tool
 	Unread   bool // the tools cannot be listed
 	Restarts int  // how often a process of the server was started again
 }

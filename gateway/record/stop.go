@@ -6,13 +6,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// The Decisions of the lines about stops.
+// The values of Decision in lines about stops.
 const (
 	StopBegan = "stop"
 	StopEnded = "resume"
 )
 
-// A StopLine is the member stop of an audit record: what an operator has stopped or resumed.
+// A StopLine is the member stop of an audit record: what an operator has stopped or resumed, and the operator.
 type StopLine struct {
 	By      string `json:"by"`
 	Kind    string `json:"kind"`
@@ -20,7 +20,7 @@ type StopLine struct {
 	Why     string `json:"why,omitempty"` // the reason of the stop
 }
 
-// object returns the line as an object of JSON.
+// object returns the line as a JSON object.
 func (s *StopLine) object() map[string]any {
 	object := map[string]any{"kind": s.Kind, "by": s.By}
 	if s.Subject != "" {
@@ -32,8 +32,8 @@ func (s *StopLine) object() map[string]any {
 	return object
 }
 
-// RecordStop records that an operator has stopped something or has resumed it: decision is StopBegan or StopEnded. The record is in the
-// file when RecordStop returns, unless the file cannot be written.
+// RecordStop records that an operator has stopped something or has resumed it: decision is StopBegan or StopEnded. When RecordStop returns,
+// the record is in the file, unless the file cannot be written.
 func (a *Audit) RecordStop(at time.Time, decision string, s pat.Stop, by string) {
 	line := Line{
 		At: at.UTC(), Service: s.Service, Decision: decision,

@@ -60,7 +60,7 @@ func agreement(err error) *reason.Refusal {
 	return nil
 }
 
-// ofPlan returns the refusal of an agreement because of its plan.
+// ofPlan returns the refusal of an agreement for an error about its plan.
 func ofPlan(e *pat.PlanError) *reason.Refusal {
 	switch {
 	case e.Unknown && len(e.Plans) == 0:

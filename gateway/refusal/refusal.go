@@ -97,7 +97,7 @@ func described(err error) *reason.Refusal {
 	return answer(err)
 }
 
-// stoppedFor is the RetryAfter of a request that the operator has stopped. The gateway cannot know when the operator will resume.
+// stoppedFor is the RetryAfter of a request that the operator has stopped. The gateway cannot know when the operator will end the stop.
 const stoppedFor = time.Minute
 
 // earlier returns the refusal of a call whose idempotency key belongs to a call that has not ended, or nil for any other error.

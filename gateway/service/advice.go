@@ -44,8 +44,8 @@ func (l *loadState) adviseService(s *Definition, at int) {
 	}
 }
 
-// advisePolicy adds warnings for parts of a valid policy that are probably mistakes. path is the place of its file in the configuration of
-// the service.
+// advisePolicy adds warnings for parts of a valid policy that are probably mistakes. path is the path of its setting in the configuration
+// of the service.
 func (l *loadState) advisePolicy(s *Definition, at int, path string) {
 	warn := func(format string, args ...any) {
 		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, path), format, args...))

@@ -15,8 +15,8 @@ import (
 // Anyone who has seen a static agreement can replay it, and an agreement that a consent created has no key at all: both have low assurance.
 // They permit neither an intent that the operator reserves for fresh agreements nor a call that costs money. A PAT can be stolen, so a PAT
 // without a proof of key does not permit calls that cost money either, unless the operator leaves that decision to the policy. A call with
-// a proof of key comes from the agent that agreed, so the gateway permits everything that the policy permits. A person can permit a client
-// without a key to spend a budget, if the operator offers budgets: within it, charges need no proof of key.
+// a proof of key comes from the agent that agreed, so it may do everything that the policy permits. A person can permit a client without a
+// key to spend a budget, if the operator offers budgets: within it, charges need no proof of key.
 
 // lowAssurance reports whether someone other than the agent may be able to use an agreement.
 func lowAssurance(a pat.Assurance) bool { return a != pat.Fresh }
@@ -32,8 +32,8 @@ func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired 
 func (in *Intent) ProvedWhereCharged() bool { return in.Proof != config.ProofOptional }
 
 // Allowed returns those candidates of a permitted call that its agreement permits. a is the assurance of the agreement, and proved means
-// that the call has a proof of key. spends reports whether a person permits charges in a currency without a proof of key; nil: in none. If
-// the agreement permits no candidate, Allowed returns the reason for the refusal.
+// that the call has a proof of key. spends reports whether a person permits charges in a currency without a proof of key; if it is nil, no
+// such charges are permitted. If the agreement permits no candidate, Allowed returns the reason for the refusal.
 func (in *Intent) Allowed(
 	a pat.Assurance, proved bool, candidates []odrl.Candidate, spends func(currency string) bool,
 ) ([]odrl.Candidate, reason.Reason) {
@@ -67,7 +67,7 @@ func (d *Definition) NeedsKey(ctx context.Context, in *Intent) bool {
 	return err != nil || !in.allowedBy(pat.Static, terms, nil)
 }
 
-// Charges reports whether some agent without an own rule in the policy may be charged for an intent in a currency.
+// Charges reports whether an agent that the policy does not name may be charged for an intent in a currency.
 func (d *Definition) Charges(ctx context.Context, in *Intent, currency string) bool {
 	terms, err := d.Policy.Terms(ctx, odrl.Request{Intent: in.ID})
 	return err == nil && slices.ContainsFunc(terms.Candidates, func(c odrl.Candidate) bool {

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// Callable reports whether agents can call an intent: it is offered, and the policy permits it to some agent. If not, why has the reason. A
-// policy that names parties may permit an intent to them only, so it counts as permitted.
+// Callable reports whether agents can call an intent: it is offered, and the policy permits it to some agent. If not, why is the reason. If
+// the policy names parties, it may permit an intent only to them, so the intent counts as permitted.
 func (d *Definition) Callable(ctx context.Context, uid string) (ok bool, why string) {
 	in, found := d.intents[uid]
 	switch {
@@ -23,7 +23,7 @@ func (d *Definition) Callable(ctx context.Context, uid string) (ok bool, why str
 	return true, ""
 }
 
-// NoneCallable reports whether agents can call no intent of the service.
+// NoneCallable reports whether agents can call none of the intents of the service.
 func (d *Definition) NoneCallable(ctx context.Context) bool {
 	for _, in := range d.Offered() {
 		if ok, _ := d.Callable(ctx, in.ID); ok {

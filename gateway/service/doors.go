@@ -42,14 +42,14 @@ type Consent struct {
 // A BudgetOffer bounds the budgets that people give to clients. All amounts have one currency.
 type BudgetOffer struct {
 	Max          limit.Allowance
-	PerCall      money.Amount // the largest PerCall of a budget
-	ConfirmAbove money.Amount // a call that costs more needs a confirmation, even if the budget permits it
+	PerCall      money.Amount // the maximum of PerCall in a budget
+	ConfirmAbove money.Amount // a call that costs more needs a confirmation, even within the budget
 }
 
 // ConsentsPath is the path of the page on which people see and end the consents that they gave to the service.
 const ConsentsPath = "/oauth/consents"
 
-// BudgetOffer returns what people may permit clients to spend at the service; nil: nothing.
+// BudgetOffer returns the bounds of the budgets that people may give to clients at the service; nil: people may give none.
 func (d *Definition) BudgetOffer() *BudgetOffer {
 	if consent := d.Announced().Consent; consent != nil && consent.Open {
 		return consent.Budget

@@ -10,8 +10,8 @@ import (
 )
 
 // Draft makes a Policy from a document that the gateway does not serve, for the present catalogue, parties and profiles. The list contains
-// the errors and warnings of odrl.Publish. If it contains an error, the Policy is nil. Draft does not check what only the configuration
-// determines, such as the sources of facts and the currency of the credit.
+// the errors and warnings of odrl.Publish. If it contains an error, the Policy is nil. Draft does not check anything that depends on the
+// configuration, such as the sources of facts and the currency of the credit.
 func (d *Definition) Draft(ctx context.Context, document []byte) (*odrl.Policy, problem.List) {
 	world := d.world
 	world.Hosts = hostsWith(world.Hosts, policyUID(document))
@@ -35,7 +35,7 @@ func (d *Definition) ChangedBy(other *odrl.Policy) []string {
 	return list
 }
 
-// NamesKeys reports whether a party of the policy is an agent with a certain key, so that decisions depend on the key of the agent.
+// NamesKeys reports whether the policy names an agent with a certain key as a party, so that decisions depend on the key of the agent.
 func (d *Definition) NamesKeys() bool {
 	for _, p := range d.world.Parties {
 		if p.KeyID != "" {

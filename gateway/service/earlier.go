@@ -13,26 +13,26 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// maxEarlier is the maximum number of earlier policies whose agreements can still hold for a version of a service.
+// maxEarlier is the maximum number of earlier policies that a version of a service keeps, so that agreements to them can still hold.
 const maxEarlier = 64
 
-// A history has the policies that the service offered before one of its versions.
+// A history holds the policies that the service offered before one of its versions.
 type history struct {
 	offers []pat.Offer                   // up to pat.MaxPast, newest first
-	of     map[string]func() *comparison // by digest, up to maxEarlier; each function compares the policy once
+	of     map[string]func() *comparison // by digest, up to maxEarlier; each function compares a policy only once
 	since  time.Time                     // when the policy of the version itself was first offered
 	others *others
 }
 
-// A comparison of an earlier policy with the policy of a version.
+// A comparison is the result of comparing an earlier policy with the policy of a version.
 type comparison struct {
-	known   bool                  // the earlier policy can be compared
+	known   bool                  // whether the earlier policy can be compared
 	same    map[string]bool       // UIDs of the intents whose clauses have not changed since: agreements still hold for these intents
 	changes func() []words.Change // what has changed for agents; empty if the earlier policy cannot be compared
 }
 
-// past returns the history of a version of a service: earlier are the versions before it in the configuration, and recent are the policies
-// in the store, which other processes offered or this one before a restart.
+// past returns the history of a version of a service. earlier are the versions before it in the configuration. recent are the policies in
+// the store, which other processes offered, or this process before a restart.
 func (d *Directory) past(ctx context.Context, definition *Definition, earlier []*Definition, recent []pat.PolicyDocument) history {
 	list := make([]pat.PolicyDocument, 0, len(earlier)+len(recent))
 	for _, before := range slices.Backward(earlier) {
@@ -51,7 +51,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition, earlier []
 			continue
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // an agent that signs it again is refused without a reference to it
+		if err != nil { // if an agent signs it again, the refusal does not refer to it
 			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
 				zap.Error(err))
 			continue
@@ -61,7 +61,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition, earlier []
 	return out
 }
 
-// offers reports whether a digest is that of the policy of d or of a successor.
+// offers reports whether the policy with this digest is that of d or of a successor.
 func (d *Definition) offers(digest string) bool {
 	return digest == d.offer.Digest || slices.ContainsFunc(d.successors, func(next *Definition) bool { return next.offer.Digest == digest })
 }

@@ -11,7 +11,7 @@ import (
 
 // An Estimate holds the charge and the limit for one intent, as far as the policy determines them before the agent agrees.
 type Estimate struct {
-	Charge money.Amount // the charge of one call; zero: free
+	Charge money.Amount // the charge for one call; zero: free
 	Rate   limit.Rate   // the rate limit of the PAT
 }
 

@@ -73,7 +73,7 @@ type source struct {
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
 	operands := slices.Collect(maps.Keys(configured))
 	for operand := range ofCall {
-		// the policy evaluates the other fixed operands itself
+		// The policy itself evaluates the other fixed operands.
 		if extra || (!fixed(operand) || agreedTo(operand)) && slices.Contains(read, operand) {
 			operands = append(operands, operand)
 		}

@@ -23,11 +23,11 @@ type Intent struct {
 	Route     *upstream.Route // nil if the intent is retired
 	FreshOnly bool            // reserved for fresh agreements: agreement: fresh
 	Proof     config.ProofRule
-	// ConfirmAlways means that a person must confirm each call under consent: confirm: always.
+	// ConfirmAlways means that a person must confirm each call under consent. It is the setting confirm: always.
 	ConfirmAlways bool
-	Hold          time.Duration // how long a call may remain unsettled: its time limit and the time to settle it
-	Lenient       bool          // pass on responses that lack a required output
-	Ceiling       limit.Rate    // limit of all agents together; Max 0: none
+	Hold          time.Duration // how long a call may take: its time limit and the time to settle it
+	Lenient       bool          // responses that lack a required output are passed on
+	Ceiling       limit.Rate    // the limit of all agents together; Max 0 means no limit
 }
 
 // Executable returns the intent with this uid, unless it is retired or its retire_after has passed. The error is a *reason.Refusal.

@@ -81,7 +81,7 @@ type loadState struct {
 	config   *config.Config
 	now      func() time.Time
 	problems config.Problems
-	offer    payments.Offer // how agents pay in, the same for all services
+	offer    payments.Offer // how agents pay; the same for all services
 }
 
 // found adds the problems of the document f, with their positions, and reports whether one of them is an error.
@@ -176,7 +176,7 @@ func (l *loadState) upstream(s *Definition, at int) bool {
 	return true
 }
 
-// toolsOf returns the server of MCP behind a service, or nil if the service is an HTTP API.
+// toolsOf returns the MCP server behind a service, or nil if the service is an HTTP API.
 func toolsOf(c *config.MCPServer) *upstream.MCP {
 	if !c.IsSet() {
 		return nil
@@ -236,7 +236,7 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 	return ok
 }
 
-// statedTimeout returns the time limit of an intent that agents.json states, or 0 if agents that read no limit wait long enough.
+// statedTimeout returns the time limit of an intent that agents.json states, or 0 if agents wait long enough without it.
 func statedTimeout(c *config.Service, uid string) time.Duration {
 	if d := c.TimeoutOf(uid); c.Intents[uid].Timeout > 0 || d > intents.UsualTimeout {
 		return d
@@ -321,7 +321,7 @@ func configHash(c *config.Config) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// offerOf returns how agents pay in.
+// offerOf returns the ways in which agents can pay.
 func offerOf(c *config.Payments) payments.Offer {
 	o := payments.Offer{Minimum: c.Minimum, Maximum: c.Maximum, TopUpURL: c.TopUpURL, Contact: c.Contact}
 	if hook := c.Webhook; !hook.Secret.IsEmpty() {

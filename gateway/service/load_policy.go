@@ -16,7 +16,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// policy sets everything in s that depends on one version of the policy. path is the place of its file in the configuration of the service.
+// policy sets everything in s that depends on one version of the policy. path is the path of its setting in the configuration of the
+// service.
 func (l *loadState) policy(s *Definition, at int, file config.File, path string) bool {
 	c := &l.config.Services[at]
 	world := l.world(s, c, file.Data)
@@ -64,7 +65,7 @@ func (l *loadState) policy(s *Definition, at int, file config.File, path string)
 	return true
 }
 
-// ownFacts adds an error and returns false if there is a source for a fact that the gateway itself provides.
+// ownFacts adds an error and returns false if the configuration has a source for a fact that the gateway itself provides.
 func (l *loadState) ownFacts(at int) (ok bool) {
 	ok = true
 	for _, operand := range slices.Sorted(maps.Keys(l.config.Services[at].Facts)) {
@@ -171,7 +172,7 @@ func (l *loadState) world(s *Definition, c *config.Service, document []byte) odr
 	return w
 }
 
-// hostsWith returns hosts and the hosts of URLs, sorted. It ignores texts that are not URLs with a host.
+// hostsWith returns hosts and the hosts of URLs, sorted. It ignores values that are not URLs with a host.
 func hostsWith(hosts []string, urls ...string) []string {
 	all := slices.Clone(hosts)
 	for _, text := range urls {

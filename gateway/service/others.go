@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	askAgain  = time.Second     // after the store had no policy with a digest, or did not respond
-	askMost   = 2 * time.Second // time limit of one look-up
-	maxOthers = 64              // results that are kept; then all are dropped
+	askAgain  = time.Second     // pause after the store had no policy with a digest, or did not respond
+	askMost   = 2 * time.Second // the time limit of one look-up
+	maxOthers = 64              // the number of results that are kept; when it is reached, all are dropped
 )
 
-// others are the policies that other processes offered after this one had read its configuration. Agents may already have agreed to them.
-// It is safe for concurrent use.
+// others holds the policies that other processes offered after this process had read its configuration. Agents may already have agreed to
+// them. It is safe for concurrent use.
 type others struct {
 	policies Policies
 	to       *Definition
@@ -28,7 +28,7 @@ type others struct {
 
 // An other is the result of a look-up.
 type other struct {
-	comparison *comparison // nil: the policy is unknown, or older than those that are compared
+	comparison *comparison // nil: the policy is unknown, or too old to be compared
 	until      time.Time   // when the look-up may be repeated; zero: never
 }
 
@@ -71,7 +71,8 @@ func (o *others) comparison(digest string) *comparison {
 	return found.comparison
 }
 
-// inStore looks a policy up in the store, at most for askMost. The result is for all calls, so it depends on the context of none.
+// inStore looks up a policy in the store, for at most askMost. All calls share the result, so it does not depend on the context of any of
+// them.
 func (o *others) inStore(digest string) other {
 	ctx, cancel := context.WithTimeout(context.Background(), askMost)
 	defer cancel()

@@ -15,7 +15,7 @@ func (t *terms) Plans(digest string) []string {
 			return version.Policy.Plans()
 		}
 	}
-	return t.Policy.Plans() // an earlier policy: agreements to it hold for the intents with the same clause
+	return t.Policy.Plans() // an earlier policy: agreements to it hold for intents with the same clause
 }
 
 // offers reports whether the policy with this digest is in force or announced.
@@ -23,7 +23,7 @@ func (t *terms) offers(digest string) bool {
 	return slices.ContainsFunc(t.versions, func(version *terms) bool { return version.offer.Digest == digest })
 }
 
-// plansWith returns the plans that can permit an intent to an agent, without the agent's own plan.
+// plansWith returns the plans other than the agent's own that can permit an intent to an agent.
 func (t *terms) plansWith(ctx context.Context, who applicant, uid string) []string {
 	return slices.DeleteFunc(t.Policy.PlansOf(uid), func(plan string) bool {
 		own := who.plan
@@ -47,7 +47,7 @@ func (s *Service) PlansWith(ctx context.Context, c *pat.Claims, uid string) (pla
 	return s.terms.plansWith(ctx, who, uid), who.plan
 }
 
-// PlanOf returns the plan of a PAT, or the empty string if the PAT has none or the policy does not have its plan.
+// PlanOf returns the plan of a PAT, or the empty string if the PAT has none or the policy does not have that plan.
 func (d *Definition) PlanOf(c *pat.Claims) string {
 	if plan := c.Declared.Plan(); plan != "" && slices.Contains(d.Policy.Plans(), plan) {
 		return plan
@@ -63,5 +63,5 @@ var ofPlan = source{values: func(c Circumstances) any {
 	return nil
 }}
 
-// agreedTo reports whether an operand is a fact of the agreement, which the gateway reads from the PAT.
+// agreedTo reports whether an operand is a fact of the agreement that the gateway reads from the PAT.
 func agreedTo(operand string) bool { return operand == odrl.Plan }

@@ -19,11 +19,11 @@ type terms struct {
 	*Definition
 	dated    []pat.DatedOffer
 	past     history
-	versions []*terms                           // this one, and the later versions
+	versions []*terms                           // this version, and the later ones
 	limits   *cache.Cache[string, *limit.Limit] // by jti
 }
 
-// newTerms returns the terms of a version of a service. The size of the cache allows for 100,000 tokens in use.
+// newTerms returns the terms of a version of a service. The cache is large enough for 100,000 tokens in use.
 func newTerms(d *Definition, past history, successors []*terms) *terms {
 	t := &terms{
 		Definition: d, past: past, limits: cache.New(cache.Options[string, *limit.Limit]{Max: 100_000}),
@@ -46,7 +46,7 @@ func (t *terms) Past() []pat.Offer { return t.past.offers }
 type applicant struct {
 	agentID pat.AgentID
 	keyID   keys.ID
-	plan    string // of the agreement; empty: none
+	plan    string // the plan of the agreement; empty: none
 	key     []byte // DER SubjectPublicKeyInfo; nil if the policy names no keys, or the agent has no key
 }
 

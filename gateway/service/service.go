@@ -34,7 +34,7 @@ type Definition struct {
 	PublicURL  *url.URL
 	Catalog    *intents.Catalog
 	Policy     *odrl.Policy
-	PolicyFile string      // path of the file of Policy
+	PolicyFile string      // the path of the file of Policy
 	From       time.Time   // when Policy takes effect; zero: it has always been in force
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Upstream   *upstream.Upstream
@@ -42,7 +42,7 @@ type Definition struct {
 	License    string                     // license of the outputs, as the value of a header field; empty: none
 	MaxBody    int64                      // maximum size of a request body, in bytes
 	Credit     store.Billing
-	Payments   payments.Offer // how agents pay in
+	Payments   payments.Offer // how agents can pay
 	Invoices   config.Invoices
 	TokenRate  limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
 	// SuspendAfter is the number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids
@@ -53,13 +53,13 @@ type Definition struct {
 	// Newcomers limits the free calls of each intent by all unapproved agents together, if the intent has no ceiling.
 	Newcomers limit.Rate
 
-	// successors differ only in their policies and in what follows from these, in the order of From.
+	// successors have other policies, and are otherwise equal. They are in the order of From.
 	successors []*Definition
-	changes    func() []words.Change // for agents, since the version before; nil for the first version
+	changes    func() []words.Change // the changes for agents since the previous version; nil for the first version
 
 	intents map[string]*Intent // by uid
 	offer   pat.Offer          // the policy that agents sign
-	world   odrl.World         // what the names in the policy refer to
+	world   odrl.World         // the things to which names in the policy refer
 	clauses map[string]words.Clause
 	facts   []fact
 	rules   pat.Rules
@@ -67,8 +67,8 @@ type Definition struct {
 	now     func() time.Time
 }
 
-// A Service is a Definition that the gateway serves, with the state of this process. It is immutable. A reload replaces it; at the
-// date of the next policy, the successor with that policy replaces it. It is safe for concurrent use.
+// A Service is a Definition that the gateway serves, with the state of this process. It is immutable. A reload replaces it. On the date of
+// the next policy, the successor with that policy replaces it. It is safe for concurrent use.
 type Service struct {
 	*Definition
 	Verifier   *pat.Verifier
@@ -81,7 +81,7 @@ type Service struct {
 // executePath is the path of the gateway to which agents send calls.
 const executePath = "/api/intents/execute"
 
-// Offer returns the policy that is in force, or that will be from From on.
+// Offer returns the policy that is in force, or that will be in force from From on.
 func (d *Definition) Offer() pat.Offer { return d.offer }
 
 // PolicyRef returns the uid, the digest and the URL of the policy to agree to.
@@ -104,7 +104,7 @@ func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).
 // HelpURL returns the URL of the page that explains a reason.
 func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + string(r)) }
 
-// AgentsFile returns agents.json as the gateway publishes it, with this public key and further members.
+// AgentsFile returns agents.json as the gateway publishes it, with this public key and additional members.
 func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte, error) {
 	extra := slices.Concat(d.Announced().Members, more)
 	if next := d.Successor(); next != nil {

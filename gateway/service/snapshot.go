@@ -35,7 +35,7 @@ type Snapshot struct {
 	TakenAt time.Time
 	Hash    string // SHA-256 over the digests of all files of the configuration
 
-	// All of these are the earliest versions of the services; now selects the version that is in force.
+	// These are the earliest versions of the services; now selects the version that is in force.
 	byHost  map[string]*Service
 	every   *Service // the only service, if it names no hosts: it accepts every host
 	byID    map[string]*Service
@@ -55,7 +55,7 @@ func (s *Snapshot) ForHost(host string) *Service {
 // Service returns the service with this id, or nil if there is none.
 func (s *Snapshot) Service(id string) *Service { return s.inForce(s.byID[id]) }
 
-// inForce returns the version of a service that is in force now. of is its earliest version, or nil.
+// inForce returns the version of a service that is in force now. of is the earliest version of the service; it may be nil.
 func (s *Snapshot) inForce(of *Service) *Service {
 	if of == nil || len(of.successors) == 0 {
 		return of
@@ -77,8 +77,8 @@ func (s *Snapshot) Services() []*Service {
 	return list
 }
 
-// Versions lists all versions of all services: first the one of each policy that was in force when the configuration was loaded, and then
-// those of the policies after it.
+// Versions lists all versions of all services: for each service, first the version that was in force when the configuration was loaded, and
+// then the later ones.
 func (s *Snapshot) Versions() []*Service {
 	var list []*Service
 	for _, of := range s.ordered {
@@ -125,7 +125,7 @@ type Directory struct {
 	current atomic.Pointer[Snapshot]
 
 	mu       sync.Mutex
-	replaced []*Service // services of earlier configurations whose processes may not have ended
+	replaced []*Service // services of earlier configurations whose child processes may still run
 }
 
 // New returns a Directory. It serves nothing until Replace is called.
@@ -155,7 +155,7 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 		return err
 	}
 	before := d.current.Swap(next).ordered
-	for _, s := range before { // calls in progress run to their end
+	for _, s := range before { // calls in progress continue to their end
 		s.Upstream.Close()
 	}
 	d.mu.Lock()
@@ -169,14 +169,14 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	return nil
 }
 
-// hasProcesses reports whether child processes of a service have not ended.
+// hasProcesses reports whether child processes of a service still run.
 func hasProcesses(s *Service) bool {
 	report, _ := s.Upstream.ToolsReport()
 	return report.Processes.Running+report.Processes.Closing > 0
 }
 
-// End closes the connections to all services, and ends the processes of those that are child processes, also those of earlier
-// configurations, by force when ctx ends. Call it when no call will follow.
+// End closes the connections to all services, and ends their child processes, including those of earlier configurations. When ctx ends, it
+// ends them by force. No call may follow.
 func (d *Directory) End(ctx context.Context) {
 	d.mu.Lock()
 	replaced := d.replaced
@@ -227,8 +227,8 @@ func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, e
 	return out, nil
 }
 
-// note records a policy as offered. If the store accepts no writes, for example because the disk is full, note returns nil nevertheless if
-// this policy is one of the few that were recorded last.
+// note records a policy as offered. If the store accepts no writes, for example because the disk is full, note still returns nil if this
+// policy is among those that were recorded last.
 func (d *Directory) note(ctx context.Context, document pat.PolicyDocument, few int) error {
 	err := d.state.Policies.OfferPolicy(ctx, document)
 	if err == nil || !errors.Is(err, store.ErrUnavailable) {

@@ -12,13 +12,13 @@ import (
 // maxChanges is the maximum number of changes that a Successor or a refusal lists.
 const maxChanges = 20
 
-// A Successor describes to agents the policy that takes effect after that of a Definition.
+// A Successor describes to agents the policy that takes effect after the policy of a Definition.
 type Successor struct {
 	UID    string    `json:"uid"`
 	Digest string    `json:"digest"`
 	URL    string    `json:"url"`
 	From   time.Time `json:"from"` // when it takes effect; agents can agree to it earlier
-	// Changes are the differences for agents in words, at most 20. The document at URL is complete.
+	// Changes are at most 20 differences for agents, in words. The document at URL is complete.
 	Changes []words.Change `json:"changes"`
 }
 
@@ -33,13 +33,13 @@ func (d *Definition) Successor() *Successor {
 	}
 }
 
-// PolicyURL returns the URL of the policy of d, also before it takes effect.
+// PolicyURL returns the URL of the policy of d, which is valid even before the policy takes effect.
 func (d *Definition) PolicyURL() string {
 	return d.At("/api/policy") + "?digest=" + url.QueryEscape(d.offer.Digest)
 }
 
-// AddChanges adds to a refusal what has changed for agents since they agreed to the policy with this digest, in words and at most 20
-// changes. It adds nothing if the policy is unknown, or is offered.
+// AddChanges adds to a refusal at most 20 changes for agents, in words, since the policy with this digest. It adds nothing if that policy
+// is unknown or still offered.
 func (s *Service) AddChanges(f *reason.Refusal, digest string) {
 	c := s.terms.past.comparison(digest)
 	if c == nil {
@@ -52,12 +52,12 @@ func (s *Service) AddChanges(f *reason.Refusal, digest string) {
 
 // A Difference describes to people how a policy differs from an earlier one.
 type Difference struct {
-	Known   bool           // false: the earlier policy is no longer stored, or cannot be compared
-	Changes []words.Change // for agents, at most 20
+	Known   bool           // false if the earlier policy is no longer stored, or cannot be compared
+	Changes []words.Change // at most 20 changes for agents
 	More    int            // number of further changes
 }
 
-// Since returns how the policy differs from the one with this digest.
+// Since returns how the policy differs from the policy with this digest.
 func (s *Service) Since(digest string) Difference {
 	c := s.terms.past.comparison(digest)
 	if c == nil {
@@ -76,8 +76,8 @@ type Sunset struct {
 	URL   string    // the URL of that policy, or of the intent that replaces this one; empty if there is none
 }
 
-// Sunset returns when an intent ends, or the next policy changes its terms, whichever is earlier. If uid is empty, it returns when the
-// policy ends. It returns nil if nothing is announced.
+// Sunset returns the end of an intent or of its terms, whichever is earlier; the terms end when the next policy changes them. If uid is
+// empty, it returns the end of the policy. It returns nil if no end is announced.
 func (s *Service) Sunset(uid string) *Sunset {
 	end := s.endOf(uid)
 	if len(s.successors) == 0 {
@@ -90,7 +90,7 @@ func (s *Service) Sunset(uid string) *Sunset {
 	return &Sunset{Since: next.since, From: next.From, URL: next.PolicyURL()}
 }
 
-// endOf returns when an intent itself ends, or nil if that is not announced.
+// endOf returns the end of an intent itself, or nil if none is announced.
 func (s *Service) endOf(uid string) *Sunset {
 	in := s.intents[uid]
 	if in == nil || in.RetireAfter.IsZero() {

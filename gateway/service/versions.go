@@ -66,8 +66,8 @@ func (l *loadState) versions(s *Definition, at int) *Definition {
 	return s
 }
 
-// mayFollow adds an error and returns false if a policy is the same as the one before it. It adds a warning if every agreement ends when
-// the policy takes effect.
+// mayFollow adds an error and returns false if a policy is the same as the previous one. It adds a warning if every agreement ends when the
+// policy takes effect.
 func (l *loadState) mayFollow(before, d *Definition, at int, path string) bool {
 	switch {
 	case before.offer.Digest == d.offer.Digest:
@@ -115,8 +115,8 @@ func (s *Service) Version(digest string) *Service {
 }
 
 // Under returns the version of the service that decides calls of an intent with an agreement to the policy with this digest. If the policy
-// is offered, that is its own version. Otherwise it is the first version that has the same clause for the intent; if there is none, the
-// error is a *pat.PolicyChangedError.
+// is offered, this is the version with that policy. Otherwise, it is the first version that has the same clause for the intent. If there is
+// none, the error is a *pat.PolicyChangedError.
 func (s *Service) Under(digest, uid string) (*Service, error) {
 	of := s.terms.governing(digest, uid)
 	if of == nil {
@@ -130,8 +130,8 @@ func (s *Service) Under(digest, uid string) (*Service, error) {
 	return s, nil
 }
 
-// version returns the Service for one Definition, whose successors are given. earlier are the versions before it, and recent the policies
-// that were offered last.
+// version returns the Service for one Definition, whose successors are given. earlier are the versions before it, and recent are the
+// policies that were offered last.
 func (d *Directory) version(
 	ctx context.Context, definition *Definition, earlier []*Definition, recent []pat.PolicyDocument, successors []*Service,
 ) (*Service, error) {

@@ -29,7 +29,7 @@ type Answer struct {
 	// Buffer is the memory of JSON; it may be nil.
 	Buffer      *Buffer
 	ContentType string // media type in lowercase without parameters
-	Cut         bool   // the response is a stream that broke after its first event, and Stream.FirstCounts is set
+	Cut         bool   // the response was a stream that broke after its first event, and Stream.FirstCounts is set
 	content     any    // the object that represents a file or text
 }
 

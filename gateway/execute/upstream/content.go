@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// The members of the object for a response that is a file or text.
+// The members of the object that represents a response with a file or text.
 const (
 	contentMember  = "content"          // text, or base64 (RFC 4648 section 4) of the bytes
 	typeMember     = "content_type"     // media type in lowercase without parameters

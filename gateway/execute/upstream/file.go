@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A file is the value of a parameter that is a file.
+// A file is a parameter value that is a file.
 type file struct {
 	data  []byte
 	name  string // empty: the agent named none
@@ -22,7 +22,7 @@ const maxSentName = 255
 
 var errNoFile = errors.New(badBase64)
 
-// readFile reads a file: base64, or a data URL (RFC 2397) in base64, whose parameter name is the name of the file, as in
+// readFile reads a file: base64, or a data URL (RFC 2397) in base64, whose parameter "name" is the name of the file, as in
 // data:image/png;name=a%20lamp.png;base64,….
 func readFile(text string) (f file, err error) {
 	if rest, ok := strings.CutPrefix(text, "data:"); ok {
@@ -84,7 +84,8 @@ func plainName(encoded string) string {
 	return name
 }
 
-// mediaOf returns the media type of a file: the type that the agent named if it is one of the declared types, and otherwise as typeOf does.
+// mediaOf returns the media type of a file: the type that the agent named, if it is one of the declared types, and otherwise the result of
+// typeOf.
 func (f *file) mediaOf(declared string) string {
 	if f.media == "" {
 		return typeOf(declared, f.data)

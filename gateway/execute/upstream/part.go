@@ -21,8 +21,8 @@ type Part struct {
 	// Base64 means that the value is a file in base64 (RFC 4648 section 4, with padding, without line breaks), or a data URL in base64, which
 	// can also state the media type and the name of the file. The decoded bytes are sent.
 	Base64 bool
-	// MediaType is the media type of the value. If it lists several types, separated by commas, or ranges such as image/*, the type that the
-	// bytes seem to have is sent if the list includes it; otherwise the first type that is not a range or, if there is none,
+	// MediaType is the media type of the value. It may list several types, separated by commas, and ranges such as image/*. The type that the
+	// bytes seem to have is then sent, if the list includes it; otherwise, the first type that is not a range is sent or, if there is none,
 	// application/octet-stream. Empty: application/octet-stream for bytes, application/json for lists and objects, and no type for scalars.
 	MediaType string
 }

@@ -19,8 +19,8 @@ import (
 // An Endpoint describes the requests for an intent, as agents.json defines them.
 type Endpoint struct {
 	IntentUID string
-	// URL is the published URL, with {name} placeholders in path segments and query values. Empty: the intent has no endpoint, and its calls
-	// are posted to Config.Execute. With Config.MCP, its path ends with /tools/ and the name of the tool.
+	// URL is the published URL, with {name} placeholders in path segments and query values. If it is empty, the intent has no endpoint, and
+	// its calls are posted to Config.Execute. With Config.MCP, its path ends with /tools/ and the name of the tool.
 	URL    string
 	Method string // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
 	// ContentType is application/json or a type that ends in +json, application/x-www-form-urlencoded, multipart/form-data, or
@@ -33,7 +33,7 @@ type Endpoint struct {
 	Parts      map[string]Part // encodings for multipart/form-data and application/octet-stream; a parameter without a Part is encoded as text
 	Fixed      FixedValues
 	ErrorWhen  ErrorWhen
-	// Timeout limits one call, including retries; 0: Config.Timeout.
+	// Timeout limits one call, including retries. 0 means Config.Timeout.
 	Timeout time.Duration
 	Stream  Stream
 	// Unsafe means that a call changes state although the method is GET or HEAD, so it must not be repeated.
@@ -160,8 +160,8 @@ func (r *Route) breakerOf(stranger bool) *breaker {
 	return r.breaker
 }
 
-// Safe reports whether a call has no side effects: its method is GET or HEAD (RFC 9110 9.2.1) or it calls a tool, and Endpoint.Unsafe is
-// not set.
+// Safe reports whether a call has no side effects: Endpoint.Unsafe is not set, and the method of the call is GET or HEAD (RFC 9110, section
+// 9.2.1) or the call calls a tool.
 func (r *Route) Safe() bool { return r.safe }
 
 // Method returns the HTTP method.

@@ -12,11 +12,11 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Stream states whether the responses of an endpoint may be streams, and when a call that returns one is done.
+// A Stream states whether the responses of an endpoint may be streams, and when a call with such a response is done.
 type Stream struct {
-	On bool // server-sent events (HTML Living Standard, 9.2) and lines of JSON are read event by event
+	On bool // server-sent events (HTML Living Standard, section 9.2) and lines of JSON are read event by event
 	// FirstCounts means that the call is done with its first event, although the stream may break afterwards. Otherwise, a stream that breaks
-	// is a response that is not complete.
+	// is an incomplete response.
 	FirstCounts bool
 }
 
@@ -38,12 +38,12 @@ func isStream(media string) bool {
 // maxEvents is the maximum number of events in one response.
 const maxEvents = 100_000
 
-// Each makes Call pass each event of a stream to receive, as JSON, when the event arrives. receive is called on the goroutine of Call; it
+// Each makes Call pass each event of a stream to receive, as JSON, when the event arrives. Call calls receive on its own goroutine. receive
 // must not keep the event. Without Each, the events are only in the answer.
 func (p *PreparedRequest) Each(receive func(event []byte)) { p.receive = receive }
 
-// readStream reads a response that is a stream. Its JSON is an object: events has the data of all events, each as JSON or, if it is not
-// JSON, as a string; complete is false if the stream broke after its first event and Stream.FirstCounts is set. The errors are those of
+// readStream reads a response that is a stream. The result is a JSON object: events has the data of all events, each as JSON or, if it is
+// not JSON, as a string; complete is false if the stream broke after its first event and Stream.FirstCounts is set. The errors are those of
 // read.
 func (u *Upstream) readStream(ctx context.Context, resp *pool.Answer, p *PreparedRequest, answer Answer) (Answer, error) {
 	share := membudget.Of(ctx)
@@ -93,7 +93,7 @@ func appendEvent(out, data []byte) []byte {
 	return strictjson.AppendCanonicalText(out, strings.ToValidUTF8(string(data), "\ufffd"))
 }
 
-// An eventReader reads the data of events: of server-sent events or, if lines is set, of lines. It skips what has no data.
+// An eventReader reads the data of events: of server-sent events or, if lines is set, of lines. It skips events and lines without data.
 type eventReader struct {
 	in    io.Reader
 	lines bool

@@ -16,18 +16,18 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// MCP means that the service is a server of the Model Context Protocol. Each intent calls one tool: the endpoint of the intent has a path
-// that ends with /tools/ and the name of the tool.
+// MCP means that the service is an MCP server. Each intent calls one tool: the path of the intent's endpoint ends with /tools/ and the name
+// of the tool.
 type MCP struct {
 	// Command starts the server as a child process. If its Path is empty, the server is at Config.URL, over Streamable HTTP.
 	Command mcp.Command
 	// Secrets are values in Command.Env that agents must not see in responses.
 	Secrets []string
-	// Sessions is the number of sessions that calls share; a Command is started once for each. 1 to mcp.MaxSessions.
+	// Sessions is the number of sessions that calls share; a Command is started once for each. It is from 1 to mcp.MaxSessions.
 	Sessions int
 }
 
-// setServer prepares the server of MCP, if the service is one.
+// setServer prepares the MCP server, if the service is one.
 func (u *Upstream) setServer(m *MCP) error {
 	if m == nil {
 		return nil
@@ -127,15 +127,15 @@ func (u *Upstream) callTool(ctx *term, p *PreparedRequest, header pool.Fields, g
 	return failed(ctx, p.route, written, err)
 }
 
-// A Progress is a notification of a server of MCP about the progress of a call.
+// A Progress is a notification of an MCP server about the progress of a call.
 type Progress = mcp.Progress
 
-// Report makes Call pass the notifications of a server of MCP about the progress of the call to receive, as they arrive: the first 100, and
-// further ones at intervals of at least 100 ms. receive is called on the goroutine of Call. Each attempt of the call has notifications of
-// its own. Without Report, the server is not asked for notifications. Other services send none.
+// Report makes Call pass the notifications of an MCP server about the progress of the call to receive, as they arrive: the first 100, and
+// later ones at intervals of at least 100 ms. Call calls receive on its own goroutine. Each attempt of the call has its own notifications.
+// Without Report, the gateway does not ask the server for notifications. Services that are not MCP servers send none.
 func (p *PreparedRequest) Report(receive func(Progress)) { p.progress = receive }
 
-// reporter returns a function that passes notifications on without the secrets of the operator, or nil without Report.
+// reporter returns a function that passes notifications on without the secrets of the operator, or nil if Report was not called.
 func (p *PreparedRequest) reporter() func(mcp.Progress) {
 	if p.progress == nil {
 		return nil
@@ -146,13 +146,13 @@ func (p *PreparedRequest) reporter() func(mcp.Progress) {
 	}
 }
 
-// notOpened returns the result of an attempt for which no session could be opened, because the server responded with a status. Nothing of
+// notOpened returns the result of an attempt for which no session could be opened, because the server responded with a status. No part of
 // the call was sent.
 func (u *Upstream) notOpened(ctx context.Context, route *Route, header pool.Fields, reply mcp.Reply) result {
 	answer := Answer{Status: reply.Status, Header: kept(reply.Header)}
 	r := result{outcome: store.NotSent, err: u.classify(ctx, route, answer, nil), again: true}
 	if _, rejected := errors.AsType[*RejectedError](r.err); rejected {
-		r.err = &StatusError{Status: reply.Status} // the request that was rejected is not that of the agent
+		r.err = &StatusError{Status: reply.Status} // the server rejected a request of the gateway, not that of the agent
 	}
 	if r.refused = reply.Status == http.StatusUnauthorized && u.tokens != nil; r.refused {
 		u.tokens.refused(header)
@@ -160,7 +160,8 @@ func (u *Upstream) notOpened(ctx context.Context, route *Route, header pool.Fiel
 	return r
 }
 
-// metaOf returns the members of _meta of a call: what other services receive as header fields about the agent and the call.
+// metaOf returns the members of _meta of a call. They contain the facts about the agent and the call that other services receive as header
+// fields.
 func (u *Upstream) metaOf(header pool.Fields) pool.Fields {
 	var meta pool.Fields
 	for _, f := range header {
@@ -175,7 +176,7 @@ func (u *Upstream) metaOf(header pool.Fields) pool.Fields {
 }
 
 // toolResult returns the result of an attempt for which the server sent a complete response. An error of the tool means that the call
-// failed. MCP 2026-07-28, server/tools, Error Handling.
+// failed. See MCP 2026-07-28, server/tools, Error Handling.
 func (u *Upstream) toolResult(ctx context.Context, route *Route, header pool.Fields, reply mcp.Reply) result {
 	answer := Answer{Status: reply.Status, Header: kept(reply.Header), ContentType: applicationJSON}
 	route.concealHeader(&answer)
@@ -209,10 +210,10 @@ func concernsCall(status int) bool {
 	return status <= 299 || status == http.StatusBadRequest || status == http.StatusNotFound
 }
 
-// codeInvalidParams is the code of JSON-RPC 2.0 for parameters that are not acceptable, and that of MCP for an unknown tool.
+// codeInvalidParams is the code of JSON-RPC 2.0 for unacceptable parameters, and the code of MCP for an unknown tool.
 const codeInvalidParams = -32602
 
-// output completes the result of an attempt from the result of the tool: its structured content or, if there is none, an object with its
+// output sets the output of an attempt from the result of the tool: its structured content or, if there is none, an object with its
 // content.
 func (u *Upstream) output(ctx context.Context, route *Route, r result, raw []byte) result {
 	share := membudget.Of(ctx)
@@ -248,7 +249,7 @@ func (u *Upstream) output(ctx context.Context, route *Route, r result, raw []byt
 	default:
 		r.answer.JSON = emptyObject
 	}
-	if r.answer.JSON[0] != '{' { // uim has objects only
+	if r.answer.JSON[0] != '{' { // an output of uim is always an object
 		r.answer.JSON = append(append([]byte(`{"result":`), r.answer.JSON...), '}')
 	}
 	r.outcome = store.Done

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 )
 
-// A ToolsReport compares the tools of a server of MCP with the intents that call them.
+// A ToolsReport compares the tools of an MCP server with the intents that call them.
 type ToolsReport struct {
 	At        time.Time         // when the list of tools was last requested; zero: never
 	Tools     int               // number of tools in the last list that could be read
@@ -19,13 +19,13 @@ type ToolsReport struct {
 	Processes mcp.State
 }
 
-// toolsReport is the memory of CheckTools.
+// toolsReport is the state of CheckTools.
 type toolsReport struct {
 	last  ToolsReport
 	first map[string]string // digest of each tool when it was first listed
 }
 
-// IsMCP reports whether the service is a server of MCP.
+// IsMCP reports whether the service is an MCP server.
 func (u *Upstream) IsMCP() bool { return u.server != nil }
 
 // Tools returns the tools of the server. Call it only if IsMCP returns true.
@@ -69,7 +69,7 @@ func (u *Upstream) misfit(r *Route, t *mcp.Tool) string {
 	takes, requires, open := t.Properties()
 	for _, name := range requires {
 		if _, fixed := r.fixed.Body[name]; !fixed && !r.declared[name] {
-			if !mcp.IsToolName(name) { // it may be long, or contain anything
+			if !mcp.IsToolName(name) { // the name may be long, or contain anything
 				name = "another argument"
 			}
 			return "the tool " + r.tool + " requires " + name + ", which the intent does not have"
@@ -90,7 +90,7 @@ func (u *Upstream) misfit(r *Route, t *mcp.Tool) string {
 	return ""
 }
 
-// ToolsReport returns the result of the last CheckTools. It returns false if the service is not a server of MCP.
+// ToolsReport returns the result of the last CheckTools. It returns false if the service is not an MCP server.
 func (u *Upstream) ToolsReport() (ToolsReport, bool) {
 	if u.server == nil {
 		return ToolsReport{}, false

@@ -40,7 +40,7 @@ type Config struct {
 	// URL is the address of the service: http or https, a host, and optionally a path. It replaces the scheme and host of every endpoint,
 	// and its path precedes the path of every endpoint. With MCP, it is the address of the server's endpoint; nil if MCP has a Command.
 	URL *url.URL
-	// MCP means that the service is a server of the Model Context Protocol. nil: it is an HTTP API.
+	// MCP means that the service is an MCP server. If it is nil, the service is an HTTP API.
 	MCP *MCP
 	// Execute is the path, relative to URL, to which intents without an endpoint are posted. Empty: every intent needs an endpoint.
 	Execute string
@@ -54,8 +54,8 @@ type Config struct {
 	// IdempotencyHeader is the name of a header that lets the service recognize repeated requests. Its value is the execution id. If it is
 	// set, requests with methods other than GET and HEAD are retried too. Empty: no such header.
 	IdempotencyHeader string
-	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. Empty: Call searches message, detail,
-	// title, error and other usual members.
+	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. If it is empty, Call searches message,
+	// detail, title, error and other usual members.
 	ErrorMessage string
 	Reconcile    Reconcile
 	// AuthHeaders, Basic and OAuth2 are the credentials that are sent in headers. Each header can have only one value.
@@ -207,8 +207,8 @@ func (u *Upstream) Address() string {
 	return u.scheme + "://" + u.host
 }
 
-// Close closes the idle connections, and ends child processes when their calls have ended. Calls in progress continue to their end, and
-// later calls open new connections.
+// Close closes the idle connections, and ends each child process when its calls have ended. Calls in progress continue, and later calls
+// open new connections.
 func (u *Upstream) Close() {
 	if u.conns != nil {
 		u.conns.Close()
@@ -221,7 +221,7 @@ func (u *Upstream) Close() {
 	}
 }
 
-// End is like Close, and then waits until child processes have ended. Call it when no call will follow.
+// End is like Close, and then waits until the child processes have ended. No call may follow.
 func (u *Upstream) End(ctx context.Context) {
 	u.Close()
 	if u.server != nil {

@@ -32,10 +32,10 @@ func NewReader(path string, c Cursor, since time.Time) (*Reader, error) {
 	return r, r.tail.use(first, 0)
 }
 
-// Next returns the next records, at most as many as most. It returns none at the end of the stream.
+// Next returns up to most of the next records. It returns none at the end of the stream.
 func (r *Reader) Next(most int) ([]Record, error) { return r.tail.next(most, maxBatch) }
 
-// maxBatch bounds the records that Next returns, in bytes.
+// maxBatch limits the size of the records that Next returns, in bytes.
 const maxBatch = 4 << 20
 
 // Cursor returns the position after the last record that Next returned.
@@ -44,7 +44,7 @@ func (r *Reader) Cursor() Cursor { return r.tail.cursor }
 // Close closes the open file.
 func (r *Reader) Close() { r.tail.close() }
 
-// Left returns how many bytes of the stream follow the position, as the files have them, and how many the stream has in all.
+// Left returns how many bytes of the stream, as stored in the files, follow the position, and how many the stream has in total.
 func (r *Reader) Left() (left, all int64) {
 	files, err := r.tail.segments()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// errCursor means that a text is not a Cursor.
+// errCursor means that a text does not represent a Cursor.
 var errCursor = errors.New("not a position in the audit stream")
 
 // ParseCursor parses the result of Cursor.String.

@@ -55,7 +55,7 @@ func (t *tail) close() {
 	t.file, t.lines, t.partial = nil, nil, nil
 }
 
-// isCurrent reports whether the open file is the file at path, and was not truncated.
+// isCurrent reports whether the open file is still the file at path, and was not truncated.
 func (t *tail) isCurrent() bool {
 	open, err := t.file.Stat()
 	if err != nil {
@@ -65,8 +65,8 @@ func (t *tail) isCurrent() bool {
 	return err == nil && os.SameFile(open, current) && current.Size() >= t.cursor.Offset
 }
 
-// next returns the next complete records: at most as many as records. It stops after the record with which the batch reaches size bytes. If
-// no record is complete yet, the batch is empty.
+// next returns a batch of the next complete records: at most as many as the parameter records. The batch ends with the record that makes it
+// reach size bytes. If no record is complete yet, the batch is empty.
 func (t *tail) next(records, size int) (batch []Record, err error) {
 	if t.file == nil {
 		if err := t.open(); t.file == nil {
@@ -168,7 +168,7 @@ func (t *tail) open() error {
 // nothing more is added to the current one. If the current file has unread bytes, advance returns true without opening the next one, so
 // that these are read first.
 func (t *tail) advance() (moved bool, err error) {
-	if t.isCurrent() { // the usual case each second, in which no other file need be opened
+	if t.isCurrent() { // the usual case each second; no other file needs to be opened
 		return false, nil
 	}
 	files, err := t.segments()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A child is one process of a server. It and the processes that it starts are one process group, which ends as a whole.
+// A child is one process of a server. It forms one process group with the processes that it starts, and the group ends as a whole.
 type child struct {
 	cmd     *exec.Cmd
 	in      *os.File // its standard input
@@ -24,7 +24,7 @@ type child struct {
 	started time.Time
 
 	writing chan struct{} // held while a message is written
-	gone    chan struct{} // closed when the process has ended or is being ended, and nothing more is read from it
+	gone    chan struct{} // closed when the process has ended or is being ended; from then on, its output is not read
 	exited  chan struct{} // closed when the process has ended
 	unread  chan struct{} // closed when its output has been read to the end
 	once    sync.Once
@@ -36,11 +36,11 @@ type child struct {
 
 	mu      sync.Mutex
 	waiting map[int64]chan response
-	// listening are the requests in progress whose callers want notifications about their progress.
+	// listening maps requests in progress to the callers that want notifications about their progress.
 	listening map[int64]*listener
 	owes      bool // a response to an earlier request may still come
 	using     int
-	retired   bool // it ends when no request is in progress
+	retired   bool // the process ends when no request is in progress
 }
 
 // startChild starts a process. ended is called once, when the process has ended.
@@ -57,7 +57,7 @@ func startChild(cfg Config, ended func(c *child, why string, closed bool)) (*chi
 	}
 	cmd := exec.Command(cfg.Command.Path, cfg.Command.Args...) //nolint:gosec,noctx // the operator configures it; it outlives requests
 	cmd.Dir, cmd.Env = cfg.Command.Dir, append([]string{}, cfg.Command.Env...)
-	cmd.Stdin, cmd.Stdout = theirIn, theirOut // its standard error is discarded: it may contain anything
+	cmd.Stdin, cmd.Stdout = theirIn, theirOut // its standard error is discarded, because it may contain anything
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	err = cmd.Start()
 	_ = theirIn.Close()
@@ -80,7 +80,7 @@ func startChild(cfg Config, ended func(c *child, why string, closed bool)) (*chi
 // wait waits until the process has ended. It delivers the responses that the process sent before.
 func (c *child) wait(out *os.File, ended func(c *child, why string, closed bool)) {
 	err := c.cmd.Wait()
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // what the process started ends with it
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // the processes that it started end with it
 	close(c.exited)
 	isClosed(c.unread, patience)
 	c.kill("it ended: " + exitOf(err))
@@ -149,10 +149,10 @@ func (c *child) kill(why string) {
 		close(c.gone)
 		_ = c.in.Close()
 	})
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // fails if the group has ended
+	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL) // fails if the group has already ended
 }
 
-// enter notes that a request is in progress. It returns false if the process takes no more requests.
+// enter counts a request in progress. It returns false if the process accepts no more requests.
 func (c *child) enter() (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,8 +182,8 @@ func (c *child) retire() {
 	}
 }
 
-// patience is how long a process may take to end after its standard input was closed, and again after SIGTERM. MCP 2026-07-28,
-// basic/transports/stdio, Shutdown.
+// patience is how long a process may take to end after the gateway has closed its standard input, and again after SIGTERM. See MCP
+// 2026-07-28, basic/transports/stdio, Shutdown.
 const patience = 2 * time.Second
 
 // end closes the standard input of the process. It ends the process group by force if the process does not end by itself.
@@ -221,7 +221,7 @@ func (c *child) forget(id int64) {
 // cancelTime is the time limit for the notification that a request is canceled.
 const cancelTime = time.Second
 
-// cancel notifies the process that a request is canceled. MCP 2026-07-28, basic/patterns/cancellation.
+// cancel notifies the process that a request is canceled. See MCP 2026-07-28, basic/patterns/cancellation.
 func (c *child) cancel(id int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
 	defer cancel()
@@ -260,8 +260,8 @@ func (c *child) read(out *os.File) {
 	}
 }
 
-// blame notes which request a line that is too long is the response to, according to its beginning. Some servers write the id after the
-// result: then the line belongs to the only request in progress, if every earlier request got a response.
+// blame finds the request to which a line that is too long is the response, and records that. It uses the beginning of the line. Some
+// servers write the id after the result; the line then belongs to the only request in progress, if every earlier request got a response.
 func (c *child) blame(part []byte) {
 	id, result := beginning(part)
 	if !result {
@@ -277,7 +277,7 @@ func (c *child) blame(part []byte) {
 }
 
 // deliver hands a response to the caller that waits for it. It reports whether a caller was waiting. It refuses requests of the process,
-// hands notifications about progress to their callers, and ignores all else, including lines that are not JSON.
+// passes notifications about progress to their callers, and ignores all other messages, including lines that are not JSON.
 func (c *child) deliver(line []byte) bool {
 	got, ok := readMessage(line)
 	if !ok {
@@ -308,7 +308,8 @@ func (c *child) deliver(line []byte) bool {
 	return ok
 }
 
-// readLine returns the next line without its end. The line is the caller's. With ErrTooLong, it is the beginning of the line.
+// readLine returns the next line without its end. The caller may keep and modify the line. If the error is ErrTooLong, the result is the
+// beginning of the line.
 func readLine(in *bufio.Reader, most int64) ([]byte, error) {
 	var line []byte
 	for {

@@ -54,7 +54,7 @@ func contentSchema() map[string]any {
 	}
 }
 
-// localized returns a schema whose references to itself refer to place, without the members that identify a document. top is true for the
+// localized returns a schema without the members that identify a document, whose references to itself refer to place. top is true for the
 // schema as a whole.
 func localized(v any, place string, top bool) any {
 	switch v := v.(type) {

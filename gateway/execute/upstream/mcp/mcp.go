@@ -6,7 +6,7 @@
 //	tools, err := s.Tools(ctx)
 //
 // The client of the official SDK is not used, because it does not report whether a byte of a request was sent, sends some requests again,
-// and rounds numbers. docs/design/dependencies.md has the reasons.
+// and rounds numbers. See docs/design/dependencies.md for the details.
 //
 // Revisions: 2026-07-28, in which every request is independent, and those from 2024-11-05 to 2025-11-25, which begin with initialize.
 package mcp
@@ -24,15 +24,15 @@ import (
 
 // A Config describes a server. Either Conns or Command is set. All other fields except Auth are required.
 type Config struct {
-	// Conns are the connections to a server over Streamable HTTP, and Target is the path of its endpoint. Pass the names of HeaderNames to
-	// the pool as header fields to keep.
+	// Conns are the connections to a server over Streamable HTTP, and Target is the path of its endpoint. The pool must keep the header fields
+	// in HeaderNames.
 	Conns  *pool.Pool
 	Target string
 	// Auth returns the header fields that authenticate the gateway in requests that prepare calls. nil: none.
 	Auth func(ctx context.Context) (pool.Fields, error)
 	// Command starts a server as a child process.
 	Command Command
-	// Sessions is the number of sessions that calls share. Each session with a Command is a process of its own.
+	// Sessions is the number of sessions that calls share. With a Command, each session has its own process.
 	Sessions   int
 	MaxMessage int64 // maximum size of a message and of a response, in bytes
 	Now        func() time.Time
@@ -46,21 +46,21 @@ var HeaderNames = []string{contentType, contentEncoding, sessionID}
 type Call struct {
 	Tool      string
 	Arguments []byte      // a JSON object
-	Header    pool.Fields // header fields of the request; not used by servers that run as child processes
-	Meta      pool.Fields // members of _meta, which every server receives
-	// Progress receives the notifications about the progress of the call, on the goroutine of Call. It may be called more often than once
-	// for one call of an agent, and after a notification with a higher value. nil: the server is not asked for notifications.
+	Header    pool.Fields // header fields of the request; ignored by servers that run as child processes
+	Meta      pool.Fields // members of _meta, for every server
+	// Progress receives the notifications about the progress of the call, on the goroutine of Call. It may be called several times for one
+	// call of an agent, and the values may decrease. If Progress is nil, the server is not asked for notifications.
 	Progress func(Progress)
 }
 
 // A Reply is a complete response of the server.
 type Reply struct {
 	Status int         // HTTP status; 200 if the server runs as a child process
-	Header pool.Fields // of the HTTP response
-	Result []byte      // JSON object; nil if the server returned an error
-	Err    *Error      // error of JSON-RPC; nil: none
-	Body   []byte      // of an HTTP response that is not 2xx and not JSON-RPC
-	// Dropped means that the server may not know the session. A further Call uses a new session.
+	Header pool.Fields // the header fields of the HTTP response
+	Result []byte      // a JSON object; nil if the server returned an error
+	Err    *Error      // the JSON-RPC error; nil: none
+	Body   []byte      // the body of an HTTP response that is neither 2xx nor JSON-RPC
+	// Dropped means that the server may not know the session. The next Call uses a new session.
 	Dropped bool
 	// Forgotten means that the server certainly does not know the session or its revision, so it has not executed the call. Dropped is
 	// true too.
@@ -70,7 +70,7 @@ type Reply struct {
 // An Error is an error response of JSON-RPC 2.0, section 5.1.
 type Error struct {
 	Code    int64
-	Message string // of the server; it may contain anything
+	Message string // the message of the server, which may contain anything
 }
 
 func (e *Error) Error() string {
@@ -110,7 +110,7 @@ type slot struct {
 	current   atomic.Pointer[session]
 }
 
-// A session is what client and server have agreed on.
+// A session holds what client and server have agreed on.
 type session struct {
 	revision string
 	id       string // Mcp-Session-Id; empty: the server has no sessions
@@ -125,23 +125,23 @@ type transport interface {
 	// send sends one message, and waits for the response if the message is a request. It calls admit right before the first byte. written
 	// reports whether a byte may have reached the server. The error of admit is returned as it is.
 	send(ctx context.Context, to *session, m message, admit func() error) (r Reply, written bool, err error)
-	// begin returns what a new session belongs to.
+	// begin returns the connection state to which a new session belongs, such as a process.
 	begin(ctx context.Context) (any, error)
 	// good reports whether a session may still exist.
 	good(s *session) bool
 	doubt(s *session) // checks soon whether the server still responds
-	doubtOpening()    // the same, if no session could be opened in time
+	doubtOpening()    // like doubt, if no session could be opened in time
 	state() State
 	close()
-	idle()                   // notes that no call is in progress
+	idle()                   // called when no call is in progress
 	end(ctx context.Context) // waits until closed processes have ended, and ends them by force with ctx
 }
 
 // A message is a request or a notification.
 type message struct {
-	id     int64 // 0: a notification
+	id     int64 // 0 for a notification
 	method string
-	name   string // of the tool, for the header Mcp-Name
+	name   string // the name of the tool, for the header Mcp-Name
 	body   []byte
 	header pool.Fields
 	// progress receives notifications. nil: the server was not asked for them.
@@ -150,8 +150,8 @@ type message struct {
 
 // A State is the state of the processes of a server. It is the zero State for a server over Streamable HTTP.
 type State struct {
-	Running  int    // number of processes
-	Closing  int    // number of closed processes that have not ended
+	Running  int    // the number of processes
+	Closing  int    // the number of closed processes that have not ended
 	Restarts int    // how often a process was started after the first start
 	Failure  string // why a process last ended; empty: none has ended
 }
@@ -181,8 +181,8 @@ func New(cfg Config) (*Server, error) {
 const MaxSessions = 64
 
 // Call calls a tool, in the session that has the fewest calls in progress. It opens the session first if that is necessary. It calls admit
-// right before the first byte of the call; after an error of admit, it sends nothing and returns that error. written reports whether a byte
-// of the call may have reached the server. Without an error, the response is complete.
+// right before the first byte of the call. If admit returns an error, Call sends nothing and returns that error. written reports whether a
+// byte of the call may have reached the server. Without an error, the response is complete.
 func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply, written bool, err error) {
 	t := s.slots[0]
 	for _, other := range s.slots[1:] {
@@ -215,7 +215,7 @@ func (s *Server) Call(ctx context.Context, c Call, admit func() error) (r Reply,
 	return r, written, err
 }
 
-// leave notes that a call has ended.
+// leave records that a call has ended.
 func (t *slot) leave() {
 	if t.using.Add(-1) == 0 {
 		t.transport.idle()
@@ -223,7 +223,7 @@ func (t *slot) leave() {
 }
 
 // refusesSession reports whether the server may not know the session, or may no longer speak its revision. Some servers return status 400
-// for a session that has ended, and some send an error with the id of the request. Unacceptable arguments do not concern the session.
+// for a session that has ended, and some send an error with the id of the request. An error about unacceptable arguments does not count.
 func (r *Reply) refusesSession(s *session) bool {
 	if r.Result != nil {
 		return false

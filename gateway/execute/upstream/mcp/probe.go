@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// doubtTime is how long a process that did not respond in time may take to send any message.
+// doubtTime is how long a process that did not respond in time may send nothing at all.
 const doubtTime = 5 * time.Second
 
 // probe sends a ping, and ends the process if it sends nothing for doubtTime. Many servers work on one message at a time, so the response
-// to the ping comes after those to earlier requests: while one of these has time left, the process may be silent.
+// to the ping comes after those to earlier requests. The process may therefore be silent while one of these has time left.
 func (c *child) probe() {
 	newest := c.newest()
 	id := -c.probes.Add(1)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Command starts a server that speaks MCP on its standard input and output. MCP 2026-07-28, basic/transports/stdio.
+// A Command starts a server that speaks MCP on its standard input and output. See MCP 2026-07-28, basic/transports/stdio.
 type Command struct {
 	Path string // name or path of the program; a name is searched for in the PATH of the gateway
 	Args []string
@@ -24,16 +24,17 @@ const (
 	settledAfter = time.Minute
 )
 
-// A process is a transport to a child process. The process starts when a session is opened, and again, after a pause, after it has ended.
+// A process is a transport to a child process. The process starts when a session is opened. After it has ended, it is started again, after
+// a pause.
 type process struct {
 	cfg Config
 
 	mu       sync.Mutex
 	child    *child   // nil: none runs
-	closing  []*child // closed, but have not ended
+	closing  []*child // closed processes that have not ended
 	closed   bool     // a process runs only while a call is in progress
 	starts   int
-	failures int       // processes that ended early, since one did not
+	failures int       // how many processes in a row ended early
 	notUntil time.Time // when the next process may start
 	failure  string    // why the last process ended
 }
@@ -64,7 +65,7 @@ func (p *process) begin(ctx context.Context) (any, error) {
 	return c, nil
 }
 
-// ended records that a process has ended. closed means that the gateway ended it because it was no longer needed.
+// ended records that a process has ended. closed is true if the gateway ended it because it was no longer needed.
 func (p *process) ended(c *child, why string, closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +117,7 @@ func (p *process) close() {
 	}
 }
 
-// idle ends the process that a call started after close.
+// idle ends a process that a call started after close.
 func (p *process) idle() {
 	p.mu.Lock()
 	closed := p.closed
@@ -178,7 +179,7 @@ func (p *process) send(ctx context.Context, to *session, m message, admit func()
 	}
 }
 
-// answered returns the reply for a response, after the notifications that came before it.
+// answered returns the reply for a response, after it has passed on the notifications that came before.
 func (m *message) answered(got response, reported <-chan Progress) Reply {
 	for len(reported) > 0 {
 		m.progress(<-reported)
@@ -204,7 +205,7 @@ func (c *child) lost(m *message, w <-chan response, reported <-chan Progress) (R
 // errGone means that the process ended while it owed a response.
 var errGone = errors.New("the server ended before it responded")
 
-// doubtOpening doubts the process unless it is so new that it may still be preparing: some programs download others first.
+// doubtOpening is like doubt, but spares a new process that may still be starting, because some programs first download others.
 func (p *process) doubtOpening() {
 	p.mu.Lock()
 	c := p.child
@@ -214,7 +215,7 @@ func (p *process) doubtOpening() {
 	}
 }
 
-// doubt ends the process if it does not respond to a request at all. Servers of all revisions answer requests that they do not know.
+// doubt ends the process if it does not respond to any request. Servers of all revisions respond even to requests that they do not know.
 func (p *process) doubt(s *session) {
 	if c, ok := s.of.(*child); ok && c.doubted.CompareAndSwap(false, true) {
 		go func() {

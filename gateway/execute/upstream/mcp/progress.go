@@ -8,17 +8,17 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Progress is a notification about the progress of a call. MCP 2026-07-28, basic/patterns/progress.
+// A Progress is a notification about the progress of a call. See MCP 2026-07-28, basic/patterns/progress.
 type Progress struct {
 	Progress json.Number // as the server sent it
 	Total    json.Number // empty: the server sent none
-	Message  string      // of the server; it may contain anything
+	Message  string      // the message of the server, which may contain anything
 }
 
 const (
 	progressMethod = "notifications/progress"
-	maxNumber      = 32 // length of a number, in bytes
-	// The first reportBurst notifications about a call are passed on, and further ones at intervals of at least reportEvery.
+	maxNumber      = 32 // the maximum length of a number, in bytes
+	// The first reportBurst notifications about a call are passed on, and later ones at intervals of at least reportEvery.
 	reportBurst = 100
 	reportEvery = 100 * time.Millisecond
 )
@@ -48,13 +48,13 @@ func number(value []byte) json.Number {
 	return json.Number(value)
 }
 
-// reports are the notifications about one call.
+// reports counts the notifications about one call.
 type reports struct {
 	passed int
 	last   time.Time
 }
 
-// pass returns the notification in a message of the server, if it concerns the request with this id and is not one too many.
+// pass returns the notification in a message of the server, if it concerns the request with this id and the limits permit it.
 func (r *reports) pass(got *response, id int64, now time.Time) (Progress, bool) {
 	if got.method != progressMethod || r.passed >= reportBurst && now.Sub(r.last) < reportEvery {
 		return Progress{}, false
@@ -68,8 +68,8 @@ func (r *reports) pass(got *response, id int64, now time.Time) (Progress, bool) 
 	return p, true
 }
 
-// A listener receives the notifications about one call of a child process. The goroutine that reads the output of the process drops those
-// that do not fit into next, because it must not wait for one caller.
+// A listener receives the notifications about one call of a child process. The goroutine that reads the output of the process drops
+// notifications that do not fit into next, because it must not wait for one caller.
 type listener struct {
 	reports
 
@@ -85,7 +85,7 @@ func (c *child) listen(id int64) <-chan Progress {
 	return l.next
 }
 
-// report hands a notification to the caller whose request it concerns, if there is one.
+// report passes a notification to the caller whose request it concerns, if there is one.
 func (c *child) report(got *response) {
 	token, _, ok := readProgress(got.params)
 	id, err := strconv.ParseInt(token, 10, 64)

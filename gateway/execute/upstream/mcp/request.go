@@ -45,8 +45,8 @@ func (b *params) tree(name string, value map[string]any) {
 	b.out = out
 }
 
-// request returns a request with a new id. meta are members of _meta in addition to those of the revision. If reported is set, the request
-// asks for notifications about its progress, with its id as the token. MCP 2026-07-28, basic, _meta.
+// request returns a request with a new id. meta are members of _meta in addition to those of the revision. If reported is true, the request
+// asks for notifications about its progress, with its id as the token. See MCP 2026-07-28, basic, _meta.
 func (s *Server) request(
 	in *session, method, name string, meta pool.Fields, reported bool, write func(*params),
 ) (message, error) {
@@ -80,7 +80,7 @@ func (s *Server) request(
 	return message{id: id, method: method, name: name, body: b.out}, b.err
 }
 
-// A response is a message of the server, in its parts.
+// A response is a message of the server, split into its parts.
 type response struct {
 	id     string // JSON; empty: none
 	method string // empty: the message is a response
@@ -142,7 +142,7 @@ func beginning(part []byte) (id string, result bool) {
 	return "", false
 }
 
-// answers reports whether a message is the response to the request with this id.
+// answers reports whether the message is the response to the request with this id.
 func (r *response) answers(id int64) bool { return r.method == "" && r.id == strconv.FormatInt(id, 10) }
 
 // refusal returns the response to a request of the server: an empty result for ping, and otherwise an error, because this client has

@@ -66,10 +66,10 @@ func (t *slot) opened(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// admitted is for requests that prepare calls. They have no effects, so they need no Grant.
+// admitted is the admit function for requests that prepare calls. They have no effects, so they need no Grant.
 func admitted() error { return nil }
 
-// discover asks the server whether it speaks the revision without sessions. It returns nil if the server does not. MCP 2026-07-28,
+// discover asks the server whether it speaks the revision without sessions. It returns nil if the server does not. See MCP 2026-07-28,
 // server/discover.
 func (t *slot) discover(ctx context.Context, of any) (*session, error) {
 	s := &session{revision: stateless, of: of}
@@ -99,7 +99,7 @@ func (t *slot) discover(ctx context.Context, of any) (*session, error) {
 	return s, nil
 }
 
-// probeLimit returns probeTime, but at most half of the time that is left, so that there is time for initialize.
+// probeLimit returns probeTime, but at most half of the remaining time, so that enough time is left for initialize.
 func probeLimit(ctx context.Context) time.Duration {
 	until, limited := ctx.Deadline()
 	if !limited {
@@ -113,7 +113,7 @@ type StatusError struct{ Reply Reply }
 
 func (e *StatusError) Error() string { return "the server refused to open a session" }
 
-// initialize opens a session of an earlier revision. MCP 2025-11-25, basic/lifecycle, Initialization.
+// initialize opens a session of an earlier revision. See MCP 2025-11-25, basic/lifecycle, Initialization.
 func (t *slot) initialize(ctx context.Context, of any) (*session, error) {
 	s := &session{of: of}
 	r, err := t.prepare(ctx, s, "initialize", func(b *params) {

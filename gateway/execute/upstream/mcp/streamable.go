@@ -24,8 +24,8 @@ const (
 	sessionID       = "Mcp-Session-Id"
 )
 
-// A streamable is a transport over Streamable HTTP. MCP 2026-07-28 and 2025-11-25, basic/transports. Each message is a POST; the client
-// opens no stream of its own, so it receives only what belongs to its requests.
+// A streamable is a transport over Streamable HTTP. Each message is a POST. The client opens no separate stream, so it receives only
+// messages that belong to its requests. See MCP 2026-07-28 and 2025-11-25, basic/transports.
 type streamable struct{ server *Server }
 
 func (*streamable) begin(context.Context) (any, error) { return nil, nil } //nolint:nilnil // there is no process
@@ -63,7 +63,7 @@ func (t *streamable) send(ctx context.Context, to *session, m message, admit fun
 	return r, true, err
 }
 
-// headerOf returns the header of a request: the fields of the message, and those that the revision prescribes. MCP 2026-07-28,
+// headerOf returns the header of a request: the fields of the message, and those that the revision prescribes. See MCP 2026-07-28,
 // basic/transports/streamable-http, Standard Request Headers.
 func headerOf(to *session, m *message) pool.Fields {
 	h := append(pool.Fields{}, m.header...)
@@ -85,7 +85,7 @@ func headerOf(to *session, m *message) pool.Fields {
 	return h
 }
 
-// headerText returns s as the value of a header field, encoded if the field cannot carry s unchanged. MCP 2026-07-28,
+// headerText returns s as the value of a header field, encoded if the field cannot carry s unchanged. See MCP 2026-07-28,
 // basic/transports/streamable-http, Value Encoding.
 func headerText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {
@@ -94,7 +94,7 @@ func headerText(s string) string {
 	return s
 }
 
-// maxErrorBody is the maximum size of the body of an error response that is read, in bytes.
+// maxErrorBody is how many bytes are read of the body of an error response.
 const maxErrorBody = 64 << 10
 
 func (t *streamable) read(ctx context.Context, to *session, m *message, answer *pool.Answer) (Reply, error) {
@@ -179,7 +179,7 @@ func isCompression(err error) bool {
 	return corrupt || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
 }
 
-// readingError returns err, with the errors of this package instead of those of its readers.
+// readingError returns ErrNoMemory instead of membudget.ErrExhausted, and all other errors unchanged.
 func readingError(err error) error {
 	if errors.Is(err, membudget.ErrExhausted) {
 		return ErrNoMemory
@@ -211,9 +211,9 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 const maxRefusals = 8
 
 // events reads a stream of server-sent events until the response. It passes on notifications about the progress of the request, ignores all
-// others, and refuses requests of the server. All events
-// together are bounded like a response. Beyond this bound, and without memory, the error is ErrTooLong or ErrNoMemory only if the response
-// has begun, and otherwise ErrNoResponse.
+// other notifications, and refuses requests of the server. The size of all events together is bounded like that of a response. If they
+// exceed the bound, or if there is not enough memory, the error is ErrTooLong or ErrNoMemory if the response has begun, and otherwise
+// ErrNoResponse.
 func (t *streamable) events(ctx context.Context, to *session, m *message, in io.Reader) (response, error) {
 	refused := 0
 	var of reports
@@ -249,8 +249,8 @@ func (t *streamable) events(ctx context.Context, to *session, m *message, in io.
 	}
 }
 
-// refuse answers a request of the server. If that fails, the server gets no answer, as from a client that is gone.
-// It waits at most cancelTime, because the reading of the response waits for it.
+// refuse responds to a request of the server with an error. It ignores failures to send the response. It takes at most cancelTime, because
+// the reading of the response waits for it.
 func (t *streamable) refuse(ctx context.Context, to *session, m *message, asked *response) {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
@@ -265,7 +265,7 @@ func unexpected(err error) error {
 	return err
 }
 
-// An eventReader reads server-sent events. HTML Living Standard, 9.2.6.
+// An eventReader reads server-sent events. See HTML Living Standard, section 9.2.6.
 type eventReader struct {
 	in    io.Reader
 	have  []byte // bytes that are not yet consumed
@@ -276,8 +276,8 @@ func newEventReader(in io.Reader) *eventReader {
 	return &eventReader{in: in, chunk: make([]byte, 16<<10)}
 }
 
-// next returns the data of the next event, which may be empty. With an error, it returns the data of the unfinished event. The data is
-// valid until the call after the next.
+// next returns the data of the next event, which may be empty. With an error, it returns the data of the unfinished event. The data stays
+// valid until the second call after this one.
 func (e *eventReader) next() ([]byte, error) {
 	var data []byte
 	several := false

@@ -15,13 +15,13 @@ import (
 
 // Bounds of the list of tools.
 const (
-	MaxTools    = 2000 // tools of one server
-	MaxToolName = 128  // length of a name, in bytes
+	MaxTools    = 2000 // the maximum number of tools of one server
+	MaxToolName = 128  // the maximum length of a name, in bytes
 	maxPages    = 200
-	maxListing  = 8 << 20 // size of all pages, in bytes
+	maxListing  = 8 << 20 // the maximum size of all pages together, in bytes
 )
 
-// A Tool is a tool of the server. MCP 2026-07-28, server/tools, Tool.
+// A Tool is a tool of the server. See MCP 2026-07-28, server/tools, Tool.
 type Tool struct {
 	Name        string
 	Title       string
@@ -29,10 +29,10 @@ type Tool struct {
 	Input       strictjson.Object // JSON Schema of the arguments
 	Output      strictjson.Object // JSON Schema of the structured output; nil: the tool states none
 	ReadOnly    bool              // a call changes nothing, according to the server
-	Digest      string            // of name, schemas and annotations; it changes if they change
+	Digest      string            // the digest of name, schemas and annotations
 }
 
-// ErrTools means that the list of tools is not acceptable. The errors that wrap it have the details.
+// ErrTools means that the list of tools is not acceptable. Errors that wrap it contain the details.
 var ErrTools = errors.New("the list of tools is not acceptable")
 
 // Tools returns the tools of the server, in the order of the server. If a process does not respond in time, Tools ends it.
@@ -78,7 +78,7 @@ func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
 		for _, v := range tree.List("tools") {
 			tool, ok := readTool(v)
 			if !ok || seen[tool.Name] {
-				continue // one bad tool does not cost the others
+				continue // one invalid tool does not make the others unusable
 			}
 			if seen[tool.Name] = true; len(all) == MaxTools {
 				return nil, fmt.Errorf("%w: it has more than %d tools", ErrTools, MaxTools)
@@ -130,8 +130,8 @@ func IsToolName(name string) bool {
 	})
 }
 
-// Properties returns the names of the arguments that a tool takes, sorted, the names of those that it requires, and whether it accepts
-// further ones.
+// Properties returns the names of the arguments that a tool takes, sorted, the names of the required ones, and whether the tool accepts
+// others.
 func (t *Tool) Properties() (names, required []string, open bool) {
 	for name := range t.Input.Object("properties") {
 		names = append(names, name)

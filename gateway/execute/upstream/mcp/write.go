@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// writeTurn is how long an attempt to write the first byte of a message may take. Before each attempt, admit is asked again.
+// writeTurn is how long an attempt to write the first byte of a message may take. admit is called again before each attempt.
 const writeTurn = 100 * time.Millisecond
 
 // write writes a message as one line, after admit has admitted it. n is the number of bytes that were written before write returned. If
-// that is only a part of the message, the rest is written in the background.
+// these are only a part of the message, the rest is written in the background.
 func (c *child) write(ctx context.Context, message []byte, admit func() error) (n int, err error) {
 	select {
 	case c.writing <- struct{}{}:
@@ -66,7 +66,7 @@ func (c *child) finish(ctx context.Context, rest []byte) {
 
 const notRead = "it did not read what was sent to it"
 
-// put writes bytes for at most the time d, and not longer than ctx.
+// put writes bytes. It stops after the time d, or when ctx ends.
 func (c *child) put(ctx context.Context, data []byte, d time.Duration) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
