@@ -82,7 +82,8 @@ func dashHint(args []string) string {
 	return ""
 }
 
-// policyCommand returns the command uimgate policy: the commands that need no gateway, and those about the policy of a running one.
+// policyCommand returns the command uimgate policy. It combines the commands that need no gateway with those about the policy of a running
+// one.
 func policyCommand() *cobra.Command {
 	c := policycmd.Command()
 	c.AddCommand(operatorcmd.PolicyImpact(), operatorcmd.PolicySave())

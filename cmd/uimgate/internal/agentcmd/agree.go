@@ -198,8 +198,8 @@ func policyToSign(c *cobra.Command, service *agent.Service, onDate bool) (agent.
 	return next.Policy, next.From, err
 }
 
-// accept shows the policy to sign, sets the digest of seen, and asks for confirmation unless yes is set. If present is an agreement to
-// another policy, it shows only what changes. It returns an error if the policy is not confirmed.
+// accept shows the policy to sign, sets the digest of seen, and asks for confirmation unless yes is true. If present is an agreement to
+// another policy, it shows only the changes. It returns an error if the policy is not confirmed.
 func (s *agentSettings) accept(
 	c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool, present agent.Session,
 ) error {
@@ -234,7 +234,7 @@ func (s *agentSettings) accept(
 	return nil
 }
 
-// printNews explains on stderr what changes if a policy replaces the one of the present agreement. If there is no such agreement, or the
+// printNews explains on stderr what changes when a policy replaces that of the present agreement. If there is no such agreement, or if the
 // policies cannot be compared, it explains the whole policy.
 func printNews(c *cobra.Command, present agent.Session, policy agent.Policy, catalog *intents.Catalog) error {
 	if len(present.Document) == 0 || present.PolicyDigest == policy.Digest {
@@ -304,8 +304,8 @@ func (s *agentSettings) onService(c *cobra.Command, target, uid string, do func(
 	return do(service)
 }
 
-// saveChanged saves the session of a service if it differs from the one before an operation. It returns err, the error of the operation,
-// with that of saving.
+// saveChanged saves the session of a service if an operation has changed it. It returns err, the error of the operation, joined with the
+// error of saving.
 func (s *agentSettings) saveChanged(service *agent.Service, before agent.Session, err error) error {
 	if service.Session().Changed(before) {
 		err = errors.Join(err, s.save(service))

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// signerTime bounds how long a signer may take, for a person who confirms the payment.
+	// signerTime is how long a signer may take. It leaves time for a person to confirm the payment.
 	signerTime = 2 * time.Minute
-	// signerEnds is how long the output of a signer is awaited after it was stopped.
+	// signerEnds is how long the client waits for the output of a signer after it has stopped the signer.
 	signerEnds = time.Second
 )
 
-// A signer returns a payment by one of the terms.
+// A signer returns a payment by one of the given terms.
 type signer func(ctx context.Context, terms []byte) ([]byte, error)
 
-// A payer is a value of agent.Options.Pay.
+// A payer is a function for agent.Options.Pay.
 type payer func(ctx context.Context, d agent.Demand) ([]byte, error)
 
-// payWith returns a function that has a command sign a payment: it reads the terms from stdin, and writes the payment to stdout. Its stderr
+// payWith returns a signer that runs a command. The command reads the terms from stdin, and writes the signed payment to stdout. Its stderr
 // goes to the owner.
 func payWith(command string, notes io.Writer) signer {
 	return func(ctx context.Context, terms []byte) ([]byte, error) {
@@ -47,7 +47,7 @@ func payWith(command string, notes io.Writer) signer {
 	}
 }
 
-// A boundedBuffer is a buffer that fails when more than left bytes are written.
+// A boundedBuffer is a buffer that accepts at most left more bytes, and fails after that.
 type boundedBuffer struct {
 	bytes.Buffer
 	left int
@@ -60,7 +60,7 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// pays sets the payment of one call from the flags --pay-with and --pay-at-most.
+// pays sets the options for the payment of one call from the flags --pay-with and --pay-at-most.
 func (s *agentSettings) pays(command, most string, notes io.Writer) error {
 	if command == "" && most == "" {
 		return nil
@@ -86,8 +86,8 @@ func payAtMost(most money.Amount, sign signer) payer {
 	}
 }
 
-// payWithin returns Options.Pay for a bridge: it pays at most what the budget has left beside the calls in progress. The payment does not
-// use up the budget; what calls cost does.
+// payWithin returns Options.Pay for a bridge: it pays at most the rest of the budget that the calls in progress do not need. The budget
+// counts the costs of calls and not the payments.
 func payWithin(b *budget.Book, sign signer) payer {
 	return func(ctx context.Context, d agent.Demand) (payment []byte, err error) {
 		if d.Amount.Currency == "" {

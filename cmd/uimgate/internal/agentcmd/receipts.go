@@ -91,7 +91,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-// month returns the period of the flag --month, which may be empty.
+// month returns the period in the flag --month, which may be empty.
 func month(text string) (receipts.Period, error) {
 	if text == "" {
 		return receipts.Period{}, nil
@@ -160,7 +160,7 @@ type bookReport struct {
 	receipts.Report
 }
 
-// printReports prints reports. It returns cli.ErrSilent if there is a problem.
+// printReports prints reports. It returns cli.ErrSilent if one of them contains a problem.
 func (s *agentSettings) printReports(c *cobra.Command, reports []bookReport) error {
 	ok := true
 	for _, r := range reports {

@@ -50,7 +50,7 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, service.Session()) // from its date on, the agreement that was made in advance
+		out = append(out, service.Session()) // the agreement that was made in advance, which replaces this one on its date
 	}
 	return out, nil
 }

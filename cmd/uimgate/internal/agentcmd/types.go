@@ -52,7 +52,7 @@ The argument is a file (an agents.json), or a service as in uimgate agent discov
 	return c
 }
 
-// catalogOf reads the intents from a file if there is one with that name, and otherwise from the service.
+// catalogOf reads the intents from the file with this name, if it exists, and otherwise from the service.
 func (s *agentSettings) catalogOf(c *cobra.Command, where string) (issuer string, catalog *intents.Catalog, err error) {
 	if info, err := os.Stat(where); err == nil && info.Mode().IsRegular() {
 		return readCatalog(where)

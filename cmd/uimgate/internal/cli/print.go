@@ -52,7 +52,7 @@ func CountColumn[T any](name string, of func(T) int64) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatInt(of(r), 10) }}
 }
 
-// FigureColumn returns a column of integers, with ? for those that are unknown.
+// FigureColumn returns a column of integers. It shows ? for unknown ones.
 func FigureColumn[T any](name string, of func(T) *int64) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string {
 		if n := of(r); n != nil {

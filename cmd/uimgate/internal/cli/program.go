@@ -9,7 +9,7 @@ import (
 // Program returns the words with which a shell starts this program again, for commands that are printed. name is os.Args[0].
 func Program(name string) string {
 	for part := range strings.SplitSeq(filepath.ToSlash(name), "/") {
-		if strings.HasPrefix(part, "go-build") { // the build cache, or the temporary directory of go run
+		if strings.HasPrefix(part, "go-build") { // the directory is in the build cache, or is the temporary directory of go run
 			return "go run ./cmd/uimgate"
 		}
 	}

@@ -90,7 +90,7 @@ const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
     intents: {"` + orderUID + `": {proof: optional}}
     agents_file:`
 
-// spending lets people permit clients without a key to spend money.
+// spending is the setting that lets people permit clients without a key to spend money.
 const spending = `  - doors: {mcp: {consent: {budget: {max: 1 EUR/month, per_call: 0.05 EUR, confirm_above: 0.05 EUR}}}}
     agents_file:`
 
@@ -100,9 +100,8 @@ const relay = `
 mrp_relay: {listen: "127.0.0.1:0", sends_per_minute: 100}
 `
 
-// Config writes the files of the example shop to a directory, and loads them with the address of the shop. If doors is set, it opens the
-// doors for other networks. Otherwise
-// people may give budgets to clients without a key.
+// Config writes the files of the example shop to a directory, and loads them with the address of the shop. If doors is true, it opens the
+// doors for other networks. Otherwise, people may give budgets to clients without a key.
 func Config(dir, shop string, doors bool) (*config.Config, error) {
 	for _, name := range []string{"agents.json", "policy.json", "uimgate.yaml"} {
 		text, err := examples.Files.ReadFile("shop/" + name)

@@ -75,7 +75,7 @@ func (p *person) call(ctx context.Context, token, tool string, parameters map[st
 }
 
 // consent performs the OAuth 2.1 flow of an MCP client: it registers the client, agrees as the person, and exchanges the code for a PAT.
-// spending are the fields with which the person permits the client to spend money; nil: the person does not.
+// spending holds the form fields with which the person permits the client to spend money; it is nil if the person does not.
 func (p *person) consent(ctx context.Context, t *tour, spending url.Values) (token, scope string, err error) {
 	var client struct {
 		ID string `json:"client_id"`

@@ -14,7 +14,7 @@ import (
 // receiptsDir returns the directory in which the agent keeps its receipts.
 func (t *tour) receiptsDir() string { return filepath.Join(filepath.Dir(t.data), "receipts") }
 
-// receipts verifies the receipts of the agent without the gateway, and then a copy in which one byte is altered.
+// receipts verifies the receipts of the agent without the gateway, and then an altered copy, which must fail.
 func (t *tour) receipts(context.Context, *agent.Client) error {
 	book := t.service.Book()
 	report, err := book.Verify()
@@ -39,7 +39,7 @@ func (t *tour) receipts(context.Context, *agent.Client) error {
 	return expect(!report.OK, "the altered byte to be found")
 }
 
-// alteredCopy returns a copy of a book in which one byte of the first receipt is another one.
+// alteredCopy returns a copy of a book in which one byte of the first receipt differs.
 func (t *tour) alteredCopy(book *receipts.Book) (*receipts.Book, error) {
 	const most = 1 << 20
 	text, err := privatefile.Read(book.Path(), most)
@@ -51,7 +51,7 @@ func (t *tour) alteredCopy(book *receipts.Book) (*receipts.Book, error) {
 	if at < 0 {
 		return nil, errors.New("expected a receipt in the file")
 	}
-	const payload = 200 // bytes after the beginning of the receipt
+	const payload = 200 // how many bytes the altered byte is after the beginning of the receipt
 	at += len(name) + payload
 	if text[at] != 'A' {
 		text[at] = 'A'

@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// spender acts as a person who lets an assistant without a key spend money. The assistant buys within the budget, stops above it, and goes
-// on after the person has raised the budget and confirmed the next call.
+// spender acts as a person who lets an assistant without a key spend money. The assistant buys within the budget, stops when a call would
+// exceed it, and continues after the person has raised the budget and confirmed the next call.
 func (t *tour) spender(ctx context.Context, _ *agent.Client) error {
 	p := &person{gateway: t.gateway, browser: fetch.New(fetch.Options{}), tools: fetch.New(fetch.Options{Wrap: t.shown.wrap})}
 	defer p.browser.Close()
@@ -50,7 +50,7 @@ func (t *tour) spender(ctx context.Context, _ *agent.Client) error {
 	return p.confirms(ctx, t, token)
 }
 
-// confirms calls until the person must confirm, confirms as the person, and repeats the call.
+// confirms makes calls until the person must confirm one, confirms it as the person, and repeats the call.
 func (p *person) confirms(ctx context.Context, t *tour, token string) error {
 	asked, err := p.call(ctx, token, orderTool, orderParameters)
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *person) confirms(ctx context.Context, t *tour, token string) error {
 	return p.buys(ctx, t, token, "a confirmation")
 }
 
-// buys places an order, and checks that it is charged.
+// buys places an order, and checks that it was charged.
 func (p *person) buys(ctx context.Context, t *tour, token, way string) error {
 	bought, err := p.call(ctx, token, orderTool, orderParameters)
 	if err != nil {
@@ -129,7 +129,7 @@ func (p *person) open(ctx context.Context, at, button string) (url.Values, error
 	return nil, fmt.Errorf("expected %s to have a form with a button %s", at, button)
 }
 
-// press sends a form, and returns an error unless the page accepts it.
+// press submits a form, and returns an error unless the page accepts it.
 func (p *person) press(ctx context.Context, path string, form url.Values) error {
 	sent, err := p.post(ctx, path, formType, form.Encode())
 	if err != nil {

@@ -21,7 +21,7 @@ type reply struct {
 	reason  string // the reason of the refusal
 	message string
 	charge  string
-	page    string // the address at which a person can confirm the call; empty: there is none
+	page    string // the address at which a person can confirm the call; empty if there is none
 }
 
 // readReply reads the response to the message with this id.

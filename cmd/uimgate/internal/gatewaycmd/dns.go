@@ -102,13 +102,13 @@ func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Ser
 // notInDNS matches values of the configuration that the DNS records do not depend on, and that often name secrets.
 var notInDNS = regex.Lazy(`^(server\.tls|services\[\d+\]\.(upstream\.(auth|mcp\.(secret_)?env)|fixed|intents\["[^"]*"\]\.fixed))\b`)
 
-// inDNS reports whether the DNS records may depend on a value of the configuration. public_url is the only such value whose text is hidden
-// like that of a secret.
+// inDNS reports whether the DNS records may depend on a value of the configuration. Of these values, only the text of public_url is hidden
+// like a secret.
 func inDNS(path string, secret bool) bool {
 	return strings.HasSuffix(path, "].public_url") || !secret && !notInDNS().MatchString(path)
 }
 
-// withoutSecrets removes the settings of a service that notInDNS matches, whose secrets were not read.
+// withoutSecrets removes the settings of a service that notInDNS matches, because their secrets were not read.
 func withoutSecrets(s *config.Service) {
 	s.Upstream.Auth, s.Fixed = config.Auth{}, nil
 	s.Upstream.MCP.Env, s.Upstream.MCP.SecretEnv = nil, nil

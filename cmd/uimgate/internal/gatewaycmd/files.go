@@ -57,16 +57,16 @@ func pathIn(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// A replacement is a file whose new content has been written beside it.
+// A replacement is a file whose new content was written to a temporary file.
 type replacement struct {
 	path, temporary string
-	had             bool // the file existed, with these contents and this mode
+	had             bool // whether the file existed, and its content and mode
 	before          []byte
 	mode            fs.FileMode
 }
 
-// writeFiles creates the directory if necessary, and replaces each file atomically. If a file cannot be written, it restores those that it
-// has replaced. It replaces the record last, so that a process that dies does not leave files recorded as written that were not.
+// writeFiles creates the directory if necessary, and replaces each file atomically. If a file cannot be written, it restores the files that
+// it has already replaced. It replaces the record last, so that the record of a process that dies never lists files that were not written.
 func writeFiles(dir string, files map[string][]byte) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration contains no secrets
 		return err
@@ -75,7 +75,7 @@ func writeFiles(dir string, files map[string][]byte) (err error) {
 	var all []*replacement
 	defer func() {
 		for _, r := range all {
-			_ = os.Remove(r.temporary) // unless it was renamed
+			_ = os.Remove(r.temporary) // unless the file was renamed
 		}
 	}()
 	for _, name := range append(names, openapi.RecordFile) {
@@ -88,7 +88,7 @@ func writeFiles(dir string, files map[string][]byte) (err error) {
 	return replaceAll(all)
 }
 
-// replaceAll renames the temporary files. If it cannot rename one, it restores the files before it.
+// replaceAll renames the temporary files. If it cannot rename one, it restores the files that it has replaced.
 func replaceAll(all []*replacement) error {
 	for n, r := range all {
 		if err := os.Rename(r.temporary, r.path); err != nil {
@@ -141,7 +141,7 @@ func stage(path string, data []byte) (*replacement, error) {
 	return r, nil
 }
 
-// undo restores what was at the path.
+// undo restores the earlier content at the path.
 func (r *replacement) undo() error {
 	var err error
 	if r.had {

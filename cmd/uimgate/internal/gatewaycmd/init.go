@@ -36,7 +36,7 @@ type initSettings struct {
 	force, review bool
 	merge         bool
 	ask, serve    bool
-	agree         bool // to the subscriber agreement of the CA
+	agree         bool // whether the user agrees to the subscriber agreement of the CA
 
 	apply       string // the id of a plan, or anyPlan
 	retireAfter string
@@ -169,8 +169,8 @@ Tools that the server marks as read-only are offered at first.`,
 	return c
 }
 
-// run writes the configuration. If the directory has one already, run prints a plan, and writes it only if it is confirmed. applied is
-// false if there are changes that were not written.
+// run writes the configuration. If the directory already has one, run prints a plan, and writes the files only if the user confirms.
+// applied is false if there are changes that run did not write.
 func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (applied bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -204,7 +204,7 @@ func (s *initSettings) run(ctx context.Context, stdin io.Reader, stdout, stderr 
 	return true, s.finish(ctx, p, stderr)
 }
 
-// finish checks the files of the directory, unless the gateway does that when it starts.
+// finish checks the files of the directory, unless the gateway starts and checks them itself.
 func (s *initSettings) finish(ctx context.Context, p *plan, stderr io.Writer) error {
 	if s.serve {
 		return nil
@@ -407,7 +407,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	o := overrides()
-	variables := map[string]string{} // that the operator has yet to set
+	variables := map[string]string{} // settings that the operator must still make
 	if s.tools.isSet() {
 		variables = s.tools.settings().Variables()
 	}

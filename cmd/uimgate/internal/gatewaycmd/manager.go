@@ -29,8 +29,8 @@ func (m serviceManager) enter(p daemon.Phase) {
 	}
 }
 
-// sockets returns the listeners that systemd passed to this process, without those that are not streams of TCP (sd_listen_fds(3)). Only the
-// first call returns them.
+// sockets returns the TCP listeners that systemd passed to this process; see sd_listen_fds(3). It ignores other sockets. Only the first
+// call returns them.
 func (m serviceManager) sockets() []net.Listener {
 	all, err := activation.Listeners()
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 // anyPlan is the value of --apply without an id.
 const anyPlan = "any"
 
-// A plan is what init writes: the result of one document and the files of one directory.
+// A plan holds the changes that init would make: the result for one document and the files of one directory.
 type plan struct {
 	found    *openapi.Import
 	result   *openapi.Result
@@ -31,7 +31,7 @@ type plan struct {
 	writes   []string          // files whose content changes
 	// id identifies the document, the files that were read, and the files to write.
 	id       string
-	policies []policyPlan // those that have not ended; the first one is in force
+	policies []policyPlan // policies that have not ended; the first one is in force
 }
 
 // newPlan compares a result with the files of the directory.
@@ -58,13 +58,13 @@ func newPlan(dir string, document []byte, existing map[string][]byte, found *ope
 	return p, nil
 }
 
-// marks of the kinds of changes, for the first column.
+// marks maps the kinds of changes to their marks in the first column.
 var marks = map[openapi.ChangeKind]string{
 	openapi.Added: "+", openapi.Changed: "~", openapi.Breaking: "!", openapi.Replaced: "!", openapi.Retired: "-", openapi.Revised: "-",
 	openapi.Withdrawn: "-",
 }
 
-// print writes the plan for people. missing are lines about what it leaves to them.
+// print writes the plan for people. missing lists the work that the plan leaves to them.
 func (p *plan) print(w io.Writer, dir string, missing []string) {
 	if len(p.writes) == 0 {
 		fmt.Fprintf(w, "%s: nothing changes\n", dir)
@@ -152,7 +152,7 @@ func (s *initSettings) confirmed(ctx context.Context, p *plan, stdin io.Reader, 
 	return true, nil
 }
 
-// unchanged returns errPlanChanged if a file of the directory differs from what the plan was made from.
+// unchanged returns errPlanChanged if a file of the directory has changed since the plan was made.
 func (p *plan) unchanged(dir string) error {
 	now, err := readExisting(dir)
 	if err != nil {
@@ -164,8 +164,8 @@ func (p *plan) unchanged(dir string) error {
 	return nil
 }
 
-// noticeDays is the number of days for which an intent goes on after another version has replaced it or the document no longer has its
-// operation, unless --retire-after is set.
+// noticeDays is how many days an intent continues after another version has replaced it, or after the document has lost its operation,
+// unless --retire-after is set.
 const noticeDays = 30
 
 // setEnds sets when intents end, from --retire-after. Without this flag, they end after noticeDays. With it, earlier ends are revised.
@@ -191,7 +191,7 @@ func (s *initSettings) setEnds(now time.Time) error {
 	return nil
 }
 
-// parseEnd parses a date, which means its end, a time, or a number of days after day.
+// parseEnd parses the end of an intent: a date, which is its last day; a number of days after day, such as 30d; or a time.
 func parseEnd(text string, day time.Time) (time.Time, error) {
 	if date, err := time.Parse(time.DateOnly, text); err == nil {
 		return date.AddDate(0, 0, 1), nil
@@ -203,7 +203,7 @@ func parseEnd(text string, day time.Time) (time.Time, error) {
 	return time.Parse(time.RFC3339, text)
 }
 
-// errNotApplied means that --serve does not start the gateway, because the present files are not those of the plan.
+// errNotApplied means that --serve does not start the gateway, because the files in the directory are not those of the plan.
 var errNotApplied = errors.New("the gateway was not started, because the plan was not applied: add --apply, " +
 	"or run uimgate serve to serve the present files")
 

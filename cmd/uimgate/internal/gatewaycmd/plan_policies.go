@@ -15,17 +15,17 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// A policyPlan is what a plan changes in one policy, in lines for people.
+// A policyPlan describes the changes of a plan to one policy, in lines for people.
 type policyPlan struct {
 	heading string
 	inForce bool
-	added   []string // permissions
-	changed []string // prices and limits to which agents must agree again
+	added   []string // new permissions
+	changed []string // changed prices and limits, to which agents must agree again
 	kept    []string // prices and limits that differ from the curation
 }
 
-// policyPlans compares the terms under each policy with those before. Policies that do not change, and have no terms that differ from the
-// curation, have no lines.
+// policyPlans compares the new terms under each policy with the present ones. Policies that do not change, and have no terms that differ
+// from the curation, have no lines.
 func (p *plan) policyPlans(before, planned []*terms, merged bool) (out []policyPlan) {
 	for n, t := range planned {
 		at := slices.IndexFunc(before, func(b *terms) bool { return b.file == t.file })
@@ -58,7 +58,7 @@ func (p *plan) policyPlans(before, planned []*terms, merged bool) (out []policyP
 	return out
 }
 
-// heading returns the name of a policy and its date, if it is one of several.
+// heading returns the name of a policy and, if there are several, its date.
 func (t *terms) heading(policies int) string {
 	switch {
 	case !t.from.IsZero():
@@ -107,8 +107,8 @@ func (p *plan) difference(t *terms, uid string) string {
 	return strings.Join(out, "; ")
 }
 
-// missing lists what a plan leaves to people: intents that no permission covers, terms of the policy in force that differ from the
-// curation, and settings of an intent that its next version lacks. merged means that init has merged what it can.
+// missing lists the work that a plan leaves to people: intents that no permission covers, terms of the policy in force that differ from the
+// curation, and settings of an intent that its next version lacks. merged is true if init has merged the policies as far as possible.
 func (p *plan) missing(planned []*terms, merged bool) (out []string) {
 	if failed := firstError(planned[0].problems); failed != "" {
 		return []string{"the terms cannot be compared: " + failed}
@@ -141,7 +141,7 @@ func (p *plan) missing(planned []*terms, merged bool) (out []string) {
 	return out
 }
 
-// uncovered lists the intents that the policy does not cover: in one line those that no policy permits, and in another one those that one
+// uncovered lists the intents that the policy does not cover: one line names those that no policy permits, and another one those that one
 // of the other policies permits.
 func (t *terms) uncovered(all []*terms, merged bool) (out []string) {
 	if failed := firstError(t.problems); failed != "" {

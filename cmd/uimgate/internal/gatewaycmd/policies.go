@@ -29,7 +29,7 @@ func presentPolicies(dir string, services []config.Service, now time.Time) (at i
 	first := 0
 	for i, v := range versions {
 		if !v.From.After(now) {
-			first = i // the policies before it have ended
+			first = i // the policies before this one have ended
 		}
 	}
 	for i, v := range versions[first:] {
@@ -44,8 +44,8 @@ func presentPolicies(dir string, services []config.Service, now time.Time) (at i
 	return at, out
 }
 
-// policyNames returns the names of the policies that have not ended, as files by name configure them. The configuration may have errors. ok
-// is false if it cannot be read at all.
+// policyNames returns the names of the configured policies that have not ended. files holds the files of the configuration by name. The
+// configuration may have errors. ok is false if it cannot be read at all.
 func policyNames(dir string, files map[string][]byte) (names []string, ok bool) {
 	text, has := files[openapi.ConfigFile]
 	if !has {
@@ -64,7 +64,7 @@ func policyNames(dir string, files map[string][]byte) (names []string, ok bool) 
 // setPolicies sets the options about the policies that uimgate.yaml names. init without --merge does not write policies if one of them
 // follows another.
 func (s *initSettings) setPolicies(ctx context.Context, existing map[string][]byte) {
-	if s.force { // uimgate.yaml is replaced
+	if s.force { // uimgate.yaml will be replaced
 		return
 	}
 	names, ok := policyNames(s.out, existing)

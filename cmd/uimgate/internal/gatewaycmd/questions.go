@@ -74,10 +74,10 @@ func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io
 	return err
 }
 
-// question asks until check accepts the answer. answer is the one for an empty line.
+// question asks until check accepts the answer. An empty line means the default, answer.
 func (s *initSettings) question(stdin io.Reader, stderr io.Writer, question, answer string, check func(string) error) (string, error) {
 	if s.lines == nil {
-		s.lines = bufio.NewScanner(stdin) // it reads ahead, so all questions share it
+		s.lines = bufio.NewScanner(stdin) // the scanner reads ahead, so all questions must share it
 	}
 	for {
 		fmt.Fprint(stderr, question)

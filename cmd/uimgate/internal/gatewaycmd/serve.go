@@ -203,7 +203,7 @@ the collectors, and fetches the directory of the CA. It prints what works, and a
 	return c
 }
 
-// checkOnline prints the checks that succeed, and returns the problems of the others.
+// checkOnline prints the checks that succeed, and returns the problems of those that fail.
 func checkOnline(c *cobra.Command, cfg *config.Config) (problems config.Problems) {
 	for _, f := range online.Check(c.Context(), cfg, nil) {
 		if f.OK {

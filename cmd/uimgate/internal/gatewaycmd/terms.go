@@ -15,7 +15,7 @@ import (
 
 func blocks() config.Blocks { return bindings.Blocks() }
 
-// terms are the prices and limits of the intents of one service under one of its policies, and its settings by intent.
+// terms holds the prices and limits of the intents of one service under one of its policies, and the settings of the intents.
 type terms struct {
 	of       map[string]openapi.Terms // by UID; nil if the policy could not be loaded
 	settings map[string]config.IntentRule
@@ -25,8 +25,8 @@ type terms struct {
 }
 
 // termsOf loads a configuration of files by name, as if dir contained them, and returns the terms under each policy that has not ended, in
-// the order of their dates. There is at least one, and the first one is in force. If the configuration cannot be loaded, only its problems
-// are set.
+// the order of their dates. There is at least one, and the first one is in force. If the configuration cannot be loaded, the result
+// contains only the problems.
 func termsOf(ctx context.Context, dir string, files map[string][]byte) []*terms {
 	path := filepath.Join(dir, openapi.ConfigFile)
 	cfg, problems := config.Parse(path, files[openapi.ConfigFile], overrides())
@@ -60,7 +60,7 @@ func termsOf(ctx context.Context, dir string, files map[string][]byte) []*terms 
 		out, failed = append(out, t), failed || t.problems.Failed()
 	}
 	if len(present) > 1 && !failed {
-		_, out[0].problems = service.Load(ctx, cfg, time.Now) // such as that two policies are the same
+		_, out[0].problems = service.Load(ctx, cfg, time.Now) // for example, two policies are the same
 	}
 	return out
 }

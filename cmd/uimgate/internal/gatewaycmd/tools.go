@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A toolServer is the server of MCP whose tools init offers.
+// A toolServer is the MCP server whose tools init offers.
 type toolServer struct {
 	url     string
 	command string
@@ -48,7 +48,7 @@ func (t *toolServer) check(document string) error {
 	return nil
 }
 
-// shown describes the server without secrets.
+// shown describes the server, without secrets, for people.
 func (t *toolServer) shown() string {
 	if t.url != "" {
 		return shownSource(t.url)
@@ -56,7 +56,7 @@ func (t *toolServer) shown() string {
 	return t.command
 }
 
-// document lists the tools of the server, and returns them as an OpenAPI document for init.
+// document lists the tools of the server, and returns them as an OpenAPI document, which init reads.
 func (t *toolServer) document(ctx context.Context, namespace string) ([]byte, error) {
 	u, err := t.open()
 	if err != nil {
@@ -120,7 +120,7 @@ func (t *toolServer) open() (*upstream.Upstream, error) {
 // maxToolList is the maximum size of a page of the list of tools, in bytes.
 const maxToolList = 8 << 20
 
-// settings returns what the configuration states about the server.
+// settings returns the settings of the server for the configuration.
 func (t *toolServer) settings() *openapi.ToolServer {
 	if !t.isSet() {
 		return nil

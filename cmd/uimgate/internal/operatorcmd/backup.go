@@ -84,7 +84,7 @@ func (k *keeper) stateFlags(c *cobra.Command) *cobra.Command {
 }
 
 // open loads the configuration, and returns a keeper of its state that reports progress on stderr. If the configuration is invalid, open
-// prints the problems and returns cli.ErrSilent. needed is config.Overrides.Needed.
+// prints the problems and returns cli.ErrSilent. For needed, see config.Overrides.Needed.
 func (k *keeper) open(c *cobra.Command, needed func(string, bool) bool) (*daemon.Keeper, error) {
 	if err := cli.CheckFormat(k.format); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (k *keeper) open(c *cobra.Command, needed func(string, bool) bool) (*daemon
 	}}, nil
 }
 
-// ofState reports whether a value of the configuration is needed to find the state.
+// ofState reports whether the command needs a value of the configuration to find the state.
 func ofState(path string, _ bool) bool { return path == "" || path == "data" || path == "store" }
 
 const postgresBackup = "the state is in PostgreSQL: back it up with pg_dump, which makes a consistent copy while the gateways run.\n" +
@@ -264,7 +264,7 @@ func checkRestoredLimits(l store.RestoredLimits, allowed bool) error {
 	return nil
 }
 
-// limitsMean explains the consequences of a restore for limits.
+// limitsMean explains the effect of a restore on limits.
 func limitsMean(l store.RestoredLimits) string {
 	switch l.Mode {
 	case store.RestoreBackup:

@@ -17,12 +17,12 @@ import (
 
 const (
 	opening = 5 * time.Second  // for the program that opens the browser
-	loading = 10 * time.Second // for the browser, which reads the page after that program has ended
+	loading = 10 * time.Second // for the browser, which reads the page after the program has ended
 )
 
-// openBrowser opens a secret URL in the browser of a person at this machine. Every user of the machine can read the command lines of
-// programs, so the browser gets the path of a page that leads to the URL. Only this user can read the page. openBrowser deletes it
-// after wait, or when ctx ends. It reports on out if the browser cannot be opened.
+// openBrowser opens a secret URL in the browser of the person at this machine. Every user of the machine can read the command lines of
+// programs, so openBrowser passes the browser the path of a page that redirects to the URL. Only this user can read the page. openBrowser
+// deletes it after wait, or when ctx ends. It reports on out if the browser cannot be opened.
 func openBrowser(ctx context.Context, url string, wait time.Duration, out io.Writer) {
 	program := "xdg-open"
 	switch {
@@ -40,7 +40,7 @@ func openBrowser(ctx context.Context, url string, wait time.Duration, out io.Wri
 		}()
 		limited, cancel := context.WithTimeout(ctx, opening)
 		defer cancel()
-		err = exec.CommandContext(limited, program, page).Run() //nolint:gosec // the path has only a random name
+		err = exec.CommandContext(limited, program, page).Run() //nolint:gosec // the only argument is the path, which has a random name
 	}
 	if err != nil {
 		fmt.Fprintln(out, "The browser could not be opened: open the link yourself.")
@@ -52,7 +52,7 @@ func openBrowser(ctx context.Context, url string, wait time.Duration, out io.Wri
 	}
 }
 
-// writePage writes a page that leads to a URL into a new directory of this user, and returns its path. The directory is in the home
+// writePage writes a page that redirects to a URL into a new directory of this user, and returns its path. The directory is in the home
 // directory, because browsers in a sandbox can read neither temporary nor hidden directories.
 func writePage(url string) (path string, err error) {
 	home, err := os.UserHomeDir()

@@ -51,7 +51,7 @@ The file contains the decisions about the agent's calls, but no parameters or ou
 	return c
 }
 
-// intoFile writes a file of mode 0600 in one step: a failure leaves no part of it, and an existing file unchanged.
+// intoFile writes a file of mode 0600 in one step: if it fails, it leaves no partial file, and an existing file stays unchanged.
 func intoFile(name string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(name), ".bundle-*")
 	if err != nil {
@@ -154,12 +154,12 @@ func writeKeys(ctx context.Context, api *client.Client, b *evidence.BundleWriter
 	return nil
 }
 
-// agreements writes entries, and each agreement and policy before the first entry that names it.
+// agreements writes entries. Before the first entry that refers to an agreement or a policy, it writes that document.
 type agreements struct {
 	api     *client.Client
 	service string
 	written map[string]bool
-	// epoch and size are those of the newest checkpoint that was written.
+	// epoch and size belong to the newest checkpoint that was written.
 	epoch, size int64
 }
 

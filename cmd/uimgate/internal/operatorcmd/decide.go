@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/client"
 )
 
-// decideFlags are the flags with which why decides a call again.
+// decideFlags are the flags with which uimgate why decides a call again.
 type decideFlags struct {
 	again                bool
 	policy, digest, when string
@@ -36,7 +36,7 @@ func (d *decideFlags) wanted() bool {
 	return d.again || d.policy != "" || d.digest != "" || d.when != "" || len(d.facts) > 0
 }
 
-// request returns the request to decide the call with an id.
+// request returns the request to decide again the call with an id.
 func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideRequest, err error) {
 	r = admin.DecideRequest{RequestID: id, PolicyDigest: d.digest}
 	if r.At, err = moment("--at", d.when); err != nil {

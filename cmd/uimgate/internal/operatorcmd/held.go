@@ -24,7 +24,7 @@ func printHeldLimits(out io.Writer, held *admin.HeldLimits) {
 	}
 }
 
-// periodsOf lists periods with the time until which their limits are held back. Of calendar periods, only the allowance is held back.
+// periodsOf lists periods with the time until which their limits are held back. For calendar periods, only the allowance is held back.
 func periodsOf(list []admin.LimitPeriod, allowance int64) string {
 	texts := make([]string, 0, len(list))
 	for _, p := range list {
@@ -37,7 +37,7 @@ func periodsOf(list []admin.LimitPeriod, allowance int64) string {
 	return cli.Sanitize(strings.Join(texts, ", "))
 }
 
-// printNewcomers prints the credit that unapproved agents share, and the agents that used most of it, if they used any.
+// printNewcomers prints the credit that unapproved agents share, and the agents that have used most of it.
 func printNewcomers(out io.Writer, s admin.ServiceStatus) {
 	n := s.Newcomers
 	if n == nil || len(n.Users) == 0 {
@@ -55,7 +55,7 @@ func printNewcomers(out io.Writer, s admin.ServiceStatus) {
 		cli.Sanitize(s.ID), cli.Sanitize(n.Left), cli.Sanitize(n.Credit), cli.Sanitize(n.Owed), cli.Sanitize(strings.Join(users, ", ")))
 }
 
-// printUnread prints which figures of a service could not be read from the store.
+// printUnread prints the figures of a service that could not be read from the store.
 func printUnread(out io.Writer, s admin.ServiceStatus) {
 	if len(s.Unread) > 0 {
 		fmt.Fprintf(out, "Cannot be read from the store, for %s: %s. See the log of the gateway.\n", cli.Sanitize(s.ID),

@@ -68,7 +68,7 @@ func readPolicy(c *cobra.Command, name string) ([]byte, error) {
 	return cli.ReadNamed(name, odrl.MaxDocument)
 }
 
-// impact requests all parts, and prints their sum.
+// impact requests all parts of the comparison, and prints their sum.
 func (o *operator) impact(c *cobra.Command, file string, r admin.ImpactRequest) error {
 	var sum admin.PolicyImpact
 	for first := true; first || r.After != ""; first = false {
@@ -79,7 +79,7 @@ func (o *operator) impact(c *cobra.Command, file string, r admin.ImpactRequest) 
 		}
 		if first {
 			sum = part
-			r.From, r.To = part.From, part.To // the other parts have the same period
+			r.From, r.To = part.From, part.To // so that the other parts have the same period
 		} else {
 			sum.Add(part)
 		}
@@ -116,7 +116,7 @@ func printRefusedPolicy(w io.Writer, file string, err error) {
 	}
 }
 
-// An impactRow is a call that differs.
+// An impactRow describes a call whose outcome differs.
 type impactRow struct {
 	admin.ImpactCall
 
@@ -148,7 +148,7 @@ var impactColumns = []cli.Column[impactRow]{
 	cli.TextColumn("detail", func(r impactRow) string { return r.Detail }),
 }
 
-// printImpact prints the numbers for people.
+// printImpact prints the comparison for people.
 func printImpact(out io.Writer, i *admin.PolicyImpact) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name string, texts ...string) {

@@ -30,7 +30,7 @@ var keyColumns = []cli.Column[admin.Key]{
 	cli.TextColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).OnlyCSV(),
 }
 
-// Keys returns the command uimgate keys, for the keys with which the gateway signs. Private keys never leave the data directory.
+// Keys returns the command uimgate keys, which manages the keys with which the gateway signs. Private keys never leave the data directory.
 func Keys() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// rotationWait is how long rotate waits for the new keys of the other processes. Those that run create them within a second.
+	// rotationWait is how long rotate waits for the new keys of the other processes. Running processes create them within a second.
 	rotationWait = 3 * time.Second
 	rotationPoll = 200 * time.Millisecond
 )
@@ -59,12 +59,12 @@ type signer struct {
 
 func signerOf(k admin.Key) signer { return signer{k.Process, k.Purpose} }
 
-// rotated returns the newest key of each signer that has signed before or after a rotation, ordered by process. complete reports whether
-// all of these keys are new.
+// rotated returns the newest key of each signer, before or after a rotation, ordered by process. complete reports whether all of these keys
+// are new.
 func rotated(before, after []admin.Key) (list []admin.Key, complete bool) {
 	old := map[keys.ID]bool{}
 	signs := map[signer]bool{}
-	lasting := func(k admin.Key) bool { return k.Purpose.Lasting() } // not rotated
+	lasting := func(k admin.Key) bool { return k.Purpose.Lasting() } // a rotation does not replace such keys
 	before, after = slices.DeleteFunc(slices.Clone(before), lasting), slices.DeleteFunc(slices.Clone(after), lasting)
 	for _, k := range before {
 		old[k.ID] = true

@@ -53,7 +53,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 				return err
 			}
 			out := c.ErrOrStderr()
-			if status.Version != "" { // earlier releases do not send it
+			if status.Version != "" { // earlier releases of the gateway do not send it
 				fmt.Fprintf(out, "uimgate %s. ", cli.Sanitize(status.Version))
 			}
 			fmt.Fprintf(out, "Configuration %.12s, loaded %s. Process %s signs with key %s.\n", cli.Sanitize(status.Configuration.Hash),
@@ -89,7 +89,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 	return c
 }
 
-// printSuccessors prints the policies that take effect later, with the command that lists who still has an agreement to the present one.
+// printSuccessors prints the policies that take effect later, with the command that lists the agents that have not agreed to them yet.
 func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, p := range s.Successors {
@@ -143,7 +143,7 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	}
 }
 
-// printTools prints what is wrong with the tools of servers of MCP.
+// printTools prints the problems with the tools of MCP servers.
 func printTools(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		if s.Tools == nil {

@@ -110,7 +110,7 @@ func (o *operator) stopCommand(
 	}
 }
 
-// userName returns the name of the user who runs the command, for the audit stream. It returns "" if the system does not know it.
+// userName returns the name of the user who runs the command, for the audit stream. It returns "" if the name is unknown.
 func userName() string {
 	u, err := user.Current()
 	if err != nil {

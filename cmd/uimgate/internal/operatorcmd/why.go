@@ -86,7 +86,7 @@ rules of the configuration. Nothing is changed.`,
 	return c
 }
 
-// printWhy prints an explanation for people. It omits what is not known.
+// printWhy prints an explanation for people. It omits unknown values.
 func printWhy(out io.Writer, w *admin.Why) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name string, values ...string) {
@@ -164,7 +164,7 @@ func whySeconds(before string, n int64) string {
 	return before + (time.Duration(n) * time.Second).String()
 }
 
-// whyCharge describes the charge when the call ended, and its present state if that differs.
+// whyCharge describes the state of the charge at the end of the call and, if it differs, the present state.
 func whyCharge(w *admin.Why) []string {
 	if w.Charge == "" {
 		return nil

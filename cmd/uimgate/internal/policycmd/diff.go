@@ -70,7 +70,7 @@ or not the policies differ.`,
 	return c
 }
 
-// Changes writes what changes for agents if one policy replaces another, in the sentences of policy diff. It returns false, and writes
+// Changes writes the changes for agents when one policy replaces another, in the sentences of policy diff. It returns false, and writes
 // nothing, if one of the policies cannot be read.
 func Changes(c *cobra.Command, to io.Writer, before, after []byte) (known bool, err error) {
 	var list [2]*odrl.Policy
