@@ -25,7 +25,7 @@ type Payments interface {
 	// Payment returns a payment, or store.ErrNotFound.
 	Payment(ctx context.Context, service, reference string) (store.Payment, error)
 	// Pay records a payment: see ledger.Ledger.Pay of store/sqlstore.
-	Pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error)
+	Pay(ctx context.Context, p store.Payment, most money.Amount) (out store.Payment, known bool, err error)
 }
 
 const (
@@ -115,7 +115,7 @@ func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, k
 		return s.keep(ctx, p, "the service has no such agent", reason.NoSuchRecord.Refusal(
 			"The service has no such agent. The payment is kept for the operator: see uimgate usage payments --state unclaimed."))
 	}
-	out, known, err = s.ledger.Pay(ctx, p)
+	out, known, err = s.ledger.Pay(ctx, p, money.Amount{})
 	switch {
 	case errors.Is(err, store.ErrRefund):
 		return s.keep(ctx, p, "the refund is more than the agent has paid in", reason.PaymentUnknown.Refusal(
@@ -135,7 +135,7 @@ func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, k
 // keep records a payment as unclaimed, and returns f. If the operator has already decided about it, keep returns the decision instead.
 func (s *Server) keep(ctx context.Context, p store.Payment, why string, f *reason.Refusal) (out store.Payment, known bool, err error) {
 	p.State, p.Reason = store.PaymentUnclaimed, why
-	out, known, err = s.ledger.Pay(ctx, p)
+	out, known, err = s.ledger.Pay(ctx, p, money.Amount{})
 	if errors.Is(err, store.ErrReferenceUsed) {
 		if had, gone := s.ledger.Payment(ctx, p.Service, p.Reference); gone == nil && had.State.Ended() && had.Amount == p.Amount &&
 			had.Kind == p.Kind {

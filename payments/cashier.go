@@ -20,11 +20,10 @@ type Book interface {
 	Payment(ctx context.Context, service, reference string) (store.Payment, error)
 	OpenPayment(ctx context.Context, service, agent string) (p store.Payment, found bool, err error)
 	DuePayments(ctx context.Context, by time.Time, limit int) ([]store.Payment, error)
-	Pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error)
+	Pay(ctx context.Context, p store.Payment, most money.Amount) (out store.Payment, known bool, err error)
 	MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (store.Payment, error)
 	DropPayment(ctx context.Context, service, reference string, after time.Time) error
 	Affords(ctx context.Context, service string, agent pat.AgentID, charge money.Amount, billing store.Billing) error
-	Unspent(ctx context.Context, service string, agent pat.AgentID, rail, currency string) (money.Amount, error)
 }
 
 // A Config configures a Cashier. All fields are required.
@@ -85,14 +84,21 @@ func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least m
 	} else if err != nil {
 		return Paid{}, err
 	}
-	if err := c.within(ctx, &from, least, order.Amount); err != nil {
+	most, err := c.most(ctx, &from, least, order.Amount)
+	if err != nil {
 		return Paid{}, err
 	}
 	payment, known, err := c.Book.Pay(ctx, store.Payment{
 		Service: from.Service, Reference: p.Reference(), AgentID: from.Agent, Rail: store.RailX402, Kind: store.PaymentTopUp,
 		Amount: order.Amount, State: store.PaymentSettling, Digest: p.Digest(), PaymentID: p.ID,
 		NextAt: c.Now().Add(lease), AskUntil: order.Until.Add(askedAfter),
-	})
+	}, most)
+	if full, ok := errors.AsType[*store.UnspentError](err); ok {
+		return Paid{}, c.mismatch(ctx, &from, least, &x402.MismatchError{Member: "accepted.amount", Problem: fmt.Sprintf(
+			"and the %s that the agent has paid in and not used are above %s together, the most for an agent without the operator's approval",
+			full.Unspent, full.Most,
+		)})
+	}
 	switch {
 	case errors.Is(err, store.ErrPaymentOpen):
 		return Paid{}, c.stillOpen(ctx, &from, err)
@@ -155,31 +161,21 @@ func (c *Cashier) known(
 	}
 }
 
-// within checks that a payment keeps to Offer.Maximum.
-func (c *Cashier) within(ctx context.Context, from *Payer, least, amount money.Amount) error {
+// most returns the bound of Book.Pay for a payment. The error is a refusal if the payment alone is above Offer.Maximum.
+func (c *Cashier) most(ctx context.Context, from *Payer, least, amount money.Amount) (money.Amount, error) {
 	most := from.Offer.Maximum
 	if most.Currency == "" || most.Currency != amount.Currency {
-		return nil
+		return money.Amount{}, nil
 	}
 	if amount.Nano > most.Nano {
-		return c.mismatch(ctx, from, least, &x402.MismatchError{
+		return most, c.mismatch(ctx, from, least, &x402.MismatchError{
 			Member: "accepted.amount", Problem: "is above " + most.String() + ", the largest amount of one payment",
 		})
 	}
 	if from.Approved {
-		return nil
+		return money.Amount{}, nil
 	}
-	unspent, err := c.Book.Unspent(ctx, from.Service, from.Agent, store.RailX402, amount.Currency)
-	if err != nil {
-		return err
-	}
-	if unspent.Nano > most.Nano-amount.Nano {
-		return c.mismatch(ctx, from, least, &x402.MismatchError{Member: "accepted.amount", Problem: fmt.Sprintf(
-			"and the %s that the agent has paid in and not used are above %s together, the most for an agent without the operator's approval",
-			unspent, most,
-		)})
-	}
-	return nil
+	return most, nil
 }
 
 // settle verifies and settles a payment that has just been recorded.

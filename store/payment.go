@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
@@ -88,6 +89,16 @@ var (
 	// ErrRefund means that a refund is larger than what the agent has paid in.
 	ErrRefund = errors.New("the refund is more than the agent has paid in")
 )
+
+// An UnspentError means that an agent that pays in would have more unused credit than it may.
+type UnspentError struct {
+	Unspent money.Amount // paid in by the rail of the payment, and not used
+	Most    money.Amount // the maximum, together with the payment
+}
+
+func (e *UnspentError) Error() string {
+	return fmt.Sprintf("the agent has paid in and not used %s, and may have %s together with the payment", e.Unspent, e.Most)
+}
 
 // A PaymentFilter restricts a listing of payments; zero fields restrict nothing.
 type PaymentFilter struct {

@@ -16,7 +16,7 @@ func TestPayments(t *testing.T) {
 		_, _, err := g.Store.Pay(t.Context(), store.Payment{
 			Service: "default", Reference: reference, Rail: store.RailCard, Kind: store.PaymentTopUp, State: state,
 			Amount: money.Amount{Nano: money.Unit, Currency: "EUR"},
-		})
+		}, money.Amount{})
 		g.Must(err)
 	}
 	pay("p-1", store.PaymentUnclaimed)

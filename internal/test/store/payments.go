@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,8 @@ func testPayments(t *testing.T, open Opener) {
 		"a process that is late cannot change a payment": paymentMoved,
 		"a payment that was not sent is forgotten":       paymentDropped,
 		"what an agent can afford, and has not used":     paymentUnspent,
+		"unused credit is bounded":                       paymentBounded,
+		"unused credit is bounded across processes":      paymentBoundedAtOnce,
 		"a payment has an entry with a receipt":          paymentEntry,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +57,7 @@ func (b *suite) settling(reference string, id pat.AgentID, nano int64) store.Pay
 
 func (b *suite) pay(p store.Payment, wantKnown bool) store.Payment {
 	b.Helper()
-	out, known, err := b.Pay(b.Context(), p)
+	out, known, err := b.Pay(b.Context(), p, money.Amount{})
 	b.must(err)
 	if known != wantKnown {
 		b.Fatalf("payment %s: known %v, want %v", p.Reference, known, wantKnown)
@@ -64,7 +67,7 @@ func (b *suite) pay(p store.Payment, wantKnown bool) store.Payment {
 
 func (b *suite) payErr(p store.Payment, want error) {
 	b.Helper()
-	_, _, err := b.Pay(b.Context(), p)
+	_, _, err := b.Pay(b.Context(), p, money.Amount{})
 	b.want(err, want)
 }
 
@@ -179,11 +182,11 @@ func paymentAtReplicas(b *suite) {
 	defer func() { b.must(other.Close()) }()
 	replicas := []Engine{b, other}
 	concurrently(b, 60, replicas, func(e Engine, i int) error {
-		_, _, err := e.Pay(b.Context(), card([]string{"p-1", "p-2", "p-3"}[i%3], agent, 5))
+		_, _, err := e.Pay(b.Context(), card([]string{"p-1", "p-2", "p-3"}[i%3], agent, 5), money.Amount{})
 		return err
 	}, anyOf())
 	began := concurrently(b, 60, replicas, func(e Engine, i int) error {
-		_, known, err := e.Pay(b.Context(), b.settling([]string{"x-1", "x-2"}[i%2], agent, 5))
+		_, known, err := e.Pay(b.Context(), b.settling([]string{"x-1", "x-2"}[i%2], agent, 5), money.Amount{})
 		if err == nil && known {
 			err = store.ErrPaymentOpen
 		}
@@ -204,7 +207,7 @@ func paymentOfOneService(b *suite) {
 	}
 	services := []string{service, "second", "third"}
 	began := concurrently(b, 30, []Engine{b, other}, func(e Engine, i int) error {
-		_, known, err := e.Pay(b.Context(), at(services[i%3]))
+		_, known, err := e.Pay(b.Context(), at(services[i%3]), money.Amount{})
 		if err == nil && known {
 			err = store.ErrPaymentOpen // repeated at the service that owns it
 		}
@@ -308,12 +311,16 @@ func paymentDropped(b *suite) {
 
 func paymentUnspent(b *suite) {
 	billing := store.Billing{Credit: usd(3)}
-	unspent := func(want int64) {
+	unspent := func(want int64) { // pays 1 where the bound is 0
 		b.Helper()
-		got, err := b.Unspent(b.Context(), service, agent, store.RailX402, "USD")
-		if b.must(err); got != usd(want) {
-			b.Fatalf("got %v, want %d", got, want)
+		p := b.settling("x-9", agent, 1)
+		_, _, err := b.Pay(b.Context(), p, usd(0))
+		full, ok := errors.AsType[*store.UnspentError](err)
+		if !ok || full.Unspent != usd(want) || full.Most != usd(0) {
+			b.Fatalf("got %v, want %d", err, want)
 		}
+		_, err = b.Payment(b.Context(), service, "x-9")
+		b.want(err, store.ErrNotFound)
 	}
 	unspent(0)
 	b.must(b.Affords(b.Context(), service, agent, usd(3), billing))
@@ -331,6 +338,63 @@ func paymentUnspent(b *suite) {
 	_, err = b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: agent, Amount: usd(9), Reverse: true})
 	b.must(err)
 	unspent(3)
+}
+
+// boundedBy returns a payment by x402 that is credited, and the error of Pay within a bound.
+func (b *suite) boundedBy(reference string, nano, most int64) error {
+	p := card(reference, agent, nano)
+	p.Rail = store.RailX402
+	_, _, err := b.Pay(b.Context(), p, usd(most))
+	return err
+}
+
+func paymentBounded(b *suite) {
+	over := func(err error) {
+		b.Helper()
+		if _, ok := errors.AsType[*store.UnspentError](err); !ok {
+			b.Fatalf("got %v, want an UnspentError", err)
+		}
+	}
+	over(b.boundedBy("x-1", 6, 5))
+	b.must(b.boundedBy("x-2", 3, 5))
+	b.must(b.boundedBy("x-3", 2, 5))
+	over(b.boundedBy("x-4", 1, 5))
+	b.must(b.boundedBy("x-3", 2, 5)) // known: it is not counted twice
+	held := b.begin(b.paid(2))
+	over(b.boundedBy("x-4", 1, 5)) // what is held may be released
+	b.settle(held, store.Captured, store.Done)
+	b.must(b.boundedBy("x-4", 2, 5))
+	over(b.boundedBy("x-5", 1, 5))
+	b.pay(card("p-1", agent, 50), false) // by another rail, without a bound
+	if a := b.account(); a.ToppedUp != usd(57) {
+		b.Fatalf("got %+v, want 57 paid in", a)
+	}
+}
+
+// paymentBoundedAtOnce pays in a hundred times at once through three processes, where only four payments fit.
+func paymentBoundedAtOnce(b *suite) {
+	second, third := b.open(b.T, b.place, b.clock.Now), b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(errors.Join(second.Close(), third.Close())) }()
+	got := concurrently(b, 100, []Engine{b, second, third}, func(e Engine, i int) error {
+		p := b.settling(fmt.Sprintf("x-%d", i), agent, 5)
+		for {
+			_, _, err := e.Pay(b.Context(), p, usd(20))
+			if errors.Is(err, store.ErrPaymentOpen) { // another payment is being settled
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			_, err = e.MovePayment(b.Context(), service, p.Reference, store.PaymentMove{To: store.PaymentCredited})
+			return err
+		}
+	}, func(err error) bool {
+		_, ok := errors.AsType[*store.UnspentError](err)
+		return ok
+	})
+	if a := b.account(); got != 4 || a.ToppedUp != usd(20) {
+		b.Fatalf("got %d payments and %+v, want 4 and 20 paid in", got, a)
+	}
 }
 
 func paymentEntry(b *suite) {

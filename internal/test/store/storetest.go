@@ -72,14 +72,13 @@ type ledgers interface {
 	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	CheckBalance(ctx context.Context) error
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
-	Pay(ctx context.Context, p store.Payment) (store.Payment, bool, error)
+	Pay(ctx context.Context, p store.Payment, most money.Amount) (store.Payment, bool, error)
 	MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (store.Payment, error)
 	Payment(ctx context.Context, service, reference string) (store.Payment, error)
 	Payments(ctx context.Context, f store.PaymentFilter) ([]store.Payment, error)
 	OpenPayment(ctx context.Context, service, agent string) (store.Payment, bool, error)
 	DropPayment(ctx context.Context, service, reference string, after time.Time) error
 	Affords(ctx context.Context, service string, agent pat.AgentID, charge money.Amount, billing store.Billing) error
-	Unspent(ctx context.Context, service string, agent pat.AgentID, rail, currency string) (money.Amount, error)
 	TopUpEntry(ctx context.Context, service string, agent pat.AgentID, reference string) (store.LedgerEntry, error)
 	DuePayments(ctx context.Context, by time.Time, limit int) ([]store.Payment, error)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
@@ -24,12 +25,16 @@ const never = int64(1) << 62
 // Pay records a payment. If its state is PaymentCredited, it also enters the payment in the ledger, in the same transaction. If the payment
 // was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
 //
+// If most has a currency, which must be that of the payment, it is the maximum that the agent may have paid in by the rail and not used,
+// together with a new payment. If the sum is larger, the error is a *store.UnspentError and nothing is recorded. An amount that is held for
+// calls counts as not used, because it can be released.
+//
 // The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, or, for a payment by x402, another service has it,
 // store.ErrPaymentIDUsed if another payment of the
 // agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended,
 // store.ErrRefund if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be
 // out of range.
-func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error) {
+func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (out store.Payment, known bool, err error) {
 	if p.Amount.Nano <= 0 || p.Amount.Currency == "" {
 		return p, false, fmt.Errorf("payment %s: %w", p.Amount, money.ErrAmount)
 	}
@@ -72,6 +77,8 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, k
 			if err := movePayment(ctx, t, &out, store.PaymentMove{To: store.PaymentCredited}); err != nil {
 				return err
 			}
+		} else if err := within(ctx, t, &out, most); err != nil {
+			return err
 		}
 		if out.State != store.PaymentCredited {
 			return nil
@@ -79,6 +86,29 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment) (out store.Payment, k
 		return b.credit(ctx, &out, salt)
 	})
 	return out, known, err
+}
+
+// within returns a *store.UnspentError if a payment and what its agent has paid in by its rail and not used are above most together. It must
+// be called after the row of the payment is written: then no other payment of the agent is being settled. It reads the account again,
+// because another process may have created it meanwhile.
+func within(ctx context.Context, t *engine.Tx, p *store.Payment, most money.Amount) error {
+	if most.Currency == "" {
+		return nil
+	}
+	var paid, unused int64
+	agent := []any{p.Service, string(p.AgentID), p.Amount.Currency}
+	_, err := t.Row(ctx, `SELECT
+		COALESCE((SELECT SUM(CASE kind WHEN 'refund' THEN -amount ELSE amount END) FROM payments
+			WHERE service = ? AND agent_id = ? AND currency = ? AND rail = ? AND state = 'credited' AND reference <> ?), 0),
+		COALESCE((SELECT topped_up - captured FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?), 0)`,
+		slices.Concat(agent, []any{p.Rail, p.Reference}, agent), &paid, &unused)
+	if err != nil {
+		return err
+	}
+	if unspent := max(0, min(paid, unused)); unspent > most.Nano-p.Amount.Nano {
+		return &store.UnspentError{Unspent: money.Amount{Nano: unspent, Currency: p.Amount.Currency}, Most: most}
+	}
+	return nil
 }
 
 // credit enters a payment in the ledger, unless a top-up with its reference and content is there already.
