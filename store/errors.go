@@ -25,7 +25,9 @@ var (
 	ErrInProgress = errors.New("the call under this idempotency key is still running")
 	// ErrOutcomeUnknown means that the outcome of the call under this idempotency key is unknown.
 	ErrOutcomeUnknown = errors.New("the outcome of the call under this idempotency key is unknown")
-	// ErrCredit means that a charge exceeds the credit of the agent or, if the agent pays in advance, its balance.
+	// ErrBudgetChanged means that the person has changed the budget of the consent since the call was decided.
+	ErrBudgetChanged = errors.New("the budget of the consent was changed")
+	// ErrCredit means that the charge exceeds the credit of the agent or, if the agent pays in advance, its balance.
 	ErrCredit = errors.New("the charge exceeds the agent's credit")
 	// ErrSettled means that the execution is already settled.
 	ErrSettled = errors.New("the execution is already settled")

@@ -1,6 +1,7 @@
 package execute
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,8 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	switch {
 	case errors.Is(err, store.ErrNonceUsed) && e.confirmation != nil:
 		return grant.Grant{}, nil, x.askAgain(ctx, e)
+	case errors.Is(err, store.ErrBudgetChanged):
+		return grant.Grant{}, nil, err
 	case errors.Is(err, store.ErrOutcomeUnknown) && e.service.Upstream.HasStatusQuestion():
 		return grant.Grant{}, nil, refusal.For(err).After(leastAskingPause) // the Reconciler asks the service for the outcome
 	case err != nil:
@@ -83,7 +86,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	principal := c.Principal()
 	r := store.BeginRequest{
 		Execution: store.Execution{
-			ID: newID(), Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
+			ID: cmp.Or(e.id, newID()), Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
 			TokenID: c.ID, PolicyDigest: s.Offer().Digest, IdempotencyKey: string(e.call.IdempotencyKey),
 			ContextID: e.call.ContextID,
 		},
@@ -138,6 +141,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		})
 	}
 	if charges {
+		if e.budget != nil {
+			r.BudgetNumber = &e.budgetNumber
+		}
 		r.Billing = e.billing()
 		if err := x.prepareEvidence(e, &r); err != nil {
 			return store.BeginRequest{}, err

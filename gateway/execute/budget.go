@@ -3,10 +3,10 @@ package execute
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -19,33 +19,43 @@ import (
 // readBudget sets the budget of the call's consent: the one to which the person last changed it or, if the person has not, the one in the
 // PAT. The person cannot change the intents of a budget, so readBudget reads nothing for other intents.
 func (x *Executor) readBudget(ctx context.Context, e *execution) error {
-	e.budget = e.claims.Budget
+	e.budget, e.budgetNumber = e.claims.Budget, 0
 	if e.budget == nil || x.confirmations == nil || !slices.Contains(e.budget.Intents, e.intent.ID) {
 		return nil
 	}
-	record, _, err := x.confirmations.Budget(ctx, e.service.ID, e.claims.Agreement)
+	record, number, err := x.confirmations.Budget(ctx, e.service.ID, e.claims.Agreement)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
 	case err != nil:
 		return refusal.For(err)
 	}
+	e.budgetNumber = number
 	if e.budget, err = e.current.Verifier.ChangedBudget(ctx, record, e.claims, x.now()); err != nil {
 		return reason.Internal.Refusal("The budget of the consent could not be read.").Because(err)
 	}
 	return nil
 }
 
-// checkBudget decides the call again if the person has changed the budget while the call waited for its payment and for a place.
-func (x *Executor) checkBudget(ctx context.Context, e *execution) error {
-	before := e.budget
-	if err := x.readBudget(ctx, e); err != nil {
-		return err
+// budgetChanges bounds how often a call is decided again because the person has changed the budget meanwhile.
+const budgetChanges = 3
+
+// beginWithin is begin. If the person has changed the budget of the consent since the call was decided, it first decides again.
+func (x *Executor) beginWithin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
+	for range budgetChanges {
+		g, replay, err := x.begin(ctx, e)
+		if !errors.Is(err, store.ErrBudgetChanged) {
+			return g, replay, err
+		}
+		if err := x.readBudget(ctx, e); err != nil {
+			return grant.Grant{}, nil, err
+		}
+		if err := x.allow(ctx, e); err != nil {
+			return grant.Grant{}, nil, err
+		}
 	}
-	if before == nil || reflect.DeepEqual(before, e.budget) {
-		return nil
-	}
-	return x.allow(ctx, e)
+	return grant.Grant{}, nil, reason.StoreUnavailable.Refusal("The budget of the consent is being changed.").After(time.Second).
+		Because(store.ErrBudgetChanged)
 }
 
 // budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if the call has no budget, or if the

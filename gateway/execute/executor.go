@@ -216,10 +216,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 		return Result{}, err
 	}
 	defer e.leave()
-	if err := x.checkBudget(ctx, e); err != nil { // a person may lower the budget while the call waits
-		return Result{}, err
-	}
-	grant, replay, err := x.begin(ctx, e) // reserve nonce, idempotency key, limits and charge: all or none
+	grant, replay, err := x.beginWithin(ctx, e) // reserve nonce, idempotency key, limits and charge: all or none
 	if err != nil {
 		return Result{}, err
 	}

@@ -31,6 +31,7 @@ type execution struct {
 	service        *service.Service // the present version and, from resolve on, the version that decides the call
 	claims         *pat.Claims
 	budget         *pat.Budget       // the present budget of the consent, if it covers the intent; nil: none
+	budgetNumber   int               // the number of the change that set the budget; 0: the person has not changed it
 	blocked        *pat.BlockedError // the PAT was refused because its agent is blocked; nil: it was not
 	caller         string            // identifies the agent among the agents of all services
 	request        Request

@@ -16,13 +16,15 @@ import (
 func testBudgets(t *testing.T, open Opener) {
 	t.Helper()
 	for name, test := range map[string]func(*suite){
-		"a budget bounds what is spent":            budgetBounds,
-		"released charges come back to a budget":   budgetReleases,
-		"a budget for one call, by many at once":   budgetAtOnce,
-		"a resolved call comes back to a budget":   budgetResolved,
-		"a budget is a limit like any other":       budgetAmongLimits,
-		"a budget of a month starts each month":    budgetOfMonth,
-		"a charge counts rounded up to millionths": budgetRoundsUp,
+		"a budget bounds what is spent":              budgetBounds,
+		"released charges come back to a budget":     budgetReleases,
+		"a budget for one call, by many at once":     budgetAtOnce,
+		"a resolved call comes back to a budget":     budgetResolved,
+		"a budget is a limit like any other":         budgetAmongLimits,
+		"a budget of a month starts each month":      budgetOfMonth,
+		"a charge counts rounded up to millionths":   budgetRoundsUp,
+		"a changed budget refuses earlier decisions": budgetDecided,
+		"a budget is changed while calls begin":      budgetChangedAmongCalls,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -165,4 +167,77 @@ func budgetRoundsUp(b *suite) {
 	b.begin(b.within(usd(1), usd(2000), limit.Day)) // a billionth of a unit counts as a millionth
 	b.begin(b.within(usd(1000), usd(2000), limit.Day))
 	b.refused(b.within(usd(1), usd(2000), limit.Day))
+}
+
+// consented returns a call as within does, whose charge was decided by a numbered budget of a new consent.
+func (b *suite) consented(nonce string) (id pat.AgreementID, call func(number int) store.BeginRequest) {
+	b.Helper()
+	agreed, policy := b.agreement(nonce)
+	b.agree(agreed, policy)
+	return agreed.ID, func(number int) store.BeginRequest {
+		r := b.within(cents(1), cents(10_000), limit.Month)
+		r.Execution.AgreementID, r.BudgetNumber = agreed.ID, &number
+		return r
+	}
+}
+
+func budgetDecided(b *suite) {
+	b.paidIn(cents(100))
+	id, call := b.consented("decided")
+	b.begin(call(0))
+	_, err := b.Begin(b.Context(), call(1))
+	b.want(err, store.ErrBudgetChanged)
+	b.must(b.SetBudget(b.Context(), service, id, 1, "record"))
+	_, err = b.Begin(b.Context(), call(0))
+	b.want(err, store.ErrBudgetChanged)
+	keyed := call(1)
+	keyed.Execution.IdempotencyKey, keyed.KeyFor = "key", time.Hour
+	b.settle(b.begin(keyed), store.Captured, store.Done)
+	b.reopen()
+	b.must(b.SetBudget(b.Context(), service, id, 2, "record"))
+	if again := b.begin(keyed); again.Replay == nil { // it began under the budget of its time
+		b.Errorf("got %+v, want a replay", again)
+	}
+	_, err = b.Begin(b.Context(), call(1))
+	b.want(err, store.ErrBudgetChanged)
+	b.must(b.Revoke(b.Context(), pat.Revocation{
+		Service: service, Kind: pat.RevokedAgreement, Subject: string(id), At: start, Until: start.Add(time.Hour),
+	}))
+	_, err = b.Begin(b.Context(), call(2))
+	b.want(err, pat.ErrRevoked)
+	accounts, err := b.Accounts(b.Context(), store.Filter{Service: service, AgentID: spender})
+	b.must(err)
+	if accounts[0].Held != cents(1) || accounts[0].Captured != cents(1) {
+		b.Errorf("got %+v", accounts[0])
+	}
+}
+
+// budgetChangedAmongCalls changes a budget while a hundred calls begin through three processes. No call begins by an earlier budget once
+// its change is stored.
+func budgetChangedAmongCalls(b *suite) {
+	b.paidIn(cents(10_000))
+	second, third := b.open(b.T, b.place, b.clock.Now), b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(errors.Join(second.Close(), third.Close())) }()
+	id, call := b.consented("among")
+	var newest atomic.Int64 // the number of the last change that is stored
+	concurrently(b, 300, []Engine{b, second, third}, func(e Engine, i int) error {
+		if i%30 == 0 {
+			n := int(newest.Load()) + 1
+			err := e.SetBudget(b.Context(), service, id, n, "record")
+			if err == nil {
+				newest.Store(int64(n))
+			}
+			return err
+		}
+		stored := newest.Load()
+		before := call(max(0, int(stored)-1))
+		_, err := e.Begin(b.Context(), before)
+		if err == nil && stored > 0 {
+			b.Errorf("a call began by the budget %d after %d was stored", stored-1, stored)
+		}
+		return err
+	}, anyOf(store.ErrBudgetChanged, store.ErrUsed))
+	if newest.Load() == 0 {
+		b.Error("no budget was changed")
+	}
 }

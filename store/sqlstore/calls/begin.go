@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
@@ -29,8 +28,9 @@ type beginOp struct {
 // If Begin returns an error, the call took nothing, with one exception: if the connection was lost, the transaction may have been
 // committed. In that case, Begin releases the units of a recorded call in the background, and the units of a call without a record stay
 // counted as used. The error is that of the last candidate (*store.LimitError or *store.CreditError), store.ErrNonceUsed,
-// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A
-// request is invalid if it has no candidates, no Hold, a negative charge, an invalid rate, or a record without an id.
+// store.ErrKeyReused, store.ErrBudgetChanged, pat.ErrRevoked, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for
+// an invalid request, another error. A request is invalid if it has no candidates, no Hold, a negative charge, an invalid rate, or a
+// record without an id.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginOp{BeginRequest: r, calls: c, requestedAt: c.db.Local()}
 	n, err := b.prepare()
@@ -76,8 +76,11 @@ func (b *beginOp) prepare() (rowSet, error) {
 	if e.IdempotencyKey != "" {
 		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
 	}
-	if b.Planned {
+	if b.Planned || b.BudgetNumber != nil {
 		n.agreements = append(n.agreements, b.agreement())
+	}
+	if b.BudgetNumber != nil {
+		n.budgets = append(n.budgets, b.agreement())
 	}
 	if b.Nonce != nil {
 		n.nonces = append(n.nonces, nonceKey{e.Service, string(b.Nonce.KeyID), b.Nonce.ID})
@@ -110,7 +113,7 @@ func (b *beginOp) prepare() (rowSet, error) {
 // takesNothing reports whether the first candidate needs no limits and no charge, and the call has no nonce, no idempotency key and an
 // agreement that was used before. Such a call is admitted without a transaction.
 func (b *beginOp) takesNothing() bool {
-	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && !b.Planned && len(b.reservations[0]) == 0 &&
+	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && !b.Planned && b.BudgetNumber == nil && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
 }
 
@@ -133,8 +136,8 @@ func (b *beginOp) run(ctx context.Context, w *work) error {
 	if err := w.t.ServerChanged(); err != nil {
 		return err
 	}
-	if b.Planned && !w.isActive(b.agreement()) {
-		return fmt.Errorf("the agreement %s has ended: %w", b.Execution.AgreementID, pat.ErrRevoked)
+	if err := b.checkAgreement(w); err != nil {
+		return err
 	}
 	if n := b.Nonce; n != nil {
 		if err := w.checkNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}); err != nil {
@@ -219,6 +222,7 @@ func (b *beginOp) showStanding(w *work) {
 
 // record takes the limits of the chosen candidate, and writes the record if the call has a charge or a key.
 func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
+	b.relyOn(w)
 	slots := w.take(b.reservations[winner])
 	b.admit(w, winner)
 	b.result.Taken = slots

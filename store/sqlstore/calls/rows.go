@@ -50,6 +50,7 @@ type rowSet struct {
 	cached     []*store.Execution // changed from their cached state; read only if the cache is outdated
 	keys       []idempotencyKey
 	agreements []ref // that must be active
+	budgets    []ref // agreements whose budgets must not change
 	nonces     []nonceKey
 	counters   []CounterKey
 	accounts   []ledger.AccountKey

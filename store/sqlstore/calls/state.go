@@ -63,7 +63,9 @@ type work struct {
 	counters   map[CounterKey]*counter
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
-	active     map[ref]int64     // the agreements that must be active, and when another plan replaces them
+	active     map[ref]int64     // agreements, of those that must be active, and when another plan replaces them
+	budgets    map[ref]int       // numbers of the newest changes of budgets, by agreement
+	relied     map[ref]bool      // agreements that must still be as they were read when the transaction commits
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
 	used       map[ref]bool // agreements that are used for the first time
@@ -107,7 +109,7 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 	return &work{
 		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), c.epochs, known),
 		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
-		active: map[ref]int64{}, nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
+		active: map[ref]int64{}, budgets: map[ref]int{}, relied: map[ref]bool{}, nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
 		used: map[ref]bool{}, created: map[ref]int64{},
 	}
 }

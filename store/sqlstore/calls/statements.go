@@ -201,7 +201,8 @@ func (w *work) openCounters() {
 // statements returns the statements that write the changes, even if other processes write concurrently. Rows that all writers use come
 // last. A missing row is inserted; if another writer has inserted it first, the statement fails and the transaction is retried.
 func (w *work) statements() []engine.Command {
-	list := append(writeBeginnings(w.changes.beginnings, true), engine.Together(w.changes.writes)...)
+	list := append(w.unchangedAgreements(), writeBeginnings(w.changes.beginnings, true)...)
+	list = append(list, engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
 	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
 		if c := w.counters[k]; c.dirty {

@@ -178,10 +178,13 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// ifUnchanged returns a statement that runs query, and that fails with SQLSTATE 22012 (division by zero) unless query changes exactly the
-// given number of rows.
+// ifUnchanged returns a statement that runs query, and that fails with SQLSTATE 22012 (division by zero) unless query changes or selects
+// exactly the given number of rows.
 func ifUnchanged(query string, rows int) string {
-	return fmt.Sprintf("WITH changed AS (%s RETURNING 1) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
+	if !strings.HasPrefix(query, "SELECT") {
+		query += " RETURNING 1"
+	}
+	return fmt.Sprintf("WITH changed AS (%s) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
 }
 
 // pipelined sends all statements in one round trip. After a failure, the server skips the remaining statements.
