@@ -160,6 +160,61 @@ func TestPlanOfOneDateChanges(t *testing.T) {
 	}
 }
 
+// The other plans are evaluated for 20 refused calls of an agent in a minute.
+func TestRefusalsThatListPlansAreBounded(t *testing.T) {
+	ending := strings.Replace(plansUntil, `"rightOperand": "free"}]`,
+		`"rightOperand": "free"}, {"leftOperand": "dateTime", "operator": "lt", "rightOperand": "2026-11-21T12:01:00Z"}]`, 1)
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+gatetest.Unproved+"}\n",
+		func(g *gatetest.Gate) { g.Write("policy.json", ending) })
+	s := &succession{Gate: g}
+	agent := s.choose(s.Unapproved("agent-1"), s.Directory.Current().Service("default").Offer(), "free", "")
+	if got := s.order(agent); got != "" {
+		t.Fatalf("before the plan ends: %s; want success", got)
+	}
+	s.Later(2 * time.Minute)
+	for n := range 20 {
+		if got := s.order(agent); got != "403 PLAN_REQUIRED" {
+			t.Fatalf("call %d: %s; want 403 PLAN_REQUIRED", n, got)
+		}
+	}
+	if got := s.order(agent); got != "403 POLICY_NOT_APPLICABLE" {
+		t.Errorf("one more: %s; want 403 POLICY_NOT_APPLICABLE", got)
+	}
+	s.Later(time.Minute)
+	if got := s.order(agent); got != "403 PLAN_REQUIRED" {
+		t.Errorf("a minute later: %s; want 403 PLAN_REQUIRED", got)
+	}
+}
+
+// An agent that has a plan, and chose it for the date of the next policy as well, chooses another plan for that date, and then it again.
+func TestPlanOfOneDateChangesAndPresentPlanStays(t *testing.T) {
+	s := newPlans(t, plansFrom)
+	first := s.Directory.Current().Service("default").Offer()
+	agent := s.Unapproved("agent-1")
+	present := s.choose(agent, first, "pro", "")
+	ended := s.choose(agent, s.second, "pro", "on_date")
+	starter := s.choose(agent, s.second, "starter", "on_date")
+	again := s.choose(agent, s.second, "pro", "on_date")
+	if got := s.order(present); got != "0.25 EUR" {
+		t.Errorf("under the present plan: %s; want 0.25 EUR", got)
+	}
+	s.until(time.Minute, present)
+	s.Later(2 * time.Minute)
+	for name, c := range map[string]struct {
+		agent *gatetest.Agent
+		want  string
+	}{
+		"the first choice":  {ended, "401 REVOKED_TOKEN"},
+		"the second choice": {starter, "401 REVOKED_TOKEN"},
+		"the last choice":   {again, "0.25 EUR"},
+		"the present plan":  {present, "403 POLICY_REQUIRES_AGREEMENT"}, // of the earlier policy
+	} {
+		if got := s.order(c.agent); got != c.want {
+			t.Errorf("%s: %s; want %s", name, got, c.want)
+		}
+	}
+}
+
 // An agreement to the next policy at once ends the present plan, and the plan that was chosen for the date of that policy.
 func TestPlanOfTheNextPolicyAtOnce(t *testing.T) {
 	s := newPlans(t, plansFrom)

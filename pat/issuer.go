@@ -412,7 +412,7 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that the view had not yet read
 		first := i.view.firstIssue(t.Service, claims, i.now())
 		if t.NotBefore.Before(first) {
-			t.NotBefore, t.ExpiresAt = time.Time{}, first.Add(t.ExpiresAt.Sub(t.start()))
+			t.NotBefore, t.ExpiresAt = time.Time{}, first.Add(t.ExpiresAt.Sub(t.Start()))
 		}
 		t.IssuedAt = first
 		if text, claims, err = i.sign(ctx, &t); err != nil {
@@ -442,7 +442,7 @@ func soleTokenID(agreement AgreementID) TokenID {
 // claims returns the claims of a recorded PAT.
 func (i *Issuer) claims(t Token) *Claims {
 	return &Claims{
-		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.start().UTC(),
+		Issuer: i.rules.Issuer, Subject: t.AgentID, ID: t.ID, Family: t.Family, IssuedAt: t.IssuedAt.UTC(), NotBefore: t.Start().UTC(),
 		ExpiresAt: t.ExpiresAt.UTC(),
 		Scope:     t.Scope, Policy: i.rules.PolicyURL, PolicyDigest: t.PolicyDigest, Limit: Limit{t.LimitRate, t.LimitPeriod}.rate(),
 		KeyID: t.KeyID, Agreement: t.AgreementID, Assurance: t.Assurance, Declared: t.Declared, Resource: t.Resource, Budget: t.Budget,

@@ -1,6 +1,7 @@
 package pat
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/uimgate/uimgate/pat/keys"
@@ -109,8 +110,8 @@ type Token struct {
 	RenewedAt time.Time
 }
 
-// start returns when the token becomes valid.
-func (t *Token) start() time.Time {
+// Start returns when the token becomes valid.
+func (t *Token) Start() time.Time {
 	if t.NotBefore.IsZero() {
 		return t.IssuedAt
 	}
@@ -126,14 +127,26 @@ const (
 	RevokedAgreement RevocationKind = "agreement"
 	RevokedAgent     RevocationKind = "agent"  // Subject is the id of the agent's record; the revocation also blocks it
 	RevokedPolicy    RevocationKind = "policy" // Subject is the digest
+	// RevokedPlan is the result of a change of the plan: PATs of one agent with an earlier plan end. Subject is a PlanSubject.
+	RevokedPlan RevocationKind = "plan"
 	// RevokedRenewed is the result of a renewal: the token Subject is accepted only until At. Tokens.Renew records it, so that every process
 	// reads when the old token ends.
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// A Revocation ends every PAT that it names and that was issued up to At. Three kinds have other effects: RevokedRenewed ends the token
+// PlanSubject returns the Subject of a RevokedPlan: which PATs of an agent's record with a plan end. With the zero date, they are those whose
+// nbf is up to At. Otherwise they are those that were issued in advance, with date as their nbf.
+func PlanSubject(record AgentID, plan string, date time.Time) string {
+	var at int64
+	if !date.IsZero() {
+		at = date.Unix()
+	}
+	return plan + " " + strconv.FormatInt(at, 10) + " " + string(record)
+}
+
+// A Revocation ends every PAT that it names and that was issued up to At. Some kinds have other effects: RevokedRenewed ends the token
 // Subject at At; RevokedToken ends the token Subject and its whole Family, and RevokedAgreement ends all PATs under the agreement, whenever
-// they were issued.
+// they were issued. For RevokedPlan see PlanSubject.
 type Revocation struct {
 	Service string
 	Kind    RevocationKind

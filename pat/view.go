@@ -229,7 +229,23 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 	if last := v.endedUpTo(service, c); !last.Before(c.IssuedAt) {
 		return ErrRevoked
 	}
+	if present, advance := v.plansEndedUpTo(service, c); !present.Before(c.NotBefore) || !advance.Before(c.IssuedAt) {
+		return ErrRevoked
+	}
 	return nil
+}
+
+// plansEndedUpTo returns up to which nbf a change of the plan ends PATs with the plan of the claims, and up to which time of issue one ends
+// those with their nbf. Either is the zero Time if there was no such change. The caller must hold mu.
+func (v *View) plansEndedUpTo(service string, c *Claims) (present, advance time.Time) {
+	plan := c.Declared.Plan()
+	if plan == "" {
+		return present, advance
+	}
+	ends, record := v.cutoffs[RevokedPlan], c.Principal().Record()
+	present = ends[subject{service, PlanSubject(record, plan, time.Time{})}].at
+	advance = ends[subject{service, PlanSubject(record, plan, c.NotBefore)}].at
+	return present, advance
 }
 
 // endedUpTo returns the latest time up to which a revocation of the agent, the principal or the policy ends PATs, or the zero Time if there
@@ -252,8 +268,11 @@ func (v *View) firstIssue(service string, c *Claims, now time.Time) time.Time {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	first := now.Truncate(time.Second)
-	if at := v.endedUpTo(service, c); !at.Before(first) {
-		return at.Truncate(time.Second).Add(time.Second)
+	present, advance := v.plansEndedUpTo(service, c)
+	for _, at := range [...]time.Time{v.endedUpTo(service, c), present, advance} {
+		if !at.Before(first) {
+			first = at.Truncate(time.Second).Add(time.Second)
+		}
 	}
 	return first
 }

@@ -88,6 +88,7 @@ type Executor struct {
 	now           func() time.Time
 	suspension    *suspension
 	failing       *ratelimit.Set // by agent: counts the calls that were refused as invalid
+	comparisons   *ratelimit.Set // by agent: counts the refused calls for which other plans were evaluated
 	late          *lateEnds
 	recorder      Recorder
 	journal       Journal
@@ -104,7 +105,8 @@ func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
-		recorder: c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
+		comparisons: ratelimit.NewSet(comparisonsPerMinute),
+		recorder:    c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
 		cashier: c.Cashier, confirmations: c.Confirmations,
 		late: newLateEnds(c.Store, c.Now, c.Late),
 	}

@@ -4,14 +4,24 @@ import (
 	"context"
 	"maps"
 
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// otherPlans returns the plans that would permit a call that the policy refused under the plan of the agreement.
-func (e *execution) otherPlans(ctx context.Context) []string {
+// comparisonsPerMinute limits for how many refused calls of one agent the other plans are evaluated, because a refused call costs the agent
+// nothing, and the policy is evaluated once for each plan.
+var comparisonsPerMinute = limit.Rate{Max: 20, Period: limit.Minute}
+
+// otherPlans returns the plans that would permit the call, which the policy has refused under the plan of the agreement. It returns none if
+// too many recent calls of the agent were refused so.
+func (x *Executor) otherPlans(ctx context.Context, e *execution) []string {
 	own := e.service.PlanOf(e.claims)
+	all := e.service.Policy.PlansOf(e.intent.ID)
+	if len(all) == 0 || len(all) == 1 && all[0] == own || !x.comparisons.Admit(e.caller, x.now()) {
+		return nil
+	}
 	var plans []string
-	for _, plan := range e.service.Policy.PlansOf(e.intent.ID) {
+	for _, plan := range all {
 		if plan == own {
 			continue
 		}

@@ -290,7 +290,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	}
 	e.question, e.decision, e.decided = request, decision, true
 	if !decision.Permit && decision.Reason == reason.PolicyNotApplicable {
-		if plans := e.otherPlans(ctx); len(plans) > 0 {
+		if plans := x.otherPlans(ctx, e); len(plans) > 0 {
 			return refusal.PlanRequired(e.service.PlanOf(e.claims), plans).With("rule", decision.Rule)
 		}
 	}

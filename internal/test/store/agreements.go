@@ -31,6 +31,7 @@ func testAgreements(t *testing.T, open Opener) {
 		"an agreement ends those of another plan":   planEndsPlan,
 		"no call begins under an ended plan":        endedPlanBeginsNothing,
 		"a change of the plan is one change":        changeOfPlanIsOneChange,
+		"a change of the plan ends many agreements": manyAgreementsOfPlan,
 		"a plan in advance ends others on its date": planInAdvance,
 		"a carried limit counts and never refuses":  carriedLimits,
 		"a carried limit keeps the grant":           carriedLimitsKeepTheGrant,

@@ -20,5 +20,7 @@ const (
 
 	// rows that are deleted in several steps of 100
 	purgedRows = 350
+	// agreements that a change of the plan ends
+	manyAgreements = 150
 	sweptRows  = 310
 )

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
@@ -77,28 +78,65 @@ func endedPlanBeginsNothing(b *suite) {
 	b.want(err, pat.ErrRevoked)
 }
 
-// changeOfPlanIsOneChange checks that a change of the plan takes one number in the feed of changes, however many agreements it ends.
+// changeOfPlanIsOneChange checks that a change of the plan writes one revocation for each earlier plan, however many agreements it ends.
 func changeOfPlanIsOneChange(b *suite) {
-	ended := map[string]bool{}
+	var tokens []pat.Token
 	for _, nonce := range []string{"n-1", "n-2", "n-3"} {
-		a := b.choose(nonce, "free", pat.AgreementActive)
-		b.must(b.Issue(b.Context(), b.token(a)))
-		ended[string(a.ID)] = true
+		k := b.token(b.choose(nonce, "free", pat.AgreementActive))
+		b.must(b.Issue(b.Context(), k))
+		tokens = append(tokens, k)
 	}
-	b.choose("n-unused", "free", pat.AgreementActive) // without a PAT
+	late := b.token(b.choose("n-late", "free", pat.AgreementActive))
+	late.IssuedAt = b.clock.Now().Add(time.Second) // by a process whose clock is ahead
+	b.must(b.Issue(b.Context(), late))
 	_, before, err := b.Changes(b.Context(), 0)
 	b.must(err)
 	b.choose("n-pro", "pro", pat.AgreementActive)
 	changes, after, err := b.Changes(b.Context(), before)
 	b.must(err)
-	for _, c := range changes {
-		if r := c.Revocation; r == nil || r.Kind != pat.RevokedAgreement || !ended[r.Subject] || !r.At.Equal(b.clock.Now()) {
-			b.Fatalf("%+v; want the revocation of an agreement with a PAT", c)
-		}
-		delete(ended, c.Revocation.Subject)
+	if len(changes) != 1 || changes[0].Revocation == nil || after != before+1 {
+		b.Fatalf("%+v, and the number grew from %d to %d; want one revocation", changes, before, after)
 	}
-	if after != before+1 || len(ended) > 0 {
-		b.Fatalf("the number grew from %d to %d, and %v are not revoked; want one number", before, after, ended)
+	r := changes[0].Revocation
+	if r.Kind != pat.RevokedPlan || r.Subject != pat.PlanSubject(agent, "free", time.Time{}) || !r.At.Equal(late.IssuedAt) {
+		b.Fatalf("got %+v", r)
+	}
+	for _, k := range append(tokens, late) {
+		list, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, ID: k.ID})
+		b.must(err)
+		if len(list) != 1 || !list[0].Revoked {
+			b.Fatalf("got %+v; want a revoked token", list)
+		}
+	}
+	again := b.token(b.choose("n-again", "free", pat.AgreementActive))
+	again.Declared, again.IssuedAt = pat.Declaration{pat.PlanName: {"free"}}, r.At
+	b.want(b.Issue(b.Context(), again), pat.ErrEnded)
+	again.IssuedAt = r.At.Add(time.Second)
+	b.must(b.Issue(b.Context(), again))
+}
+
+// manyAgreementsOfPlan changes the plan of an agent with thousands of agreements.
+func manyAgreementsOfPlan(b *suite) {
+	for n := range manyAgreements {
+		a, p := b.agreement("many-" + strconv.Itoa(n))
+		a.Plan = "free"
+		k := b.token(b.agree(a, p))
+		b.must(b.Issue(b.Context(), k))
+	}
+	_, before, err := b.Changes(b.Context(), 0)
+	b.must(err)
+	from := time.Now()
+	pro := b.choose("n-pro", "pro", pat.AgreementActive)
+	b.Logf("ended %d agreements in %s", manyAgreements, time.Since(from))
+	changes, _, err := b.Changes(b.Context(), before)
+	b.must(err)
+	if len(changes) != 1 {
+		b.Fatalf("got %d changes, want 1", len(changes))
+	}
+	active, err := b.Agreements(b.Context(), store.AgreementFilter{Service: service, AgentID: agent, State: pat.AgreementActive})
+	b.must(err)
+	if len(active) != 1 || active[0].ID != pro.ID {
+		b.Fatalf("%d agreements are active, want 1", len(active))
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revoca
 func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) error {
 	var column string
 	switch r.Kind {
-	case pat.RevokedAgent:
+	case pat.RevokedAgent, pat.RevokedPlan:
 		column = "agent_id"
 	case pat.RevokedPolicy:
 		column = "policy_digest"

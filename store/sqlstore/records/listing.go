@@ -160,11 +160,12 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 }
 
 // tokenRevoked is the condition that a token is revoked. A revocation of the token, its family or its agreement counts regardless of when
-// the token was issued. Other revocations count for tokens that were issued before them.
-const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
+// the token was issued, and so does the end of the agreement. Other revocations count for tokens that were issued before them.
+const tokenRevoked = `(EXISTS (SELECT 1 FROM agreements g WHERE g.service = tokens.service AND g.id = tokens.agreement_id AND g.state = 'revoked')
+	OR EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
 	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
 	(r.kind = 'agent' AND (r.subject = tokens.agent_id OR r.subject || ' static' = tokens.agent_id) AND r.at >= tokens.issued_at) OR
-	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
+	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at))))`
 
 // Tokens returns records of PATs, the newest first.
 func (s *Records) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {

@@ -39,46 +39,46 @@ func dateOf(t *engine.Tx, n pat.NewAgreement) int64 {
 	return engine.Nanos(n.PolicyFrom)
 }
 
-// endPlans ends the active agreements of an agent that have a plan other than the given one, and take effect at the given time.
+// endPlans ends the active agreements of an agent that have a plan other than the given one, and take effect at the given time. It writes
+// one revocation for each earlier plan, because an agent can have thousands of agreements.
 func (s *Records) endPlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID, plan string, effective int64) error {
 	const others = ofAgent + " AND plan <> ? AND effective_at = ?"
 	args := []any{service, agent, plan, effective}
-	ends := false
-	err := t.Rows(ctx, "SELECT id FROM agreements WHERE "+others+" ORDER BY id FOR UPDATE", args, func(scan engine.Scan) error {
-		var id string
-		ends = true
-		return scan(&id)
+	var earlier []string
+	err := t.Rows(ctx, "SELECT DISTINCT plan FROM agreements WHERE "+others+" ORDER BY plan", args, func(scan engine.Scan) error {
+		var plan string
+		err := scan(&plan)
+		earlier = append(earlier, plan)
+		return err
 	})
-	if err != nil || !ends {
+	if err != nil || len(earlier) == 0 {
 		return err
 	}
-	// Only agreements with PATs that have not expired need a revocation. All have one number, and are written by one statement, because an
-	// agent can have thousands of them.
-	const usable = others + " AND EXISTS (SELECT 1 FROM tokens k WHERE k.service = agreements.service AND k.agreement_id = agreements.id " +
-		"AND k.expires_at > ?)"
-	now := engine.Nanos(t.Now())
-	var one int
-	found, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE "+usable+" LIMIT 1", append(args, now), &one)
+	if _, err := t.Exec(ctx, "UPDATE agreements SET state = 'revoked' WHERE "+others, args...); err != nil { // before NextChange: see Revoke
+		return err
+	}
+	r := pat.Revocation{
+		Service: service, Kind: pat.RevokedPlan, Subject: string(agent), At: t.Now(), Until: t.Now().Add(pat.MaxTTL + s.tokensKept),
+		Reason: "the agent changed its plan",
+	}
+	if err := s.coverIssued(ctx, t, &r); err != nil {
+		return err
+	}
+	seq, err := t.NextChange(ctx)
 	if err != nil {
 		return err
 	}
-	if found {
-		seq, err := t.NextChange(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
-			SELECT service, CAST(? AS TEXT), id, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM agreements WHERE `+
-			usable+" ON CONFLICT (service, kind, subject) DO NOTHING",
-			append([]any{
-				string(pat.RevokedAgreement), now, engine.Nanos(t.Now().Add(pat.MaxTTL + s.tokensKept)), "the agent changed its plan", seq,
-			}, append(args, now)...)...)
-		if err != nil {
+	date := engine.FromNanos(effective)
+	if !date.IsZero() { // the PATs are valid from the date on
+		r.Until = date.Add(pat.MaxTTL + s.tokensKept)
+	}
+	for _, plan := range earlier {
+		r.Subject = pat.PlanSubject(agent, plan, date)
+		if err := s.addRevocation(ctx, t, r, seq); err != nil {
 			return err
 		}
 	}
-	_, err = t.Exec(ctx, "UPDATE agreements SET state = 'revoked' WHERE "+others, args...)
-	return err
+	return nil
 }
 
 // replacePlans ends the agreements of an agent that have a plan other than an agreement that was made in advance, if the latter has taken

@@ -197,16 +197,22 @@ func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends
 	return err
 }
 
-// ended reports whether the token's agent or policy was revoked when the token was issued or later.
+// ended reports whether the token's agent or policy was revoked when the token was issued or later, or the agent has changed the plan of the
+// token since.
 func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
 	var one int
-	return t.Row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR "+
-		"(kind = ? AND subject = ? AND at >= ?)) LIMIT 1",
-		[]any{
-			k.Service, string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), engine.Nanos(k.IssuedAt),
-			string(pat.RevokedPolicy), k.PolicyDigest,
-			engine.Nanos(k.IssuedAt),
-		}, &one)
+	record := recordOf(k.AgentID, k.Assurance)
+	query := "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)"
+	args := []any{
+		k.Service, string(pat.RevokedAgent), k.AgentID, record, engine.Nanos(k.IssuedAt), string(pat.RevokedPolicy), k.PolicyDigest,
+		engine.Nanos(k.IssuedAt),
+	}
+	if plan := k.Declared.Plan(); plan != "" {
+		query += " OR (kind = ? AND (subject = ? AND at >= ? OR subject = ? AND at >= ?))"
+		args = append(args, string(pat.RevokedPlan), pat.PlanSubject(record, plan, time.Time{}), engine.Nanos(k.Start()),
+			pat.PlanSubject(record, plan, k.Start()), engine.Nanos(k.IssuedAt))
+	}
+	return t.Row(ctx, query+") LIMIT 1", args, &one)
 }
 
 // revoked reports whether the token is revoked. A revocation of the token or its agreement counts regardless of when the token was issued.
