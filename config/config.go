@@ -119,6 +119,8 @@ type Admin struct {
 	// Console is true by default: its pages have the same address and need the same token as the admin API, and cost nothing until they are
 	// requested.
 	Console bool `yaml:"console" default:"true" doc:"Serve the console for the operator's browser, at /console/ of this listener and of the socket in the data directory. uimgate console prints a link that signs in."`
+	// Playground is true by default: it costs nothing until an operator uses it.
+	Playground bool `yaml:"playground" default:"true" doc:"Let operators make calls as a test agent, from the console and with uimgate doors try. The agent of each service agrees, pays and is limited like every other agent; its key is in the data directory."`
 }
 
 // A Service is one web service made usable by agents.

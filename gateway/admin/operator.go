@@ -61,6 +61,8 @@ type Config struct {
 	Doors []door.Module
 	// ConsoleURL returns the URL of the console, with a trailing slash, for browsers on this machine. nil: the process has no console.
 	ConsoleURL func() string
+	// Playground makes test calls. nil: there is none.
+	Playground Playground
 }
 
 // An Operator carries out operations on a running gateway. Its methods are safe for concurrent use. Their errors wrap a *reason.Refusal or
@@ -88,6 +90,7 @@ type Operator struct {
 	doors       []door.Module
 	version     string
 	consoleURL  func() string
+	playground  Playground
 	readiness   readiness
 	saving      sync.Mutex  // held while SavePolicy replaces a file
 	draining    atomic.Bool // the process is shutting down: see Drain
@@ -115,7 +118,8 @@ func New(c Config) *Operator {
 		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures,
 		index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
-		roles: map[string]Role{},
+		playground: c.Playground,
+		roles:      map[string]Role{},
 	}
 	for _, one := range operations(o) {
 		o.roles[one.name()] = one.role

@@ -27,7 +27,7 @@ type action struct {
 
 // allActions returns the actions of all pages.
 func allActions() []action {
-	return append(slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions, editActions()), decideAction())
+	return append(slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions, editActions(), tryActions()), decideAction())
 }
 
 // actionAt returns the action of a form that is sent to an address.
@@ -118,7 +118,7 @@ func (r *request) review(a action, problem string) error {
 		}
 		view.Hidden = append(view.Hidden, field{Name: name, Value: value})
 		if value != "" && a.rows == nil {
-			view.Rows = append(view.Rows, field{Label: strings.ToUpper(name[:1]) + strings.ReplaceAll(name[1:], "_", " "), Value: value})
+			view.Rows = append(view.Rows, field{Label: memberWords(name), Value: value})
 		}
 	}
 	if a.rows != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/playground"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -60,6 +61,7 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 			Open: func() (record.File, error) { return g.audited, nil }, Log: g.Log, Metrics: g.Metrics,
 		}),
 		ConsoleURL: func() string { return g.listener.URL + admin.ConsolePath },
+		Playground: playground.New(playground.Options{API: g.Handler, Key: g.Data.PrivateKey, Doors: g.Modules, Now: g.Now}),
 	})
 	token := func() string { return g.token }
 	g.pages = console.New(console.Config{

@@ -1,10 +1,7 @@
 package console
 
 import (
-	"encoding/json"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -125,36 +122,4 @@ func shortened(s string) string {
 		return string(runes[:most]) + "…"
 	}
 	return s
-}
-
-func (r *request) doorsPage() error {
-	status, err := r.console.Operator.Status(r.Context())
-	if err != nil {
-		return err
-	}
-	p := pageView{Title: "Doors", Lead: "The protocols of agents, and where agents find the service."}
-	for _, s := range status.Services {
-		if s.ID != r.service() {
-			continue
-		}
-		p.Sections = append(p.Sections, section{Title: "UIM over HTTP", Facts: []fact{
-			{"Public URL", text(s.PublicURL)},
-			{"Policy", text(s.PublicURL + "/api/policy")},
-			{"Page for people", text(s.PublicURL + "/")},
-			{"As an agent", code("uimgate agent agree " + s.PublicURL + " --yes")},
-		}})
-		for _, d := range s.Doors {
-			one := section{Title: d.Door}
-			for _, kind := range slices.Sorted(maps.Keys(d.Addresses)) {
-				one.Facts = append(one.Facts, fact{kind, code(d.Addresses[kind])})
-			}
-			if d.Activity != nil {
-				if text, err := json.MarshalIndent(d.Activity, "", "  "); err == nil {
-					one.Pre = string(text)
-				}
-			}
-			p.Sections = append(p.Sections, one)
-		}
-	}
-	return r.show(http.StatusOK, p)
 }

@@ -40,6 +40,7 @@ var pages = map[string]func(*request) error{
 	"policy":            (*request).policyPage,
 	"policy/edit":       (*request).editPage,
 	"doors":             (*request).doorsPage,
+	"doors/try":         (*request).tryPage,
 	"stops":             (*request).stopsPage,
 	"settings":          (*request).settingsPage,
 	"settings/keys":     (*request).keysPage,

@@ -19,7 +19,8 @@ var everyPage = []string{
 	"/console/", "/console/agents", "/console/agreements", "/console/calls", "/console/money", "/console/money/calls",
 	"/console/money/payments",
 	"/console/money/statements", "/console/money/invoices", "/console/money/refunds", "/console/money/ledger", "/console/catalogue",
-	"/console/policy", "/console/policy/edit", "/console/doors", "/console/stops", "/console/settings", "/console/settings/keys", "/console/settings/sessions",
+	"/console/policy", "/console/policy/edit", "/console/doors", "/console/doors/try",
+	tryPath + "?intent=" + gatetest.Ordering, "/console/stops", "/console/settings", "/console/settings/keys", "/console/settings/sessions",
 }
 
 const maxPage = 150_000

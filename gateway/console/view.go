@@ -22,6 +22,7 @@ type pageView struct {
 // A section is one part of a page. Only the parts that are set are shown.
 type section struct {
 	Title, Text string
+	Sub         string // a title below that of the section before
 	Links       []cell
 	Cards       []card
 	Facts       []fact
@@ -70,6 +71,7 @@ type table struct {
 // filters are the form that selects a part of a listing.
 type filters struct {
 	Action string
+	Button string // empty: Search
 	Fields []field
 	Hidden []field
 }

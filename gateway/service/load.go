@@ -50,7 +50,10 @@ const (
 // error; the other problems are warnings.
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedConfig, config.Problems) {
 	l := &loadState{ctx: ctx, config: c, now: now, offer: offerOf(&c.Payments)}
-	settings := Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts, Console: c.Admin.Console}
+	settings := Settings{
+		Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts, Console: c.Admin.Console,
+		Playground: c.Admin.Playground,
+	}
 	out := &LoadedConfig{server: settings, hash: configHash(c)}
 	for i := range c.Services {
 		if s := l.service(i); s != nil {

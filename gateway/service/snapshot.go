@@ -26,6 +26,7 @@ type Settings struct {
 	// AdminHosts are the host names that the operators' listener accepts, in addition to IP addresses and localhost: admin.hosts
 	AdminHosts []string
 	Console    bool // admin.console
+	Playground bool // admin.playground
 }
 
 // A Snapshot is the state of the configuration after one load. A request uses the Snapshot with which it began; a reload replaces the whole

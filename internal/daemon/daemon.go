@@ -33,6 +33,7 @@ import (
 	"github.com/uimgate/uimgate/internal/acme"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/playground"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -293,6 +294,7 @@ func (p *process) build(ctx context.Context) error {
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
 		ConsoleURL: p.consoleURL,
+		Playground: playground.New(playground.Options{API: p.server.Handler(), Key: p.data.PrivateKey, Doors: p.modules, Now: p.Now}),
 	})
 	return door.Provision(ctx, p.modules, door.Process{
 		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,

@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/playground"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -49,15 +50,20 @@ func (p *process) compareServices(ctx context.Context, c *config.Config, l *serv
 	return serviceProblems(c, problem.Warning, warnings), err
 }
 
-// renameIdentities renames the identities that services with a former id have among agents of other protocols.
+// renameIdentities renames the identities that services with a former id have among agents of other protocols and in the
+// playground.
 func (p *process) renameIdentities() error {
 	for i := range p.config.Services {
 		s := &p.config.Services[i]
 		if s.Formerly == "" {
 			continue
 		}
+		names := []string{playground.Name}
 		for _, m := range p.modules {
-			if err := p.data.Rename(m.Name(), s.Formerly, s.ID); err != nil {
+			names = append(names, m.Name())
+		}
+		for _, name := range names {
+			if err := p.data.Rename(name, s.Formerly, s.ID); err != nil {
 				return err
 			}
 		}

@@ -68,6 +68,26 @@ func (c *Client) SavePolicy(ctx context.Context, r admin.PolicyEdit) (admin.Save
 	return post[admin.SaveResult](ctx, c, "/policy", &r)
 }
 
+// Connections is admin.Operator.Connections.
+func (c *Client) Connections(ctx context.Context, q admin.ConnectionQuery) (admin.Page[admin.Connection], error) {
+	return get[admin.Page[admin.Connection]](ctx, c, "/connections", &q)
+}
+
+// TestAgent is admin.Operator.TestAgent.
+func (c *Client) TestAgent(ctx context.Context, q admin.PlaygroundQuery) (admin.TestAgent, error) {
+	return get[admin.TestAgent](ctx, c, "/playground", &q)
+}
+
+// AgreeTest is admin.Operator.AgreeTest.
+func (c *Client) AgreeTest(ctx context.Context, r admin.TestConsent) (admin.TestAgreement, error) {
+	return post[admin.TestAgreement](ctx, c, "/playground/agree", &r)
+}
+
+// TryCall is admin.Operator.TryCall.
+func (c *Client) TryCall(ctx context.Context, r admin.TestCall) (admin.TestResult, error) {
+	return post[admin.TestResult](ctx, c, "/playground/call", &r)
+}
+
 // Reload is admin.Operator.Reload. If the configuration was refused, the *RefusedError has its problems.
 func (c *Client) Reload(ctx context.Context, r admin.ReloadRequest) (admin.Reload, error) {
 	return post[admin.Reload](ctx, c, "/reload", &r)

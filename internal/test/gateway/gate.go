@@ -102,7 +102,8 @@ type Gate struct {
 	Connections int
 	RelayURL    string        // URL of the MRP relay, if the settings have RelaySettings
 	Modules     []door.Module // prepare may add some
-	Drain       func()        // ends the background work of the doors, once; no request may follow
+	Data        *config.DataDir
+	Drain       func() // ends the background work of the doors, once; no request may follow
 
 	dir   string
 	mu    sync.Mutex
@@ -170,6 +171,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	cfg, loaded := g.load()
 	data, err := config.OpenDataDir(cfg.Data)
 	g.Must(err)
+	g.Data = data
 	t.Cleanup(func() { g.Must(data.Close()) })
 	var services store.Services
 	for _, d := range loaded.Definitions() {

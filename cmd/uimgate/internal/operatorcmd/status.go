@@ -254,6 +254,7 @@ with the addresses that agents use. -o json adds the connections, queues and las
 			}
 		},
 	}
+	c.AddCommand(o.doorsConnect(), o.doorsAgree(), o.doorsTry())
 	o.flags(c)
 	return c
 }
