@@ -162,6 +162,7 @@ func (l *loader) checkAdmin(c *Config) {
 		}
 		c.Admin.Hosts[i] = name
 	}
+	l.checkOIDC(&c.Admin)
 	token := c.Admin.Token.Reveal()
 	switch {
 	case token == "":

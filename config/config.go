@@ -121,6 +121,7 @@ type Admin struct {
 	Console bool `yaml:"console" default:"true" doc:"Serve the console for the operator's browser, at /console/ of this listener and of the socket in the data directory. uimgate console prints a link that signs in."`
 	// Playground is true by default: it costs nothing until an operator uses it.
 	Playground bool `yaml:"playground" default:"true" doc:"Let operators make calls as a test agent, from the console and with uimgate doors try. The agent of each service agrees, pays and is limited like every other agent; its key is in the data directory."`
+	OIDC       OIDC `yaml:"oidc" doc:"Let people sign in to the console through an OpenID Connect provider, in addition to links and the admin token."`
 }
 
 // A Service is one web service made usable by agents.

@@ -28,19 +28,27 @@ func (o *Operator) EndConsoleSession(ctx context.Context, r Record) (EndedSessio
 }
 
 // SignedIn writes to the log and to the audit stream that a session of the console began. from is where the request came from; an invalid
-// address is left out. header is that of the response.
-func SignedIn(o *Operator, c Caller, from netip.Addr, header http.Header) {
-	o.signed("sign in", c, from, header)
+// address is left out. header is that of the response. subject identifies the person at the identity provider; empty: there is none.
+func SignedIn(o *Operator, c Caller, subject string, from netip.Addr, header http.Header) {
+	o.signed("sign in", c, subject, from, header)
 }
 
 // SignedOut writes to the log and to the audit stream that a person has ended their own session.
 func SignedOut(o *Operator, c Caller, from netip.Addr, header http.Header) {
-	o.signed("sign out", c, from, header)
+	o.signed("sign out", c, "", from, header)
+}
+
+// SignInRefused writes to the log and to the audit stream that a person whom the identity provider knows could not sign in, or could not
+// prove again who it is. Its parameters are those of SignedIn.
+func SignInRefused(o *Operator, c Caller, subject string, from netip.Addr, header http.Header) {
+	o.signed("sign in refused", c, subject, from, header)
 }
 
 // signed takes the id of the request from the header of the response.
-func (o *Operator) signed(did string, c Caller, from netip.Addr, header http.Header) {
-	line := record.ChangeLine{By: c.Name, Role: string(c.Role), Via: c.Via, Did: did, RequestID: header.Get(headerRequestID)}
+func (o *Operator) signed(did string, c Caller, subject string, from netip.Addr, header http.Header) {
+	line := record.ChangeLine{
+		By: c.Name, Role: string(c.Role), Via: c.Via, Did: did, Subject: subject, RequestID: header.Get(headerRequestID),
+	}
 	if from.IsValid() {
 		line.Address = from.String()
 	}

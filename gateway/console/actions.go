@@ -92,7 +92,8 @@ type reviewView struct {
 	Question, Problem, Action, CSRF string
 	Rows                            []field // what the form contains
 	Hidden                          []field
-	Prove                           bool // the person must prove who it is
+	Prove                           bool   // the person must prove who it is
+	Provider, Start                 string // how to do so at the identity provider: its host, and an address; empty: not possible
 	Back                            string
 }
 
@@ -124,6 +125,9 @@ func (r *request) review(a action, problem string) error {
 	if a.rows != nil {
 		view.Rows = append(view.Rows, a.rows(r)...)
 	}
+	if p := r.console.provider(); p != nil && r.session.Via == viaOIDC {
+		view.Provider, view.Start = p.Host(), with(at("oidc", "start"), "again", "yes")
+	}
 	view.Title = "Confirm"
 	view.Session, view.Who, view.Role, view.SignOut = true, r.session.Name, r.session.Role, r.csrf(at("signout"))
 	status := http.StatusOK
@@ -136,6 +140,9 @@ func (r *request) review(a action, problem string) error {
 // reauthenticate checks the credential of a form, which is the admin token or a code of uimgate console. It returns what is wrong.
 func (r *request) reauthenticate() (problem string, err error) {
 	credential := strings.TrimSpace(r.PostForm.Get("credential"))
+	if credential == "" && r.session.Via == viaOIDC {
+		return "Sign in again at the identity provider, or enter the admin token or a code.", nil
+	}
 	if credential == "" {
 		return "Enter the admin token or a code.", nil
 	}

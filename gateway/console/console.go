@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/oidc"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/store"
@@ -41,12 +42,14 @@ type Store interface {
 	TakeConsoleLink(ctx context.Context, code string) (store.ConsoleLink, error)
 }
 
-// Config configures a Console. All fields except Dump and Shed are required.
+// Config configures a Console. All fields except OIDC, Dump and Shed are required.
 type Config struct {
 	Operator  *admin.Operator
 	Directory *service.Directory
 	Store     Store
 	Tokens    *admin.TokenCheck
+	// OIDC returns the identity provider through which people can sign in, or nil if there is none. nil: there is none.
+	OIDC func() *oidc.Provider
 	// Dump returns the configuration in use as YAML, with secrets masked. nil: it is not shown.
 	Dump func() []byte
 	// Shed counts a refusal by its cause. nil: refusals are not counted.
@@ -83,6 +86,8 @@ func (c *Console) routes() {
 	c.open("POST", "signin", (*request).signIn)
 	c.open("GET", "link", (*request).linkPage)
 	c.open("POST", "link", (*request).useLink)
+	c.open("GET", "oidc", (*request).finishOIDC)
+	c.open("GET", "oidc/start", (*request).startOIDC)
 	c.signedIn("POST", "signout", (*request).signOut)
 	for path, show := range pages {
 		c.signedIn("GET", path, show)

@@ -11,12 +11,14 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/oidc"
 	"github.com/uimgate/uimgate/internal/playground"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -41,7 +43,8 @@ type consoleGate struct {
 	listener *httptest.Server
 	audited  *auditFile
 	token    string
-	problems config.Problems // the result of the next reload
+	provider atomic.Pointer[oidc.Provider] // the identity provider; nil: there is none
+	problems config.Problems               // the result of the next reload
 }
 
 func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gate)) *consoleGate {
@@ -66,7 +69,7 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 	token := func() string { return g.token }
 	g.pages = console.New(console.Config{
 		Operator: g.operator, Directory: g.Directory, Store: g.Store, Tokens: admin.NewTokenCheck(token, g.Now),
-		Dump: func() []byte { return []byte("data: ./data\n") }, Log: g.Log, Now: g.Now,
+		OIDC: g.provider.Load, Dump: func() []byte { return []byte("data: ./data\n") }, Log: g.Log, Now: g.Now,
 	})
 	g.listener.Config.Handler = admin.Handler(g.operator, admin.Listener{Token: token, Console: g.pages, Metrics: g.Metrics.Registry()})
 	g.listener.Start()

@@ -60,8 +60,8 @@ func (r *request) identify() error {
 	case err != nil:
 		return errors.Join(errStore, err)
 	}
-	if s.Via == "token" && s.Credential != r.console.Tokens.Digest() {
-		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // the token has changed; an error leaves a session that is refused again
+	if s.Via == "token" && s.Credential != r.console.Tokens.Digest() || s.Via == viaOIDC && r.console.outdated(s) {
+		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // an error leaves a session that is refused again
 		return errSignedOut
 	}
 	r.secret, r.session = cookie.Value, s
@@ -76,13 +76,20 @@ func (r *request) identify() error {
 	return nil
 }
 
+// A proof is how a person has proved who it is.
+type proof struct {
+	credential string // store.ConsoleSession.Credential
+	subject    string // identifies the person at the identity provider; empty: there is none
+	at         time.Time
+}
+
 // begin starts a session, and sets its cookie.
-func (r *request) begin(name string, role admin.Role, via, credential string) error {
+func (r *request) begin(who admin.Caller, p proof) error {
 	secret := random()
 	now := r.console.Now()
 	s := store.ConsoleSession{
-		ID: digestOf(secret), Name: name, Role: string(role), Via: via, Credential: credential, CreatedAt: now, ConfirmedAt: now,
-		EndsAt: now.Add(sessionTime), Until: now.Add(idleTime),
+		ID: digestOf(secret), Name: who.Name, Role: string(who.Role), Via: who.Via, Credential: p.credential, CreatedAt: now,
+		ConfirmedAt: p.at, EndsAt: now.Add(sessionTime), Until: now.Add(idleTime),
 	}
 	if old, err := r.Cookie(cookieName(r.Host)); err == nil {
 		_ = r.console.Store.EndConsoleSession(r.Context(), digestOf(old.Value)) // it ends by itself too
@@ -91,7 +98,7 @@ func (r *request) begin(name string, role admin.Role, via, credential string) er
 		return errors.Join(errStore, err)
 	}
 	r.setCookie(secret, int(sessionTime.Seconds()))
-	admin.SignedIn(r.console.Operator, admin.Caller{Name: name, Role: role, Via: via}, r.peer(), r.w.Header())
+	admin.SignedIn(r.console.Operator, who, p.subject, r.peer(), r.w.Header())
 	return nil
 }
 

@@ -16,11 +16,12 @@ import (
 // signInView is the data of the page on which people sign in.
 type signInView struct {
 	Next, Code, Problem string
-	Link                bool // the page is that of a one-time link
+	Link                bool   // the page is that of a one-time link
+	Provider, Start     string // host of the identity provider, and the address that leads to it; empty: there is none
 }
 
 func (r *request) signInPage() error {
-	return r.write(http.StatusOK, "signin", signInView{Next: nextOf(r.URL.Query().Get("next"))})
+	return r.write(http.StatusOK, "signin", r.signInView(r.URL.Query().Get("next"), ""))
 }
 
 // signIn starts a session for the holder of the admin token.
@@ -28,7 +29,7 @@ func (r *request) signIn() error {
 	if err := r.ParseForm(); err != nil {
 		return errForm
 	}
-	view := signInView{Next: nextOf(r.PostForm.Get("next"))}
+	view := r.signInView(r.PostForm.Get("next"), "")
 	token := strings.TrimSpace(r.PostForm.Get("token"))
 	err := r.console.Tokens.Throttled(r.peer())
 	if err == nil {
@@ -39,7 +40,8 @@ func (r *request) signIn() error {
 		view.Problem = f.Message
 		return r.write(f.Status(), "signin", view)
 	}
-	if err := r.begin("operator", admin.RoleAdmin, "token", r.console.Tokens.Digest()); err != nil {
+	who := admin.Caller{Name: "operator", Role: admin.RoleAdmin, Via: "token"}
+	if err := r.begin(who, proof{credential: r.console.Tokens.Digest(), at: r.console.Now()}); err != nil {
 		return err
 	}
 	return r.redirect(view.Next)
@@ -60,11 +62,11 @@ func (r *request) useLink() error {
 			return err
 		}
 		_ = r.credentialRefused(err)
-		return r.write(http.StatusForbidden, "signin", signInView{
-			Next: admin.ConsolePath, Problem: "The link was used before, or it has expired. Run uimgate console to get another.",
-		})
+		return r.write(http.StatusForbidden, "signin", r.signInView("",
+			"The link was used before, or it has expired. Run uimgate console to get another."))
 	}
-	if err := r.begin(l.Name, admin.Role(l.Role), "link", ""); err != nil {
+	who := admin.Caller{Name: l.Name, Role: admin.Role(l.Role), Via: "link"}
+	if err := r.begin(who, proof{at: r.console.Now()}); err != nil {
 		return err
 	}
 	return r.redirect(admin.ConsolePath)
@@ -109,6 +111,9 @@ func (r *request) signOut() error {
 	}
 	r.setCookie("", -1)
 	admin.SignedOut(r.console.Operator, r.caller, r.peer(), r.w.Header())
+	if r.signedOutOf() {
+		return nil
+	}
 	return r.redirect(admin.ConsolePath + "signin")
 }
 
@@ -116,7 +121,7 @@ func (r *request) signOut() error {
 func nextOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.EscapedPath(), admin.ConsolePath) ||
-		strings.HasPrefix(u.EscapedPath(), admin.ConsolePath+"signin") || strings.ContainsAny(text, "\\\r\n\t") {
+		strings.HasPrefix(u.EscapedPath(), admin.ConsolePath+"signin") || strings.HasPrefix(u.EscapedPath(), admin.ConsolePath+"oidc") || strings.ContainsAny(text, "\\\r\n\t") {
 		return admin.ConsolePath
 	}
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}).String()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/oidc"
 )
 
 // live holds the settings of the process itself that a reload applies immediately. The response to a reload, the status and a metric report
@@ -21,7 +22,8 @@ type live struct {
 	drain       time.Duration
 	low         money.Amount // Billing.Low
 	evidence    config.Evidence
-	waiting     []string // changed settings that need a restart
+	oidc        *oidc.Provider // nil: people cannot sign in to the console through a provider
+	waiting     []string       // changed settings that need a restart
 }
 
 // writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest timeout of a
@@ -39,7 +41,7 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 		slowest = max(slowest, c.Services[i].LongestTimeout())
 	}
 	return &live{
-		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low, evidence: c.Evidence,
+		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low, evidence: c.Evidence, oidc: p.providerOf(c),
 		answered: c.Server.ReadTimeout + slowest + cmp.Or(p.slack, writeSlack), waiting: p.started.NeedsRestart(c),
 	}, nil
 }
@@ -48,6 +50,9 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 func (p *process) takeOver(c *config.Config, next *live) {
 	if was := p.live.Load(); was != nil && next.certificate == nil {
 		next.certificate = was.certificate // TLS cannot be turned off without a restart
+	}
+	if was := p.live.Load(); was != nil && was.oidc != nil && was.oidc != next.oidc {
+		was.oidc.Close()
 	}
 	p.live.Store(next)
 	if p.certificates != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/oidc"
 )
 
 func (p *process) serve(ctx context.Context) error {
@@ -21,7 +22,7 @@ func (p *process) serve(ctx context.Context) error {
 	token := func() string { return p.live.Load().token.Reveal() }
 	pages := console.New(console.Config{ //nolint:contextcheck // pages have the contexts of their requests
 		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: admin.NewTokenCheck(token, p.Now), Dump: p.dump,
-		Shed: p.metrics.Shed, Log: p.Log, Now: p.Now,
+		OIDC: func() *oidc.Provider { return p.live.Load().oidc }, Shed: p.metrics.Shed, Log: p.Log, Now: p.Now,
 	})
 	//nolint:contextcheck // each request has its own context
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{

@@ -1,6 +1,7 @@
 // Package online checks the dependencies of a configuration outside of this machine: the names of the services in DNS, whether their ports
 // accept connections, and whether the upstreams, the CA and the collectors can be reached. Apart from opening connections, it sends only
-// two requests: one for the directory of the CA, and one for the payments that the facilitator supports.
+// three requests: one for the directory of the CA, one for the payments that the facilitator supports, and one for the metadata of the
+// identity provider.
 package online
 
 import (
@@ -22,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/oidc"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/payments/x402"
 )
@@ -110,10 +112,23 @@ func checksOf(c *config.Config, resolver *net.Resolver) (list []check) {
 	for i := range c.Notify {
 		server("notify["+strconv.Itoa(i)+"].url", c.Notify[i].URL)
 	}
+	if o := &c.Admin.OIDC; o.Issuer != "" {
+		add("admin.oidc.issuer", func(ctx context.Context) (string, error) { return publishes(ctx, o) })
+	}
 	if x := &c.Payments.X402; x.Facilitator != nil {
 		add("payments.x402.facilitator", func(ctx context.Context) (string, error) { return supports(ctx, x) })
 	}
 	return list
+}
+
+// publishes fetches the metadata of an identity provider.
+func publishes(ctx context.Context, o *config.OIDC) (string, error) {
+	p := oidc.New(o.Options(&url.URL{}, time.Now))
+	defer p.Close()
+	if err := p.Discover(ctx); err != nil {
+		return "", err
+	}
+	return "the identity provider at " + p.Host() + " publishes its metadata; check that it knows the client and its redirect URL by signing in", nil
 }
 
 // supports checks that a facilitator settles payments on the networks of all tokens that are accepted.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/internal/online"
 	"github.com/uimgate/uimgate/internal/test/acmeca"
 	facilitatortest "github.com/uimgate/uimgate/internal/test/facilitator"
+	oidctest "github.com/uimgate/uimgate/internal/test/oidc"
 )
 
 // closed returns an address of this machine at which nothing listens.
@@ -153,6 +155,27 @@ payments: {x402: {facilitator: URL, auth: TOKEN, pay_to: TO, accepts: [{network:
 	} {
 		if got := check(tt.chain, tt.address); !strings.HasPrefix(got, tt.want) || tt.want == "payments.x402.facilitator: ok" && got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+func TestIdentityProviders(t *testing.T) {
+	t.Parallel()
+	p := oidctest.Start(t, time.Now)
+	upstream := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(upstream.Close)
+	for issuer, want := range map[string]string{
+		p.URL:                 "ok",
+		p.URL + "/":           "the identity provider cannot be used: it names another issuer than admin.oidc.issuer: write the issuer exactly as the provider does",
+		"http://" + closed(t): "the identity provider cannot be used: request to ",
+	} {
+		got := findings(t, over(""), `
+admin: {oidc: {issuer: "ISSUER", client_id: a, client_secret: b, roles: {admin: [root]}}}
+services:
+- {agents_file: agents.json, policy_file: policy.json, upstream: {url: URL}, public_url: "http://127.0.0.1:8080"}
+`, "ISSUER", issuer, "URL", upstream.URL)
+		if found := got[len(got)-1]; !strings.HasPrefix(found, "admin.oidc.issuer: "+want) {
+			t.Errorf("%s: %s", issuer, found)
 		}
 	}
 }

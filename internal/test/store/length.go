@@ -22,5 +22,5 @@ const (
 	purgedRows = 350
 	// agreements that a change of the plan ends
 	manyAgreements = 150
-	sweptRows  = 310
+	sweptRows      = 310
 )

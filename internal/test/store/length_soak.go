@@ -22,5 +22,5 @@ const (
 	purgedRows = 1200
 	// agreements that a change of the plan ends
 	manyAgreements = 10_000
-	sweptRows  = 1100
+	sweptRows      = 1100
 )

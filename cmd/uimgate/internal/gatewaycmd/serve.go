@@ -161,7 +161,8 @@ according to the database, that is an error: a running gateway would refuse the 
 warning.
 
 With --online, check also looks up the names of the services, connects to their ports, to the upstreams and to
-the collectors, and fetches the directory of the CA. It prints what works, and a warning for what does not.`,
+the collectors, and fetches the directory of the CA and the metadata of the identity provider. It prints what works,
+and a warning for what does not.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors
   uimgate check -c uimgate.yaml --online   # DNS, ports, upstreams, CA`,
