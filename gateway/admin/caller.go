@@ -36,6 +36,8 @@ type Caller struct {
 	Name string // identifies a person or program to operators; at most 200 characters
 	Role Role
 	Via  string // how the caller was identified: socket, token, link or oidc
+	// RequestID identifies the request of the caller in the log and in the audit stream. It may be empty.
+	RequestID string
 }
 
 // A RoleError means that the role of a caller does not allow an operation.
@@ -70,7 +72,7 @@ func Do[Q, A any](
 	}
 	answer, err = do(ctx, q)
 	if err != nil {
-		o.failed(c, name, about.Service, about.ID, "", err)
+		o.failed(c, change{name, about, detailsOf(q)}, err)
 		return answer, err
 	}
 	if named, ok := any(answer).(interface{ subject() string }); ok {
@@ -79,14 +81,26 @@ func Do[Q, A any](
 	if s, err := o.service(about.Service); err == nil {
 		about.Service = s.ID
 	}
-	o.did(c, name, about.Service, about.ID, "")
+	o.did(c, change{name, about, detailsOf(q, answer)})
 	return answer, nil
 }
 
-// did writes a change to the log and to the audit stream.
-func (o *Operator) did(c Caller, name, service, subject, request string) {
-	o.recordChange(service, record.ChangeLine{By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request})
+// A change is what an operation changes.
+type change struct {
+	name   string // of the operation
+	about  Record
+	detail map[string]string
 }
+
+// line returns the change as a caller made it.
+func (ch change) line(c Caller) record.ChangeLine {
+	return record.ChangeLine{
+		By: c.Name, Role: string(c.Role), Via: c.Via, Did: ch.name, Subject: ch.about.ID, RequestID: c.RequestID, Detail: ch.detail,
+	}
+}
+
+// did writes a change to the log and to the audit stream.
+func (o *Operator) did(c Caller, ch change) { o.recordChange(ch.about.Service, ch.line(c)) }
 
 // recordChange writes a change to the log and to the audit stream, or, if line.Failed is set, an operation that may have made its change.
 func (o *Operator) recordChange(service string, line record.ChangeLine) {
@@ -96,6 +110,9 @@ func (o *Operator) recordChange(service string, line record.ChangeLine) {
 	}
 	if line.Address != "" {
 		fields = append(fields, zap.String("address", line.Address))
+	}
+	if line.Detail != nil {
+		fields = append(fields, zap.Any("detail", line.Detail))
 	}
 	if line.Failed == "" {
 		o.log.Info("operator", fields...)
@@ -112,15 +129,16 @@ func RefusalFor(err error) *reason.Refusal { return refusalFor(err) }
 
 // failed writes an operation that failed to the log and to the audit stream, unless the error is a refusal: an operation can fail after the
 // store has committed the change.
-func (o *Operator) failed(c Caller, name, service, subject, request string, err error) {
+func (o *Operator) failed(c Caller, ch change, err error) {
 	why := refusalFor(err)
 	if why.Status() < http.StatusInternalServerError {
 		return
 	}
+	service := ch.about.Service
 	if s, err := o.service(service); err == nil {
 		service = s.ID
 	}
-	o.recordChange(service, record.ChangeLine{
-		By: c.Name, Role: string(c.Role), Via: c.Via, Did: name, Subject: subject, RequestID: request, Failed: string(why.Reason),
-	})
+	line := ch.line(c)
+	line.Failed = string(why.Reason)
+	o.recordChange(service, line)
 }

@@ -1,14 +1,20 @@
 package admin_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/record"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 func TestRolesAllowOperations(t *testing.T) {
@@ -86,9 +92,59 @@ func TestChangesAreInTheAudit(t *testing.T) {
 	}
 	want := []record.ChangeLine{
 		{By: "operator", Role: "admin", Via: "token", Did: "POST /agents/{id}/name", Subject: "agent-1"},
-		{By: "ann", Role: "operator", Via: "oidc", Did: did, Subject: "agent-1"},
+		{By: "ann", Role: "operator", Via: "oidc", Did: did, Subject: "agent-1", Detail: map[string]string{"reason": "it calls in a loop"}},
 	}
-	if len(changes) != 2 || changes[0] != want[0] || changes[1] != want[1] {
-		t.Errorf("got %+v, want %+v", changes, want)
+	if d := cmp.Diff(want, changes); d != "" {
+		t.Errorf("the changes differ (-want +got):\n%s", d)
+	}
+}
+
+// The audit stream has what was changed, and the request that changed it, over HTTP and by Do.
+func TestChangesHaveDetails(t *testing.T) {
+	g := newAdminGate(t, "")
+	a := g.Agreed("agent-1")
+	g.Execute(a, gatetest.Ordering)
+	list, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Captured})
+	g.Must(err)
+	charge := list.Items[0].ID
+	file := &auditFile{}
+	g.settings.Audit = record.NewAudit(record.AuditOptions{
+		Open: func() (record.File, error) { return file, nil }, Log: g.Log, Metrics: g.Metrics,
+	})
+	g.settings.Reload = func(context.Context, bool) config.Problems { return nil }
+	g.operator = admin.New(g.settings)
+	g.listener.Config.Handler = g.handler(g.operator, adminToken)
+	text, err := g.operator.PolicyText(t.Context(), admin.PolicyTextQuery{})
+	g.Must(err)
+	edited := strings.Replace(text.Text, `"amount": "0.25"`, `"amount": "0.75"`, 1)
+
+	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "wire-1"})
+	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "wire-1"})
+	ask[admin.Refund](g, "POST", "/usage/executions/"+charge+"/refund", map[string]any{"reason": "late"})
+	ask[admin.Reload](g, "POST", "/reload", map[string]any{"force": true})
+	saved := ask[admin.SaveResult](g, "POST", "/policy", map[string]any{"policy": edited, "sha256": text.SHA256})
+	topUp := admin.TopUp{AgentID: "agent-1", Amount: "1 EUR", Reverse: true}
+	_, err = admin.Do(t.Context(), g.operator, admin.Caller{Name: "ann", Role: admin.RoleBilling, Via: "link", RequestID: "request-1"},
+		"POST /usage/top-up", admin.Record{}, topUp, g.operator.TopUp)
+	g.Must(err)
+	var got []map[string]string
+	for line := range strings.Lines(file.String()) {
+		var l record.Line
+		g.Must(json.Unmarshal([]byte(line), &l))
+		if l.RequestID == "" || l.Change.By == "ann" && l.RequestID != "request-1" {
+			t.Errorf("the line has the request id %q: %s", l.RequestID, line)
+		}
+		got = append(got, l.Change.Detail)
+	}
+	want := []map[string]string{
+		{"amount": "10 EUR", "reference": "wire-1"},
+		{"amount": "10 EUR", "reference": "wire-1", "repeated": "true"},
+		{"amount": "0.25 EUR", "number": "CN-000001", "reason": "late"},
+		{"force": "true"},
+		{"previous_sha256": text.SHA256, "policy_digest": saved.Policy.Digest},
+		{"amount": "1 EUR", "reverse": "true"},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the details differ (-want +got):\n%s", d)
 	}
 }

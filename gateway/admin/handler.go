@@ -153,13 +153,13 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 		answer, err := o.do(c)
 		if err != nil {
 			if o.role != RoleViewer {
-				a.operator.failed(a.caller(), o.name(), c.query.meant, c.subject, aboutRequest(w).RequestID, err)
+				a.operator.failed(a.caller(w), c.change(o), err)
 			}
 			a.fail(w, r, err)
 			return
 		}
 		if o.role != RoleViewer { // what every role may use changes nothing
-			a.operator.did(a.caller(), o.name(), c.query.meant, c.subject, aboutRequest(w).RequestID)
+			a.operator.did(a.caller(w), c.change(o))
 		}
 		a.answer(w, http.StatusOK, answer)
 	}
@@ -177,11 +177,12 @@ func (a *listener) guard(next http.Handler) http.Handler {
 }
 
 // caller returns who calls the operations over HTTP: the owner of the socket, or a holder of the admin token.
-func (a *listener) caller() Caller {
+func (a *listener) caller(w http.ResponseWriter) Caller {
+	c := Caller{Name: "operator", Role: RoleAdmin, Via: "token", RequestID: aboutRequest(w).RequestID}
 	if a.owned {
-		return Caller{Name: "owner", Role: RoleAdmin, Via: "socket"}
+		c.Name, c.Via = "owner", "socket"
 	}
-	return Caller{Name: "operator", Role: RoleAdmin, Via: "token"}
+	return c
 }
 
 func (a *listener) admit(r *http.Request) error {
@@ -263,18 +264,18 @@ func (a *listener) notAllowed(allow string) http.HandlerFunc {
 
 func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
 
-// headerRequestID is the header field with the id that identifies a request in the log. The client or the gateway chooses the id.
-const headerRequestID = "UIM-Request-ID"
+// HeaderRequestID is the header field with the id that identifies a request in the log. The client or the gateway chooses the id.
+const HeaderRequestID = "UIM-Request-ID"
 
 func aboutRequest(w http.ResponseWriter) wire.About {
-	return wire.About{RequestID: w.Header().Get(headerRequestID)}
+	return wire.About{RequestID: w.Header().Get(HeaderRequestID)}
 }
 
 // recovering assigns each request an id, and recovers from panics of next. It cannot recall the bytes that next has already sent.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.Header().Set(headerRequestID, string(execute.RequestIDFrom(r.Header.Get(headerRequestID))))
+		w.Header().Set(HeaderRequestID, string(execute.RequestIDFrom(r.Header.Get(HeaderRequestID))))
 		defer func() {
 			p := recover()
 			if p == nil {

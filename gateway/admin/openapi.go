@@ -55,7 +55,7 @@ func (o *Operator) OpenAPI(context.Context) (json.RawMessage, error) {
 func describe(op operation, schemas *schemas) tree {
 	words := strings.FieldsFunc(op.path, func(r rune) bool { return strings.ContainsRune("/{}-.", r) })
 	list := &parameterList{items: []any{tree{
-		"name": headerRequestID, "in": "header", "schema": tree{"type": "string"},
+		"name": HeaderRequestID, "in": "header", "schema": tree{"type": "string"},
 		"description": "Identifies the request in the log. If it is missing or invalid, the gateway chooses an id.",
 	}}}
 	if strings.Contains(op.path, "{id}") {
@@ -85,7 +85,7 @@ func describe(op operation, schemas *schemas) tree {
 func jsonContent(schema any) tree { return tree{"application/json": tree{"schema": schema}} }
 
 func responseHeaders() tree {
-	return tree{headerRequestID: tree{"description": "Identifies the request in the log.", "schema": tree{"type": "string"}}}
+	return tree{HeaderRequestID: tree{"description": "Identifies the request in the log.", "schema": tree{"type": "string"}}}
 }
 
 // refused describes the response to a request that is refused or fails.

@@ -105,6 +105,12 @@ type call struct {
 	*http.Request
 	query   *query
 	subject string // the changed record, for the log
+	detail  map[string]string
+}
+
+// change returns what the call changes by an operation.
+func (c *call) change(o operation) change {
+	return change{o.name(), Record{Service: c.query.meant, ID: c.subject}, c.detail}
 }
 
 // readCall reads the query and the record id of a request.
@@ -142,7 +148,12 @@ func with[Q, A any, P interface {
 		if err := c.members(P(&q)); err != nil {
 			return nil, err
 		}
-		return answered(c)(do(c.Context(), q))
+		c.detail = detailsOf(q)
+		answer, err := do(c.Context(), q)
+		if err == nil {
+			c.detail = detailsOf(q, answer)
+		}
+		return answered(c)(answer, err)
 	}}
 }
 

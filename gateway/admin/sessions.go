@@ -2,10 +2,7 @@ package admin
 
 import (
 	"context"
-	"net/http"
 	"net/netip"
-
-	"github.com/uimgate/uimgate/gateway/record"
 )
 
 // An EndedSession is a session of the console that an operator has ended.
@@ -28,27 +25,24 @@ func (o *Operator) EndConsoleSession(ctx context.Context, r Record) (EndedSessio
 }
 
 // SignedIn writes to the log and to the audit stream that a session of the console began. from is where the request came from; an invalid
-// address is left out. header is that of the response. subject identifies the person at the identity provider; empty: there is none.
-func SignedIn(o *Operator, c Caller, subject string, from netip.Addr, header http.Header) {
-	o.signed("sign in", c, subject, from, header)
+// address is left out. subject identifies the person at the identity provider; empty: there is none.
+func SignedIn(o *Operator, c Caller, subject string, from netip.Addr) {
+	o.signed("sign in", c, subject, from)
 }
 
 // SignedOut writes to the log and to the audit stream that a person has ended their own session.
-func SignedOut(o *Operator, c Caller, from netip.Addr, header http.Header) {
-	o.signed("sign out", c, "", from, header)
+func SignedOut(o *Operator, c Caller, from netip.Addr) {
+	o.signed("sign out", c, "", from)
 }
 
 // SignInRefused writes to the log and to the audit stream that a person whom the identity provider knows could not sign in, or could not
 // prove again who it is. Its parameters are those of SignedIn.
-func SignInRefused(o *Operator, c Caller, subject string, from netip.Addr, header http.Header) {
-	o.signed("sign in refused", c, subject, from, header)
+func SignInRefused(o *Operator, c Caller, subject string, from netip.Addr) {
+	o.signed("sign in refused", c, subject, from)
 }
 
-// signed takes the id of the request from the header of the response.
-func (o *Operator) signed(did string, c Caller, subject string, from netip.Addr, header http.Header) {
-	line := record.ChangeLine{
-		By: c.Name, Role: string(c.Role), Via: c.Via, Did: did, Subject: subject, RequestID: header.Get(headerRequestID),
-	}
+func (o *Operator) signed(did string, c Caller, subject string, from netip.Addr) {
+	line := change{did, Record{ID: subject}, nil}.line(c)
 	if from.IsValid() {
 		line.Address = from.String()
 	}

@@ -106,7 +106,7 @@ func (r *request) finishOIDC() error {
 	if err != nil {
 		return r.signInFailed(err, person)
 	}
-	who := admin.Caller{Name: person.Name, Role: admin.Role(person.Role), Via: viaOIDC}
+	who := r.as(person.Name, person.Role, viaOIDC)
 	// Only an authentication that the provider reports is a proof: a browser that is still signed in there proves nothing.
 	evidence := proof{credential: credentialOf(p, person.Subject), subject: person.Subject, at: person.AuthenticatedAt}
 	if err := r.begin(who, evidence); err != nil {
@@ -178,8 +178,8 @@ func (r *request) signInFailed(err error, person oidc.Person) error {
 	r.console.Log.Warn("console sign-in refused", zap.String("page", r.Pattern), zap.Error(wire.Loggable(err)),
 		zap.String("address", r.peer().String()), zap.String("by", person.Name))
 	if person.Subject != "" {
-		who := admin.Caller{Name: person.Name, Role: admin.Role(person.Role), Via: viaOIDC}
-		admin.SignInRefused(r.console.Operator, who, person.Subject, r.peer(), r.w.Header())
+		who := r.as(person.Name, person.Role, viaOIDC)
+		admin.SignInRefused(r.console.Operator, who, person.Subject, r.peer())
 	}
 	return r.write(status, "signin", r.signInView(person.Attempt.Next, problem))
 }

@@ -65,7 +65,7 @@ func (r *request) identify() error {
 		return errSignedOut
 	}
 	r.secret, r.session = cookie.Value, s
-	r.caller = admin.Caller{Name: s.Name, Role: admin.Role(s.Role), Via: s.Via}
+	r.caller = r.as(s.Name, s.Role, s.Via)
 	now := r.console.Now()
 	until := earlier(now.Add(idleTime), s.EndsAt)
 	if until.Sub(s.Until) >= time.Minute && r.Pattern != "GET /console/events" { // an open page alone does not keep a session
@@ -74,6 +74,11 @@ func (r *request) identify() error {
 		}
 	}
 	return nil
+}
+
+// as returns the caller of the operations of this request.
+func (r *request) as(name, role, via string) admin.Caller {
+	return admin.Caller{Name: name, Role: admin.Role(role), Via: via, RequestID: r.w.Header().Get(admin.HeaderRequestID)}
 }
 
 // A proof is how a person has proved who it is.
@@ -98,7 +103,7 @@ func (r *request) begin(who admin.Caller, p proof) error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie(secret, int(sessionTime.Seconds()))
-	admin.SignedIn(r.console.Operator, who, p.subject, r.peer(), r.w.Header())
+	admin.SignedIn(r.console.Operator, who, p.subject, r.peer())
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (r *request) signIn() error {
 		view.Problem = f.Message
 		return r.write(f.Status(), "signin", view)
 	}
-	who := admin.Caller{Name: "operator", Role: admin.RoleAdmin, Via: "token"}
+	who := r.as("operator", string(admin.RoleAdmin), "token")
 	if err := r.begin(who, proof{credential: r.console.Tokens.Digest(), at: r.console.Now()}); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (r *request) useLink() error {
 		return r.write(http.StatusForbidden, "signin", r.signInView("",
 			"The link was used before, or it has expired. Run uimgate console to get another."))
 	}
-	who := admin.Caller{Name: l.Name, Role: admin.Role(l.Role), Via: "link"}
+	who := r.as(l.Name, l.Role, "link")
 	if err := r.begin(who, proof{at: r.console.Now()}); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *request) signOut() error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie("", -1)
-	admin.SignedOut(r.console.Operator, r.caller, r.peer(), r.w.Header())
+	admin.SignedOut(r.console.Operator, r.caller, r.peer())
 	if r.signedOutOf() {
 		return nil
 	}

@@ -7,20 +7,29 @@ const Changed = "change"
 
 // A ChangeLine is the member change of an audit record: the change that an operator made, and the operator.
 type ChangeLine struct {
-	Address   string `json:"address,omitempty"` // only of sign-ins and sign-outs: where the request came from
-	By        string `json:"by"`
-	Did       string `json:"did"` // the operation of the admin API, such as POST /agents/{id}/block, or sign in or sign out
+	Address string `json:"address,omitempty"` // only of sign-ins and sign-outs: where the request came from
+	By      string `json:"by"`
+	// Detail describes the change by names such as amount, state or policy_digest. It may be nil.
+	Detail map[string]string `json:"detail,omitempty"`
+	Did    string            `json:"did"` // the operation of the admin API, such as POST /agents/{id}/block, or sign in or sign out
+	// Failed is the reason of a failure after which it is unknown whether the change was made. It is empty if the change was made.
+	Failed    string `json:"failed,omitempty"`
+	RequestID string `json:"-"` // Line.RequestID
 	Role      string `json:"role"`
 	Subject   string `json:"subject,omitempty"`
 	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
-	RequestID string `json:"-"`   // Line.RequestID
-	// Failed is the reason of a failure after which it is unknown whether the change was made. It is empty if the change was made.
-	Failed string `json:"failed,omitempty"`
 }
 
 // object returns the line as a JSON object.
 func (c *ChangeLine) object() map[string]any {
 	object := map[string]any{"by": c.By, "role": c.Role, "via": c.Via, "did": c.Did}
+	if len(c.Detail) > 0 {
+		detail := make(map[string]any, len(c.Detail))
+		for name, value := range c.Detail {
+			detail[name] = value
+		}
+		object["detail"] = detail
+	}
 	if c.Failed != "" {
 		object["failed"] = c.Failed
 	}

@@ -29,7 +29,10 @@ func TestLineRoundTrip(t *testing.T) {
 		case *StopLine:
 			f.Set(reflect.ValueOf(&StopLine{Kind: "agent", Subject: "agent-1", By: "ann", Why: "<x>"}))
 		case *ChangeLine:
-			f.Set(reflect.ValueOf(&ChangeLine{By: "ann", Role: "admin", Via: "link", Did: "POST /reload", Subject: "<x>", Address: "::1"}))
+			f.Set(reflect.ValueOf(&ChangeLine{
+				By: "ann", Role: "admin", Via: "link", Did: "POST /reload", Subject: "<x>", Address: "::1", Failed: "INTERNAL_ERROR",
+				Detail: map[string]string{"state": "released", "amount": "<1>"},
+			}))
 		case json.RawMessage:
 			f.Set(reflect.ValueOf(json.RawMessage(`{"p":"q"}`)))
 		case Digest:
