@@ -218,7 +218,7 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	sdk(t)
 	for _, name := range []string{
-		"docs/protocols/vectors.json", "agent/stubs/testdata/shop_ts.golden",
+		"docs/protocols/vectors.json", "evidence/testdata/terms.json", "agent/stubs/testdata/shop_ts.golden",
 		"agent/stubs/testdata/hostile_ts.golden",
 	} {
 		if _, err := os.ReadFile(filepath.Join("../..", name)); err != nil { // a change of the file invalidates a cached result
@@ -226,7 +226,7 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	for _, file := range []string{
-		"encoding.test.mjs", "keys.test.mjs", "vectors.test.mjs", "types.test.mjs", "hostile.test.mjs",
+		"encoding.test.mjs", "keys.test.mjs", "vectors.test.mjs", "types.test.mjs", "hostile.test.mjs", "terms.test.mjs",
 		"guard.test.mjs",
 	} {
 		t.Run(file, func(t *testing.T) {

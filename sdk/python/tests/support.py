@@ -37,9 +37,9 @@ def control(path, **values):
     _control.post(CONTROL + path, data=values).raise_for_status()
 
 
-def offer(amount="0.25"):
-    """Makes the gateway offer a policy with another price."""
-    policy = json.loads(json.dumps(POLICY))
+def offer(amount="0.25", **members):
+    """Makes the gateway offer a policy with another price, and with further members."""
+    policy = {**json.loads(json.dumps(POLICY)), **members}
     policy["permission"][1]["duty"][0]["amount"] = amount
     _control.post(CONTROL + "/policy", content=json.dumps(policy)).raise_for_status()
 

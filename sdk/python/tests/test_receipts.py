@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 import httpx
 
-from tests.support import ORDER, SEARCH, URL, GatewayTest
+from tests.support import ORDER, SEARCH, URL, GatewayTest, offer
 from uimgate import Budget, Key, UimClient
 from uimgate._book import Book, Link, follow
 from uimgate.auth import UimTransport
@@ -96,6 +97,38 @@ class Receipts(GatewayTest):
             self.assertIn("UIM-Charge", http.post(client.endpoints["uim-mcp"], json=tool, headers=headers).text)
         book = self.report()
         self.assertEqual((book["ok"], book["calls"], book["receipts"], self.warnings), (True, 2, 2, []), book)
+
+    def verify_bundle(self, file):
+        """Verifies a bundle of evidence with the verifier of the examples."""
+        script = Path(__file__).parents[3] / "examples" / "evidence" / "verify.py"
+        done = subprocess.run([sys.executable, script, file], capture_output=True, text=True, check=False)
+        self.assertTrue(done.stdout, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_an_export_has_the_agreement_and_the_policies(self):
+        offer(title="before")
+        client = self.agreed(**self.options)
+        agreed = client.agreement.policy_digest
+        client.execute(ORDER, {"product": "lamp"})
+        offer(title="after")
+        for product in ("desk", "chair"):
+            result = client.execute(ORDER, {"product": product})
+            self.assertEqual((result.discrepancies, result.receipt.entry["pol"] == agreed), ((), False))
+        self.assertEqual((self.warnings, self.report()["ok"]), ([], True))
+        for command in (["agree", URL, "--yes"], ["receipts", "reconcile"], ["receipts", "export", str(self.dir / "bundle.jsonl.gz")]):
+            done = self.uimgate(*command)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        report = self.verify_bundle(str(self.dir / "bundle.jsonl.gz"))
+        self.assertEqual((report["problems"], report["agreements"], report["policies"]), ([], 2, 2), report)
+
+    def test_a_receipt_for_other_terms_is_a_problem(self):
+        offer(title="before")
+        client = self.agreed(**self.options)
+        session = client._agreements.session
+        session.policy = session.policy.replace(b'"0.25"', b'"0.20"')  # as if the agreement had another price
+        offer(title="after")
+        result = client.execute(ORDER, {"product": "lamp"})
+        self.assertEqual([p.name for p in result.discrepancies], ["POLICY"])
 
     def test_two_processes_share_a_book(self):
         self.agreed(**self.options)

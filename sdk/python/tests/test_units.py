@@ -1,5 +1,6 @@
 """Parts that need no service."""
 
+import json
 import multiprocessing
 import socket
 import tempfile
@@ -9,11 +10,13 @@ from unittest import mock
 
 import httpx
 
-from uimgate import AddressError, Budget, BudgetError, DiscoveryError, FileError, GuardedTransport, Key, OptionsError, Policy, Price
+from uimgate import AddressError, Budget, BudgetError, DiscoveryError, FileError, GuardedTransport, Key, OptionsError, Policy, Price, Sunset
+from uimgate._answers import Answer, read_result
 from uimgate._discovery import agents_urls, speaks_for, txt_query, txt_records
 from uimgate._json import canonical
 from uimgate._money import Amount
 from uimgate._network import check_url, is_public
+from uimgate._terms import same_terms
 
 
 def spend(path):
@@ -162,6 +165,40 @@ class Discovery(unittest.TestCase):
         for name in ("a..b", "x" * 64 + ".example", "a." * 130 + "example"):
             with self.assertRaises(OptionsError):
                 txt_query(name)
+
+    def test_terms(self):
+        table = json.loads((Path(__file__).parents[3] / "evidence" / "testdata" / "terms.json").read_text("utf-8"))
+        self.assertGreaterEqual(len(table["cases"]), 20)
+        before = table["policy"]
+        for case in table["cases"]:
+            with self.subTest(case["name"]):
+                after = before.replace(case["from"], case["to"], 1)
+                self.assertNotEqual(before, after)
+                for first, second in ((before, after), (after, before)):
+                    self.assertEqual(same_terms(first.encode(), second.encode(), table["intent"]), case["same"])
+
+    def test_sunset(self):
+        digest, end = "sha-256:" + "A" * 43, {"Sunset": "Fri, 01 Jan 2027 00:00:00 GMT"}
+        successor = 'rel="successor-version"'
+        for name, headers, want in (
+            ("no end", {}, None),
+            ("not a date", {"Sunset": "soon"}, None),
+            ("an intent", end, Sunset(1798761600, False)),
+            (
+                "an intent with a successor",
+                end | {"Link": f'<https://a.example/x>; rel="help", <https://shop.example/api/intents/shop.example:order:v2>; {successor}'},
+                Sunset(1798761600, False, "shop.example:order:v2"),
+            ),
+            (
+                "terms with a successor",
+                end | {"Deprecation": "@1790000000", "Link": f"<https://shop.example/api/policy?digest={digest}>; {successor}"},
+                Sunset(1798761600, True, "", digest),
+            ),
+            ("a link that is not one", end | {"Link": f"<http://[/%zz>; {successor}"}, Sunset(1798761600, False)),
+            ("a path without a uid", end | {"Link": f"<https://shop.example/%zz>; {successor}"}, Sunset(1798761600, False)),
+        ):
+            with self.subTest(name):
+                self.assertEqual(read_result(Answer(200, httpx.Headers(headers), b"{}")).sunset, want)
 
     def test_names(self):
         self.assertTrue(speaks_for("shop.example", "shop.example") and speaks_for("shop.example", "eu.shop.example"))

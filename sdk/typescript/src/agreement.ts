@@ -1,5 +1,6 @@
 import type { Catalog } from "./catalog.js";
 import type { ServiceClock } from "./clock.js";
+import type { Documents } from "./documents.js";
 import { ApprovalError, NotAgreedError, OptionsError, PolicyChangedError, RefusalError, RenewalError, ResponseError } from "./errors.js";
 import type { Answer, Exchanger } from "./exchange.js";
 import { checkIssuer } from "./issuer.js";
@@ -65,7 +66,10 @@ export class Agreements {
   #renewing: Promise<Session> | undefined;
   #pending: { digest: string; body: string; terms: AgreedTerms } | undefined;
 
-  constructor(private readonly c: Connection) {}
+  constructor(
+    private readonly c: Connection,
+    private readonly documents: Documents | undefined,
+  ) {}
 
   /** The session, or undefined if there is no agreement. */
   get session(): Session | undefined {
@@ -98,6 +102,15 @@ export class Agreements {
     return successor.digest === digest ? successor : policy;
   }
 
+  /** Fetches the policy with a digest, which is or was in force or takes effect next; undefined if the service does not have it. */
+  async policyWith(digest: string): Promise<Policy | undefined> {
+    const url = this.c.catalog.endpoints.policy;
+    const policy = await this.fetchPolicy(url, undefined);
+    if (policy.digest === digest) return policy;
+    const other = await this.fetchPolicy(withDigest(url, digest), undefined);
+    return other.digest === digest ? other : undefined;
+  }
+
   private async fetchPolicy(url: string, signal: AbortSignal | undefined): Promise<Policy> {
     const answer = await this.document(url, "application/json, application/ld+json;q=0.9", signal);
     return Policy.read(answer.text, answer.url.href, (policy) => this.explain(policy));
@@ -105,9 +118,7 @@ export class Agreements {
 
   /** Fetches the service's explanation of the policy with a digest. */
   private async explain(policy: Policy): Promise<string> {
-    const url = new URL(policy.url);
-    url.searchParams.set("digest", policy.digest);
-    const answer = await this.document(url.href, "text/plain", undefined);
+    const answer = await this.document(withDigest(policy.url, policy.digest), "text/plain", undefined);
     if (!/^text\/plain\b/i.test(answer.headers.get("content-type") ?? "")) {
       throw new ResponseError("the service does not explain its policy in plain text: read the document", false);
     }
@@ -221,7 +232,21 @@ export class Agreements {
     });
     if (answer.status >= 300) throw readRefusal(answer);
     if (answer.status === 202) this.#pending = { digest: terms.policyDigest, body, terms };
-    return this.keep(readToken(terms, answer.status, answer.text, this.c.clock.now()));
+    const session = readToken(terms, answer.status, answer.text, this.c.clock.now());
+    await this.keepEvidence(session, body);
+    return this.keep(session);
+  }
+
+  /** keepEvidence stores a signed agreement and its policy beside the receipts. Without them, an export of evidence is not complete. */
+  private async keepEvidence(session: Session, body: string): Promise<void> {
+    if (!this.documents || session.agreementId === "") return;
+    const { signed_policy: signed } = JSON.parse(body) as { signed_policy: string };
+    try {
+      await this.documents.keepPolicy({ uid: session.policyUid, digest: session.policyDigest, text: session.policy });
+      await this.documents.keepAgreement(session.agreementId, signed, session, this.c.settings.key);
+    } catch (error) {
+      this.c.settings.onWarning(`the agreement was not stored beside the receipts: ${(error as Error).message}`);
+    }
   }
 
   private async keep(session: Session): Promise<Session> {
@@ -311,6 +336,12 @@ export class Agreements {
     this.#session = undefined;
     await this.c.settings.session?.save("");
   }
+}
+
+function withDigest(policy: string, digest: string): string {
+  const url = new URL(policy);
+  url.searchParams.set("digest", digest);
+  return url.href;
 }
 
 /** changed returns a PolicyChangedError if a refusal requires a policy other than the agreed one, and other errors unchanged. */

@@ -1,10 +1,11 @@
 import { fromBase64, sha256, utf8 } from "./encoding.js";
+import { Documents } from "./documents.js";
 import { FileError } from "./errors.js";
 import { readPrivate, writePrivate } from "./files.js";
-import { canonical, isObject, type JsonObject } from "./json.js";
+import { canonical, isObject, type Json, type JsonObject } from "./json.js";
 import { lockFile } from "./lock.js";
 import { nodeModule } from "./platform.js";
-import { follow, type Mark, newest, receiptsIn } from "./follow.js";
+import { follow, type Link, linkIn, type Mark, newest } from "./follow.js";
 import type { KnownCall, ReceiptProblem } from "./receipt.js";
 
 const EXTENSION = ".jsonl";
@@ -17,6 +18,24 @@ const MAX_TAIL = 64 << 10;
 const MAX_RECEIPT = 16 << 10;
 const KEYS = '{"type":"keys"';
 
+/** Records are short, so that the time of a synchronous write is below that of an asynchronous one. */
+type Fs = typeof import("node:fs");
+
+/** A line at the end of a file. */
+interface Line {
+  bytes: number;
+  link: Link | undefined;
+  /** The keys in canonical form; empty if the record has none. */
+  keys: string;
+}
+
+/** The end of a file as this process has last read or written it. */
+interface End {
+  ino: number;
+  size: number;
+  lines: Line[];
+}
+
 /** A call as a book records it. */
 export interface RecordedCall extends KnownCall {
   intent: string;
@@ -28,10 +47,16 @@ export interface RecordedCall extends KnownCall {
  * FileError, and OptionsError outside Node.js.
  */
 export class Book {
+  /** The agreements and policies that the receipts name. */
+  readonly documents: Documents;
+  #end: End | undefined;
+
   private constructor(
     readonly path: string,
     private readonly most: number,
-  ) {}
+  ) {
+    this.documents = new Documents(`${path.slice(0, -EXTENSION.length)}.documents`);
+  }
 
   /** Returns the book of an agent in a directory. Its name depends on the URL of agents.json and on the agent. */
   static async open(directory: string, agents: URL, agentId: string, most = MAX_FILE): Promise<Book> {
@@ -45,8 +70,8 @@ export class Book {
   /** Records that a call is about to be sent. req is the digest of the request. It returns the places of the newest entries. */
   async begin(req: string | undefined, now: number): Promise<Mark> {
     let mark: Mark = new Map();
-    await this.append(now, async (tail) => {
-      mark = newest(await receiptsIn(tail));
+    await this.append(now, async (lines) => {
+      mark = newest(linksOf(lines));
       return [{ type: "sent", at: timeOf(now), ...(req ? { req } : {}) }];
     });
     return mark;
@@ -66,9 +91,9 @@ export class Book {
   ): Promise<ReceiptProblem[]> {
     let all = problems;
     const text = receipt.length > MAX_RECEIPT ? "" : receipt;
-    await this.append(now, async (tail) => {
-      const [mine] = own ? await receiptsIn([{ receipt: text }]) : [];
-      if (mine) all = [...problems, ...follow(mark ?? new Map(), call.replayed ?? false, mine, await receiptsIn(tail))];
+    await this.append(now, async (lines) => {
+      const mine = own ? await linkIn({ receipt: text }) : undefined;
+      if (mine) all = [...problems, ...follow(mark ?? new Map(), call.replayed ?? false, mine, linksOf(lines))];
       const where = call.id.slice(0, 64);
       return [
         {
@@ -86,8 +111,8 @@ export class Book {
   /** Records the keys that the agent trusts, in a JWKS, unless one of the last records has the same ones. */
   async trust(jwks: JsonObject, now: number): Promise<void> {
     const text = canonical(jwks);
-    await this.append(now, async (tail) => {
-      const known = tail.some((r) => r.type === "keys" && isObject(r.jwks) && canonical(r.jwks) === text);
+    await this.append(now, async (lines) => {
+      const known = lines.some(({ keys }) => keys === text);
       return known ? [] : [{ type: "keys", at: timeOf(now), jwks: JSON.parse(text) as JsonObject }];
     });
   }
@@ -98,24 +123,37 @@ export class Book {
     return records.at(-1);
   }
 
-  /** append appends the records that f returns for the last records of the file, while this process has the lock. */
-  private async append(now: number, f: (tail: JsonObject[]) => Promise<JsonObject[]>): Promise<void> {
-    const fs = await nodeModule<typeof import("node:fs/promises")>("fs/promises", "a file of receipts");
+  /** append appends the records that f returns for the last lines of the file, while this process has the lock. */
+  private async append(now: number, f: (lines: Line[]) => Promise<JsonObject[]>): Promise<void> {
+    const fs = await nodeModule<typeof import("node:fs")>("fs", "a file of receipts");
     await lockFile(`${this.path}.lock`, async () => {
-      const file = await fs.open(this.path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600).catch((e: unknown) => this.fail(e));
+      let file: number | undefined;
       try {
-        const { tail, size } = await readTail(file, this.path);
-        const records = await f(tail);
-        if (records.length === 0) return;
-        const lines = utf8(records.map((record) => `${JSON.stringify(record)}\n`).join(""));
-        if (size > 0 && size + lines.length > this.most) return await this.rotate(fs, lines, now);
-        for (let at = 0; at < lines.length;) at += (await file.write(lines, at, lines.length - at, size + at)).bytesWritten;
+        file = fs.openSync(this.path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o600);
+        const end = await this.endOf(fs, file);
+        this.#end = undefined;
+        const records = await f(end.lines);
+        const texts = records.map((record) => utf8(`${JSON.stringify(record)}\n`));
+        const text = Buffer.concat(texts);
+        if (text.length > 0 && end.size > 0 && end.size + text.length > this.most) return await this.rotate(fs, text, now);
+        for (let at = 0; at < text.length;) at += fs.writeSync(file, text, at, text.length - at, end.size + at);
+        for (const [n, record] of records.entries()) end.lines.push(await lineOf(record, texts[n]?.length ?? 0));
+        this.#end = { ...end, size: end.size + text.length, lines: lastOf(end.lines) };
       } catch (error) {
         this.fail(error);
       } finally {
-        await file.close();
+        if (file !== undefined) fs.closeSync(file);
       }
     });
+  }
+
+  /** endOf returns the end of the file. It reads the file if another process has changed it, and removes an incomplete last line. */
+  private async endOf(fs: Fs, file: number): Promise<End> {
+    const { ino, mode, size } = fs.fstatSync(file);
+    if ((mode & 0o077) !== 0 && process.platform !== "win32") throw new FileError(`other users can access ${this.path}: run chmod 600 on it`);
+    if (this.#end?.ino === ino && this.#end.size === size) return this.#end;
+    const read = readTail(fs, file, size);
+    return { ino, size: read.size, lines: await Promise.all(read.lines.map((line) => lineOf(recordOf(line) ?? {}, Buffer.byteLength(line) + 1))) };
   }
 
   private fail(error: unknown): never {
@@ -129,7 +167,7 @@ export class Book {
   }
 
   /** rotate begins a new file, which repeats the keys. */
-  private async rotate(fs: typeof import("node:fs/promises"), lines: Uint8Array, now: number): Promise<void> {
+  private async rotate(fs: Fs, lines: Uint8Array, now: number): Promise<void> {
     const keys = new Map<string, JsonObject>();
     for (let n = 0; n < MAX_FILES; n++) {
       for (const jwks of keyRecords((await readPrivate(this.older(n), MAX_FILE + MAX_LINE)) ?? "")) {
@@ -137,9 +175,7 @@ export class Book {
       }
     }
     for (let n = MAX_FILES - 2; n >= 0; n--) {
-      await fs.rename(this.older(n), this.older(n + 1)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== "ENOENT") throw error;
-      });
+      if (fs.existsSync(this.older(n))) fs.renameSync(this.older(n), this.older(n + 1));
     }
     const jwks = { keys: [...keys.keys()].sort().map((place) => keys.get(place) as JsonObject) };
     const first = keys.size > 0 ? `${JSON.stringify({ type: "keys", at: timeOf(now), jwks })}\n` : "";
@@ -177,18 +213,39 @@ function recordOf(line: string): JsonObject | undefined {
   }
 }
 
-/** readTail removes an incomplete last line. It returns the last complete records, and the size of the file. */
-async function readTail(file: import("node:fs/promises").FileHandle, path: string): Promise<{ tail: JsonObject[]; size: number }> {
-  const { mode, size: whole } = await file.stat();
-  if ((mode & 0o077) !== 0 && process.platform !== "win32") throw new FileError(`other users can access ${path}: run chmod 600 on it`);
+async function lineOf(record: JsonObject, bytes: number): Promise<Line> {
+  return { bytes, keys: record.type === "keys" ? keysIn(record.jwks) : "", link: await linkIn(record) };
+}
+
+function keysIn(jwks: Json | undefined): string {
+  try {
+    return isObject(jwks) ? canonical(jwks) : "";
+  } catch {
+    return "";
+  }
+}
+
+function linksOf(lines: Line[]): Link[] {
+  return lines.flatMap(({ link }) => link ?? []);
+}
+
+/** lastOf returns the last lines that have at most MAX_TAIL bytes in all. */
+function lastOf(lines: Line[]): Line[] {
+  let from = lines.length;
+  for (let bytes = 0; from > 0 && (bytes += lines[from - 1]?.bytes ?? 0) <= MAX_TAIL;) from--;
+  return lines.slice(from);
+}
+
+/** readTail removes an incomplete last line. It returns the last complete lines, and the new size of the file. */
+function readTail(fs: Fs, file: number, whole: number): { lines: string[]; size: number } {
   const from = Math.max(0, whole - MAX_TAIL);
   const bytes = Buffer.alloc(whole - from);
   let read = 0;
-  for (let n = -1; read < bytes.length && n !== 0; read += n) n = (await file.read(bytes, read, bytes.length - read, from + read)).bytesRead;
+  for (let n = -1; read < bytes.length && n !== 0; read += n) n = fs.readSync(file, bytes, read, bytes.length - read, from + read);
   const end = bytes.subarray(0, read).lastIndexOf(0x0a) + 1;
-  if (end === 0 && from > 0) return { tail: [], size: whole }; // one line is longer than the tail
-  if (from + end < whole) await file.truncate(from + end);
+  if (end === 0 && from > 0) return { lines: [], size: whole }; // one line is longer than the tail
+  if (from + end < whole) fs.ftruncateSync(file, from + end);
   const lines = bytes.subarray(0, end).toString("utf8").split("\n");
   if (from > 0) lines.shift();
-  return { tail: lines.map(recordOf).filter((record) => record !== undefined), size: from + end };
+  return { lines: lines.filter((line) => line !== ""), size: from + end };
 }

@@ -22,6 +22,7 @@ import { type CheckedReceipt, ReceiptKeys } from "./receipt.js";
 import { type CallRecord, Receipts, type Stated, statedBy } from "./record.js";
 import { randomId } from "./sign.js";
 import { Spending } from "./spending.js";
+import { Successions } from "./succession.js";
 import { parseTarget } from "./target.js";
 
 /** The options of execute(). */
@@ -64,9 +65,10 @@ export class UimClient {
 
   private constructor(c: Connection, book: Book | undefined) {
     this.#c = c;
-    this.#agreements = new Agreements(c);
+    this.#agreements = new Agreements(c, book?.documents);
     this.#keys = new ReceiptKeys(c, book);
-    this.#receipts = new Receipts(c, this.#agreements, this.#keys, book);
+    const successions = new Successions(c, this.#agreements, book?.documents);
+    this.#receipts = new Receipts(c, this.#agreements, this.#keys, book, successions);
     const [agreements, spending, receipts] = [this.#agreements, this.#spending, this.#receipts];
     keepInternals(this, { c, agreements, spending, receipts, stated: (intent) => this.#stated(intent) });
   }
@@ -255,7 +257,7 @@ export class UimClient {
       const detail = charge?.state === "pending" ? "the charge is pending: there is no receipt yet" : "there is no receipt";
       return { ok: false, problems: [{ name: "CHARGED_WITHOUT_RECEIPT", detail }], entry: undefined };
     }
-    return this.#keys.check(receipt, await this.#receipts.known(charge, intent, parametersOf(parameters), statedIn(result)));
+    return this.#receipts.check(receipt, await this.#receipts.known(charge, intent, parametersOf(parameters), statedIn(result)), intent);
   }
 
   /** #stated returns the price under the agreed policy. */

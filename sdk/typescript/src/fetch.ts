@@ -1,5 +1,6 @@
-import { LostError, NetworkError, OptionsError, RedirectError } from "./errors.js";
+import { AddressError, LostError, NetworkError, OptionsError, RedirectError } from "./errors.js";
 import { type Fetch, networkFailure } from "./exchange.js";
+import { guardedFetch } from "./guard.js";
 import { type Internals, internalsOf } from "./internals.js";
 import type { UimClient } from "./client.js";
 import { proofOf } from "./call.js";
@@ -22,10 +23,13 @@ const MAX_BODY = 8 << 20;
  * Returns a fetch that sends the requests of any client, such as one of MCP (Streamable HTTP) or A2A, as requests of the agent: with the
  * token and, for calls that need one, with a proof that is signed for each request. It renews the token, keeps calls within the budget,
  * and repeats a call whose response was lost under one idempotency key. Requests to other origins than those of the service pass as they
- * are, without a token. Errors: those of fetch, and BudgetError, ApprovalError, NotAgreedError, RenewalError and RedirectError.
+ * are, without a token. Requests to the service through the global fetch connect only to addresses that the client itself uses. Another
+ * function has to check addresses itself. Errors: those of fetch, and BudgetError, ApprovalError, NotAgreedError, RenewalError,
+ * RedirectError and AddressError.
  */
 export function wrapFetch(fetch: Fetch, client: UimClient, options: WrapOptions = {}): Fetch {
   const internals = internalsOf(client);
+  const checked = fetch === globalThis.fetch && !internals.c.settings.allowInsecure ? guardedFetch() : fetch;
   const { endpoints, intents } = internals.c.catalog;
   const origins = new Set([endpoints.execute, endpoints.mcp, endpoints.a2a].filter(Boolean).map((url) => new URL(url).origin));
   let names: Promise<Map<string, string>> | undefined;
@@ -35,7 +39,7 @@ export function wrapFetch(fetch: Fetch, client: UimClient, options: WrapOptions 
       (globalThis as { location?: { href: string } }).location?.href,
     );
     if (!origins.has(url.origin)) return fetch(input, init);
-    const request = await Outgoing.of(fetch, input, init, url);
+    const request = await Outgoing.of(checked, input, init, url);
     names ??= toolNames(intents.filter((intent) => !intent.retired).map((intent) => intent.uid));
     const call = request.body === undefined ? undefined : callIn(url, endpoints.execute, request.body, await names);
     return call ? sendCall(internals, request, call, options) : sendPlain(internals, request);
@@ -81,7 +85,9 @@ class Outgoing {
   async send(fields: Record<string, string>): Promise<Response> {
     const headers = new Headers(this.init.headers);
     for (const [name, value] of Object.entries(fields)) headers.set(name, value);
-    const response = await this.fetch(this.url.href, { ...this.init, headers });
+    const response = await this.fetch(this.url.href, { ...this.init, headers }).catch((error: unknown) => {
+      throw error instanceof Error && error.cause instanceof AddressError ? error.cause : error;
+    });
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400 && response.status !== 304)) {
       await response.body?.cancel();
       throw new RedirectError(`${this.url.origin} redirects a request that carries a token: the client did not follow`);
@@ -173,7 +179,7 @@ class Attempts {
         if (renewed || !(await another(this.i, session, response))) return response;
         renewed = true;
       } catch (error) {
-        if (error instanceof RedirectError) throw error;
+        if (error instanceof RedirectError || error instanceof AddressError) throw error; // nothing was sent to the service
         const failure = networkFailure(this.request.url, error, signal);
         this.maybeDone ||= !(failure instanceof NetworkError) || failure.sent;
         const again = failure instanceof NetworkError && (this.key !== "" || !failure.sent) && attempt < c.settings.maxAttempts;

@@ -24,23 +24,19 @@ export interface Link extends Place {
 /** The problems of receipts that the service did not make for the agent. */
 const UNSIGNED = new Set(["SIGNATURE", "KEY", "AGREEMENT", "UNKNOWN_EXECUTION"]);
 
-/** Returns the receipts in records of a book. */
-export async function receiptsIn(records: JsonObject[]): Promise<Link[]> {
-  const links: Link[] = [];
-  for (const { receipt, problems } of records) {
-    if (typeof receipt !== "string" || receipt === "") continue;
-    if (Array.isArray(problems) && problems.some((p) => isObject(p) && UNSIGNED.has(String(p.name)))) continue;
-    const entry = jwsPart(receipt, 1);
-    const payload = fromBase64(receipt.split(".")[1] ?? "");
-    const account = entry?.account;
-    if (!entry || !payload || !isObject(account) || !Number.isSafeInteger(entry.k)) continue;
-    const { agent, currency } = account;
-    const epoch = entry.epoch ?? 0;
-    if (typeof agent !== "string" || typeof currency !== "string" || typeof epoch !== "number") continue;
-    const prev = typeof entry.prev === "string" ? entry.prev : "";
-    links.push({ agent, currency, epoch, k: entry.k as number, prev, leaf: await leafHash(payload) });
-  }
-  return links;
+/** Returns the receipt in a record of a book; undefined if it has none that the service made for the agent. */
+export async function linkIn({ receipt, problems }: JsonObject): Promise<Link | undefined> {
+  if (typeof receipt !== "string" || receipt === "") return undefined;
+  if (Array.isArray(problems) && problems.some((p) => isObject(p) && UNSIGNED.has(String(p.name)))) return undefined;
+  const entry = jwsPart(receipt, 1);
+  const payload = fromBase64(receipt.split(".")[1] ?? "");
+  const account = entry?.account;
+  if (!entry || !payload || !isObject(account) || !Number.isSafeInteger(entry.k)) return undefined;
+  const { agent, currency } = account;
+  const epoch = entry.epoch ?? 0;
+  if (typeof agent !== "string" || typeof currency !== "string" || typeof epoch !== "number") return undefined;
+  const prev = typeof entry.prev === "string" ? entry.prev : "";
+  return { agent, currency, epoch, k: entry.k as number, prev, leaf: await leafHash(payload) };
 }
 
 async function leafHash(entry: Uint8Array): Promise<string> {

@@ -4,6 +4,7 @@ import type { Result } from "./call.js";
 import { canonicalDigest, fromBase64, sha256, utf8 } from "./encoding.js";
 import { isObject, type Json, type JsonObject, parseObject } from "./json.js";
 import { nanoOf } from "./money.js";
+import { nodeCrypto } from "./platform.js";
 import { jwsPart } from "./sign.js";
 import { clean } from "./text.js";
 
@@ -37,6 +38,8 @@ export interface KnownCall {
   ans?: string | undefined;
   ans_jcs?: string | undefined;
   pol?: string | undefined;
+  /** Digest of another policy that has the same terms for the intent as pol. */
+  pol_next?: string | undefined;
   agr?: string | undefined;
   pat?: string | undefined;
   jkt?: string | undefined;
@@ -87,7 +90,7 @@ export class KeySet {
     if (!header || !bytes || extended || header.typ !== "uim-receipt+jwt" || header.alg !== "EdDSA") return "SIGNATURE";
     const key = typeof header.kid === "string" ? this.#keys.get(`${purpose} ${header.kid}`) : undefined;
     if (!key) return "KEY";
-    const valid = await crypto.subtle.verify({ name: "Ed25519" }, key, bytes, utf8(`${head}.${payload}`));
+    const valid = await verified(key, bytes, utf8(`${head}.${payload}`));
     return (valid && jwsPart(receipt, 1)) || "SIGNATURE";
   }
 
@@ -102,6 +105,12 @@ export class KeySet {
     await this.add(entry.purpose as string, entry.kid, entry.jwk);
     return this.size > before;
   }
+}
+
+/** verified verifies a signature of Ed25519. */
+async function verified(key: CryptoKey, signature: Uint8Array<ArrayBuffer>, data: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  if (nodeCrypto) return nodeCrypto.verify(null, data, nodeCrypto.KeyObject.from(key), signature);
+  return crypto.subtle.verify({ name: "Ed25519" }, key, signature, data);
 }
 
 /** The keys of a service that a client trusts: those of an agreement, which its book keeps, and those that trusted keys introduce. */
@@ -214,7 +223,8 @@ function compare(entry: JsonObject, account: JsonObject, call: KnownCall): Recei
     report("ANSWER", "the receipt is for an output that differs from the one that the agent received");
   }
   if (call.replayed) return problems; // the call was made under the agreement of that time
-  if (differs(entry.pol, call.pol)) report("POLICY", "the receipt is for a policy that the agent did not agree to");
+  if (differs(entry.pol, call.pol) && (!call.pol_next || entry.pol !== call.pol_next))
+    report("POLICY", "the receipt is for a policy that the agent did not agree to");
   if (differs(entry.agr, call.agr) || differs(entry.pat, call.pat) || (entry.jkt !== undefined && differs(entry.jkt, call.jkt))) {
     report("AGREEMENT", "the receipt is for another agreement, token or key of the agent");
   }

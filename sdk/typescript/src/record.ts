@@ -7,6 +7,7 @@ import type { JsonObject } from "./json.js";
 import { type CheckedReceipt, type KnownCall, outputDigests, type ReceiptKeys } from "./receipt.js";
 import type { CallAnswer } from "./result.js";
 import { executeDigest } from "./sign.js";
+import type { Successions } from "./succession.js";
 
 const MAX_RECEIPT = 16 << 10;
 const FETCH_MS = 5000;
@@ -36,6 +37,7 @@ export class Receipts {
     private readonly agreements: Agreements,
     private readonly keys: ReceiptKeys,
     readonly book: Book | undefined,
+    private readonly successions: Successions,
   ) {}
 
   /** Returns the record of a call; undefined if the client keeps no receipts. */
@@ -63,7 +65,9 @@ export class Receipts {
     };
   }
 
-  check(receipt: string, known: KnownCall): Promise<CheckedReceipt> {
+  /** Checks a receipt. It sets known.pol_next if the receipt names another policy with the same terms. */
+  async check(receipt: string, known: KnownCall, intent: string): Promise<CheckedReceipt> {
+    known.pol_next = await this.successions.successor(receipt, intent);
     return this.keys.check(receipt, known);
   }
 
@@ -129,7 +133,7 @@ export class CallRecord {
     const known = await this.of.known(charge, this.intent, this.parameters, stated);
     const receipt = stated.receipt || (charge.state === "pending" ? "" : await this.of.fetch(charge.id));
     let checked: CheckedReceipt = { ok: true, problems: [], entry: undefined };
-    if (receipt) checked = await this.of.check(receipt, known);
+    if (receipt) checked = await this.of.check(receipt, known, this.intent);
     else if (charge.state !== "pending") {
       checked.problems.push({ name: "CHARGED_WITHOUT_RECEIPT", detail: "the service charged the call, and sent no receipt" });
     }

@@ -3,13 +3,19 @@ import { ResponseError } from "./errors.js";
 import type { Answer } from "./exchange.js";
 import { isObject, type Json, type JsonObject, parseJson } from "./json.js";
 import { parseRateLimit, type RateLimit } from "./ratelimit.js";
-import { identifier } from "./text.js";
+import { identifier, isDigest } from "./text.js";
+
+const MAX_LINK = 8 << 10;
 
 /** When an intent or its terms end (RFC 8594, section 3). */
 export interface Sunset {
   readonly at: Date;
   /** Whether only the terms end, and the intent continues under new ones. */
   readonly terms: boolean;
+  /** UID of the intent that replaces this one; undefined if the service names none, or if only the terms end. */
+  readonly replacedBy: string | undefined;
+  /** Digest of the policy with the new terms, for policy() and agree(); undefined if the service names none, or if the intent itself ends. */
+  readonly nextPolicy: string | undefined;
 }
 
 /** The contents of a response to a call. */
@@ -76,5 +82,31 @@ function enveloped(kind: string, body: JsonObject): boolean {
 
 function sunsetOf(headers: Headers): Sunset | undefined {
   const at = Date.parse(headers.get("sunset") ?? "");
-  return Number.isNaN(at) ? undefined : { at: new Date(at), terms: headers.has("deprecation") };
+  if (Number.isNaN(at)) return undefined;
+  const terms = headers.has("deprecation");
+  const next = successorOf(headers);
+  const digest = next?.searchParams.get("digest");
+  const uid = uidIn(next);
+  return {
+    at: new Date(at),
+    terms,
+    replacedBy: terms || !/^[^\s:]{1,253}:[^\s:]{1,128}:[^\s:]{1,64}$/.test(uid) ? undefined : uid,
+    nextPolicy: terms && isDigest(digest) ? digest : undefined,
+  };
+}
+
+function uidIn(url: URL | undefined): string {
+  try {
+    return decodeURIComponent(url?.pathname.split("/").pop() ?? "");
+  } catch {
+    return "";
+  }
+}
+
+/** successorOf returns the URL of the link to the successor (RFC 5829, section 3.4). */
+function successorOf(headers: Headers): URL | undefined {
+  for (const [, target = ""] of (headers.get("link") ?? "").slice(0, MAX_LINK).matchAll(/<([^<>]*)>\s*;\s*rel="?successor-version"?/g)) {
+    if (URL.canParse(target)) return new URL(target);
+  }
+  return undefined;
 }

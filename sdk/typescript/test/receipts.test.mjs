@@ -7,11 +7,12 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { fileSession, keyFromFile, memoryBudget, UimClient, wrapFetch } from "uimgate";
-import { agreed, ORDER, SEARCH, url } from "./support.mjs";
+import { agreed, offer, ORDER, policyOf, SEARCH, url } from "./support.mjs";
 
 const inDist = (name) => import(fileURLToPath(new URL(`../dist/esm/${name}.js`, import.meta.url)));
 const { Book } = await inDist("book");
 const { follow } = await inDist("follow");
+const { lockFile } = await inDist("lock");
 
 let count = 0;
 /** A directory of agreements with a key, as `uimgate agent --data` has it. */
@@ -86,6 +87,65 @@ test("calls through wrapFetch are in the book", async () => {
   assert.match(await message.text(), /"UIM-Charge"/);
   const { ok, books } = await report(data);
   assert.deepEqual([ok, books[0].calls, books[0].receipts, warnings], [true, 2, 2, []], JSON.stringify(books));
+});
+
+/** Verifies a bundle of evidence with the verifiers of the examples, and returns the report, which is the same. */
+async function verifyBundle(file) {
+  const verify = (program, script) =>
+    new Promise((resolve) => {
+      const path = fileURLToPath(new URL(`../../../examples/evidence/${script}`, import.meta.url));
+      execFile(program, [path, file], (_, stdout, stderr) => resolve(stdout || stderr));
+    });
+  const report = JSON.parse(await verify(process.execPath, "verify.mjs"));
+  for (const program of ["python3", "/usr/bin/python3"]) {
+    const python = await verify(program, "verify.py");
+    if (!python.startsWith("{")) continue; // the verifier needs the package cryptography
+    assert.deepEqual(JSON.parse(python), report);
+  }
+  return report;
+}
+
+/** A policy with another text, whose terms of orders are the same. */
+const retitled = (title, order = "0.25") => ({ ...policyOf("https://shop.example/policy/1", { [SEARCH]: "", [ORDER]: order }), title });
+
+test("an export has the agreement and the policies, and others verify it", async () => {
+  await offer(retitled("before"));
+  const { data, client, warnings } = await agentOf();
+  const agreed = client.agreement;
+  await client.execute(ORDER, { product: "lamp" });
+  await offer(retitled("after"));
+  const later = await client.execute(ORDER, { product: "desk" });
+  const checked = await client.checkReceipt(later, ORDER, { product: "desk" });
+  assert.deepEqual([checked.problems, checked.entry.pol === agreed.policyDigest], [[], false]);
+  await client.execute(ORDER, { product: "chair" }); // the policy is known
+  assert.deepEqual([warnings, (await report(data)).ok, client.agreement.id], [[], true, agreed.id]);
+  assert.equal((await uimgate(data, "agree", url, "--yes")).code, 0);
+  const reconciled = await uimgate(data, "receipts", "reconcile");
+  assert.equal(reconciled.code, 0, reconciled.stdout + reconciled.stderr);
+  const file = join(data, "bundle.jsonl.gz");
+  const exported = await uimgate(data, "receipts", "export", file);
+  assert.equal(exported.code, 0, exported.stderr);
+  const { problems, agreements, policies, charges } = await verifyBundle(file);
+  assert.deepEqual([problems, agreements, policies], [[], 2, 2], JSON.stringify({ problems, agreements, policies, charges }));
+});
+
+test("a receipt for other terms than those agreed to is a problem", async () => {
+  await offer(retitled("before"));
+  const { client, warnings, receipts } = await agentOf();
+  const real = client.agreement.policyDigest;
+  await offer(retitled("after"));
+  const result = await client.execute(ORDER, { product: "lamp" });
+  assert.deepEqual(warnings, []);
+  // The same receipt, for an agent whose agreement has another price.
+  const session = JSON.parse(await readFile(join(receipts, "..", "..", "session.json"), "utf8"));
+  session.policy = session.policy.replace('"0.25"', '"0.20"');
+  await writeFile(join(receipts, "..", "..", "session.json"), JSON.stringify(session));
+  const other = await UimClient.discover(url, {
+    key: await keyFromFile(join(receipts, "..", "..", "agent.pem")),
+    session: fileSession(join(receipts, "..", "..", "session.json")),
+  });
+  const { problems } = await other.checkReceipt(result, ORDER, { product: "lamp" });
+  assert.deepEqual([problems.map(({ name }) => name), other.agreement.policyDigest], [["POLICY"], real]);
 });
 
 const MANY = `
@@ -181,6 +241,30 @@ test("a full file is followed by a new one that has the keys", async () => {
   assert.ok(names.length > 1 && names.length <= 8, names.join(" "));
   assert.deepEqual(await book.trusted(), trusted);
   assert.deepEqual([(await report(data)).ok, (await report(data)).books.length], [true, 1]);
+});
+
+test("another program gets the lock of a file that a process uses all the time", { skip: process.platform !== "linux" }, async () => {
+  const path = join(process.env.UIMGATE_DIR, "busy.lock");
+  let [busy, uses, inside] = [true, 0, 0];
+  const use = async () => {
+    while (busy) {
+      await lockFile(path, async () => {
+        assert.equal(++inside, 1);
+        uses++;
+        await new Promise((resolve) => setImmediate(resolve));
+        inside--;
+      });
+    }
+  };
+  const users = [use(), use()];
+  const get = async () => (await once(spawn("flock", ["-n", path, "true"]), "exit"))[0]; // as the other programs, which do not wait
+  while (uses === 0) await new Promise((resolve) => setImmediate(resolve));
+  let tries = 0;
+  while ((await get()) !== 0) await new Promise((resolve) => setTimeout(resolve, 10 + (tries++ % 2)));
+  const waiting = spawn("flock", [path, "true"]); // and one that does
+  assert.deepEqual(await once(waiting, "exit"), [0, null]);
+  busy = false;
+  await Promise.all(users);
 });
 
 const link = (k, more = {}) => ({ agent: "robot", currency: "EUR", epoch: 0, k, prev: `leaf-${k - 1}`, leaf: `leaf-${k}`, ...more });

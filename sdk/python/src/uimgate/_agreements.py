@@ -28,17 +28,22 @@ from ._errors import (
     refusal_error,
 )
 from ._errors import Refusal
-from ._keys import Key, digest_of
+from ._json import decode_object
+from ._keys import Key, digest_of, read_jws
 from ._network import Exchange, is_loopback
 from ._policy import Policy
 from ._receipts import KeySet
 from ._session import Agreement, Session, SessionFile, read_token
 from ._settings import Accept, Ask, Flow, Settings, Work, alone
+from ._terms import same_terms
 
 _MAX_POLICY = 1 << 20
 _MAX_TOKEN_ANSWER = 256 << 10
 _MAX_KEYS = 1 << 20
 _KEYS_PAUSE = 60.0  # seconds between two requests for the keys of receipts
+_POLICY_PAUSE = 60.0  # seconds between two searches for a policy that a receipt names
+_MAX_COMPARED = 1000
+_MAX_RECEIPT = 16 << 10
 _WAIT = 30.0
 
 
@@ -52,6 +57,9 @@ class Agreements:
         self._next: Session | None = None
         self._pending: tuple[tuple[Any, ...], bytes] | None = None
         self._keys_at: float | None = None
+        self._policies_at: float | None = None
+        self._later_policy: tuple[str, bytes] | None = None  # digest and document of a policy that a receipt named
+        self._same: dict[tuple[str, str, str], bool] = {}  # by the digests of two policies and the intent: whether the terms are the same
         key = settings.key
         self.book = Book(settings.receipts, catalog.url, settings.agent_id) if settings.receipts and key else None
         self._file = SessionFile(settings.directory, catalog.url, settings.agent_id, key.thumbprint) if settings.directory and key else None
@@ -232,6 +240,7 @@ class Agreements:
             raise
         session.requested, session.declared = scope, declared
         self._pending = None
+        yield from self._keep_evidence(session, body)
         if self._session and (session.agreement.not_before or 0) > self.settings.clock.now():
             self._next = session
             return session.agreement
@@ -239,6 +248,69 @@ class Agreements:
         yield from self._pin()
         yield from self.keep()
         return session.agreement
+
+    def _keep_evidence(self, session: Session, body: bytes) -> Flow:
+        """Stores a signed agreement and its policy beside the receipts. Without them, an export of evidence is not complete."""
+        a = session.agreement
+        if self.book is None or not a.id:
+            return
+        documents, signed, issuer = self.book.documents, json.loads(body)["signed_policy"], self.catalog.issuer
+        try:
+            yield Work(partial(documents.keep_policy, a.policy_uid, a.policy_digest, session.policy))
+            keep = partial(documents.keep_agreement, a.id, signed, issuer, a.policy_uid, a.policy_digest, session.policy, self.key())
+            yield Work(keep)
+        except FileError as error:
+            self.settings.warn(f"the agreement was not stored beside the receipts: {error}")
+
+    def successor(self, session: Session, receipt: str, intent: str) -> Flow:
+        """Returns the digest of the policy that a receipt names, if it is not the agreed one and has the same terms for the intent;
+        otherwise "". It makes at most two requests a minute."""
+        agreed = session.agreement.policy_digest
+        try:
+            digest = decode_object(read_jws(receipt, _MAX_RECEIPT)[1]).get("pol")
+        except ValueError:
+            return ""
+        if not isinstance(digest, str) or not is_digest(digest) or digest == agreed:
+            return ""
+        pair = (agreed, digest, intent)
+        if pair not in self._same:
+            document: bytes | None = yield from self._policy_with(digest)
+            if document is None:
+                return ""
+            if len(self._same) >= _MAX_COMPARED:
+                self._same.clear()
+            self._same[pair] = same_terms(session.policy, document, intent)
+        return digest if self._same[pair] else ""
+
+    def _policy_with(self, digest: str) -> Flow:
+        """Returns the policy with a digest, which the service offers or the client has stored; None if there is none."""
+        if self._later_policy and self._later_policy[0] == digest:
+            return self._later_policy[1]
+        try:
+            found: bytes | None = (yield Work(partial(self.book.documents.policy, digest))) if self.book else None
+        except FileError:
+            found = None
+        if found is None:
+            now = self.settings.clock.now()
+            if self._policies_at is not None and now < self._policies_at + _POLICY_PAUSE:
+                return None
+            self._policies_at = now
+            try:
+                policy: Policy = yield from self.policy()
+                if policy.digest != digest:
+                    policy = yield from self.policy(digest)
+                if policy.digest != digest:
+                    return None
+                found = policy.text
+                if self.book:
+                    yield Work(partial(self.book.documents.keep_policy, policy.uid, digest, found))
+            except FileError:
+                pass  # the policy is fetched again
+            except UimError:
+                return None
+        if found is not None:
+            self._later_policy = (digest, found)
+        return found
 
     def _read(self, answer: Answer, policy: Policy) -> Session:
         if answer.status // 100 != 2:

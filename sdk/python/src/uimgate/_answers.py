@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import httpx
 
@@ -23,6 +24,8 @@ _MAX_ERROR = 256 << 10
 _YEAR = 365 * 24 * 3600
 _NAME = re.compile(r"[A-Za-z0-9_-]{0,64}")
 _ID = re.compile(r"[A-Za-z0-9._-]{0,64}")
+_UID = re.compile(r"[^\s:]{1,253}:[^\s:]{1,128}:[^\s:]{1,64}")
+_LINK = re.compile(r'<([^<>]*)>\s*;\s*rel="?successor-version"?')
 _DIGEST = re.compile(r"sha-256:[A-Za-z0-9_-]{43}")
 
 
@@ -58,10 +61,13 @@ class RateLimit:
 @dataclass(frozen=True)
 class Sunset:
     """When an intent ends, in seconds since 1970 (RFC 8594). If terms is true, only its terms end, and the intent continues under new
-    ones."""
+    ones. replaced_by is the UID of the intent that replaces this one, and next_policy the digest of the policy with the new terms, for
+    policy() and agree(); "" means that the service names none."""
 
     at: int
     terms: bool
+    replaced_by: str = ""
+    next_policy: str = ""
 
 
 @dataclass
@@ -297,7 +303,25 @@ def _replayed(headers: httpx.Headers) -> bool:
 
 def _sunset(headers: httpx.Headers) -> Sunset | None:
     at = http_time(headers.get("Sunset", ""))
-    return None if at is None else Sunset(at, "Deprecation" in headers)
+    if at is None:
+        return None
+    path, query = _successor(headers)
+    uid = unquote(path.rpartition("/")[2])
+    digest = (parse_qs(query, max_num_fields=16).get("digest") or [""])[0] if len(query) <= _MAX_TEXT else ""
+    if "Deprecation" in headers:
+        return Sunset(at, True, next_policy=digest if is_digest(digest) else "")
+    return Sunset(at, False, replaced_by=uid if _UID.fullmatch(uid) else "")
+
+
+def _successor(headers: httpx.Headers) -> tuple[str, str]:
+    """Returns path and query of the link to the successor (RFC 5829 3.4)."""
+    for target in _LINK.findall(headers.get("Link", "")[:_MAX_HEADER]):
+        try:
+            parts = urlsplit(target)
+        except ValueError:
+            continue
+        return parts.path, parts.query
+    return "", ""
 
 
 def read_refusal(answer: Answer) -> Refusal:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ._documents import Documents
 from ._errors import FileError, JsonError
 from ._files import locked, read_private, write_private
 from ._json import decode_object
@@ -60,6 +61,7 @@ class Book:
         host = re.sub(r"[^a-z0-9.-]", "_", (urlsplit(agents).hostname or "").lower().removesuffix("."))
         name = hashlib.sha256(f"{agents}\n{agent_id}\n".encode()).hexdigest()[:12]
         self.path = directory / f"{host.lstrip('.')[:100]}-{name}{_EXTENSION}"
+        self.documents = Documents(self.path.with_name(self.path.name.removesuffix(_EXTENSION) + ".documents"))
         self._most = most
         self._lock = threading.Lock()
 
@@ -162,6 +164,7 @@ def _members(c: Known, intent: str) -> dict[str, Any]:
         "agent": c.agent,
         "jkt": c.key_id,
         "pol": c.policy,
+        "pol_next": c.successor,
         "agr": c.agreement,
         "pat": c.token_id,
         "replayed": c.replayed,

@@ -54,6 +54,7 @@ class Known:
     answer: str = ""
     canonical: str = ""
     replayed: bool = False
+    successor: str = ""  # digest of another policy that has the same terms for the intent as policy
 
 
 def sha256(data: bytes) -> str:
@@ -165,7 +166,7 @@ def _compare(entry: dict[str, Any], amount: Amount, known: Known) -> list[Proble
         problems.append(Problem("ANSWER", "the receipt is for an output that differs from the one that the agent received"))
     if known.replayed:  # the call was made under the agreement of that time
         return problems
-    if differs("pol", known.policy):
+    if differs("pol", known.policy) and (not known.successor or entry.get("pol") != known.successor):
         problems.append(Problem("POLICY", "the receipt is for a policy that the agent did not agree to"))
     if differs("agr", known.agreement) or differs("pat", known.token_id) or ("jkt" in entry and differs("jkt", known.key_id)):
         problems.append(Problem("AGREEMENT", "the receipt is for another agreement, token or key of the agent"))

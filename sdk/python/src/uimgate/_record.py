@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from urllib.parse import quote
 
@@ -67,6 +68,7 @@ class Record:
             if not text:
                 problems = [Problem("CHARGED_WITHOUT_RECEIPT", "the service charged the call, and sent no receipt")]
         if text:
+            known = replace(known, successor=(yield from a.successor(session, text, self._uid)))
             receipt, problems = check_receipt(text, (yield from a.trusted()), known)
             if problems and problems[0].name == "KEY" and (yield from a.introduce()):
                 receipt, problems = check_receipt(text, a.keys, known)
