@@ -111,7 +111,7 @@ func (b source) Lookup(id string) (e toolset.Entry, nearest string, ok bool) {
 func (b *Bridge) entry(name string, t tool) toolset.Entry {
 	uid := t.intent.UID.String()
 	_, _, _, terms := t.of.state()
-	e := toolset.Entry{ID: uid, Intent: t.intent, Terms: terms.Intents[uid].Words}
+	e := toolset.Entry{ID: uid, Intent: t.intent, Terms: terms.Intents[uid].Words, Left: t.of.left(t.intent.UID)}
 	if len(b.services) > 1 {
 		e.ID = name
 	}

@@ -58,13 +58,14 @@ func TestBrowsing(t *testing.T) {
 	o.Tools.Few, o.Tools.Given = true, true
 	h := start(t, o)
 	var found struct {
-		Intents []struct{ UID, Terms string }
+		Intents []struct{ UID, Terms, Left string }
 		Total   int
 	}
 	if err := json.Unmarshal([]byte(text(h.ok(toolset.Search, map[string]any{"query": "order goods"}), 0)), &found); err != nil {
 		t.Fatal(err)
 	}
-	if len(found.Intents) < 2 || found.Intents[0].UID == found.Intents[1].UID || found.Intents[0].Terms != "Costs 0.01 USD a call." {
+	if len(found.Intents) < 2 || found.Intents[0].UID == found.Intents[1].UID || found.Intents[0].Terms != "Costs 0.01 USD a call." ||
+		found.Intents[0].Left != "" {
 		t.Fatalf("got %+v", found)
 	}
 	described := h.ok(toolset.Describe, map[string]any{"uids": []any{found.Intents[0].UID, agenttest.Order}})
@@ -74,7 +75,16 @@ func TestBrowsing(t *testing.T) {
 	if ordered.Meta["UIM-Charge"] != "0.01 USD; id=execution-1; state=captured" || len(one.Calls())+len(two.Calls()) != 1 {
 		t.Errorf("got %v", ordered.Meta)
 	}
-	if result := h.ok(found.Intents[0].UID, map[string]any{"query": "tea"}); result.Meta["UIM-Charge"] == nil { // it is not listed
+	called := found.Intents[0].UID
+	if err := json.Unmarshal([]byte(text(h.ok(toolset.Search, map[string]any{"query": "order goods"}), 0)), &found); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range found.Intents {
+		if want := map[bool]string{true: "99 of 100 calls after the last call"}[in.UID == called]; in.Left != want {
+			t.Errorf("%s: got %q, want %q", in.UID, in.Left, want)
+		}
+	}
+	if result := h.ok(called, map[string]any{"query": "tea"}); result.Meta["UIM-Charge"] == nil { // it is not listed
 		t.Errorf("got %v", result.Meta)
 	}
 	for name, arguments := range map[string]any{

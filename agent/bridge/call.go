@@ -160,6 +160,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 		return agent.Result{}, err
 	}
 	result, err := m.send(ctx, service, arguments, o)
+	t.of.remember(t.intent.UID, result, err)
 	if service.Session().Changed(before) {
 		t.of.save(service)
 	}

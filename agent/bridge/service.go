@@ -26,9 +26,10 @@ type service struct {
 	offered  agent.Policy     // as last read; without a digest until it is read
 	terms    Terms            // the terms of the intents in termsOf, under the policy in offered
 	termsOf  *intents.Catalog
-	exceeded map[agreedIntent]excess // by intent and agreed policy
-	compared *comparison             // the last one; nil: none
-	next     string                  // digest of the announced policy that the bridge has already handled
+	exceeded map[agreedIntent]excess         // by intent and agreed policy
+	compared *comparison                     // the last one; nil: none
+	limits   map[intents.UID]agent.RateLimit // as the service stated them last
+	next     string                          // digest of the announced policy that the bridge has already handled
 }
 
 // A comparison is the difference between an agreed policy and an offered one, by their digests.

@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolset"
+	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
@@ -56,6 +61,8 @@ func (a *answer) listed(t *tool.Tools) (names []string, described [][]byte) {
 type source struct {
 	*service.Definition
 	tools *tool.Tools
+	// left returns how many calls of intents the caller can still make. If it is nil, the caller is unknown.
+	left func(uids []string) map[string][]execute.Left
 }
 
 // Find implements toolset.Source.
@@ -64,6 +71,17 @@ func (s source) Find(q intents.Query) ([]toolset.Entry, int) {
 	found := make([]toolset.Entry, 0, len(page.Intents))
 	for _, in := range page.Intents {
 		found = append(found, s.entry(in))
+	}
+	if s.left == nil || len(found) == 0 {
+		return found, page.TotalResults
+	}
+	uids := make([]string, len(found))
+	for i := range found {
+		uids[i] = found[i].ID
+	}
+	left := s.left(uids)
+	for i := range found {
+		found[i].Left = leftWords(left[found[i].ID])
 	}
 	return found, page.TotalResults
 }
@@ -99,9 +117,47 @@ func nearest(f *reason.Refusal) string {
 	return ""
 }
 
-// browse responds to a call of search_intents or describe_intents. Both read the public catalogue only.
-func (d *Door) browse(ctx context.Context, a *answer, name string, arguments strictjson.Object) {
-	s := source{a.Service.Definition, d.tools.Of(ctx, a.Service.Definition)}
+// leftWords describes how many calls are left, such as "at least 37 of 600 calls an hour". It returns "" if no limit applies.
+func leftWords(list []execute.Left) string {
+	limited := func(l execute.Left) bool { return l.Limit.ID != "" }
+	if !slices.ContainsFunc(list, limited) {
+		return ""
+	}
+	var ways []string
+	for _, l := range list {
+		way := "without a limit"
+		if limited(l) {
+			way = strconv.FormatInt(l.Calls, 10) + " of " + page.ShortRate(l.Limit.Rate)
+		}
+		if l.AtLeast {
+			way = "at least " + way
+		}
+		if l.Limit.Kind == limit.Ceiling {
+			way += ", shared with other agents"
+		}
+		if !l.Charge.IsZero() {
+			way += " at " + l.Charge.String() + " each"
+		}
+		if !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return strings.Join(ways, "; then ")
+}
+
+// browse responds to a call of search_intents or describe_intents. Both read the public catalogue. A search by an agent with a PAT also
+// reads how many calls its limits admit; if they cannot be read, it omits them.
+func (d *Door) browse(ctx context.Context, a *answer, name string, arguments strictjson.Object, call execute.Call) {
+	s := source{Definition: a.Service.Definition, tools: d.tools.Of(ctx, a.Service.Definition)}
+	if a.held == nil && a.token != "" {
+		s.left = func(uids []string) map[string][]execute.Left {
+			left, err := a.Left(ctx, call, uids)
+			if err != nil {
+				return nil
+			}
+			return left
+		}
+	}
 	var texts []string
 	var err error
 	if name == toolset.Search {

@@ -48,7 +48,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		return
 	}
 	if name == toolset.Search || name == toolset.Describe {
-		d.browse(r.Context(), a, name, arguments)
+		d.browse(r.Context(), a, name, arguments, call)
 		return
 	}
 	a.trace(&call, name)

@@ -140,6 +140,11 @@ func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQ
 	return p.executor.Records(ctx, c, r)
 }
 
+// Left returns how many calls of intents the agent can still make. See execute.Executor.Left.
+func (p Pipeline) Left(ctx context.Context, c execute.Call, uids []string) (map[string][]execute.Left, error) {
+	return p.executor.Left(ctx, c, uids)
+}
+
 // Unapproved reports whether the operator has not approved a principal. See execute.Executor.Unapproved.
 func (q *Request) Unapproved(ctx context.Context, of pat.Principal) bool {
 	return q.executor.Unapproved(ctx, q.Service.ID, of)

@@ -36,6 +36,8 @@ type Config struct {
 	Entries  Entries
 	// Confirmations stores the calls that people are asked to confirm. If it is nil, calls that need a confirmation are refused.
 	Confirmations Confirmations
+	// Limits reads how many calls limits still admit. If it is nil, Left returns nothing.
+	Limits Limits
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
@@ -49,6 +51,12 @@ type Store interface {
 	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
 	// Settle stores the end of an admitted call. If the call has already been settled, it returns store.ErrSettled.
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
+}
+
+// Limits reads the states of limits. It must be safe for concurrent use.
+type Limits interface {
+	// Left returns the state of each limit, and takes nothing.
+	Left(ctx context.Context, service string, of []store.Reservation) ([]store.Remainder, error)
 }
 
 // Agents reads the records of agents and their keys.
@@ -96,6 +104,7 @@ type Executor struct {
 	receipts      Receipts
 	entries       Entries
 	confirmations Confirmations
+	limits        Limits
 	cashier       *payments.Cashier
 	started       sync.WaitGroup // calls that continue in the background
 }
@@ -107,7 +116,7 @@ func New(c Config) *Executor {
 		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
 		comparisons: ratelimit.NewSet(comparisonsPerMinute),
 		recorder:    c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
-		cashier: c.Cashier, confirmations: c.Confirmations,
+		cashier: c.Cashier, confirmations: c.Confirmations, limits: c.Limits,
 		late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }

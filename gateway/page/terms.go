@@ -74,13 +74,13 @@ func costWords(c odrl.Candidate) string {
 		parts[0] = c.Charge.String() + " a call"
 	}
 	for _, l := range c.Limits {
-		parts = append(parts, shortRate(l.Rate))
+		parts = append(parts, ShortRate(l.Rate))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// shortRate describes a rate in a few words, such as "600 calls an hour".
-func shortRate(r limit.Rate) string {
+// ShortRate describes a rate in a few words, such as "600 calls an hour".
+func ShortRate(r limit.Rate) string {
 	n := strconv.FormatInt(r.Max, 10) + " calls "
 	switch {
 	case r.Period == limit.Lifetime:

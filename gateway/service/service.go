@@ -130,6 +130,26 @@ func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte
 	})
 }
 
+// Candidates returns the permissions under which the bearer of a PAT can call an intent, in order of preference, as far as they are known
+// before a call: see odrl.Policy.Terms. agreed returns the key of the agreement; Candidates calls it only if the policy names keys.
+func (s *Service) Candidates(
+	ctx context.Context, c *pat.Claims, uid string, agreed func() (keys.Key, error),
+) ([]odrl.Candidate, error) {
+	who := applicant{agentID: c.Subject, keyID: c.KeyID, plan: s.PlanOf(c)}
+	if s.Policy.NamesKeys() && c.Assurance != pat.Consent {
+		key, err := agreed()
+		if err != nil {
+			return nil, err
+		}
+		who.key = key.SPKI()
+	}
+	terms, err := s.terms.termsFor(ctx, who, uid)
+	if err != nil || !terms.Permitted {
+		return nil, err
+	}
+	return terms.Candidates, nil
+}
+
 // TokenLimit returns the limit of a PAT itself. It returns nil if that limit is also a limit of the policy, because calls are counted
 // against the limits of the policy anyway. agreed returns the key of the agreement; TokenLimit calls it only if the terms depend on the
 // key.

@@ -32,6 +32,7 @@ const (
 	searchBytes  = 3400 // maximum size of a response of Search: fewer than 1,000 tokens as JSON in JSON
 	maxAbout     = 120  // characters of an intent in a response of Search
 	maxTerms     = 100  // characters of the terms of an intent there
+	maxLeft      = 100  // characters of the calls that are left there
 )
 
 // An Entry is one intent of a Source.
@@ -39,6 +40,9 @@ type Entry struct {
 	ID     string // the uid, or the name of the tool if the uid is ambiguous
 	Intent *intents.Intent
 	Terms  string // the price and the limits of a call, in a few words; empty: unknown
+	// Left is how many more calls the caller can make before a limit refuses them, in a few words; empty: unknown, or no limit applies. Only
+	// Source.Find sets it.
+	Left string
 }
 
 // A Source provides the intents of one or several catalogs.
@@ -63,7 +67,7 @@ func Tools(about string, n int) [][]byte {
 	return [][]byte{
 		tool(Search, "Search intents",
 			"Find what "+about+" can do: it offers "+strconv.Itoa(n)+" intents. Returns the best matches for a request, each "+
-				"with its uid, one line, its terms, and whether it is safe, which means that a call changes nothing.", true,
+				"with its uid, one line, its terms, the calls that are left to you, and whether it is safe, which means that a call changes nothing.", true,
 			`{"type":"object","properties":{"query":{"type":"string","maxLength":`+strconv.Itoa(maxQuery)+`,"description":"What to do, in a few words, `+
 				`such as: cancel an order. Empty lists all intents."},"tags":{"type":"array","items":{"type":"string"},"maxItems":`+
 				strconv.Itoa(maxTags)+`,"description":"Only intents with all these tags."},"limit":{"type":"integer","minimum":1,"maximum":`+
@@ -104,6 +108,7 @@ type match struct {
 	UID   string `json:"uid"`
 	About string `json:"about,omitempty"`
 	Terms string `json:"terms,omitempty"`
+	Left  string `json:"left,omitempty"`
 	Safe  bool   `json:"safe,omitempty"`
 }
 
@@ -118,7 +123,7 @@ func Find(s Source, arguments strictjson.Object) ([]byte, error) {
 	out := []byte(`{"intents":[`)
 	for i, e := range found[:min(len(found), q.PageSize)] {
 		about := short(summary(e.Intent), maxAbout)
-		one, err := json.Marshal(match{e.ID, about, short(e.Terms, maxTerms), e.Intent.Safe})
+		one, err := json.Marshal(match{e.ID, about, short(e.Terms, maxTerms), short(e.Left, maxLeft), e.Intent.Safe})
 		if err != nil {
 			return nil, invalid("The intent %s could not be encoded.", e.ID)
 		}

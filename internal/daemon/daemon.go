@@ -273,7 +273,7 @@ func (p *process) build(ctx context.Context) error {
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
 		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.figures, p.telemetry.Traces, p.uses, p.limits},
 		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Confirmations: p.store,
-		Late: p.metrics.Late, Cashier: p.cashier,
+		Limits: p.leases, Late: p.metrics.Late, Cashier: p.cashier,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{

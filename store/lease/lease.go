@@ -36,6 +36,9 @@ type Store interface {
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
 	// Lease runs one transaction. After ErrUnavailable, it is unknown whether the transaction was committed.
 	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
+	// Fits returns the states of limits, in their order, and takes nothing. If one of them admits no call, it also returns a
+	// *store.LimitError.
+	Fits(ctx context.Context, service string, of []store.Reservation) ([]limit.Status, error)
 	// RestoredAt returns when the state was last restored from an earlier copy, as far as this process knows; the zero time means never. It
 	// must be fast.
 	RestoredAt() time.Time

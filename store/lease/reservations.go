@@ -35,7 +35,7 @@ func (ws *reservations) add(h *Holder, service string, list []store.Reservation)
 next:
 	for i := range list {
 		r := &list[i]
-		if !r.Period.Rolling() || r.Max < h.from || r.Carried {
+		if !h.leases(r) || r.Carried {
 			return false
 		}
 		w := reservation{key: key{service, r.Principal, r.ID, r.Period}, limit: r.Limit}

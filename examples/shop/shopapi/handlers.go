@@ -110,6 +110,7 @@ type orderRequest struct {
 	ProductID string `json:"product_id"`
 	Quantity  pieces `json:"quantity"`
 	GiftNote  string `json:"gift_note"`
+	MaxTotal  Cents  `json:"max_total"` // zero: the customer pays any total
 }
 
 // pieces is an integer in any notation: in JSON Schema, 2 and 2.0 are the same integer.
@@ -156,7 +157,7 @@ func readOrder(w http.ResponseWriter, r *http.Request) (want orderRequest, statu
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return want, http.StatusRequestEntityTooLarge, "the order is too long"
 		}
-		return want, http.StatusBadRequest, "the order must be a JSON object with product_id, quantity and gift_note"
+		return want, http.StatusBadRequest, "the order must be a JSON object with product_id, quantity, gift_note and max_total"
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return want, http.StatusBadRequest, "there is extra data after the order"
@@ -189,11 +190,15 @@ func (s *Shop) take(want orderRequest, key string) (order Order, status int, pro
 	if p.Stock < int(want.Quantity) {
 		return Order{}, http.StatusConflict, fmt.Sprintf("only %d in stock", p.Stock)
 	}
+	total := p.Price * Cents(want.Quantity)
+	if want.MaxTotal > 0 && total > want.MaxTotal {
+		return Order{}, http.StatusConflict, fmt.Sprintf("the total is %s %s, and max_total is %s", total, Currency, want.MaxTotal)
+	}
 	p.Stock -= int(want.Quantity)
 	s.placed++
 	order = Order{
 		ID: fmt.Sprintf("order-%06d", s.placed), ProductID: p.ID, Quantity: int(want.Quantity), UnitPrice: p.Price,
-		Total: p.Price * Cents(want.Quantity), Currency: Currency, Status: "confirmed", CreatedAt: s.cfg.Now().UTC(),
+		Total: total, Currency: Currency, Status: "confirmed", CreatedAt: s.cfg.Now().UTC(),
 	}
 	if key != "" {
 		s.remember(key, placement{want, order})

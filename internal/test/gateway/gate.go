@@ -38,6 +38,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/payments"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -207,7 +208,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index, g.Figures}, Now: g.Now,
 		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Confirmations: g.Store, Late: g.Metrics.Late,
-		Cashier: g.Cashier,
+		Cashier: g.Cashier, Limits: lease.New(g.Store, lease.Options{Now: g.Now, Sole: true}),
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	g.Consents = consent.New(consent.Config{

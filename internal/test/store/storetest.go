@@ -54,6 +54,7 @@ type calls interface {
 }
 
 type leases interface {
+	Fits(ctx context.Context, service string, of []store.Reservation) ([]limit.Status, error)
 	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
 	Used(service string, id pat.AgreementID) bool
 }
