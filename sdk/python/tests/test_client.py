@@ -1,7 +1,10 @@
 """The blocking client against a gateway."""
 
+import json
 import threading
 import unittest
+
+import httpx
 
 from tests.support import ORDER, SEARCH, GatewayTest, control, counts, offer, requests
 from uimgate import (
@@ -12,12 +15,14 @@ from uimgate import (
     ConflictError,
     Key,
     NotAgreedError,
+    OptionsError,
     ParameterError,
     ParametersError,
     Policy,
     PolicyChangedError,
     TokenError,
     UimClient,
+    verify_receipt,
 )
 
 
@@ -48,6 +53,38 @@ class ClientTest(GatewayTest):
         client.revoke()
         with self.assertRaises(NotAgreedError):
             client.execute(SEARCH, {"query": "lamp"})
+
+    def test_a_kept_receipt_is_verified_without_a_connection(self):
+        client = self.agreed()
+        jwks = httpx.get(client.endpoints["uim-jwks"], verify=False, trust_env=False).json()
+        paid = client.execute(ORDER, {"product": "lamp"})
+        receipt, kept = paid.receipt.text, {"intent": ORDER, "parameters": {"product": "lamp"}, "text": paid.text}
+        checked = verify_receipt(receipt, jwks, **kept)
+        self.assertTrue(checked.ok)
+        self.assertEqual((checked.entry["amount"], checked.entry["account"]["agent"]), ("0.25", client.agent_id))
+        forged = receipt[:-6] + ("AAAAAA" if receipt[-6:] != "AAAAAA" else "BBBBBB")
+        others = {"keys": [key for key in jwks["keys"] if key.get("uim_purpose") != "receipt"]}
+        for name, got, want in (
+            ("as text", verify_receipt(receipt, json.dumps(jwks), **kept), []),
+            ("as bytes", verify_receipt(receipt, json.dumps(jwks).encode(), **kept | {"text": paid.text.encode()}), []),
+            ("nothing kept", verify_receipt(receipt, jwks), []),
+            ("another call", verify_receipt(receipt, jwks, **kept | {"parameters": {"product": "desk"}}), ["REQUEST"]),
+            ("another intent", verify_receipt(receipt, jwks, intent=SEARCH, parameters={"product": "lamp"}), ["REQUEST"]),
+            ("no canonical form", verify_receipt(receipt, jwks, intent=ORDER, parameters={"product": float("nan")}), ["REQUEST"]),
+            ("another output", verify_receipt(receipt, jwks, **kept | {"text": "{}"}), ["ANSWER"]),
+            ("both", verify_receipt(receipt, jwks, intent=ORDER, text=paid.text + " "), ["REQUEST", "ANSWER"]),
+            ("another signature", verify_receipt(forged, jwks, **kept), ["SIGNATURE"]),
+            ("not a receipt", verify_receipt("receipt", jwks), ["SIGNATURE"]),
+            ("keys for other purposes", verify_receipt(receipt, others, **kept), ["KEY"]),
+            ("no keys", verify_receipt(receipt, "{}"), ["KEY"]),
+        ):
+            with self.subTest(name):
+                self.assertEqual(([p.name for p in got.problems], got.ok), (want, not want))
+                self.assertEqual(got.entry is None, bool({"SIGNATURE", "KEY"} & set(want)))
+        with self.assertRaises(OptionsError):
+            verify_receipt(receipt, jwks, parameters={})
+        with self.assertRaises(OptionsError):
+            verify_receipt(receipt, {"keys": {1, 2}})
 
     def test_agree_by_decision(self):
         client, seen, before = self.client(), [], requests("/api/pat/issue")

@@ -22,6 +22,7 @@ from uimgate import (
     PolicyChangedError,
     ResponseError,
     UimError,
+    verify_receipt,
 )
 from uimgate._answers import Answer, parse_charge, parse_rate_limit, read_refusal, read_result
 from uimgate._discovery import parse_target
@@ -222,6 +223,9 @@ class Vectors(unittest.TestCase):
             self.assertEqual(([p.name for p in problems], receipt is not None), (v["problems"], v["about_call"]))
             if receipt:
                 self.assertEqual((canonical(receipt.entry).decode(), receipt.leaf), (v["entry"], v["leaf"]))
+            if receipt or {"SIGNATURE", "KEY"} & set(v["problems"]):
+                kept = verify_receipt(v["receipt"], r["jwks"], text=r["output"])
+                self.assertEqual([p.name for p in kept.problems], [n for n in v["problems"] if n in ("SIGNATURE", "KEY", "ANSWER")])
         for v in self.each(r["introductions"]):
             keys = KeySet.parse(r["jwks"])
             self.assertEqual((keys.introduce(v["entry"]), v["kid"] in keys.keys), (v["trusted"], v["trusted"]))

@@ -1,5 +1,5 @@
-import { sha256, utf8 } from "./encoding.js";
-import { isObject, plainJson } from "./json.js";
+import { canonicalDigest, sha256, utf8 } from "./encoding.js";
+import { isObject, parseJson, plainJson } from "./json.js";
 import { type CheckedReceipt, KeySet, type ReceiptProblem } from "./receipt.js";
 import { executeDigest } from "./sign.js";
 
@@ -30,12 +30,21 @@ export async function verifyReceipt(receipt: string, jwks: { readonly keys: read
       problems.push({ name: "REQUEST", detail: "the receipt is for a call with another intent or other parameters" });
     }
   }
-  if (call.text !== undefined && entry.to === "captured" && entry.ans_form === undefined) {
-    if (entry.ans !== `sha-256:${await sha256(utf8(call.text))}`) {
-      problems.push({ name: "ANSWER", detail: "the receipt is for another output" });
-    }
+  if (call.text !== undefined && entry.to === "captured" && entry.ans !== (await answerDigest(call.text, entry.ans_form))) {
+    problems.push({ name: "ANSWER", detail: "the receipt is for another output" });
   }
   return { ok: problems.length === 0, problems, entry };
+}
+
+/** Returns the digest of an output in the form of the receipt; undefined if the output does not have this form. */
+async function answerDigest(text: string, form: unknown): Promise<string | undefined> {
+  if (form === undefined) return `sha-256:${await sha256(utf8(text))}`;
+  if (form !== "jcs") return undefined;
+  try {
+    return `sha-256:${await canonicalDigest(parseJson(text))}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function failed(name: string, detail: string): CheckedReceipt {

@@ -15,6 +15,7 @@ import {
   renewDigest,
   signAgreement,
   signProof,
+  verifyReceipt,
 } from "uimgate";
 
 const from = (name) => import(new URL(`../dist/esm/${name}.js`, import.meta.url));
@@ -215,6 +216,10 @@ test("receipts, and keys that trusted ones introduce", async () => {
     const got = await checkReceipt(known, receipt, { ...call, amount: number, currency });
     assert.deepEqual([got.problems.map((p) => p.name), got.entry !== undefined], [problems, about_call], name);
     if (about_call) assert.equal(canonical(got.entry), entry, name);
+    if (!about_call && !problems.some((p) => p === "SIGNATURE" || p === "KEY")) continue;
+    const kept = await verifyReceipt(receipt, JSON.parse(v.receipts.jwks), { text: v.receipts.output });
+    const want = problems.filter((p) => ["SIGNATURE", "KEY", "ANSWER"].includes(p));
+    assert.deepEqual(kept.problems.map((p) => p.name), want, name);
   }
   for (const { by, entry, trusted } of v.receipts.introductions) assert.equal(await (await set()).introduce(entry), trusted, by);
 });

@@ -52,6 +52,7 @@ from ._policy import Policy, Price
 from ._receipts import Problem, Receipt
 from ._session import Agreement, Omitted
 from ._settings import Call
+from ._verify import VerifiedReceipt, verify_receipt
 from .client import AsyncUimClient, UimClient
 
 __version__ = "0.1.0"
@@ -106,5 +107,7 @@ __all__ = [
     "UimError",
     "UnavailableError",
     "Unfinished",
+    "VerifiedReceipt",
     "Violation",
+    "verify_receipt",
 ]

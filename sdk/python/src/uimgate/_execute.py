@@ -43,7 +43,7 @@ _T = TypeVar("_T")
 @dataclass(frozen=True)
 class Result(Generic[_T]):
     """The result of a call. charge, rate_limit and receipt are None if the service does not state them. discrepancies lists the
-    differences between the receipt and the call."""
+    differences between the receipt and the call. text is the JSON text of the output, which verify_receipt needs."""
 
     output: _T
     status: int
@@ -56,6 +56,7 @@ class Result(Generic[_T]):
     replayed: bool
     sunset: Sunset | None
     attempts: int
+    text: str = field(repr=False)
 
 
 @dataclass
@@ -187,6 +188,7 @@ class Executor:
             parsed.replayed,
             parsed.sunset,
             c.sent,
+            parsed.raw.decode("utf-8"),
         )
 
     def _attempts(self, c: _Attempts) -> Flow:

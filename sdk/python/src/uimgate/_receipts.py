@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ._answers import identifier
 from ._errors import JsonError, OptionsError
@@ -126,20 +126,31 @@ def _read_entry(payload: bytes) -> dict[str, Any]:
     return entry
 
 
-def check_receipt(text: str, trusted: KeySet, known: Known) -> tuple[Receipt | None, list[Problem]]:
-    """Checks the receipt of a call. It returns the receipt if the receipt is for this call, even if other values differ."""
+def read_receipt(text: str, trusted: KeySet) -> tuple[dict[str, Any], bytes] | Literal["SIGNATURE", "KEY"]:
+    """Returns the entry in a receipt and its bytes, if a trusted key signed it; otherwise the name of the problem."""
     try:
         header, payload, signature, signed = read_jws(text, _MAX_RECEIPT)
         entry = _read_entry(payload)
-        if header.get("typ") != "uim-receipt+jwt":
-            raise ValueError("another type")
     except ValueError:
-        return None, [Problem("SIGNATURE", "the text is not a receipt")]
+        return "SIGNATURE"
+    if header.get("typ") != "uim-receipt+jwt":
+        return "SIGNATURE"
     key = trusted.keys.get(str(header.get("kid")))
     if key is None:
-        return None, [Problem("KEY", "the key of the receipt is not a key that this agent trusts")]
+        return "KEY"
     if header.get("alg") not in ("EdDSA", "Ed25519") or not key.verifies(signed, signature):
-        return None, [Problem("SIGNATURE", "the signature does not verify")]
+        return "SIGNATURE"
+    return entry, payload
+
+
+def check_receipt(text: str, trusted: KeySet, known: Known) -> tuple[Receipt | None, list[Problem]]:
+    """Checks the receipt of a call. It returns the receipt if the receipt is for this call, even if other values differ."""
+    found = read_receipt(text, trusted)
+    if found == "SIGNATURE":
+        return None, [Problem("SIGNATURE", "the signature of the receipt is not valid")]
+    if found == "KEY":
+        return None, [Problem("KEY", "the key of the receipt is not a key that this agent trusts")]
+    entry, payload = found
     account = entry.get("account")
     account = account if isinstance(account, dict) else {}
     amount = read_amount(entry.get("amount"), account.get("currency"))
