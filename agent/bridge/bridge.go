@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/bridge/confirm"
 	"github.com/uimgate/uimgate/agent/bridge/outbox"
 	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/intents"
@@ -63,6 +64,10 @@ type Options struct {
 	Plan string
 	// Budget holds the amounts spent and their limits. It is required.
 	Budget *budget.Book
+	// Confirm asks the owner about each call that may cost more than the amount of ConfirmAbove in its currency, and about each call whose
+	// price is not known or is in another currency. nil: the bridge asks about no call. The bridge closes Confirm.
+	Confirm      *confirm.Pages
+	ConfirmAbove []money.Amount
 	// Outbox is the path of the file that lists the calls whose outcome the host does not know. All bridges of the agent share the file.
 	// Outbox is required.
 	Outbox string

@@ -36,10 +36,10 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 func (b *Bridge) callTool(ctx context.Context, call *mcp.CallToolRequest) (mcp.Result, error) {
 	switch call.Params.Name {
 	case toolset.Search, toolset.Describe:
-		return b.browse(call.Params), nil
+		return completed(call, b.browse(call.Params)), nil
 	case toolset.Call:
 		if err := b.through(call.Params); err != nil {
-			return invalidArguments(err), nil
+			return completed(call, invalidArguments(err)), nil
 		}
 	}
 	name, known := b.toolName(call.Params.Name)
@@ -57,7 +57,7 @@ func (b *Bridge) callTool(ctx context.Context, call *mcp.CallToolRequest) (mcp.R
 	if err != nil { // a nil result must not become a non-nil interface
 		return nil, err
 	}
-	return result, nil
+	return completed(call, result), nil
 }
 
 // unknownTool returns the error for an unknown tool name, with the closest known name.
@@ -81,7 +81,11 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 	answered := make(chan *mcp.CallToolResult, 1)
 	began := b.begin(func() {
 		defer m.exit()
-		result, err := b.execute(work, m, req.Params)
+		result, err := b.execute(work, m, req)
+		if question, ok := errors.AsType[*inputRequired](err); ok {
+			answered <- question.result()
+			return
+		}
 		if err != nil {
 			answered <- b.refusal(t, err)
 			return
@@ -130,10 +134,10 @@ func (b *Bridge) stop() {
 	close(b.stopping)
 }
 
-// execute makes the call: it checks the agreement, then reserves the price, and then calls the service.
-func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParamsRaw) (agent.Result, error) {
-	t, o := m.t, callOptions(p.Meta)
-	arguments, err := argumentsOf(p)
+// execute makes the call: it checks the agreement, asks the owner if it must, then reserves the price, and then calls the service.
+func (b *Bridge) execute(ctx context.Context, m *toolCall, req *mcp.CallToolRequest) (agent.Result, error) {
+	t, o := m.t, callOptions(req.Params.Meta)
+	arguments, err := argumentsOf(req.Params)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -146,6 +150,11 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 	if err != nil {
 		return agent.Result{}, err
 	}
+	question, err := m.confirmed(ctx, req, before, arguments, price)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	defer question.unused(m)
 	if !price.proved {
 		// The reservation may be too small, so at most one such call may exceed the budget.
 		if err := b.take(ctx, b.unproved); err != nil {
@@ -156,9 +165,13 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 	if err := m.prepare(ctx, before, arguments, &o, price); err != nil {
 		return agent.Result{}, err
 	}
+	if err := question.holds(m); err != nil {
+		return agent.Result{}, err
+	}
 	if err := m.reserve(ctx, price); err != nil {
 		return agent.Result{}, err
 	}
+	question.use()
 	result, err := m.send(ctx, service, arguments, o)
 	t.of.remember(t.intent.UID, result, err)
 	if service.Session().Changed(before) {

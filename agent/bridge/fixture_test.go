@@ -84,6 +84,12 @@ type host struct {
 // start opens a bridge and connects to it.
 func start(t *testing.T, o Options) *host {
 	t.Helper()
+	return startAs(t, o, nil, nil)
+}
+
+// startAs is start for a client and a session with options.
+func startAs(t *testing.T, o Options, of *mcp.ClientOptions, session *mcp.ClientSessionOptions) *host {
+	t.Helper()
 	b, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +102,8 @@ func start(t *testing.T, o Options) *host {
 		_ = fromBridge.Close()
 		ended <- err
 	}()
-	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: toHost, Writer: fromHost}, nil)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, of)
+	connected, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: toHost, Writer: fromHost}, session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +114,7 @@ func start(t *testing.T, o Options) *host {
 		}
 	})
 	t.Cleanup(closing)
-	return &host{session, t, closing}
+	return &host{connected, t, closing}
 }
 
 // call calls a tool. Only a protocol error ends the test.

@@ -95,6 +95,7 @@ const (
 	reasonPending     = "PENDING"
 	reasonIssuer      = "ISSUER_UNCONFIRMED"
 	reasonUnreachable = "SERVICE_UNREACHABLE"
+	reasonRefused     = "CONFIRMATION_REFUSED"
 	reasonOther       = "CALL_FAILED"
 )
 
@@ -137,6 +138,9 @@ func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 func (b *Bridge) explain(t tool, err error) (failure, string) {
 	if terms, ok := errors.AsType[*termsError](err); ok {
 		return terms.explain()
+	}
+	if unconfirmed, ok := errors.AsType[*confirmationError](err); ok {
+		return unconfirmed.explain()
 	}
 	if refused, ok := errors.AsType[*agent.Error](err); ok {
 		return b.explainRefusal(t, refused)

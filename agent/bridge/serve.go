@@ -17,7 +17,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// finish waits for the calls in progress, but at most for settleTime, and then closes the client and the outbox.
+// finish waits for the calls in progress, but at most for settleTime, and then closes the client, the outbox and the pages.
 func (b *Bridge) finish() {
 	settled := make(chan struct{})
 	go func() {
@@ -33,6 +33,9 @@ func (b *Bridge) finish() {
 	}
 	b.client.Close()
 	b.outbox.Close()
+	if b.o.Confirm != nil {
+		b.o.Confirm.Close()
+	}
 }
 
 func (b *Bridge) serve(ctx context.Context, in io.Reader, out io.Writer) error {

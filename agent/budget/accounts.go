@@ -85,6 +85,18 @@ func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	return w
 }
 
+// fits returns an *ExceededError if a price exceeds one of the limits. The zero Amount, an unknown price, exceeds a limit that is used up.
+func (a *accounts) fits(limits []Limit, price money.Amount, now time.Time) error {
+	unknown := price == (money.Amount{})
+	for _, l := range limits {
+		w := a.window(l.Currency, l.Period, now)
+		if plus(w.Nano, price.Nano) > l.Nano || unknown && w.Nano >= l.Nano {
+			return &ExceededError{l, money.Amount{Nano: w.Nano, Currency: l.Currency}, price, l.Period.end(w.From)}
+		}
+	}
+	return nil
+}
+
 // add counts an amount in every kind of period, and returns the start of the current period of each kind.
 func (a *accounts) add(amount money.Amount, now time.Time) map[Period]time.Time {
 	from := map[Period]time.Time{}

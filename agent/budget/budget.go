@@ -90,25 +90,58 @@ func (b *Book) Redeem(r Receipt) *Reservation {
 	return &Reservation{book: b, amount: r.Amount, from: maps.Clone(r.From)}
 }
 
-// Reserve durably reserves a price within all limits of its currency, or reserves nothing. The zero Amount means that the price is
-// unknown: Reserve then succeeds if no limit is used up, and reserves nothing. Errors: *ExceededError, *CurrencyError, and errors
-// of reading or writing the file.
-func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, error) {
+// A Spent is a limit, with the amount that is spent or reserved in its current period.
+type Spent struct {
+	Limit  Limit
+	Amount money.Amount
+}
+
+// String describes s, such as "1 EUR of 5 EUR/day".
+func (s Spent) String() string { return s.Amount.String() + " of " + s.Limit.String() }
+
+// Fits returns the limits that apply to a price, and the error with which Reserve would fail now. It reserves nothing. The zero Amount means
+// that the price is unknown.
+func (b *Book) Fits(ctx context.Context, price money.Amount) ([]Spent, error) {
+	applies, err := b.applies(price)
+	if err != nil {
+		return nil, err
+	}
+	var list []Spent
+	err = b.locked(ctx, func(a *accounts) error {
+		now := b.now()
+		for _, l := range applies {
+			list = append(list, Spent{l, money.Amount{Nano: a.window(l.Currency, l.Period, now).Nano, Currency: l.Currency}})
+		}
+		return a.fits(applies, price, now)
+	})
+	return list, err
+}
+
+// applies returns the limits that apply to a price. The error is a *CurrencyError.
+func (b *Book) applies(price money.Amount) ([]Limit, error) {
 	unknown := price == (money.Amount{})
 	applies := slices.DeleteFunc(b.Limits(), func(l Limit) bool { return !unknown && l.Currency != price.Currency })
 	if len(applies) == 0 {
 		return nil, &CurrencyError{price}
 	}
+	return applies, nil
+}
+
+// Reserve durably reserves a price within all limits of its currency, or reserves nothing. The zero Amount means that the price is
+// unknown: Reserve then succeeds if no limit is used up, and reserves nothing. Errors: *ExceededError, *CurrencyError, and errors
+// of reading or writing the file.
+func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, error) {
+	applies, err := b.applies(price)
+	if err != nil {
+		return nil, err
+	}
 	r := &Reservation{book: b, amount: price}
-	err := b.change(ctx, func(a *accounts) error {
+	err = b.change(ctx, func(a *accounts) error {
 		now := b.now()
-		for _, l := range applies {
-			w := a.window(l.Currency, l.Period, now)
-			if plus(w.Nano, price.Nano) > l.Nano || unknown && w.Nano >= l.Nano {
-				return &ExceededError{l, money.Amount{Nano: w.Nano, Currency: l.Currency}, price, l.Period.end(w.From)}
-			}
+		if err := a.fits(applies, price, now); err != nil {
+			return err
 		}
-		if !unknown {
+		if price != (money.Amount{}) {
 			r.from = a.add(price, now)
 		}
 		return nil
@@ -147,6 +180,16 @@ func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 
 // change applies f to the accounts in the file while it holds the lock. If f returns an error, change writes nothing.
 func (b *Book) change(ctx context.Context, f func(*accounts) error) error {
+	return b.locked(ctx, func(a *accounts) error {
+		if err := f(a); err != nil {
+			return err
+		}
+		return a.write(b.path, b.now())
+	})
+}
+
+// locked calls f with the accounts in the file while it holds the lock.
+func (b *Book) locked(ctx context.Context, f func(*accounts) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err := privatefile.Lock(ctx, b.path+".lock")
@@ -158,10 +201,7 @@ func (b *Book) change(ctx context.Context, f func(*accounts) error) error {
 	if err != nil {
 		return err
 	}
-	if err := f(a); err != nil {
-		return err
-	}
-	return a.write(b.path, b.now())
+	return f(a)
 }
 
 // plus returns a + b, or math.MaxInt64 if the sum would overflow.

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,6 +95,20 @@ func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok 
 		return errUnchanged
 	})
 	return found, ok, err
+}
+
+// Has reports whether Find would find a call. It changes nothing.
+func (b *Box) Has(ctx context.Context, service, digest string) (found bool, err error) {
+	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	err = b.change(ctx, func(f *file) error {
+		found = slices.ContainsFunc(f.Calls, func(c *Call) bool {
+			return c.Service == service && c.Digest == digest && !b.made(ctx, c.Owner)
+		})
+		return errUnchanged
+	})
+	return found, err
 }
 
 // Put adds a call, or replaces the stored call with the same ID. If the outbox has too many calls to add one, the error is ErrFull.

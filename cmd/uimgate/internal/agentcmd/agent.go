@@ -77,6 +77,7 @@ $XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 	c.AddCommand(
 		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
 		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s), agentReceiptsCommand(s),
+		agentConfirmCodeCommand(s),
 	)
 	return c
 }

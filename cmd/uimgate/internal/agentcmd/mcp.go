@@ -37,6 +37,7 @@ type bridgeSettings struct {
 	host, listen    string
 	tools, plan     string
 	payWith         string
+	confirms        []string // --confirm-above
 }
 
 // Bridge returns the command uimgate mcp.
@@ -49,6 +50,9 @@ assistant a tool for each intent of the given services, which are named by URL, 
 to the terms of a service only if you have accepted them, with --agree or uimgate agent agree. Until then,
 each tool returns the terms and the command to run. Without --budget it spends nothing, and with --budget
 never more than that in an hour, day or month (UTC). All bridges with the same directory share one budget.
+
+--confirm-above "1 EUR" makes it ask you about each call that may cost more, or whose price is not known: on a page
+of this machine, which the assistant opens if it can, and which asks for the code of uimgate agent confirm-code.
 
 --print-config prints the settings for an assistant. The key, the agreements and the record of spending are
 stored where uimgate agent stores its files, or in --data.
@@ -77,6 +81,8 @@ machine, and prints the URL. Every program on this machine can then use the tool
 	f.StringVar(&s.data, "data", "", "directory of key, agreements and record of spending (default: those of uimgate agent)")
 	f.StringArrayVar(&s.accept, "agree", nil, "digest of a policy that you have read and accept (repeat for several services)")
 	f.StringArrayVar(&s.budgets, "budget", nil, `maximum spending per hour, day or month, such as "5 EUR/day" (repeat for several)`)
+	f.StringArrayVar(&s.confirms, "confirm-above", nil,
+		`ask you about calls that may cost more than this amount, such as "1 EUR" (repeat for several currencies)`)
 	f.StringVar(&s.payWith, "pay-with", "",
 		"command that signs payments by x402, within --budget: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
 	f.StringVar(&s.plan, "plan", "", "plan to choose when agreeing, with --agree, to a policy that has plans")
@@ -113,6 +119,9 @@ func (s *bridgeSettings) check() error {
 	}
 	if _, err := toolset.ParseChoice(s.tools); err != nil {
 		return fmt.Errorf("--tools %.60q: %w", s.tools, err)
+	}
+	if _, err := s.confirmAbove(); err != nil {
+		return err
 	}
 	if s.payWith != "" && len(s.budgets) == 0 {
 		return errors.New("--pay-with requires --budget")
@@ -161,9 +170,17 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	if s.payWith != "" {
 		o.Pay = payWithin(book, payWith(s.payWith, c.ErrOrStderr()))
 	}
+	above, err := s.confirmAbove()
+	if err != nil {
+		return cli.Usage(err)
+	}
+	pages, err := s.pages()
+	if err != nil {
+		return err
+	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
 		Agent: o, Services: services, Tools: tools, Agreements: agreements, Accept: s.accept, Plan: s.plan, Budget: book,
-		Outbox:    calls,
+		Outbox: calls, Confirm: pages, ConfirmAbove: above,
 		ReadTerms: termsFor(c, o), Compare: comparerFor(c), AgreeCommand: s.agreeCommand, NextCommand: s.nextCommand,
 		Version: cli.ReadVersion().Version, Log: logged.line,
 	})
@@ -256,6 +273,9 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	}
 	for _, text := range s.budgets {
 		args = append(args, "--budget", text)
+	}
+	for _, text := range s.confirms {
+		args = append(args, "--confirm-above", text)
 	}
 	if s.payWith != "" {
 		args = append(args, "--pay-with", s.payWith)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clients is the directory of the official clients, which make clients installs.
+const clients = "../../bindings/testdata/node"
+
+// node runs a script with the official clients. If they are not installed, it skips the test, or fails it if UIMGATE_REQUIRE_LANGUAGES is 1.
+func node(t *testing.T, args ...string) []byte {
+	t.Helper()
+	_, err := exec.LookPath("node")
+	if _, missing := os.Stat(filepath.Join(clients, "node_modules")); err != nil || missing != nil {
+		if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
+			t.Fatal("the clients are not installed: install Node.js 20 or later and npm, then make clients")
+		}
+		t.Skip("the clients are not installed: make clients")
+	}
+	var problems strings.Builder
+	c := exec.CommandContext(t.Context(), "node", args...)
+	c.Dir, c.Stderr = clients, &problems
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("node %s: %v\n%s\n%s", args[0], err, out, problems.String())
+	}
+	return out
+}
+
+// The official clients of both eras order by the bridge, whose owner confirms each order on a page.
+func TestOfficialClientsAskTheOwner(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	program, err := exec.LookPath("uimgate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const code = "correct horse"
+	for _, era := range []string{"2025", "2026"} {
+		for mode, orders := range map[string]int64{"url": 1, "text": 1, "lie": 0} {
+			t.Run(era+" "+mode, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "data")
+				set := exec.Command(program, "agent", "--data", dir, "confirm-code")
+				set.Stdin = strings.NewReader(code + "\n")
+				if out, err := set.CombinedOutput(); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				before := shop.orders.Load()
+				args := append([]string{"bridge.mjs", era, mode, code, program}, shop.bridgeTo(dir, "1 EUR/month")[1:]...)
+				var seen struct {
+					Version string
+					Asked   []struct{ Mode, Message, URL, ElicitationID string }
+					Pressed struct {
+						Page   string
+						Status int
+					}
+					First, Second struct {
+						IsError           bool
+						Error             string
+						Content           []struct{ Text string }
+						StructuredContent map[string]any
+					}
+					Completed []string
+				}
+				out := node(t, append(args, "--confirm-above", "0.04 EUR")...)
+				if err := json.Unmarshal(out, &seen); err != nil {
+					t.Fatalf("%v: %s", err, out)
+				}
+				if got := shop.orders.Load() - before; got != orders {
+					t.Errorf("%d orders, want %d: %s", got, orders, out)
+				}
+				made := seen.First
+				switch mode {
+				case "lie":
+					if len(seen.Asked) != 1 || seen.First.Error == "" {
+						t.Errorf("got %s", out)
+					}
+					return
+				case "text":
+					if !seen.First.IsError || !strings.Contains(seen.First.Content[0].Text, "Ask the owner to open http://127.0.0.1:") {
+						t.Errorf("got %+v", seen.First)
+					}
+					made = seen.Second
+				case "url":
+					if len(seen.Asked) != 1 || seen.Asked[0].Mode != "url" || !strings.Contains(seen.Asked[0].Message, "up to 0.05 EUR") {
+						t.Errorf("asked %+v", seen.Asked)
+					}
+					if era == "2025" && (len(seen.Completed) != 1 || seen.Completed[0] != seen.Asked[0].ElicitationID) {
+						t.Errorf("completed %v", seen.Completed)
+					}
+				}
+				if made.IsError || made.StructuredContent == nil || seen.Pressed.Status != 200 || !strings.Contains(seen.Pressed.Page, "desk-lamp") {
+					t.Errorf("got %s", out)
+				}
+			})
+		}
+	}
+}
