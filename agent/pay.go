@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -84,12 +85,25 @@ func meets(payment, terms []byte) error {
 // afterDemand decides what to do after a refusal that demands a payment, or that rejects one. ok is false for any other refusal.
 func (c *call) afterDemand(e *Error, client *Client) (next step, ok bool) {
 	switch {
+	case client.o.Pay != nil && e.Is(ErrPolicyRequiresPayment) && !c.carriesPayments(client):
+		e.Demand = nil
+		e.Suggestion = strings.TrimSpace(e.Suggestion + " " + payElsewhere)
+		return step{}, true
 	case e.Demand != nil && client.o.Pay != nil && c.payment == "":
 		return step{again: true, pay: e.Demand}, true // refused before anything was done
 	case e.Is(ErrPaymentUnknown) && c.payment != "":
 		return c.await(client, max(e.RetryAfter, inProgressWait)), true // a service does not accept the same payment twice
 	}
 	return step{}, false
+}
+
+// payElsewhere is the advice for an agent that pays, after a refusal through a protocol without payments.
+const payElsewhere = "Calls through this protocol carry no payments: repeat the call over HTTP (without --via), or with MCP (--via mcp)."
+
+// carriesPayments reports whether the protocol of the call carries payments by x402: HTTP and MCP do.
+func (c *call) carriesPayments(client *Client) bool {
+	_, mcp := c.door.(via.MCP)
+	return (c.door == nil || mcp) && client.relay == nil
 }
 
 // settledBy reports whether a response states that the payment of a call was settled.

@@ -3,12 +3,14 @@ package via
 import (
 	"cmp"
 	"encoding/base64"
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // MCP encodes calls for an MCP server of the revision in which every request is independent. See MCP 2026-07-28.
@@ -39,6 +41,14 @@ func (m MCP) Message(c Call) (Message, error) {
 			meta[name] = value
 			h.Del(name)
 		}
+	}
+	if payment := h.Get(x402.HeaderSignature); payment != "" {
+		tree, err := document(payment)
+		if err != nil {
+			return Message{}, errors.New("the payment is not a JSON object in base64")
+		}
+		meta[x402.MetaPayment] = map[string]any(tree)
+		h.Del(x402.HeaderSignature)
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "application/json, text/event-stream")
@@ -95,7 +105,24 @@ func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	for _, name := range besideTool {
 		beside(out, name, textsOf(meta[name])...)
 	}
+	for name, member := range map[string]string{x402.HeaderRequired: x402.MetaRequired, x402.HeaderResponse: x402.MetaResponse} {
+		out.Header.Del(name) // a response of MCP carries it only in _meta
+		if tree := meta.Object(member); tree != nil {
+			if text, err := strictjson.Append(nil, map[string]any(tree)); err == nil {
+				beside(out, name, x402.Header(text))
+			}
+		}
+	}
 	return out, nil
+}
+
+// document reads the value of a header field of x402.
+func document(value string) (strictjson.Object, error) {
+	text, err := base64.StdEncoding.DecodeString(value)
+	if err != nil {
+		return nil, err
+	}
+	return strictjson.DecodeObject(text)
 }
 
 func textsOf(v any) []string {

@@ -176,11 +176,33 @@ func TestAgentPaysWithACommand(t *testing.T) {
 	if s := call("cat "+g.dir+"/much.json", "--pay-at-most", "1 EUR"); s.code == exitDone || !strings.Contains(s.errors, "none of those") {
 		t.Errorf("more than the terms: got %+v", s)
 	}
+	s := call("cat "+g.dir+"/much.json", "--pay-at-most", "1 EUR", "--via", "a2a")
+	if s.code == exitDone || !strings.Contains(s.errors, "Calls through this protocol carry no payments") || len(chain.Moved()) != 0 {
+		t.Errorf("through A2A: got %+v", s)
+	}
 	g.write("payment.json", string(payer.PayTerms(t, asked)))
 	for i := range 2 { // the second call has credit
 		s := call("cat "+g.dir+"/payment.json", "--pay-at-most", "1 EUR")
 		if s.code != exitDone || strings.Contains(s.errors, "the payment was settled") != (i == 0) || len(chain.Moved()) != 1 {
 			t.Fatalf("got %+v, %d payments", s, len(chain.Moved()))
+		}
+	}
+	for range 2 { // of the credit of 1 EUR, 0.50 EUR is left
+		if s := call("false", "--pay-at-most", "1 EUR", "--via", "mcp"); s.code != exitDone {
+			t.Fatalf("through MCP, on credit: %+v", s)
+		}
+	}
+	if s := call("cat > "+terms+"; exit 3", "--pay-at-most", "1 EUR", "--via", "mcp"); !strings.Contains(s.errors, "exit status 3") {
+		t.Fatalf("through MCP: %+v", s)
+	}
+	if asked, err = os.ReadFile(terms); err != nil {
+		t.Fatal(err)
+	}
+	g.write("payment.json", string(payer.PayTerms(t, asked)))
+	for i := range 2 {
+		s := call("cat "+g.dir+"/payment.json", "--pay-at-most", "1 EUR", "--via", "mcp")
+		if s.code != exitDone || strings.Contains(s.errors, "the payment was settled") != (i == 0) || len(chain.Moved()) != 2 {
+			t.Fatalf("through MCP: got %+v, %d payments", s, len(chain.Moved()))
 		}
 	}
 }
