@@ -39,6 +39,36 @@ type Stop struct {
 	At      time.Time
 	EndedAt time.Time // zero: in force
 	EndedBy string
+	Change  int64 // number of the change that began or ended it: see ViewStore
+}
+
+// ChangedAt returns when the Stop began or, if it has ended, when it ended.
+func (s *Stop) ChangedAt() time.Time {
+	if s.EndedAt.IsZero() {
+		return s.At
+	}
+	return s.EndedAt
+}
+
+// A StopRead is when a View applied a change of a Stop.
+type StopRead struct {
+	Change int64 // Stop.Change
+	At     time.Time
+}
+
+// StopsRead returns a channel that receives when TakeStopReads has something to return.
+func (v *View) StopsRead() <-chan struct{} { return v.stopsRead }
+
+// maxStopReads bounds the StopReads that a View keeps until TakeStopReads.
+const maxStopReads = 2000
+
+// TakeStopReads returns when the View applied changes of Stops since the last call, without the Stops that were in force when the View first
+// read the store. It also returns the number of the last change that the View has read.
+func (v *View) TakeStopReads() (reads []StopRead, read int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	reads, v.stopReads = v.stopReads, nil
+	return reads, v.read.Load()
 }
 
 // A StoppedError means that the operator has stopped calls of this kind.

@@ -41,9 +41,13 @@ type View struct {
 	agents     atomic.Uint64
 	stops      atomic.Pointer[map[stopKey]Stop] // the Stops in force; the map is replaced and never modified
 
-	mu      sync.RWMutex
-	cutoffs map[RevocationKind]map[subject]cutoff
-	blocked map[subject]string
+	read      atomic.Int64  // seq after the last Refresh
+	stopsRead chan struct{} // has a value while stopReads may not be empty
+
+	mu        sync.RWMutex
+	stopReads []StopRead
+	cutoffs   map[RevocationKind]map[subject]cutoff
+	blocked   map[subject]string
 }
 
 type subject struct{ service, id string }
@@ -53,7 +57,7 @@ type cutoff struct{ at, until time.Time }
 // NewView returns an empty View. Fresh is false until the first Refresh. The View applies the signing keys that it reads to k.
 func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 	return &View{
-		store: s, keys: k, now: now, refreshing: make(chan struct{}, 1),
+		store: s, keys: k, now: now, refreshing: make(chan struct{}, 1), stopsRead: make(chan struct{}, 1),
 		cutoffs: map[RevocationKind]map[subject]cutoff{}, blocked: map[subject]string{},
 	}
 }
@@ -114,7 +118,9 @@ func (v *View) Refresh(ctx context.Context) error {
 		return fmt.Errorf("reading the changes: %w", err)
 	}
 	unreadable := v.apply(changes)
+	v.noteStops(changes)
 	v.seq = seq // lower than before if the database was restored
+	v.read.Store(seq)
 	if readAt.Sub(v.swept) >= sweepEvery {
 		v.sweep(readAt)
 		v.swept = readAt
@@ -149,6 +155,27 @@ func (v *View) apply(changes []Change) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// noteStops records that the View has applied changes of Stops.
+func (v *View) noteStops(changes []Change) {
+	if v.succeeded.Load() == 0 {
+		return
+	}
+	now := v.now()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range changes {
+		if c.Stop != nil && len(v.stopReads) < maxStopReads {
+			v.stopReads = append(v.stopReads, StopRead{c.Seq, now})
+		}
+	}
+	if len(v.stopReads) > 0 {
+		select {
+		case v.stopsRead <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // recordEnd records a revocation. If the subject is already revoked, the stricter bounds apply: a later At ends more PATs, but for a

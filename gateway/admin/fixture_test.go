@@ -38,7 +38,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, Receipts: g.Receipts, View: g.View, Log: g.Log, Now: g.Now,
 		Reload: func(context.Context, bool) config.Problems { return g.problems },
 	}
-	g.settings.Doors, g.settings.Index, g.settings.Figures = g.Modules, g.Index, g.Figures
+	g.settings.Doors, g.settings.Index, g.settings.Figures, g.settings.ProcessID = g.Modules, g.Index, g.Figures, g.Replica.ID()
 	g.settings.Playground = playground.New(playground.Options{API: g.Handler, Key: g.Data.PrivateKey, Doors: g.Modules, Now: g.Now})
 	g.operator = admin.New(g.settings)
 	g.listener = httptest.NewServer(g.handler(g.operator, adminToken))

@@ -51,6 +51,8 @@ type Config struct {
 	Audit *record.Audit
 	// Figures counts calls. nil: CallFigures returns an error.
 	Figures *record.Figures
+	// ProcessID is the store.Process.ID of this process. Empty: it does not report to the store.
+	ProcessID string
 	// AuditPath is the path of the audit stream, which Impact reads. Empty: there is none.
 	AuditPath string
 	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
@@ -86,6 +88,7 @@ type Operator struct {
 	audit       *record.Audit
 	auditPath   string
 	figures     *record.Figures
+	processID   string
 	index       *record.Index
 	doors       []door.Module
 	version     string
@@ -115,7 +118,7 @@ func New(c Config) *Operator {
 	}
 	o := &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
-		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures,
+		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID,
 		index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
 		playground: c.Playground,

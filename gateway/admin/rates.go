@@ -4,6 +4,10 @@ import (
 	"context"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -15,12 +19,20 @@ type FigureQuery struct {
 
 func (q *FigureQuery) parameters(p parameters) { p.oneOf("step", &q.Step, "minute", "hour") }
 
-// CallFigures counts the calls that the process that answers has handled.
+// CallFigures counts the calls that ended in any process that shares the store, also in processes that have ended. Every call counts. The
+// calls of the other processes are those that they have reported, which they do every 10 seconds; a process that is killed does not report
+// its last calls.
 type CallFigures struct {
-	Process string        `json:"process"`
-	Since   time.Time     `json:"since"` // when the process began to count; earlier periods have no calls
-	Step    string        `json:"step"`
-	Points  []FigurePoint `json:"points"` // the oldest first; the last period has not ended
+	Process string    `json:"process"` // the process that answers
+	Since   time.Time `json:"since"`   // when Process began to count
+	// Processes is the number of running processes that report. Unreported is that of further processes, such as those of an earlier release,
+	// whose calls are not counted.
+	Processes  int `json:"processes"`
+	Unreported int `json:"unreported,omitempty"`
+	// OthersUnread means that the store cannot be read: only calls of Process are counted.
+	OthersUnread bool          `json:"others_unread,omitempty"`
+	Step         string        `json:"step"`
+	Points       []FigurePoint `json:"points"` // the oldest first; the last period has not ended
 }
 
 // A FigurePoint counts the calls that ended in one period, through every door.
@@ -33,7 +45,7 @@ type FigurePoint struct {
 }
 
 // CallFigures returns how many calls ended in each minute of the last hour, or in each hour of the last day.
-func (o *Operator) CallFigures(_ context.Context, q FigureQuery) (CallFigures, error) {
+func (o *Operator) CallFigures(ctx context.Context, q FigureQuery) (CallFigures, error) {
 	if o.figures == nil {
 		return CallFigures{}, reason.NoSuchRecord.Refusal("This process does not count calls.")
 	}
@@ -43,7 +55,12 @@ func (o *Operator) CallFigures(_ context.Context, q FigureQuery) (CallFigures, e
 		step, n, out.Step = time.Hour, 24, q.Step
 	}
 	out.Process, out.Since = o.figures.Process()
-	for _, p := range o.figures.Points(step, n) {
+	points := o.figures.Points(step, n)
+	if err := o.addOthers(ctx, &out, points, step); err != nil {
+		o.log.Warn("the figures of other processes cannot be read", zap.Error(wire.Loggable(err)))
+		out.OthersUnread = true
+	}
+	for _, p := range points {
 		one := FigurePoint{At: p.At, Calls: p.Calls, Refused: p.Refused, Reasons: p.Reasons}
 		for currency, nano := range p.Charged {
 			if one.Charged == nil {
@@ -54,4 +71,23 @@ func (o *Operator) CallFigures(_ context.Context, q FigureQuery) (CallFigures, e
 		out.Points = append(out.Points, one)
 	}
 	return out, nil
+}
+
+// addOthers adds what the other processes have reported.
+func (o *Operator) addOthers(ctx context.Context, out *CallFigures, points []record.FigurePoint, step time.Duration) error {
+	list, open, err := o.store.Processes(ctx)
+	if err != nil {
+		return err
+	}
+	out.Unreported = unreported(list, open, o.now())
+	for i := range list {
+		if list[i].Alive(o.now()) {
+			out.Processes++
+		}
+	}
+	stored, err := o.store.CallFigures(ctx, step, points[0].At, o.processID)
+	if err != nil {
+		return err
+	}
+	return record.Add(points, stored)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -43,5 +44,37 @@ func TestCallFigures(t *testing.T) {
 			t.Errorf("a day later, %s has %d calls", p.At, p.Calls)
 		}
 	}
+	if n := last("").Processes; n != 0 {
+		t.Errorf("%d processes report; want 0", n)
+	}
 	g.Refuses(g.do("GET", "/figures?step=day", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+}
+
+// The figures of a process remain after its end, and the process that answers counts once.
+func TestCallFiguresSurviveARestart(t *testing.T) {
+	g := newAdminGate(t, "")
+	a := g.Agreed("agent-1")
+	g.search(a, "first", "")
+	g.Must(g.Replica.Report(g.Context()))
+	g.search(a, "second", "")
+	sum := func() (calls int64, processes int) {
+		for _, step := range []string{"minute", "hour"} {
+			calls = 0
+			found := ask[admin.CallFigures](g, "GET", "/figures?step="+step, nil)
+			for _, p := range found.Points {
+				calls += p.Calls
+			}
+			processes = found.Processes
+		}
+		return calls, processes
+	}
+	if calls, processes := sum(); calls != 2 || processes != 1 {
+		t.Errorf("%d calls of %d processes; want 2 of 1", calls, processes)
+	}
+	g.Must(g.Replica.Report(g.Context()))
+	g.settings.Figures, g.settings.ProcessID = record.NewFigures("test:2", g.Now), "another"
+	g.listener.Config.Handler = g.handler(admin.New(g.settings), adminToken)
+	if calls, _ := sum(); calls != 2 {
+		t.Errorf("after a restart: %d calls; want 2", calls)
+	}
 }

@@ -25,10 +25,22 @@ type Stop struct {
 	At      time.Time    `json:"at"`
 	EndedAt time.Time    `json:"ended_at,omitzero"`
 	EndedBy string       `json:"ended_by,omitempty"`
+	// Applied is how far the processes have applied the stop or, if it has ended, its end. nil: no process reports this.
+	Applied *Propagation `json:"applied,omitempty"`
+
+	change int64
+}
+
+// changedAt returns when the stop began or ended.
+func (s *Stop) changedAt() time.Time {
+	if s.EndedAt.IsZero() {
+		return s.At
+	}
+	return s.EndedAt
 }
 
 func showStop(s pat.Stop) Stop {
-	out := Stop{Kind: s.Kind, Subject: s.Subject, Service: s.Service, Reason: s.Reason, By: s.By, At: s.At.UTC(), EndedBy: s.EndedBy}
+	out := Stop{Kind: s.Kind, Subject: s.Subject, Service: s.Service, Reason: s.Reason, By: s.By, At: s.At.UTC(), EndedBy: s.EndedBy, change: s.Change}
 	if !s.EndedAt.IsZero() {
 		out.EndedAt = s.EndedAt.UTC()
 	}
@@ -45,28 +57,45 @@ type StopRequest struct {
 	Subject string       `json:"subject,omitempty"`
 	Reason  string       `json:"reason,omitempty"` // only of a stop; one line of at most 512 bytes
 	By      string       `json:"by,omitempty"`     // the operator's own name, at most 200 characters; empty: "operator"
+	// Wait makes the response wait, for at most 2 seconds, until all running processes have applied the change. Stop.Applied has the result.
+	Wait bool `json:"wait,omitempty"`
 }
 
 func (*StopRequest) parameters(parameters) {}
 
 func (r *StopRequest) members(m *wire.Members) error {
 	r.Service, r.Kind, r.Subject = m.Text("service", false), pat.StopKind(m.Text("kind", true)), m.Text("subject", false)
-	r.Reason, r.By = m.Text("reason", false), m.Text("by", false)
+	r.Reason, r.By, r.Wait = m.Text("reason", false), m.Text("by", false), m.Flag("wait")
 	return m.Done()
 }
 
-// A StopQuery requests the stops in force. It has no parameters.
-type StopQuery struct{}
+// A StopQuery requests stops.
+type StopQuery struct {
+	State string // in_force or ended; empty: in_force
+}
 
-func (*StopQuery) parameters(parameters) {}
+func (q *StopQuery) parameters(p parameters) { p.oneOf("state", &q.State, stopsInForce, stopsEnded) }
 
-// Stops returns the stops in force, the newest first.
-func (o *Operator) Stops(ctx context.Context, _ StopQuery) (Page[Stop], error) {
-	list, err := o.store.Stops(ctx)
+const (
+	stopsInForce = "in_force"
+	stopsEnded   = "ended"
+	// mostEndedStops is how many ended stops are listed.
+	mostEndedStops = 100
+)
+
+// Stops returns the stops in force, the newest first, or the 100 that ended last, the newest end first. A stop is kept for 30 days after
+// its end.
+func (o *Operator) Stops(ctx context.Context, q StopQuery) (Page[Stop], error) {
+	read := o.store.Stops
+	if q.State == stopsEnded {
+		read = func(ctx context.Context) ([]pat.Stop, error) { return o.store.EndedStops(ctx, mostEndedStops) }
+	}
+	list, err := read(ctx)
 	if err != nil {
 		return Page[Stop]{}, err
 	}
-	return pageOf(list, len(list)+1, showStop, nil), nil
+	page := pageOf(list, len(list)+1, showStop, nil)
+	return page, o.addApplied(ctx, page.Items)
 }
 
 // Stop makes every process of the gateway refuse the calls that it names, within a second. A stop that is already in force is not changed.
@@ -83,8 +112,7 @@ func (o *Operator) Stop(ctx context.Context, r StopRequest) (Stop, error) {
 	if err != nil {
 		return Stop{}, err
 	}
-	o.changed(ctx, record.StopBegan, made, stop.By)
-	return showStop(made), nil
+	return o.changed(ctx, record.StopBegan, made, r), nil
 }
 
 // Resume ends a stop. The error wraps store.ErrNotFound if no such stop is in force.
@@ -98,16 +126,21 @@ func (o *Operator) Resume(ctx context.Context, r StopRequest) (Stop, error) {
 	if err != nil {
 		return Stop{}, err
 	}
-	o.changed(ctx, record.StopEnded, ended, stop.By)
-	return showStop(ended), nil
+	return o.changed(ctx, record.StopEnded, ended, r), nil
 }
 
-// changed applies a change of a stop to this process, and writes it to the audit stream.
-func (o *Operator) changed(ctx context.Context, decision string, stop pat.Stop, by string) {
+// changed applies a change of a stop to this process, and writes it to the audit stream. If the request asks for it, it waits for the other
+// processes.
+func (o *Operator) changed(ctx context.Context, decision string, stop pat.Stop, r StopRequest) Stop {
 	if o.audit != nil {
-		o.audit.RecordStop(o.now(), decision, stop, by)
+		o.audit.RecordStop(o.now(), decision, stop, cmp.Or(r.By, "operator"))
 	}
 	_ = o.view.Refresh(ctx) // otherwise the next poll reads it, as in every other process
+	out := showStop(stop)
+	if r.Wait {
+		o.awaitApplied(ctx, &out)
+	}
+	return out
 }
 
 // stopOf returns the stop that a request names.

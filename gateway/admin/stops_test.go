@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/record"
@@ -68,6 +69,46 @@ func TestStopAndResume(t *testing.T) {
 	if got := strings.Join(lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the audit stream has\n%s", got)
 	}
+}
+
+func TestStopsShowWhoHasAppliedThem(t *testing.T) {
+	g := newAdminGate(t, "")
+	body := map[string]any{"kind": "charging", "wait": true}
+	if got := ask[admin.Stop](g, "POST", "/stops", body); got.Applied != nil {
+		t.Errorf("without reports of processes: got %+v", got.Applied)
+	}
+	g.Must(g.Replica.Report(g.Context()))
+	// The stop changed before this process reported: the process has applied it, but when is not known.
+	ask[admin.Stop](g, "POST", "/stops/resume", body)
+	g.Pass(2 * time.Minute)
+	g.Must(g.Replica.Report(g.Context()))
+	applied := func(path string) *admin.Propagation {
+		got := items[admin.Stop](g, path)
+		if len(got) != 1 {
+			t.Fatalf("got %+v", got)
+		}
+		return got[0].Applied
+	}
+	if got := applied("/stops?state=ended"); got.Applied != 1 || got.Processes != 1 || *got.Seconds != 0 || got.String() != "1 of 1 processes, 0.00 s" {
+		t.Errorf("got %+v", got)
+	}
+	// Nothing reports this change: the operation waits for it, and then responds.
+	made := ask[admin.Stop](g, "POST", "/stops", body)
+	if got := made.Applied; got.Complete() || got.Applied != 0 || got.Processes != 1 || got.Seconds != nil ||
+		got.String() != "0 of 1 processes; not yet: test:1" {
+		t.Errorf("got %+v", got)
+	}
+	g.Must(g.Replica.Report(g.Context()))
+	if got := applied("/stops"); !got.Complete() || got.By[0].Process != "test:1" || got.By[0].Seconds == nil {
+		t.Errorf("got %+v", got)
+	}
+	list := ask[admin.Processes](g, "GET", "/processes", nil)
+	if len(list.Items) != 1 || list.Items[0].Process != "test:1" || list.Items[0].Version != "test" || !list.Items[0].Running ||
+		list.Items[0].Configuration != ask[admin.Status](g, "GET", "/status", nil).Configuration.Hash || list.Unreported != 0 {
+		t.Errorf("got %+v", list)
+	}
+	g.Refuses(g.do("GET", "/stops?state=all", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+	g.Refuses(g.do("POST", "/stops", map[string]any{"kind": "charging", "wait": "yes"}), http.StatusBadRequest, "MALFORMED_REQUEST")
 }
 
 func TestUnclearStopsAreRefused(t *testing.T) {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/internal/money"
@@ -17,6 +18,7 @@ type Store interface {
 	Ledger
 	Customers
 	Stops
+	Replicas
 	// RequestsByID returns the newest requests with an id, the oldest of them first, at most store.MostRequests.
 	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
 	// Requests returns requests of the index, the newest first, and the position at which the listing continues, which is zero at the end.
@@ -93,6 +95,18 @@ type Stops interface {
 	Resume(ctx context.Context, stop pat.Stop) (pat.Stop, error)
 	// Stops returns the stops in force, the newest first.
 	Stops(ctx context.Context) ([]pat.Stop, error)
+	// EndedStops returns the stops that ended last, at most limit.
+	EndedStops(ctx context.Context, limit int) ([]pat.Stop, error)
+	// StopReads returns when processes read changes of stops: see pat.Stop.Change.
+	StopReads(ctx context.Context, changes []int64) ([]store.StopRead, error)
+}
+
+// Replicas returns what the processes that share the store report.
+type Replicas interface {
+	// Processes returns the processes that have reported recently and have not ended, and how many processes have the database open.
+	Processes(ctx context.Context) (list []store.Process, open int, err error)
+	// CallFigures returns the figures of periods of a length that begin at or after a time, except those of one process.
+	CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error)
 }
 
 // Customers stores the operator's names for agents, and to whom their invoices are made out.

@@ -26,9 +26,14 @@ func (r *request) callSections(ctx context.Context) []section {
 			reasons[name] += n
 		}
 	}
-	out := section{
-		Title: "The last hour", Text: "Calls of all services that the process " + figures.Process + " handled.",
-		Facts: []fact{{"Counted since", when(figures.Since)}},
+	out := section{Title: "The last hour", Text: "Every call of all services in all processes. Those of other processes follow every 10 seconds."}
+	if figures.OthersUnread {
+		out.Text = "The database cannot be read: only calls that the process " + figures.Process + " handled."
+		out.Facts = []fact{{"Counted since", when(figures.Since)}}
+	}
+	if figures.Unreported > 0 {
+		out.Lines = append(out.Lines, "Without the calls of processes that cannot report, such as those of an earlier release: "+
+			strconv.Itoa(figures.Unreported)+".")
 	}
 	for _, one := range []struct {
 		title, unit string

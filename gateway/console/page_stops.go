@@ -21,13 +21,13 @@ func (r *request) stopsPage() error {
 	inForce := section{Title: "In force", Text: "Nothing is stopped."}
 	if len(stops.Items) > 0 {
 		inForce.Text = ""
-		t := table{Caption: "Stops in force, the newest first", Columns: heads("What", "Service", "By", "Since", "Reason")}
+		t := table{Caption: "Stops in force, the newest first", Columns: heads("What", "Service", "By", "Since", "Reason", "Applied")}
 		for _, s := range stops.Items {
 			what := strings.TrimSpace(string(s.Kind) + " " + s.Subject)
 			t.Rows = append(t.Rows, []cell{
 				{Text: what, State: "bad"},
 				text(cmp.Or(s.Service, "every service")), text(s.By), when(s.At),
-				text(s.Reason),
+				text(s.Reason), appliedCell(s.Applied),
 			})
 			inForce.Forms = append(inForce.Forms, form{
 				Path: r.address(at("stops", "resume")), Title: "Resume " + what, Button: "Resume…", Danger: true, Fields: []field{
@@ -38,6 +38,11 @@ func (r *request) stopsPage() error {
 		inForce.Table = &t
 	}
 	p.Sections = append(p.Sections, inForce, section{Title: "Stop", Forms: r.stopForms()})
+	more, err := r.replicaSections(stops.Items)
+	if err != nil {
+		return err
+	}
+	p.Sections = append(p.Sections, more...)
 	return r.show(http.StatusOK, p)
 }
 
@@ -105,13 +110,14 @@ func (r *request) stopForms() (list []form) {
 func (r *request) stop(kind pat.StopKind, subject, service string) error {
 	return run(r, admin.Record{Service: service, ID: subject}, admin.StopRequest{
 		Service: service, Kind: kind, Subject: subject, Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: r.caller.Name,
+		Wait: true,
 	}, r.console.Operator.Stop)
 }
 
 // resume ends a stop for the person.
 func (r *request) resume(kind pat.StopKind, subject, service string) error {
 	return run(r, admin.Record{Service: service, ID: subject}, admin.StopRequest{
-		Service: service, Kind: kind, Subject: subject, By: r.caller.Name,
+		Service: service, Kind: kind, Subject: subject, By: r.caller.Name, Wait: true,
 	}, r.console.Operator.Resume)
 }
 
@@ -125,7 +131,7 @@ func (r *request) scope() string {
 
 var stopActions = []action{
 	{
-		path: "stops/stop", operation: "POST /stops", done: "It is stopped. Every replica refuses it within a second.",
+		path: "stops/stop", operation: "POST /stops", done: "It is stopped. The column Applied shows how long each process took.",
 		question: "Stop this now?",
 		back:     toStops,
 		do: func(r *request) error {

@@ -32,6 +32,8 @@ type FigurePoint struct {
 	Refused int64                   // those of Calls that were refused
 	Reasons map[reason.Reason]int64 // the refused calls, by reason
 	Charged map[string]int64        // captured charges by currency, in billionths of a unit
+
+	saved int64 // Calls when the store last got the point
 }
 
 // NewFigures returns Figures that begin now. process is the name of this process for operators.
@@ -92,22 +94,33 @@ func (f *Figures) Points(step time.Duration, n int) []FigurePoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range list {
-		sum := &list[i]
-		sum.At, sum.Reasons, sum.Charged = first.Add(time.Duration(i)*step), map[reason.Reason]int64{}, map[string]int64{}
-		for at := sum.At; at.Before(sum.At.Add(step)); at = at.Add(time.Minute) {
-			p := &f.minutes[indexOf(at)]
-			if !p.At.Equal(at) {
-				continue
-			}
-			sum.Calls += p.Calls
-			sum.Refused += p.Refused
-			for r, count := range p.Reasons {
-				sum.Reasons[r] += count
-			}
-			for currency, nano := range p.Charged {
-				sum.charge(currency, nano)
-			}
-		}
+		list[i] = f.sum(first.Add(time.Duration(i)*step), step)
 	}
 	return list
+}
+
+// sum adds up the minutes of a period. The caller must hold mu.
+func (f *Figures) sum(from time.Time, length time.Duration) FigurePoint {
+	sum := FigurePoint{At: from, Reasons: map[reason.Reason]int64{}, Charged: map[string]int64{}}
+	for at := from; at.Before(from.Add(length)); at = at.Add(time.Minute) {
+		if p := &f.minutes[indexOf(at)]; p.At.Equal(at) {
+			sum.add(p)
+		}
+	}
+	return sum
+}
+
+// add adds the sums of another point.
+func (p *FigurePoint) add(other *FigurePoint) {
+	p.Calls += other.Calls
+	p.Refused += other.Refused
+	for r, n := range other.Reasons {
+		if p.Reasons == nil {
+			p.Reasons = map[reason.Reason]int64{}
+		}
+		p.Reasons[r] += n
+	}
+	for currency, nano := range other.Charged {
+		p.charge(currency, nano)
+	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/record/export"
+	"github.com/uimgate/uimgate/gateway/replica"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/telemetry"
 	"github.com/uimgate/uimgate/internal/acme"
@@ -146,6 +147,7 @@ type process struct {
 	audit         *record.Audit
 	index         *record.Index
 	figures       *record.Figures
+	replica       *replica.Reporter
 	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
 	uses          *useLog
@@ -237,6 +239,10 @@ func (p *process) open(ctx context.Context) (err error) {
 		Forms:   door.Forms(p.modules),
 		Prepare: func(d *service.Definition) error { return door.Prepare(p.modules, d) },
 	})
+	p.replica = replica.New(replica.Options{
+		Store: p.store, View: p.view, Figures: p.figures, Name: processName(), Version: p.Version,
+		Configuration: func() string { return p.directory.Current().Hash }, Sole: p.config.Store.Engine == config.SQLite, Log: p.Log, Now: p.Now,
+	})
 	if err := p.build(ctx); err != nil {
 		return err
 	}
@@ -290,7 +296,7 @@ func (p *process) build(ctx context.Context) error {
 	p.operator = admin.New(admin.Config{ //nolint:contextcheck // operations have the contexts of their requests
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
 		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(), Figures: p.figures,
-		Index:        p.index,
+		Index: p.index, ProcessID: p.replica.ID(),
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
 		ConsoleURL: p.consoleURL,

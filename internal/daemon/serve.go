@@ -72,6 +72,7 @@ func (p *process) serve(ctx context.Context) error {
 	})
 	group.Go(func() error { return p.audit.Run(life) })
 	group.Go(func() error { return p.index.Run(life) })
+	group.Go(func() error { return p.replica.Run(life) })
 	if p.export != nil {
 		group.Go(func() error { return p.export.Run(life) })
 	}

@@ -18,6 +18,11 @@ func (c *Client) Status(ctx context.Context) (admin.Status, error) {
 	return get[admin.Status](ctx, c, "/status", nil)
 }
 
+// Processes is admin.Operator.Processes.
+func (c *Client) Processes(ctx context.Context) (admin.Processes, error) {
+	return get[admin.Processes](ctx, c, "/processes", nil)
+}
+
 // Stops is admin.Operator.Stops.
 func (c *Client) Stops(ctx context.Context, q admin.StopQuery) (admin.Page[admin.Stop], error) {
 	return get[admin.Page[admin.Stop]](ctx, c, "/stops", &q)

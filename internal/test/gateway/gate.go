@@ -30,6 +30,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/replica"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -91,6 +92,7 @@ type Gate struct {
 	Index      *record.Index
 	Audit      *record.Audit
 	Figures    *record.Figures
+	Replica    *replica.Reporter // Run does not run: a test calls Report
 	Log        *zap.Logger
 	Logs       *observer.ObservedLogs // entries written to Log
 	URL        string                 // the URL of the public listener
@@ -200,6 +202,10 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Prepare: func(d *service.Definition) error { return door.Prepare(g.Modules, d) },
 	})
 	g.Figures = record.NewFigures("test:1", g.Now)
+	g.Replica = replica.New(replica.Options{
+		Store: g.Store, View: g.View, Figures: g.Figures, Name: "test:1", Version: "test", Sole: true, Log: g.Log, Now: g.Now,
+		Configuration: func() string { return g.Directory.Current().Hash },
+	})
 	g.Index = record.NewIndex(record.IndexOptions{Store: g.Store, Log: g.Log, Metrics: g.Metrics, Now: g.Now, Process: "test:1"})
 	g.Index.Configure(cfg.Audit.Index.Retain, cfg.Audit.Index.Limit)
 	g.Cashier = gateway.NewCashier(gateway.CashierConfig{

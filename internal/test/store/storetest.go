@@ -34,6 +34,7 @@ type Engine interface {
 	upkeep
 	consents
 	consoles
+	processes
 	almanac
 	uses
 	requests
@@ -195,6 +196,7 @@ func Run(t *testing.T, open Opener) {
 		"consents":    testConsents,
 		"confirm":     testConfirmations,
 		"console":     testConsole,
+		"processes":   testProcesses,
 		"almanac":     testAlmanac,
 		"uses":        testUses,
 		"requests":    testRequests,

@@ -113,6 +113,15 @@ const (
 		"(query = 'LISTEN uimgate_changes' OR query = '<insufficient privilege>' AND application_name = 'uimgate')"
 )
 
+// OpenBy returns how many processes have the database open. A process that has lost its connection is not counted.
+func (db *DB) OpenBy(ctx context.Context) (n int, err error) {
+	if db.dialect.Sharing == Exclusive {
+		return 1, nil
+	}
+	_, err = db.One(ctx, registered, nil, &n)
+	return n, err
+}
+
 // register connects and acquires processLock in shared mode. It waits while another process holds the lock in exclusive mode.
 func register(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, c)

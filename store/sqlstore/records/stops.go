@@ -24,6 +24,7 @@ func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err e
 		if err != nil {
 			return err
 		}
+		made.Change = seq
 		was, found, err := s.stopInForce(ctx, t, stop)
 		if err != nil {
 			return err
@@ -64,7 +65,7 @@ func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, er
 		if !found {
 			ended = stop
 		}
-		ended.EndedAt, ended.EndedBy = t.Now(), stop.EndedBy
+		ended.EndedAt, ended.EndedBy, ended.Change = t.Now(), stop.EndedBy, seq
 		_, err = t.Exec(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, kind, subject) DO UPDATE SET
 			ended_at = CASE WHEN stops.ended_at = 0 THEN excluded.ended_at ELSE stops.ended_at END,
@@ -79,13 +80,11 @@ func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, er
 	return ended, err
 }
 
-const stopColumns = "service, kind, subject, reason, actor, at, ended_at, ended_by"
+const stopColumns = "service, kind, subject, reason, actor, at, ended_at, ended_by, seq"
 
-func scanStop(scan engine.Scan, more ...any) (stop pat.Stop, err error) {
+func scanStop(scan engine.Scan) (stop pat.Stop, err error) {
 	var at, endedAt int64
-	err = scan(append([]any{
-		&stop.Service, &stop.Kind, &stop.Subject, &stop.Reason, &stop.By, &at, &endedAt, &stop.EndedBy,
-	}, more...)...)
+	err = scan(&stop.Service, &stop.Kind, &stop.Subject, &stop.Reason, &stop.By, &at, &endedAt, &stop.EndedBy, &stop.Change)
 	stop.At, stop.EndedAt = engine.FromNanos(at), engine.FromNanos(endedAt)
 	return stop, err
 }
@@ -104,19 +103,23 @@ func (s *Records) stopInForce(ctx context.Context, t *engine.Tx, stop pat.Stop) 
 // Stops returns the stops in force, the newest first.
 func (s *Records) Stops(ctx context.Context) ([]pat.Stop, error) {
 	return engine.All(ctx, s.db, "SELECT "+stopColumns+" FROM stops WHERE ended_at = 0 ORDER BY at DESC, service DESC, kind DESC, subject DESC LIMIT ?",
-		[]any{store.MostStops}, func(scan engine.Scan) (pat.Stop, error) { return scanStop(scan) })
+		[]any{store.MostStops}, scanStop)
+}
+
+// EndedStops returns the stops that ended last, the newest end first, at most limit. A stop is kept for 30 days after its end.
+func (s *Records) EndedStops(ctx context.Context, limit int) ([]pat.Stop, error) {
+	return engine.All(ctx, s.db, "SELECT "+stopColumns+" FROM stops WHERE ended_at > 0 ORDER BY ended_at DESC LIMIT ?", []any{limit}, scanStop)
 }
 
 // changedStops returns the stops that have changed after seq or, if seq is 0, those in force.
 func (s *Records) changedStops(ctx context.Context, seq int64, initial bool) (list []pat.Change, err error) {
-	query, args := "SELECT "+stopColumns+", seq FROM stops WHERE seq > ?", []any{seq}
+	query, args := "SELECT "+stopColumns+" FROM stops WHERE seq > ?", []any{seq}
 	if initial {
-		query, args = "SELECT "+stopColumns+", seq FROM stops WHERE ended_at = 0", nil
+		query, args = "SELECT "+stopColumns+" FROM stops WHERE ended_at = 0", nil
 	}
 	err = s.db.List(ctx, query, args, func(scan engine.Scan) error {
-		var at int64
-		stop, err := scanStop(scan, &at)
-		list = append(list, pat.Change{Seq: at, Stop: &stop})
+		stop, err := scanStop(scan)
+		list = append(list, pat.Change{Seq: stop.Change, Stop: &stop})
 		return err
 	})
 	return list, err

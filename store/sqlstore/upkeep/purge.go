@@ -2,8 +2,10 @@ package upkeep
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
@@ -27,6 +29,7 @@ const stopKept = 30 * 24 * time.Hour
 //   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, requests of the index,
 //     and sessions and links of the console that have expired;
 //   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds and invoices of 10 years ago;
+//   - processes without a report for an hour, when processes read stops, and figures of calls that are no longer shown;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
@@ -74,6 +77,8 @@ var expiries = []struct{ table, key, until string }{
 	{"refunds", "service, number", "at"},
 	{"invoices", "service, number", "at"},
 	{"stops", "service, kind, subject", "ended_at"},
+	{"processes", "id", "reported_at"},
+	{"stop_reads", "process, seq", "at"},
 }
 
 // expired returns the statement that deletes up to 100 rows that meet a condition, whose argument is a time. The number of rows and their
@@ -108,8 +113,15 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 			keep = max(documentsKept, u.ledgerKept())
 		case "stops": // 0: the stop is in force
 			condition, keep = "ended_at > 0 AND "+condition, stopKept
+		case "processes":
+			keep = store.ProcessesKept
+		case "stop_reads":
+			keep = store.StopReadsKept
 		}
 		purge(expired(e.table, e.key, condition, e.until), keep)
+	}
+	for length, keep := range map[time.Duration]time.Duration{time.Minute: store.MinuteFiguresKept, time.Hour: store.HourFiguresKept} {
+		purge(expired("call_figures", "period, at, process", fmt.Sprintf("period = %d AND at <= ?", length), "period, at"), keep)
 	}
 	return total, err
 }

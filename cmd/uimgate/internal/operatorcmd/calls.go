@@ -73,8 +73,10 @@ func (o *operator) callsFigures() *cobra.Command {
 	var q admin.FigureQuery
 	c := &cobra.Command{
 		Use: "figures", Short: "Count the calls of each minute or hour", Args: cli.Args(cobra.NoArgs),
-		Long: `Figures counts the calls that ended in each minute of the last hour or, with --step hour, in each hour of the last day:
-those of the process that answers, since it started. uimgate_decisions_total and the other metrics have all of them.`,
+		Long: `Figures counts the calls that ended in each minute of the last hour or, with --step hour, in each hour of the last day,
+in all processes on the database, also in those that have ended. Every call counts. A process reports its calls to the
+others every ten seconds: of a process that was killed, up to ten seconds are missing. Charges count when their call
+ends; a charge that is resolved later does not count here.`,
 		Example: "  uimgate calls figures --step hour -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			answer, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CallFigures, error) {

@@ -22,6 +22,7 @@ var stopColumns = []cli.Column[admin.Stop]{
 	cli.TimeColumn("at", func(s admin.Stop) time.Time { return s.At }),
 	cli.TextColumn("by", func(s admin.Stop) string { return s.By }),
 	cli.TextColumn("reason", func(s admin.Stop) string { return s.Reason }),
+	cli.TextColumn("applied", func(s admin.Stop) string { return s.Applied.String() }),
 	cli.TimeColumn("ended_at", func(s admin.Stop) time.Time { return s.EndedAt }).OnlyCSV(),
 	cli.TextColumn("ended_by", func(s admin.Stop) string { return s.EndedBy }).OnlyCSV(),
 }
@@ -58,7 +59,8 @@ func Stop() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "stop", Short: "Make a running gateway refuse some calls at once, until you resume",
 		Long: `Stop makes all processes of the gateway refuse the calls that you name, within a second. Agents receive the reason
-STOPPED (503), and may try again later. A call that has not been sent yet is not sent, and its charge is released; a call
+STOPPED (503), and may try again later. The command waits up to two seconds until every process has applied the stop, and
+prints how many have, and how long the slowest took. A call that has not been sent yet is not sent, and its charge is released; a call
 that was sent ends as usual. Stop ends no agreement and no token: after uimgate resume, agents continue where they were.
 
 Without --service, a stop applies to every service of the gateway. The stops are in the store, so that they last across
@@ -81,7 +83,8 @@ func Resume() *cobra.Command {
 	return o.group(&cobra.Command{
 		Use: "resume", Short: "End a stop",
 		Long: `Resume ends a stop within a second, on all processes of the gateway. Give the same arguments as to
-uimgate stop, including --service. uimgate stop list shows the stops in force.`,
+uimgate stop, including --service. uimgate stop list shows the stops in force. The command waits up to two seconds until
+every process has applied the change, and prints how many have, and how long the slowest took.`,
 		Example: "  uimgate resume charging\n  uimgate resume agent agent-1",
 	}, commands...)
 }
@@ -98,7 +101,7 @@ func (o *operator) stopCommand(
 	return &cobra.Command{
 		Use: use, Short: short, Args: cli.Args(args), Example: example,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.StopRequest{Service: o.service, Kind: kind, By: userName()}
+			r := admin.StopRequest{Service: o.service, Kind: kind, By: userName(), Wait: true}
 			switch {
 			case kind == pat.StopService:
 				r.Service = args[0]
@@ -120,18 +123,28 @@ func userName() string {
 }
 
 func (o *operator) stopList() *cobra.Command {
-	return &cobra.Command{
+	ended := false
+	c := &cobra.Command{
 		Use: "list", Short: "List the stops in force, newest first", Args: cli.Args(cobra.NoArgs),
-		Example: "  uimgate stop list -o json",
+		Long: `List shows the stops in force or, with --ended, the last 100 that ended. The column APPLIED shows how many of the
+running processes have applied the stop or its end, and how long the slowest took. A process that no longer reports
+refuses all calls until it has read the stop.`,
+		Example: "  uimgate stop list -o json\n  uimgate stop list --ended",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.all = true // the gateway returns all of them at once
+			q := admin.StopQuery{}
+			if ended {
+				q.State = "ended"
+			}
 			return printListing(c, o, stopColumns, func(
 				ctx context.Context, api *client.Client, _ admin.PageRequest,
 			) (admin.Page[admin.Stop], error) {
-				return api.Stops(ctx, admin.StopQuery{})
+				return api.Stops(ctx, q)
 			})
 		},
 	}
+	c.Flags().BoolVar(&ended, "ended", false, "list the stops that ended instead")
+	return c
 }
 
 // printStops prints the stops in force.

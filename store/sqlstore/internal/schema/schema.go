@@ -32,6 +32,10 @@
 //	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
 //	intent_uses  (service, intent)                     when agents last called each intent
 //	stops        (service, kind, subject)              what the operator has stopped, and who ended it
+//	processes    (id)                                  the running processes, as they reported last
+//	stop_reads   (process, seq)                        when each process read a change of stops
+//	call_figures (period, at, process)                 sums over the calls of each process
+//	reloads      (at, process)                         the last reloads of the configuration
 //	payments     (service, reference)                  payments by card or x402; credited ones have a top-up in ledger
 //	services     (id)                                  the services that have state, with their issuers
 //	refunds      (service, number)                     refunds of charges, each with the number of its credit note

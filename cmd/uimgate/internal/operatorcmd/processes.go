@@ -1,0 +1,52 @@
+package operatorcmd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+)
+
+var processColumns = []cli.Column[admin.Process]{
+	cli.TextColumn("process", func(p admin.Process) string { return p.Process }),
+	cli.FlagColumn("running", func(p admin.Process) bool { return p.Running }),
+	cli.TextColumn("version", func(p admin.Process) string { return p.Version }),
+	cli.TextColumn("configuration", func(p admin.Process) string { return p.Configuration }),
+	cli.TimeColumn("started_at", func(p admin.Process) time.Time { return p.StartedAt }),
+	cli.TimeColumn("reported_at", func(p admin.Process) time.Time { return p.ReportedAt }),
+}
+
+// Processes returns the command uimgate processes.
+func Processes() *cobra.Command {
+	o := &operator{}
+	c := &cobra.Command{
+		Use: "processes", Short: "List the processes of a running gateway", Args: cli.Args(cobra.NoArgs),
+		Long: `Processes lists the processes that share the database of the gateway. A process reports every ten seconds; one that has
+not reported for thirty seconds does not count as running. Compare the column CONFIGURATION after a reload: processes
+with another value use another configuration.`,
+		Example: "  uimgate processes -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			list, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Processes, error) { return api.Processes(ctx) })
+			switch {
+			case err != nil:
+				return err
+			case o.format == "json":
+				return cli.PrintLine(c.OutOrStdout(), list)
+			case o.format == "csv":
+				return cli.PrintCSV(c.OutOrStdout(), list.Items, processColumns, true)
+			}
+			if list.Unreported > 0 {
+				fmt.Fprintf(c.ErrOrStderr(), "Further processes that have the database open and do not report, for example of an earlier release: %d\n",
+					list.Unreported)
+			}
+			return cli.PrintTable(c.OutOrStdout(), list.Items, processColumns)
+		},
+	}
+	o.flags(c)
+	return c
+}

@@ -1,0 +1,129 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const processColumns = "id, name, version, configuration, started_at, reported_at, read_seq"
+
+// ReportProcess records a report of this process in one transaction. If no other process can use the database, the records of earlier
+// processes are deleted.
+func (s *Records) ReportProcess(ctx context.Context, r store.ProcessReport) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		if err := s.writeProcess(ctx, t, &r.Process); err != nil {
+			return err
+		}
+		if err := writeStopReads(ctx, t, r.Process.ID, r.Stops); err != nil {
+			return err
+		}
+		for _, f := range r.Figures {
+			if _, err := t.Exec(ctx, `INSERT INTO call_figures (period, at, process, sums) VALUES (?, ?, ?, ?)
+				ON CONFLICT (period, at, process) DO UPDATE SET sums = excluded.sums`,
+				int64(f.Length), engine.Nanos(f.At), f.Process, string(f.Sums)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Records) writeProcess(ctx context.Context, t *engine.Tx, p *store.Process) error {
+	if s.db.Sharing() == engine.Exclusive {
+		if _, err := t.Exec(ctx, "DELETE FROM processes WHERE reported_at >= 0 AND id <> ?", p.ID); err != nil {
+			return err
+		}
+	} else if _, err := t.Exec(ctx, `DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE id <> ?
+			ORDER BY reported_at DESC LIMIT ? OFFSET ?)`, p.ID, store.MostProcesses, store.MostProcesses-1); err != nil {
+		return err
+	}
+	_, err := t.Exec(ctx, "INSERT INTO processes ("+processColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET configuration = excluded.configuration, reported_at = excluded.reported_at, read_seq = excluded.read_seq`,
+		p.ID, p.Name, p.Version, p.Configuration, engine.Nanos(p.StartedAt), engine.Nanos(t.Now()), p.Read)
+	return err
+}
+
+// writeStopReads records when a process read changes of stops. The first record of a change is kept.
+func writeStopReads(ctx context.Context, t *engine.Tx, process string, list []store.StopRead) error {
+	for _, r := range list {
+		if _, err := t.Exec(ctx, "INSERT INTO stop_reads (process, seq, at) VALUES (?, ?, ?) ON CONFLICT (process, seq) DO NOTHING",
+			process, r.Change, engine.Nanos(r.At)); err != nil {
+			return err
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := t.Exec(ctx, `DELETE FROM stop_reads WHERE process = ? AND seq <=
+		COALESCE((SELECT seq FROM stop_reads WHERE process = ? ORDER BY seq DESC LIMIT 1 OFFSET ?), -1)`, process, process, store.MostStopReads)
+	return err
+}
+
+// EndProcess deletes the record of a process that ends.
+func (s *Records) EndProcess(ctx context.Context, id string) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, "DELETE FROM processes WHERE id = ?", id)
+		return err
+	})
+}
+
+// Processes returns the processes that have reported within store.ProcessesKept, ordered by name, and how many processes have the database
+// open.
+func (s *Records) Processes(ctx context.Context) (list []store.Process, open int, err error) {
+	now := s.db.Now()
+	list, err = engine.All(ctx, s.db, "SELECT "+processColumns+" FROM processes WHERE reported_at > ? ORDER BY reported_at DESC LIMIT ?",
+		[]any{engine.Nanos(now.Add(-store.ProcessesKept)), store.MostProcesses}, func(scan engine.Scan) (p store.Process, err error) {
+			var started, reported int64
+			err = scan(&p.ID, &p.Name, &p.Version, &p.Configuration, &started, &reported, &p.Read)
+			p.StartedAt, p.ReportedAt = engine.FromNanos(started), engine.FromNanos(reported)
+			return p, err
+		})
+	if err != nil {
+		return nil, 0, err
+	}
+	slices.SortFunc(list, func(a, b store.Process) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	open, err = s.db.OpenBy(ctx)
+	return list, open, err
+}
+
+// StopReads returns when processes read changes of stops, in no particular order.
+func (s *Records) StopReads(ctx context.Context, changes []int64) ([]store.StopRead, error) {
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	args := make([]any, 0, len(changes))
+	for _, c := range changes {
+		args = append(args, c)
+	}
+	return engine.All(ctx, s.db, "SELECT process, seq, at FROM stop_reads WHERE seq IN ("+
+		strings.TrimSuffix(strings.Repeat("?, ", len(changes)), ", ")+fmt.Sprintf(") LIMIT %d", mostStopReadRows), args,
+		func(scan engine.Scan) (r store.StopRead, err error) {
+			var at int64
+			err = scan(&r.Process, &r.Change, &at)
+			r.At = engine.FromNanos(at)
+			return r, err
+		})
+}
+
+// mostStopReadRows bounds the result of StopReads.
+const mostStopReadRows = 100_000
+
+// CallFigures returns the figures of periods of a length that begin at or after a time, except those of one process.
+func (s *Records) CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error) {
+	return engine.All(ctx, s.db, "SELECT at, process, sums FROM call_figures WHERE period = ? AND at >= ? AND process <> ? LIMIT ?",
+		[]any{int64(length), engine.Nanos(from), except, 61 * store.MostProcesses}, func(scan engine.Scan) (store.CallFigures, error) {
+			f := store.CallFigures{Length: length}
+			var at int64
+			var sums string
+			err := scan(&at, &f.Process, &sums)
+			f.At, f.Sums = engine.FromNanos(at), []byte(sums)
+			return f, err
+		})
+}
