@@ -70,7 +70,7 @@ func Do[Q, A any](
 	if err := o.MayUse(c, name); err != nil {
 		return answer, err
 	}
-	answer, err = do(ctx, q)
+	answer, err = do(WithCaller(ctx, c), q)
 	if err != nil {
 		o.failed(c, change{name, about, detailsOf(q)}, err)
 		return answer, err
@@ -141,4 +141,18 @@ func (o *Operator) failed(c Caller, ch change, err error) {
 	line := ch.line(c)
 	line.Failed = string(why.Reason)
 	o.recordChange(service, line)
+}
+
+// callerKey is the key of the Caller in a context.
+type callerKey struct{}
+
+// WithCaller returns a context of an operation that c uses.
+func WithCaller(ctx context.Context, c Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerOf returns the Caller of the operation with a context. It returns false if the context is not that of an operation.
+func CallerOf(ctx context.Context) (Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(Caller)
+	return c, ok
 }

@@ -43,6 +43,8 @@ type Config struct {
 	// Certificate describes what is wrong with the certificates of the listeners, without host names. It returns an empty string if they are
 	// valid. nil: the certificates are not checked.
 	Certificate func() string
+	// Certificates describes the certificates of the listeners. It returns nil if they serve http. nil: they do.
+	Certificates func() *CertificateStatus
 	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: there are none.
 	LogState func(ctx context.Context) (*LogStatus, error)
 	// LogTrouble describes what is wrong with the checkpoints of the logs, or returns an empty string. nil: they are not checked.
@@ -83,6 +85,7 @@ type Operator struct {
 	waiting     func() []string
 	refused     func() *RefusedReload
 	certificate func() string
+	certified   func() *CertificateStatus
 	logState    func(ctx context.Context) (*LogStatus, error)
 	logTrouble  func() string
 	audit       *record.Audit
@@ -110,6 +113,9 @@ func New(c Config) *Operator {
 	if c.Certificate == nil {
 		c.Certificate = func() string { return "" }
 	}
+	if c.Certificates == nil {
+		c.Certificates = func() *CertificateStatus { return nil }
+	}
 	if c.LogState == nil {
 		c.LogState = func(context.Context) (*LogStatus, error) { return nil, nil } //nolint:nilnil // there is no log
 	}
@@ -119,7 +125,7 @@ func New(c Config) *Operator {
 	o := &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
 		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID,
-		index: c.Index, certificate: c.Certificate, logState: c.LogState, logTrouble: c.LogTrouble,
+		index: c.Index, certificate: c.Certificate, certified: c.Certificates, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
 		playground: c.Playground,
 		roles:      map[string]Role{},

@@ -53,12 +53,22 @@ type Status struct {
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 	// RefusedReload is the last reload if it was refused. The previous configuration is then still in use.
 	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
+	// Certificates describes the certificates of the listeners; nil: they serve http.
+	Certificates *CertificateStatus `json:"certificates,omitempty"`
 	// Stops are the stops in force, as this process has read them, the newest first.
 	Stops []Stop `json:"stops,omitempty"`
 	// HeldLimits are the limits that are held back because of a restore or a step of the clock.
 	HeldLimits *HeldLimits `json:"held_limits,omitempty"`
 	// Log is the state of the logs of the ledger; nil if there are none, or if it cannot be read.
 	Log *LogStatus `json:"log,omitempty"`
+}
+
+// A CertificateStatus describes the certificates of the listeners.
+type CertificateStatus struct {
+	ACME bool `json:"acme"` // a CA issues and renews them; otherwise they are files
+	// Expires is when the first of them expires; the zero time: there is none yet.
+	Expires time.Time `json:"expires,omitzero"`
+	Missing int       `json:"missing,omitempty"` // names without a certificate
 }
 
 // A RefusedReload is a configuration that was refused.
@@ -253,7 +263,7 @@ func (o *Operator) audited() Check {
 func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{
 		Health: o.Health(ctx), Version: o.version, Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(),
-		RefusedReload: o.refused(), HeldLimits: heldLimits(o.store.HeldLimits()),
+		RefusedReload: o.refused(), Certificates: o.certified(), HeldLimits: heldLimits(o.store.HeldLimits()),
 	}
 	for _, s := range slices.SortedFunc(slices.Values(o.view.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
 		out.Stops = append(out.Stops, showStop(s))

@@ -105,6 +105,8 @@ type Stops interface {
 type Replicas interface {
 	// Processes returns the processes that have reported recently and have not ended, and how many processes have the database open.
 	Processes(ctx context.Context) (list []store.Process, open int, err error)
+	// Reloads returns the newest reloads, the newest first, at most limit.
+	Reloads(ctx context.Context, limit int) ([]store.Reload, error)
 	// CallFigures returns the figures of periods of a length that begin at or after a time, except those of one process.
 	CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error)
 }

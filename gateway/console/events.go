@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -76,6 +77,7 @@ func (c *Console) figures(ctx context.Context, service string) map[string]string
 		defer cancel()
 		if status, err := c.Operator.Status(ctx); err == nil {
 			f.list = figuresOf(&status)
+			c.addCallFigures(ctx, &status, f.list)
 		}
 		f.at = now
 	}
@@ -92,4 +94,18 @@ func figuresOf(s *admin.Status) map[string]map[string]string {
 		}
 	}
 	return out
+}
+
+// addCallFigures adds the figures that are the same for all services.
+func (c *Console) addCallFigures(ctx context.Context, s *admin.Status, services map[string]map[string]string) {
+	all := map[string]string{"certificates": certificates(s).Value, "configuration": reloadCard(s).Value}
+	if list, err := c.Operator.Processes(ctx); err == nil {
+		all["processes"], _, _ = processFigures(list, s.Configuration.Hash)
+	}
+	if figures, err := c.Operator.CallFigures(ctx, admin.FigureQuery{}); err == nil {
+		all["calls_per_second"], all["refusals_per_second"] = ratesOf(&figures)
+	}
+	for _, one := range services {
+		maps.Copy(one, all)
+	}
 }

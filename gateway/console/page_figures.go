@@ -17,16 +17,13 @@ func (r *request) callSections(ctx context.Context) []section {
 	if err != nil {
 		return []section{{Title: "The last hour", Text: "This process does not count its calls."}}
 	}
-	calls, refusals, reasons := []point(nil), []point(nil), map[reason.Reason]int64{}
-	for i := range figures.Points {
-		p := &figures.Points[i]
-		calls = append(calls, point{At: p.At, Value: float64(p.Calls), Text: strconv.FormatInt(p.Calls, 10)})
-		refusals = append(refusals, point{At: p.At, Value: float64(p.Refused), Text: strconv.FormatInt(p.Refused, 10)})
-		for name, n := range p.Reasons {
-			reasons[name] += n
-		}
-	}
 	out := section{Title: "The last hour", Text: "Every call of all services in all processes. Those of other processes follow every 10 seconds."}
+	calls, refusals, reasons := []point(nil), []point(nil), map[reason.Reason]int64{}
+	perSecond, refusedPerSecond := ratesOf(&figures)
+	out.Cards = []card{
+		{Label: "Calls per second", Value: perSecond, Live: "calls_per_second", Note: "in the last full minute"},
+		{Label: "Refusals per second", Value: refusedPerSecond, Live: "refusals_per_second", Note: "in the last full minute"},
+	}
 	if figures.OthersUnread {
 		out.Text = "The database cannot be read: only calls that the process " + figures.Process + " handled."
 		out.Facts = []fact{{"Counted since", when(figures.Since)}}
@@ -34,6 +31,14 @@ func (r *request) callSections(ctx context.Context) []section {
 	if figures.Unreported > 0 {
 		out.Lines = append(out.Lines, "Without the calls of processes that cannot report, such as those of an earlier release: "+
 			strconv.Itoa(figures.Unreported)+".")
+	}
+	for i := range figures.Points {
+		p := &figures.Points[i]
+		calls = append(calls, point{At: p.At, Value: float64(p.Calls), Text: strconv.FormatInt(p.Calls, 10)})
+		refusals = append(refusals, point{At: p.At, Value: float64(p.Refused), Text: strconv.FormatInt(p.Refused, 10)})
+		for name, n := range p.Reasons {
+			reasons[name] += n
+		}
 	}
 	for _, one := range []struct {
 		title, unit string
@@ -60,4 +65,14 @@ func sumOf(points []point) string {
 		sum += p.Value
 	}
 	return strconv.FormatFloat(sum, 'f', -1, 64)
+}
+
+// ratesOf returns the calls and the refusals per second in the last minute that has ended.
+func ratesOf(f *admin.CallFigures) (calls, refused string) {
+	if len(f.Points) < 2 {
+		return "?", "?"
+	}
+	last := f.Points[len(f.Points)-2]
+	rate := func(n int64) string { return strconv.FormatFloat(float64(n)/60, 'f', 2, 64) }
+	return rate(last.Calls), rate(last.Refused)
 }

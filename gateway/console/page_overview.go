@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/store"
@@ -29,7 +30,7 @@ func (r *request) overviewPage() error {
 	}
 	p.Sections = append(p.Sections, r.callSections(ctx)...)
 	p.Sections = append(p.Sections, section{Title: "Gateway", Facts: facts(
-		fact{"Configuration", link(status.Configuration.Hash, at("settings"))}, fact{"Read", when(status.Configuration.TakenAt)},
+		fact{"Configuration", link(status.Configuration.Hash, at("settings", "reloads"))}, fact{"Read", when(status.Configuration.TakenAt)},
 		fact{"Waits for a restart", text(strings.Join(status.NeedsRestart, ", "))},
 		fact{"Version", text(status.Version)}, fact{"Process", text(status.Process)}, fact{"Signing key", code(string(status.SigningKey))},
 	)})
@@ -47,17 +48,72 @@ func (r *request) alarms(s *admin.Status) section {
 			out.Lines = append(out.Lines, "Check "+name+": "+cmp.Or(c.Reason, "it failed"))
 		}
 	}
-	if _, ok := s.Checks["certificate"]; !ok {
-		out.Cards = append(out.Cards, card{Label: "Certificates", Value: "valid"})
-	} else {
-		out.Cards = append(out.Cards, card{Label: "Certificates", Value: "look", Warn: true})
-	}
-	reload := card{Label: "Last reload", Value: "applied", Href: at("settings")}
-	if s.RefusedReload != nil {
-		reload.Value, reload.Warn = "refused", true
-	}
-	out.Cards = append(out.Cards, reload)
+	out.Cards = append(out.Cards, certificates(s), reloadCard(s), r.processCard(s))
 	return out
+}
+
+// certificates shows when the first certificate expires.
+func certificates(s *admin.Status) card {
+	c := card{Label: "Certificates", Live: "certificates"}
+	_, c.Warn = s.Checks["certificate"]
+	switch t := s.Certificates; {
+	case t == nil:
+		c.Value = "no TLS"
+	case t.Expires.IsZero():
+		c.Value = "none yet"
+	default:
+		c.Value = "until " + t.Expires.UTC().Format(time.DateOnly)
+	}
+	if t := s.Certificates; t != nil && t.Missing > 0 {
+		c.Note = fmt.Sprintf("%d names have none", t.Missing)
+	}
+	return c
+}
+
+// reloadCard shows whether this process uses the configuration that it read last.
+func reloadCard(s *admin.Status) card {
+	c := card{Label: "Configuration", Value: fmt.Sprintf("%.12s", s.Configuration.Hash), Live: "configuration", Href: at("settings", "reloads")}
+	c.Note = "read " + s.Configuration.TakenAt.UTC().Format("2006-01-02 15:04 UTC")
+	if s.RefusedReload != nil {
+		c.Note, c.Warn = "the last reload was refused", true
+	}
+	return c
+}
+
+// processCard counts the running processes. It warns if one does not report, or uses another configuration than this process.
+func (r *request) processCard(s *admin.Status) card {
+	c := card{Label: "Processes", Value: "?", Live: "processes", Href: r.address(at("stops"))}
+	list, err := r.console.Operator.Processes(r.Context())
+	if err != nil {
+		return c
+	}
+	c.Value, c.Note, c.Warn = processFigures(list, s.Configuration.Hash)
+	return c
+}
+
+// processFigures counts the running processes, and describes what is unusual about them.
+func processFigures(list admin.Processes, hash string) (running, note string, warn bool) {
+	n, other, silent := 0, 0, 0
+	for _, p := range list.Items {
+		switch {
+		case !p.Running:
+			silent++
+		case p.Configuration != hash:
+			n, other = n+1, other+1
+		default:
+			n++
+		}
+	}
+	var notes []string
+	for _, one := range []struct {
+		n    int
+		text string
+	}{{other, "with another configuration"}, {silent, "no longer reporting"}, {list.Unreported, "cannot report"}} {
+		if one.n > 0 {
+			notes = append(notes, fmt.Sprintf("%d %s", one.n, one.text))
+		}
+	}
+	return strconv.Itoa(n), strings.Join(notes, ", "), len(notes) > 0
 }
 
 // serviceSections are the figures of one service.

@@ -45,6 +45,7 @@ var pages = map[string]func(*request) error{
 	"settings":          (*request).settingsPage,
 	"settings/keys":     (*request).keysPage,
 	"settings/sessions": (*request).sessionsPage,
+	"settings/reloads":  (*request).reloadsPage,
 }
 
 // record identifies a record of the service of the request.

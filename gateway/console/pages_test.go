@@ -21,6 +21,7 @@ var everyPage = []string{
 	"/console/money/statements", "/console/money/invoices", "/console/money/refunds", "/console/money/ledger", "/console/catalogue",
 	"/console/policy", "/console/policy/edit", "/console/doors", "/console/doors/try",
 	tryPath + "?intent=" + gatetest.Ordering, "/console/stops", "/console/settings", "/console/settings/keys", "/console/settings/sessions",
+	"/console/settings/reloads",
 }
 
 const maxPage = 150_000

@@ -298,7 +298,7 @@ func (p *process) build(ctx context.Context) error {
 		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(), Figures: p.figures,
 		Index: p.index, ProcessID: p.replica.ID(),
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
-		Certificate: p.certificateState, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
+		Certificate: p.certificateState, Certificates: p.certificateStatus, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
 		ConsoleURL: p.consoleURL,
 		Playground: playground.New(playground.Options{API: p.server.Handler(), Key: p.data.PrivateKey, Doors: p.modules, Now: p.Now}),
 	})

@@ -91,6 +91,7 @@ func (p *process) serve(ctx context.Context) error {
 		return p.leases.Run(life, func(err error) { p.Log.Warn("leases could not be returned", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.reloads(ctx) })
+	group.Go(func() error { p.noteStart(life); return nil })
 	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
 	if p.Ready != nil {
 		p.addressModules()

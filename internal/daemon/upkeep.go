@@ -148,20 +148,24 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 // done.
 func (p *process) reloads(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
+	cause := admin.ReloadByFile
 	for again := false; ; again = true {
 		files := p.files()
 		stop := p.watch(ctx, files, changed)
 		// The files are already watched while the reload reads them, so no change is missed.
 		if again {
-			p.reload(ctx, false)
+			p.reloadFor(ctx, cause, false)
 		}
+		cause = admin.ReloadByFile
 		if slices.Equal(files, p.files()) {
 			retirement, cancel := p.nextRetirement()
 			select {
 			case <-ctx.Done():
 			case <-changed:
 			case <-p.Reload:
+				cause = admin.ReloadBySignal
 			case <-retirement:
+				cause = admin.ReloadByRetirement
 			}
 			cancel()
 		}
@@ -216,14 +220,25 @@ func (p *process) files() []string {
 	return p.config.Files()
 }
 
-// reload applies the configuration on disk. If that is not possible, it keeps the current one and logs why. In either case it reopens the
+// reload is reloadFor for an operation of the operator.
+func (p *process) reload(ctx context.Context, force bool) config.Problems {
+	return p.reloadFor(ctx, admin.ReloadByRequest, force)
+}
+
+// reloadFor applies the configuration on disk. If that is not possible, it keeps the current one and logs why. In either case it reopens the
 // audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls of agents: see
 // endings.
-func (p *process) reload(ctx context.Context, force bool) config.Problems {
+func (p *process) reloadFor(ctx context.Context, cause admin.ReloadCause, force bool) (problems config.Problems) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
 	p.enter(Reloading)
 	defer p.enter(Serving)
+	was, before := p.config, p.directory.Current()
+	change := admin.ReloadRecord{Before: before.Hash}
+	defer func() {
+		change.Cause, change.Problems = cause, len(problems)
+		p.noteReload(ctx, change)
+	}()
 	p.audit.Reopen()
 	next, problems := p.Load()
 	if next == nil {
@@ -257,6 +272,7 @@ func (p *process) reload(ctx context.Context, force bool) config.Problems {
 	if err != nil {
 		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
 	}
+	change = compare(was, next, before, p.directory.Current())
 	p.metrics.Reloaded(p.Now())
 	problems = append(problems, heldByOthers(ctx, next, loaded, p.store)...)
 	p.refusal.Store(nil)

@@ -98,6 +98,11 @@ func (c *Client) Reload(ctx context.Context, r admin.ReloadRequest) (admin.Reloa
 	return post[admin.Reload](ctx, c, "/reload", &r)
 }
 
+// Reloads is admin.Operator.Reloads.
+func (c *Client) Reloads(ctx context.Context) (admin.Page[admin.ReloadRecord], error) {
+	return get[admin.Page[admin.ReloadRecord]](ctx, c, "/reloads", nil)
+}
+
 // Agents is admin.Operator.Agents.
 func (c *Client) Agents(ctx context.Context, q admin.AgentQuery) (admin.Page[admin.Agent], error) {
 	return get[admin.Page[admin.Agent]](ctx, c, "/agents", &q)

@@ -19,6 +19,8 @@ type processes interface {
 	Processes(ctx context.Context) (list []store.Process, open int, err error)
 	StopReads(ctx context.Context, changes []int64) ([]store.StopRead, error)
 	EndedStops(ctx context.Context, limit int) ([]pat.Stop, error)
+	AddReload(ctx context.Context, r store.Reload) error
+	Reloads(ctx context.Context, limit int) ([]store.Reload, error)
 	CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error)
 }
 
@@ -32,6 +34,7 @@ func testProcesses(t *testing.T, open Opener) {
 		"ended stops are listed by their end":   endedStopsListed,
 		"figures of a period replace earlier":   figuresKept,
 		"figures are kept as long as displayed": figuresExpire,
+		"the newest reloads are kept":           reloadsKept,
 	})
 }
 
@@ -183,5 +186,23 @@ func figuresExpire(b *suite) {
 		if n := b.purge(); n != 1 {
 			b.Errorf("after %s: %d rows were purged, want 1", after, n)
 		}
+	}
+}
+
+func reloadsKept(b *suite) {
+	for i := range store.MostReloads + 2 {
+		b.must(b.AddReload(b.Context(), store.Reload{At: start.Add(time.Duration(i) * time.Second), Process: "a", Record: []byte(`{}`)}))
+	}
+	last := store.Reload{At: start.Add(time.Hour).UTC(), Process: "b", Record: []byte(`{"by":"ann"}`)}
+	b.must(b.AddReload(b.Context(), last))
+	list, err := b.Reloads(b.Context(), 2*store.MostReloads)
+	b.must(err)
+	if d := cmp.Diff(last, list[0]); d != "" || len(list) != store.MostReloads {
+		b.Errorf("%d reloads; the newest differs (-want +got):\n%s", len(list), d)
+	}
+	list, err = b.Reloads(b.Context(), 1)
+	b.must(err)
+	if len(list) != 1 {
+		b.Errorf("got %+v", list)
 	}
 }

@@ -127,3 +127,28 @@ func (s *Records) CallFigures(ctx context.Context, length time.Duration, from ti
 			return f, err
 		})
 }
+
+// AddReload records a reload. Only the newest store.MostReloads are kept.
+func (s *Records) AddReload(ctx context.Context, r store.Reload) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, "INSERT INTO reloads (at, process, record) VALUES (?, ?, ?) ON CONFLICT (at, process) DO NOTHING",
+			engine.Nanos(r.At), r.Process, string(r.Record))
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(ctx, "DELETE FROM reloads WHERE at < (SELECT at FROM reloads ORDER BY at DESC LIMIT 1 OFFSET ?)", store.MostReloads-1)
+		return err
+	})
+}
+
+// Reloads returns the newest reloads, the newest first, at most limit.
+func (s *Records) Reloads(ctx context.Context, limit int) ([]store.Reload, error) {
+	return engine.All(ctx, s.db, "SELECT at, process, record FROM reloads ORDER BY at DESC, process DESC LIMIT ?", []any{limit},
+		func(scan engine.Scan) (r store.Reload, err error) {
+			var at int64
+			var record string
+			err = scan(&at, &r.Process, &record)
+			r.At, r.Record = engine.FromNanos(at), []byte(record)
+			return r, err
+		})
+}

@@ -271,7 +271,7 @@ gateway keeps the present one, and reload prints each problem as file:line: mess
 The gateway also refuses a configuration with which agents could call no intent of a service, or could no longer call
 an intent that they called in the last 7 days, unless the retire_after of the intent has passed. --force applies such
 a configuration.`,
-		Example: "  uimgate reload\n  uimgate reload --force",
+		Example: "  uimgate reload\n  uimgate reload --force\n  uimgate reload list",
 		RunE: func(c *cobra.Command, _ []string) error {
 			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) {
 				return api.Reload(ctx, request)
@@ -293,6 +293,7 @@ a configuration.`,
 		},
 	}
 	c.Flags().BoolVar(&request.Force, "force", false, "apply a configuration although it ends intents that agents call")
+	c.AddCommand(o.reloadList())
 	o.flags(c)
 	return c
 }

@@ -1,0 +1,48 @@
+package operatorcmd
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+)
+
+var reloadColumns = []cli.Column[admin.ReloadRecord]{
+	cli.TimeColumn("at", func(r admin.ReloadRecord) time.Time { return r.At }),
+	cli.TextColumn("process", func(r admin.ReloadRecord) string { return r.Process }),
+	cli.TextColumn("cause", func(r admin.ReloadRecord) admin.ReloadCause { return r.Cause }),
+	cli.TextColumn("by", func(r admin.ReloadRecord) string { return r.By }),
+	cli.FlagColumn("applied", func(r admin.ReloadRecord) bool { return r.Applied }),
+	cli.CountColumn("problems", func(r admin.ReloadRecord) int64 { return int64(r.Problems) }),
+	cli.ListColumn("services", func(r admin.ReloadRecord) (list []string) {
+		for _, s := range r.Services {
+			list = append(list, s.String())
+		}
+		return list
+	}),
+	cli.ListColumn("settings", func(r admin.ReloadRecord) []string { return r.Settings }),
+	cli.TextColumn("configuration", func(r admin.ReloadRecord) string { return r.Hash }).OnlyCSV(),
+}
+
+// reloadList returns the command uimgate reload list.
+func (o *operator) reloadList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the last reloads, and what they changed", Args: cli.Args(cobra.NoArgs),
+		Long: `List shows the last 50 reloads of all processes on the database, the newest first: who or what caused each, whether it
+was applied, the policies and intents that it changed, and the keys of the settings that it changed. It shows no values.
+-o json has the uids of the intents. A reload that changed nothing is listed only if somebody asked for it.`,
+		Example: "  uimgate reload list -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.all = true // the gateway returns all of them at once
+			return printListing(c, o, reloadColumns, func(
+				ctx context.Context, api *client.Client, _ admin.PageRequest,
+			) (admin.Page[admin.ReloadRecord], error) {
+				return api.Reloads(ctx)
+			})
+		},
+	}
+}

@@ -1,0 +1,86 @@
+package console_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/store"
+)
+
+func TestReloadsAreListed(t *testing.T) {
+	g := newConsoleGate(t, "")
+	b := g.as(admin.RoleViewer)
+	if page := b.page("/console/settings/reloads"); !strings.Contains(page, "The configuration has not been reloaded.") {
+		t.Errorf("got %s", page)
+	}
+	text, err := json.Marshal(admin.ReloadRecord{
+		Cause: admin.ReloadByRequest, By: "ann", Applied: true, Hash: "h2", Settings: []string{"server.tls", "pat.limit"}, MoreSettings: 3,
+		Services: []admin.ServiceChange{{
+			Service: "shop", Change: "changed", PolicyBefore: "sha-256:a", PolicyAfter: "sha-256:b",
+			Added: admin.ChangedIDs{Count: 3, First: []string{"shop.example:new:v1"}},
+		}},
+	})
+	g.Must(err)
+	g.Must(g.Store.AddReload(g.Context(), store.Reload{At: g.Now(), Process: "host:1", Record: text}))
+	page := b.page("/console/settings/reloads")
+	for _, want := range []string{
+		"<td>ann</td>", "policy of shop: sha-256:a → sha-256:b; new intents: shop.example:new:v1 and 2 more; settings: server.tls, pat.limit and 3 more",
+		`<a href="/console/settings/reloads?format=csv">`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	if got := b.get("/console/settings/reloads?format=csv"); !strings.Contains(got.body, "host:1,ann,applied,") {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+func TestOverviewShowsTheProcesses(t *testing.T) {
+	g := newConsoleGate(t, "")
+	b := g.as(admin.RoleViewer)
+	g.Must(g.Replica.Report(g.Context()))
+	page := b.page("/console/")
+	for _, want := range []string{
+		`<span class="value" data-figure="certificates">no TLS</span>`, `<span class="value" data-figure="processes">1</span></dd>`,
+		`<span class="value" data-figure="calls_per_second">0.00</span>`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the overview lacks %q: %s", want, page)
+		}
+	}
+	// A process with another configuration, or one that no longer reports, is a warning.
+	other := store.Process{ID: "2", Name: "host:2", Configuration: "another", StartedAt: g.Now()}
+	g.Must(g.Store.ReportProcess(g.Context(), store.ProcessReport{Process: other}))
+	if page := b.page("/console/"); !strings.Contains(page, "<small>1 with another configuration</small>") {
+		t.Errorf("got %s", page)
+	}
+	if page := b.page("/console/stops"); !strings.Contains(page, "<td>host:2</td>") || !strings.Contains(page, "another") {
+		t.Errorf("got %s", page)
+	}
+}
+
+func TestStopsShowTheProcesses(t *testing.T) {
+	g := newConsoleGate(t, "")
+	b := g.as(admin.RoleOperator)
+	g.Must(g.Replica.Report(g.Context()))
+	if _, err := g.operator.Stop(g.Context(), admin.StopRequest{Kind: "charging"}); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.page("/console/stops"); !strings.Contains(page, `<span class="state bad">0 of 1 processes; not yet: test:1</span>`) {
+		t.Errorf("before the report: %s", page)
+	}
+	g.Must(g.Replica.Report(g.Context()))
+	if page := b.page("/console/stops"); !strings.Contains(page, `<span class="state ok">1 of 1 processes, 0.00 s</span>`) ||
+		!strings.Contains(page, "test:1 0.00 s") {
+		t.Errorf("after the report: %s", page)
+	}
+	if _, err := g.operator.Resume(g.Context(), admin.StopRequest{Kind: "charging"}); err != nil {
+		t.Fatal(err)
+	}
+	if page := b.page("/console/stops"); !strings.Contains(page, "Nothing is stopped.") || !strings.Contains(page, "Stops that ended") {
+		t.Errorf("after the end: %s", page)
+	}
+}
