@@ -11,10 +11,12 @@ import (
 	"reflect"
 
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
+	"github.com/uimgate/uimgate/bindings/aea/connections/local"
 	"github.com/uimgate/uimgate/bindings/aea/skill/directory"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -26,6 +28,8 @@ type Door struct {
 	door.Process
 
 	keys   *Keys
+	local  *local.Node   // joins the agents of the services that have the connection local
+	fetch  *fetch.Client // sends the requests of skills
 	agents door.Agents[*agent]
 }
 
@@ -45,7 +49,10 @@ func (d *Door) Form() pat.Form { return agreement.Form() }
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
-	d.Process = p
+	d.Process, d.local = p, local.NewNode()
+	if d.fetch = p.Documents; d.fetch == nil {
+		d.fetch = fetch.New(fetch.Options{UserAgent: "uimgate"})
+	}
 	d.keys = NewKeys(Files{
 		Key: func(service string) (string, error) {
 			key, err := p.Data.PrivateKey(Name, service)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
+	"github.com/uimgate/uimgate/bindings/aea/connections/httpclient"
+	"github.com/uimgate/uimgate/bindings/aea/connections/httpserver"
+	"github.com/uimgate/uimgate/bindings/aea/connections/local"
 	"github.com/uimgate/uimgate/bindings/aea/connections/mailbox"
 	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
@@ -18,7 +21,9 @@ import (
 )
 
 // ids maps the name of a connection in the configuration to its id.
-var ids = map[ConnectionName]wire.PublicID{"tcp": tcp.ID, "delegate": delegate.ID, "mailbox": mailbox.ID, "stub": stub.ID}
+var ids = map[ConnectionName]wire.PublicID{
+	"tcp": tcp.ID, "delegate": delegate.ID, "mailbox": mailbox.ID, "stub": stub.ID, "local": local.ID,
+}
 
 // A listener is a connection that listens for agents.
 type listener interface {
@@ -70,6 +75,9 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		{"delegate", set.Delegate, func(at string) (listener, error) { return delegate.Listen(ctx, at, own, delegate.Bounds{}, d.Now) }},
 		{"mailbox", set.Mailbox, func(at string) (listener, error) { return mailbox.Listen(ctx, at, own, mailbox.Bounds{}, d.Now) }},
 		{"tcp", set.TCP, func(at string) (listener, error) { return tcp.Listen(ctx, at, tcp.Bounds{}) }},
+		{"http_server", set.Connections.HTTPServer, func(at string) (listener, error) {
+			return httpserver.Listen(ctx, at, set.httpSkill, httpserver.Bounds{}, d.Now)
+		}},
 	} {
 		if l.address == "" {
 			continue
@@ -79,15 +87,14 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}
 		a.listeners[l.name] = opened
-		proven := l.name != "tcp" // agents prove their addresses on this connection
-		if err := a.runtime.Connect(opened, runtime.ConnectionOptions{Relay: relays && proven}); err != nil {
+		proven := l.name == "delegate" || l.name == "mailbox" // agents prove their addresses on these connections
+		o := runtime.ConnectionOptions{Relay: relays && proven, Inside: l.name == "http_server"}
+		if err := a.runtime.Connect(opened, o); err != nil {
 			return nil, err
 		}
 	}
-	if set.Stub != "" {
-		if err := a.runtime.Connect(stub.New(set.Stub), runtime.ConnectionOptions{}); err != nil {
-			return nil, err
-		}
+	if err := d.connect(a); err != nil {
+		return nil, err
 	}
 	decisions := runtime.NewDecisionMaker(d.keys.of(set.Address), identity.Fetchai, d.Log)
 	a.skill = skill.New(skill.Config{
@@ -101,6 +108,25 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		}
 	}
 	return a, nil
+}
+
+// connect adds the connections of an agent that do not listen.
+func (d *Door) connect(a *agent) error {
+	if at := a.settings.Stub; at != "" {
+		if err := a.runtime.Connect(stub.New(at), runtime.ConnectionOptions{}); err != nil {
+			return err
+		}
+	}
+	if a.settings.Connections.Local {
+		if err := a.runtime.Connect(d.local.Connection(a.settings.Address), runtime.ConnectionOptions{}); err != nil {
+			return err
+		}
+	}
+	if a.settings.Connections.HTTPClient {
+		client := httpclient.New(d.fetch, d.Now)
+		return a.runtime.Connect(client, runtime.ConnectionOptions{Inside: true})
+	}
+	return nil
 }
 
 // routing returns the router that selects connections for messages that are not replies.

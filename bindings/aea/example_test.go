@@ -36,9 +36,6 @@ func ExampleRegisterSkill() {
 		},
 	}
 	aea.RegisterSkill("orders", func(r *runtime.Runtime) (runtime.Skill, error) {
-		if err := r.Resources().AddProtocol(orders); err != nil {
-			return runtime.Skill{}, err
-		}
 		waiting := make(chan runtime.Message, 64) // orders without output, in the order of their calls
 		taken := make(chan int, 1)
 		taken <- 0
@@ -59,7 +56,7 @@ func ExampleRegisterSkill() {
 			return (<-waiting).Reply(order(output.Bytes))
 		}
 		return runtime.Skill{
-			ID:       id,
+			ID: id, Protocols: []*runtime.Protocol{orders},
 			Handlers: []runtime.Handler{{Protocol: orders, Handle: take}, {Protocol: runtime.DefaultProtocol(), Handle: executed}},
 			Tasks: []runtime.Task{{Name: "count", Execute: func(context.Context, any) (any, error) {
 				n := <-taken + 1

@@ -39,12 +39,9 @@ var (
 
 // newConcierge returns a skill that passes each request on to the skill intents, and the output back to the agent. Its task counts.
 func newConcierge(r *runtime.Runtime) (runtime.Skill, error) {
-	if err := r.Resources().AddProtocol(concierge); err != nil {
-		return runtime.Skill{}, err
-	}
 	waiting := make(chan runtime.Message, 16)
 	return runtime.Skill{
-		ID: conciergeID,
+		ID: conciergeID, Protocols: []*protocol.Protocol{concierge},
 		Handlers: []runtime.Handler{
 			{Protocol: concierge, Handle: func(_ context.Context, m runtime.Message) error {
 				content, _ := m.Content.(request)

@@ -31,7 +31,8 @@ type Settings struct {
 	Relay    Relay       `yaml:"relay" doc:"Whether agents that are connected by delegate or mailbox may send messages to each other. The gateway relays the messages without reading them. Off unless this block is present."`
 	// Clear applies to connections that are not confidential.
 	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are also sent by tcp to other machines, although anyone on the network path can read them. Only for closed networks."`
-	DefaultConnection ConnectionName    `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection for messages that are not replies. Empty: the first open connection."`
+	Connections       Connections       `yaml:"connections" doc:"Connections inside the process, and those of skills to HTTP."`
+	DefaultConnection ConnectionName    `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub,local" doc:"Connection for messages that are not replies. Empty: the first open connection."`
 	DefaultRouting    map[string]string `yaml:"default_routing" max:"100" doc:"Connections for messages that are not replies, by the specification id of their protocol, such as fetchai/default:1.0.0."`
 
 	Skills     Skills            `yaml:"skills" doc:"Skills of the agent, besides the one that offers the intents. A reload adds and removes them while the agent runs."`
@@ -43,9 +44,18 @@ type Settings struct {
 	Address string `yaml:"-"`
 	NodeKey string `yaml:"-"`
 
-	open     bool
-	key      config.Secret // the contents of KeyFile; empty: the door creates a key
-	location search.Location
+	open      bool
+	key       config.Secret // the contents of KeyFile; empty: the door creates a key
+	location  search.Location
+	httpSkill wire.PublicID // the parsed Connections.HTTPServerSkill
+}
+
+// Connections is the configuration block connections.
+type Connections struct {
+	Local           bool   `yaml:"local" default:"false" doc:"Whether the agent exchanges messages with the agents of the other services of this process that have this connection."`
+	HTTPServer      string `yaml:"http_server" doc:"Address and port at which a skill receives HTTP requests as messages of the protocol http, such as 127.0.0.1:8095. The connection is not encrypted. Empty: none."`
+	HTTPServerSkill string `yaml:"http_server_skill" default:"uimgate/intents:1.0.0" doc:"Complete id of the skill that receives the requests of http_server. The skill intents executes them as the API does."`
+	HTTPClient      bool   `yaml:"http_client" default:"false" doc:"Whether skills can send requests to HTTP servers, by messages of the protocol http to uimgate/http_client:1.0.0. Servers need https and a public address, or are on this machine."`
 }
 
 // Skills is the configuration block skills.
@@ -53,12 +63,19 @@ type Skills struct {
 	Search bool     `yaml:"search" default:"true" doc:"Whether agents can register with the agent of the service, and search for it and for each other, by the protocols oef_search and oef."`
 	Echo   bool     `yaml:"echo" default:"false" doc:"Whether the agent returns bytes that are not calls, for trying a connection."`
 	Own    []string `yaml:"own" max:"32" doc:"Names of skills that the program adds by RegisterSkill."`
+	// Disabled does not remove skills, so they keep their state.
+	Disabled []string `yaml:"disabled" max:"35" doc:"Skills that get no messages, act on nothing and keep their state: intents, search, echo, or a name of own."`
+}
+
+// has reports whether the agent has the skill with this name in the configuration.
+func (s *Skills) has(name string) bool {
+	return name == "intents" || name == "search" && s.Search || name == "echo" && s.Echo || slices.Contains(s.Own, name)
 }
 
 // A Directory is the configuration block directory.
 type Directory struct {
 	Address    string         `yaml:"address" doc:"Address of the agent, such as fetch1…, which must be connected to this agent. Empty: none."`
-	Connection ConnectionName `yaml:"connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection to the agent. Empty: the one on which the agent was last heard, or the one of default_routing and default_connection."`
+	Connection ConnectionName `yaml:"connection" enum:"tcp,delegate,mailbox,stub,local" doc:"Connection to the agent. Empty: the one on which the agent was last heard, or the one of default_routing and default_connection."`
 }
 
 // changeable returns the settings without those that a running agent can change.
@@ -75,7 +92,7 @@ type Relay struct {
 	enabled bool
 }
 
-// A ConnectionName names a connection for agents of the AEA framework: tcp, delegate, mailbox or stub.
+// A ConnectionName names a connection for agents of the AEA framework: tcp, delegate, mailbox, stub or local.
 type ConnectionName string
 
 // SettingsOf returns the settings of a service, or nil if the door is closed.
@@ -97,10 +114,13 @@ func (s *Settings) connections() (open []ConnectionName) {
 			open = append(open, c.name)
 		}
 	}
+	if s.Connections.Local {
+		open = append(open, "local")
+	}
 	return open
 }
 
-// protocolID matches the specification id of a protocol.
+// protocolID matches a complete public id, such as the specification id of a protocol.
 var protocolID = regex.Lazy(`^[a-zA-Z_][a-zA-Z0-9_]{0,127}/[a-zA-Z_][a-zA-Z0-9_]{0,127}:[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // Check implements config.Settings.
@@ -111,6 +131,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	b.Listener("tcp", s.TCP)
 	b.Listener("delegate", s.Delegate)
 	b.Listener("mailbox", s.Mailbox)
+	s.checkHTTP(b)
 	open := s.connections()
 	if s.Relay.enabled = b.Has("relay"); s.Relay.enabled && len(open) > 0 && s.Delegate == "" && s.Mailbox == "" {
 		b.Errorf("relay", "needs delegate or mailbox: only these connections authenticate the sender of a message")
@@ -124,7 +145,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 			b.Errorf(entry, "is not a specification id of a protocol, such as fetchai/default:1.0.0")
 		}
 		if !slices.Contains(open, ConnectionName(s.DefaultRouting[id])) {
-			b.Errorf(entry, "want an open connection: tcp, delegate, mailbox or stub")
+			b.Errorf(entry, "want an open connection: tcp, delegate, mailbox, stub or local")
 		}
 	}
 	s.checkFinding(b, open)
@@ -133,6 +154,16 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 	b.OwnKey(s.KeyFile)
 	s.key = b.PrivateKey("key_file", &s.KeyFile)
+}
+
+// checkHTTP checks the connection http_server.
+func (s *Settings) checkHTTP(b *config.BlockCheck) {
+	b.Listener("connections.http_server", s.Connections.HTTPServer)
+	id, err := wire.ParsePublicID(s.Connections.HTTPServerSkill)
+	if err != nil || !protocolID().MatchString(s.Connections.HTTPServerSkill) {
+		b.Errorf("connections.http_server_skill", "is not the complete id of a skill, such as %s", skill.ID)
+	}
+	s.httpSkill = id
 }
 
 // aliases returns Attributes, or the default.
@@ -164,6 +195,11 @@ func (s *Settings) checkFinding(b *config.BlockCheck, open []ConnectionName) {
 		if factory(name) == nil || slices.Contains(s.Skills.Own[:i], name) {
 			adds := cmp.Or(strings.Join(factoryNames(), ", "), "none")
 			b.Errorf("skills.own["+strconv.Itoa(i)+"]", "want a skill that this program adds, once; it adds: %s", adds)
+		}
+	}
+	for i, name := range s.Skills.Disabled {
+		if !s.Skills.has(name) || slices.Contains(s.Skills.Disabled[:i], name) {
+			b.Errorf("skills.disabled["+strconv.Itoa(i)+"]", "want a skill of the agent, once: intents, search, echo, or a name of own")
 		}
 	}
 	if s.Directory.Address != "" && !wire.IsAgent(s.Directory.Address) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
@@ -14,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A SkillFactory returns a new skill for the agent that runs in r. It may register protocols with r.Resources. Errors are shown to the
+// A SkillFactory returns a new skill for the agent that runs in r, each time that the configuration adds the skill. Errors are shown to the
 // operator.
 type SkillFactory func(r *runtime.Runtime) (runtime.Skill, error)
 
@@ -25,11 +26,11 @@ var factories = struct {
 }{byName: map[string]SkillFactory{}}
 
 // RegisterSkill makes a skill available under a name for doors.aea.skills.own. Call it before the configuration is read, such as in the
-// init function of a package that the program imports. It panics if the name is empty or taken.
+// init function of a package that the program imports. It panics if the name is empty or taken; intents, search and echo are taken.
 func RegisterSkill(name string, f SkillFactory) {
 	factories.Lock()
 	defer factories.Unlock()
-	if name == "" || f == nil || factories.byName[name] != nil {
+	if name == "" || f == nil || factories.byName[name] != nil || slices.Contains([]string{"intents", "search", "echo"}, name) {
 		panic("aea: the skill " + name + " has no name or no function, or is registered twice")
 	}
 	factories.byName[name] = f
@@ -95,6 +96,7 @@ func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) e
 		}
 		s, err := wanted[name](a.runtime)
 		if err == nil {
+			s.Disabled = s.Disabled || slices.Contains(set.Skills.Disabled, strings.TrimPrefix(name, "own/"))
 			err = resources.Add(s)
 		}
 		if err != nil {
@@ -103,9 +105,24 @@ func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) e
 		}
 		a.skills.added[name] = s.ID
 	}
+	for name, id := range a.ids() {
+		_ = a.runtime.Filter().SetEnabled(id, !slices.Contains(set.Skills.Disabled, name)) // the agent has it
+	}
 	a.skill.Change(ctx, skill.Variables{
 		Location: set.location, Attributes: set.aliases(), Echo: set.Skills.Echo,
 		Directory: skill.Directory{Address: set.Directory.Address, Connection: ids[set.Directory.Connection]},
 	}, emptied)
 	return failed
+}
+
+// ids returns the ids of the skills of the agent, by the name in the configuration. The caller must hold the lock.
+func (a *agent) ids() map[string]wire.PublicID {
+	all := map[string]wire.PublicID{"intents": skill.ID}
+	if a.skills.directory != nil {
+		all["search"] = directory.ID
+	}
+	for name, id := range a.skills.added {
+		all[strings.TrimPrefix(name, "own/")] = id
+	}
+	return all
 }

@@ -14,23 +14,29 @@ import (
 // ErrNoPeer means that no peer with the address of the receiver is connected.
 var ErrNoPeer = errors.New("no peer with this address is connected")
 
-// A Connection receives and sends envelopes. It is safe for concurrent use.
+// A Connection is what the Multiplexer sees of one Channel: its name, and who can read what it sends. It is safe for concurrent use.
 type Connection interface {
+	Channel
 	// ID identifies the connection in routing and in EnvelopeContext.
 	ID() wire.PublicID
-	// Run serves the connection until ctx ends, and then ends everything that it has started. It passes received envelopes to port. If it
+	// Confidential reports whether only the peer can read envelopes sent to it.
+	Confidential() bool
+}
+
+// A Channel is the part of a Connection that translates between envelopes and an external service: sockets, files, HTTP, or other agents.
+// It is safe for concurrent use.
+type Channel interface {
+	// Run serves the channel until ctx ends, and then ends everything that it has started. It passes received envelopes to port. If it
 	// returns before ctx ends, it is called again after a pause.
 	Run(ctx context.Context, port *Port) error
 	// Send queues an envelope without waiting for the peer. Errors are ErrNoPeer, ErrFull, wire.ErrUnsendable and ErrDown. The connection
 	// later reports the outcome to the port.
 	Send(e wire.Envelope) error
-	// Confidential reports whether only the peer can read envelopes sent to it.
-	Confidential() bool
-	// State returns the current state of the connection.
+	// State returns the current state of the channel.
 	State() ConnectionState
 }
 
-// A ConnectionState is the state that a connection reports.
+// A ConnectionState is the state that a Channel reports.
 type ConnectionState struct {
 	Listening string `json:"listening,omitempty"` // the address that agents connect to, or the directory
 	Peers     int    `json:"peers"`

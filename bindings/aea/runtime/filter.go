@@ -21,6 +21,14 @@ func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 	return nil
 }
 
+// Enabled reports whether the agent has the skill, and the skill is enabled.
+func (f *Filter) Enabled(skill wire.PublicID) bool {
+	f.resources.mu.RLock()
+	defer f.resources.mu.RUnlock()
+	s := f.resources.find(skill)
+	return s != nil && !s.disabled
+}
+
 // active is a handler of an enabled skill.
 type active struct {
 	Handler

@@ -109,25 +109,45 @@ func (r *Resources) protocol(spec wire.PublicID) (*protocol.Protocol, error) {
 	return nil, protocol.ErrUnsupported
 }
 
-// Add registers a skill and enables it. It returns ErrSkill if the skill has no id or an id that is already registered, if it has two
-// handlers for one protocol or two tasks with one name, if a handler, behaviour or task is incomplete, or if the protocol of a handler is
-// not registered.
+// Add registers a skill with its protocols, and enables it unless Skill.Disabled is set. It returns ErrSkill if the skill has no id or an id that is already registered,
+// if it has two handlers for one protocol or two tasks with one name, if a handler, behaviour or task is incomplete, or if the protocol of a
+// handler is not registered, and the errors of AddProtocol. If it returns an error, nothing is registered.
 func (r *Resources) Add(s Skill) error {
-	skill := &skillEntry{Skill: s}
+	skill := &skillEntry{Skill: s, disabled: s.Disabled}
 	if err := skill.check(); err != nil {
 		return err
 	}
 	for _, b := range s.Behaviours {
 		skill.behaviours = append(skill.behaviours, &behaviour{Behaviour: b, of: skill})
 	}
+	for i, p := range s.Protocols {
+		if err := r.AddProtocol(p); err != nil {
+			r.removeProtocols(s.Protocols[:i])
+			return err
+		}
+	}
+	if err := r.add(skill); err != nil {
+		r.removeProtocols(s.Protocols)
+		return err
+	}
+	return nil
+}
+
+func (r *Resources) removeProtocols(list []*protocol.Protocol) {
+	for _, p := range list {
+		_ = r.RemoveProtocol(p) // a program may have removed it before
+	}
+}
+
+func (r *Resources) add(skill *skillEntry) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range s.Handlers {
+	for _, h := range skill.Handlers {
 		if !slices.ContainsFunc(h.Protocol.Specs, func(spec wire.PublicID) bool { return r.protocols[spec] == h.Protocol }) {
 			return fmt.Errorf("%w: the protocol %s is not registered", ErrSkill, h.Protocol.Name)
 		}
 	}
-	if r.find(s.ID) != nil {
+	if r.find(skill.ID) != nil {
 		return fmt.Errorf("%w: another skill has the same id", ErrSkill)
 	}
 	r.skills = append(r.skills, skill)
@@ -161,8 +181,8 @@ func (s *skillEntry) check() error {
 	return nil
 }
 
-// Remove removes a skill. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress, and its behaviours
-// then stop.
+// Remove removes a skill with its protocols. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress, and
+// its behaviours then stop.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
 	s := r.find(id)
@@ -174,6 +194,7 @@ func (r *Resources) Remove(id wire.PublicID) error {
 	r.retired = append(r.retired, s.behaviours...)
 	r.wake()
 	r.mu.Unlock()
+	r.removeProtocols(s.Protocols)
 	if r.removed != nil {
 		r.removed(id)
 	}

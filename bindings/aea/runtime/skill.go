@@ -13,10 +13,14 @@ import (
 // Several skills may have handlers for one protocol.
 type Skill struct {
 	// ID identifies the skill inside this agent. Other agents cannot address it; skills of the same agent can, with Runtime.Start.
-	ID         wire.PublicID
+	ID wire.PublicID
+	// Protocols are the protocols that only this skill brings. They are registered and removed with it.
+	Protocols  []*protocol.Protocol
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
 	Tasks      []Task
+	// Disabled means that the skill is added disabled. Filter.SetEnabled enables it.
+	Disabled bool
 	// State returns the state that other skills may read by Resources.State. It must be safe for concurrent use. nil: none.
 	State func() any
 }

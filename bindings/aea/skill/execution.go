@@ -88,8 +88,8 @@ func (s *Skill) origin(m runtime.Message) door.Origin {
 	o := door.Origin{
 		Door: s.Door, Service: s.ID, RequestID: execute.RequestIDFrom(""), Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear,
 	}
-	if m.Inside() { // another skill of this agent, which may pass on the call of any agent
-		o.Sender, o.Confidential = "", true
+	if m.Inside() { // a skill or a connection of this agent, which may pass on the call of any agent
+		o.Sender, o.Confidential = "", o.Confidential || m.Connection == (aeawire.PublicID{})
 	}
 	return o
 }

@@ -15,7 +15,9 @@ import (
 )
 
 const (
-	registerEvery = 30 * time.Second
+	// registerEvery is how often the intents are compared with the registrations, and retryEvery how often a message is sent again that could
+	// not be sent, such as while the connection opens.
+	registerEvery, retryEvery = 30 * time.Second, 5 * time.Second
 	// renewAfter is how long a registration is left unchanged. Directories keep one for at least an hour.
 	renewAfter = 20 * time.Minute
 	// registersWithin is how long a directory may take to reply.
@@ -40,6 +42,7 @@ type registrar struct {
 	asked    string // starter reference of the dialogue of steps[0]; empty: none is open
 	askedAt  time.Time
 	failures int
+	acted    time.Time // zero: the last message could not be sent
 }
 
 // A registration is a description that the directory has.
@@ -71,7 +74,7 @@ func (r *registrar) opening() (o runtime.FirstMessage, ok bool) {
 	o.Spec = protocol.OEFSearch.Specs[0]
 	if r.inside {
 		o.Skill, o.To = ID, directory.ID.String()
-		return o, slices.Contains(r.Runtime.Resources().Skills(), directory.ID)
+		return o, r.Runtime.Filter().Enabled(directory.ID)
 	}
 	to := r.variables.Load().Directory
 	o.To, o.Context.ConnectionID = to.Address, to.Connection
@@ -91,6 +94,17 @@ func (r *registrar) reset() {
 	r.present, r.steps, r.asked = map[string]registration{}, nil, ""
 }
 
+// retry is act, unless act has succeeded within registerEvery.
+func (r *registrar) retry(ctx context.Context) error {
+	r.mu.Lock()
+	due := r.Now().Sub(r.acted) >= registerEvery
+	r.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return r.act(ctx)
+}
+
 // act finds out what must change in the directory, and begins to change it. It returns an error if a registration failed since the last
 // call.
 func (r *registrar) act(context.Context) error {
@@ -101,6 +115,7 @@ func (r *registrar) act(context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
+	r.acted = now
 	if r.asked != "" && now.Sub(r.askedAt) < registersWithin {
 		return nil
 	}
@@ -111,6 +126,7 @@ func (r *registrar) act(context.Context) error {
 	r.failures, r.asked = 0, ""
 	r.steps = r.plan(now)
 	if err := r.next(now); err != nil {
+		r.acted = time.Time{}
 		return err
 	}
 	if failed {
@@ -215,8 +231,8 @@ func (r *registrar) stop(context.Context) error {
 	return err
 }
 
-// found handles a message of oef_search: a reply of a directory. Requests are for the skill search. If the agent does not have this skill,
-// a request gets an error.
+// found handles a message of oef_search: a reply of a directory. Requests are for the skill search. If this skill is missing or
+// disabled, a request gets an error.
 func (s *Skill) found(_ context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.OEFMessage)
 	if !ok || m.Dialogue == nil {
@@ -239,7 +255,7 @@ func (s *Skill) found(_ context.Context, m runtime.Message) error {
 	default:
 		return nil
 	}
-	if slices.Contains(s.Runtime.Resources().Skills(), directory.ID) {
+	if s.Runtime.Filter().Enabled(directory.ID) {
 		return nil
 	}
 	return m.Reply(protocol.OEFMessage{Performative: protocol.OEFError, Operation: operation})

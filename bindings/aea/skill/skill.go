@@ -151,7 +151,7 @@ func (s *Skill) Skill() runtime.Skill {
 		return nil
 	}}}
 	for _, r := range s.registrars {
-		behaviours = append(behaviours, runtime.Behaviour{Name: r.name(), Every: registerEvery, Act: r.act, Stop: r.stop})
+		behaviours = append(behaviours, runtime.Behaviour{Name: r.name(), Every: retryEvery, Act: r.retry, Stop: r.stop})
 	}
 	if len(s.registrars) > 0 {
 		handlers = append(handlers, runtime.Handler{Protocol: &protocol.OEFSearch, Handle: s.found})

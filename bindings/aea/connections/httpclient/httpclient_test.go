@@ -1,9 +1,9 @@
-package http_test
+package httpclient_test
 
 import (
 	"context"
 	"io"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings/aea/connections/http"
+	"github.com/uimgate/uimgate/bindings/aea/connections/httpclient"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/internal/fetch"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
@@ -30,7 +30,7 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 	err := r.Resources().Add(runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{
 		Protocol: &protocol.HTTP, Handle: func(_ context.Context, m runtime.Message) error {
 			got, _ := m.Content.(protocol.HTTPMessage)
-			if m.Sender != "uimgate/http" || !m.Confidential {
+			if m.Sender != "uimgate/http_client" || !m.Confidential {
 				t.Errorf("got %+v", m)
 			}
 			answers <- got
@@ -42,7 +42,7 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 	}
 	client := fetch.New(fetch.Options{})
 	t.Cleanup(client.Close)
-	if err := r.Connect(http.New(client, time.Now), runtime.ConnectionOptions{Inside: true}); err != nil {
+	if err := r.Connect(httpclient.New(client, time.Now), runtime.ConnectionOptions{Inside: true}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -53,7 +53,7 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 	return func(spec wire.PublicID, m protocol.HTTPMessage) protocol.HTTPMessage {
 		t.Helper()
 		m.Performative = protocol.HTTPRequest
-		_, err := r.Start(skillID, spec, "uimgate/http", m)
+		_, err := r.Start(skillID, spec, "uimgate/http_client", m)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,16 +69,16 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 
 func TestSkillRequest(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/elsewhere" {
-			nethttp.Redirect(w, r, "/", nethttp.StatusFound)
+			http.Redirect(w, r, "/", http.StatusFound)
 			return
 		}
 		body, _ := io.ReadAll(r.Body)
 		w.Header()["Date"] = nil
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Add("Told", r.Method+" "+r.URL.String()+" "+r.Header.Get("Topic"))
-		w.WriteHeader(nethttp.StatusAccepted)
+		w.WriteHeader(http.StatusAccepted)
 		_, _ = w.Write(append([]byte("you said "), body...))
 	}))
 	defer server.Close()
@@ -86,11 +86,11 @@ func TestSkillRequest(t *testing.T) {
 		ask, _ := calling(t)
 		for _, spec := range protocol.HTTP.Specs {
 			got := ask(spec, protocol.HTTPMessage{
-				Method: "POST", URL: server.URL + "/hook?a=b", Header: nethttp.Header{"Topic": {"lamps"}}, Body: []byte("hello"),
+				Method: "POST", URL: server.URL + "/hook?a=b", Header: http.Header{"Topic": {"lamps"}}, Body: []byte("hello"),
 			})
 			want := protocol.HTTPMessage{
 				Performative: protocol.HTTPResponse, Status: 202, StatusText: "Accepted", Body: []byte("you said hello"),
-				Header: nethttp.Header{"Content-Length": {"14"}, "Content-Type": {"text/plain"}, "Told": {"POST /hook?a=b lamps"}},
+				Header: http.Header{"Content-Length": {"14"}, "Content-Type": {"text/plain"}, "Told": {"POST /hook?a=b lamps"}},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("differs (-want +got):\n%s", diff)
@@ -106,9 +106,9 @@ func TestSkillRequest(t *testing.T) {
 // server does not respond.
 func TestRefusedServers(t *testing.T) {
 	t.Parallel()
-	gone := httptest.NewServer(nethttp.NotFoundHandler())
+	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	large := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	large := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 1<<20+1))
 	}))
 	defer large.Close()

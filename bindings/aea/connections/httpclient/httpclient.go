@@ -1,13 +1,13 @@
-// Package http is the connection through which skills send requests to HTTP servers, for example to the webhook of an agent. Like the
+// Package httpclient is the connection through which skills send requests to HTTP servers, for example to the webhook of an agent. Like the
 // framework's connection http_client, it exchanges messages with skills, component to component: a skill sends a request of the protocol
 // http to ID, and receives the response, or the status 600 if there is no response.
 //
 // Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are not followed.
-package http
+package httpclient
 
 import (
 	"context"
-	nethttp "net/http"
+	"net/http"
 	"sync"
 	"time"
 
@@ -19,7 +19,7 @@ import (
 )
 
 // ID is the public id of the connection. The connection must be added to a runtime with ConnectionOptions.Inside.
-var ID = wire.PublicID{Author: "uimgate", Name: "http", Version: "1.0.0"}
+var ID = wire.PublicID{Author: "uimgate", Name: "http_client", Version: "1.0.0"}
 
 const (
 	// workers limits the requests in progress.
@@ -106,7 +106,7 @@ func (c *Connection) exchange(ctx context.Context, e wire.Envelope, port *runtim
 	if err != nil {
 		port.Failed(err)
 	} else {
-		response.Status, response.StatusText = answer.Status, nethttp.StatusText(answer.Status)
+		response.Status, response.StatusText = answer.Status, http.StatusText(answer.Status)
 		response.Header, response.Body = answer.Header, answer.Body
 	}
 	back, err := turn.Dialogue.Reply(turn.Message.ID, response)
