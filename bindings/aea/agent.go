@@ -96,18 +96,35 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	if err := d.connect(a); err != nil {
 		return nil, err
 	}
-	decisions := runtime.NewDecisionMaker(d.keys.of(set.Address), identity.Fetchai, d.Log)
-	a.skill = skill.New(skill.Config{
+	config := skill.Config{
 		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return door.Serving(d.Services(), s.ID) },
 		Host: d.Host, API: d.API, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log,
-		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime, Decisions: decisions,
-	})
+		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime,
+	}
+	decisions := d.decisions(s.ID, config)
+	config.Decisions = decisions
+	a.skill = skill.New(config)
 	for _, own := range []runtime.Skill{a.skill.Skill(), decisions.Skill()} {
 		if err := a.runtime.Resources().Add(own); err != nil {
 			return nil, err
 		}
 	}
 	return a, nil
+}
+
+// decisions returns the decision maker of a service's agent. Its decisions are in the audit stream.
+func (d *Door) decisions(id string, c skill.Config) *runtime.DecisionMaker {
+	key := d.keys.of(c.Address)
+	return runtime.NewDecisionMaker(runtime.DecisionConfig{
+		Key: key, Ledger: identity.Fetchai, Log: d.Log, Treasury: skill.NewTreasury(c, key),
+		Record: func(made runtime.Decision) {
+			if d.RecordSigning != nil {
+				d.RecordSigning(door.Signing{
+					Door: Name, Service: id, Agent: c.Address, Skill: made.Skill.String(), Kind: made.Kind, SHA256: made.SHA256, Signed: made.Signed,
+				})
+			}
+		},
+	})
 }
 
 // connect adds the connections of an agent that do not listen.

@@ -242,7 +242,7 @@ func (j *impactJudge) judge(ctx context.Context, r *export.Record) error {
 		return nil
 	}
 	line, err := record.ParseLine(r.JSON)
-	if err == nil && (line.Stop != nil || line.Change != nil || line.Decision == record.Begun) {
+	if err == nil && (line.Stop != nil || line.Change != nil || line.Signing != nil || line.Decision == record.Begun) {
 		return nil
 	}
 	j.out.Calls++

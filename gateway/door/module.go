@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -93,14 +94,26 @@ type Process struct {
 	Certificate func() *tls.Certificate
 	// Documents fetches documents from URLs that other parties name. nil: the module creates its own client.
 	Documents *fetch.Client
-	Memory    *membudget.Budget  // the memory budget of requests
-	Shed      func(reason.Cause) // counts requests that are refused because of load
+	Memory    *membudget.Budget // the memory budget of requests
+	// RecordSigning records in the audit stream what the agent of a service has signed or refused to sign. nil: nothing is recorded.
+	RecordSigning func(Signing)
+	Shed          func(reason.Cause) // counts requests that are refused because of load
 	// DrainTimeout returns how long work in progress may continue after a shutdown or reload has begun.
 	DrainTimeout func() time.Duration
 	Metrics      prometheus.Registerer
 	Now          func() time.Time
 	Log          *zap.Logger
 	Version      string // the version of the program
+}
+
+// A Signing is the decision of a service's agent about a message or transaction that one of its skills proposed to sign.
+type Signing struct {
+	Door, Service string
+	Agent         string // address of the service as an agent
+	Skill         string // id of the skill that proposed it
+	Kind          string // message or transaction
+	SHA256        [sha256.Size]byte
+	Signed        bool
 }
 
 // Blocks returns the blocks of all modules.

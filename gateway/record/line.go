@@ -46,6 +46,8 @@ type Line struct {
 	// Change describes a change that an operator made. It is nil if the line is not about a change. If the change does not concern a single
 	// service, Service is empty.
 	Change *ChangeLine `json:"change,omitempty"`
+	// Signing is what a skill of the service's agent proposed to sign; nil: the line is not about a signature.
+	Signing *SigningLine `json:"signing,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
@@ -97,6 +99,9 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	}
 	if l.Change != nil {
 		w.Object("change", l.Change.object())
+	}
+	if l.Signing != nil {
+		w.Object("signing", l.Signing.object())
 	}
 	w.JSON("parameters", l.Parameters)
 	if l.ParametersSHA256 != (Digest{}) {

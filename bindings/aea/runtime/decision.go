@@ -2,6 +2,8 @@ package runtime
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -19,22 +21,52 @@ var DecisionMakerID = wire.PublicID{Author: "uimgate", Name: "decision_maker", V
 // ErrNotSigned means that the decision maker refused to sign.
 var ErrNotSigned = errors.New("the decision maker does not sign this")
 
+// A Treasury has what an agent owns, and decides about the transactions that its skills propose. It is safe for concurrent use.
+type Treasury interface {
+	// Transact decides about a transaction and, if the agent may and can pay for it, carries it out. It returns the result, which the
+	// DecisionMaker signs. An error means that the transaction was refused or failed.
+	Transact(ctx context.Context, transaction []byte) (result []byte, err error)
+	// Holdings returns what the agent owns and on which terms it spends, for skills and operators. nil: not known.
+	Holdings() any
+}
+
+// A DecisionConfig configures a DecisionMaker. Key, Ledger and Log are required.
+type DecisionConfig struct {
+	Key    identity.Key
+	Ledger identity.Ledger
+	Log    *zap.Logger // receives refusals
+	// Treasury decides about transactions. nil: all are refused.
+	Treasury Treasury
+	// Record receives each decision about a proposal in the protocol signing. nil: nothing is recorded.
+	Record func(Decision)
+}
+
+// A Decision is the decision about a proposal of a skill.
+type Decision struct {
+	Skill  wire.PublicID
+	Kind   string            // message or transaction
+	SHA256 [sha256.Size]byte // of the proposal
+	Signed bool
+}
+
+// The values of Decision.Kind.
+const (
+	kindMessage     = "message"
+	kindTransaction = "transaction"
+)
+
 // A DecisionMaker decides about what the skills of an agent propose, and signs it: only it has the key of the agent. It signs a message of
 // a skill only if the first line of the message is the id of the skill, so that the signature can be neither one of a ledger nor an
-// agreement. It signs no transactions, because the agent owns nothing on a ledger: the gateway decides about agreements and charges. It is
-// safe for concurrent use.
+// agreement. A transaction is for the Treasury to decide: the DecisionMaker signs its result. It is safe for concurrent use.
 type DecisionMaker struct {
-	key     identity.Key
-	ledger  identity.Ledger
-	log     *zap.Logger
+	DecisionConfig
+
 	signed  atomic.Uint64
 	refused atomic.Uint64
 }
 
-// NewDecisionMaker returns the DecisionMaker of an agent. It logs what it refuses.
-func NewDecisionMaker(key identity.Key, ledger identity.Ledger, log *zap.Logger) *DecisionMaker {
-	return &DecisionMaker{key: key, ledger: ledger, log: log}
-}
+// NewDecisionMaker returns the DecisionMaker of an agent.
+func NewDecisionMaker(c DecisionConfig) *DecisionMaker { return &DecisionMaker{DecisionConfig: c} }
 
 // A DecisionStatus counts decisions. It is the state that other skills and operators see.
 type DecisionStatus struct {
@@ -42,30 +74,54 @@ type DecisionStatus struct {
 	PublicKey string `json:"public_key"` // in the encoding of the ledger
 	Signed    uint64 `json:"signed"`
 	Refused   uint64 `json:"refused"`
+	Holdings  any    `json:"holdings,omitempty"` // see Treasury
 }
 
-// Status returns the counts.
+// Status returns the counts and the holdings.
 func (d *DecisionMaker) Status() DecisionStatus {
-	public := d.key.Public(d.ledger)
-	return DecisionStatus{Address: public.Address(), PublicKey: public.String(), Signed: d.signed.Load(), Refused: d.refused.Load()}
+	public := d.Key.Public(d.Ledger)
+	s := DecisionStatus{Address: public.Address(), PublicKey: public.String(), Signed: d.signed.Load(), Refused: d.refused.Load()}
+	if d.Treasury != nil {
+		s.Holdings = d.Treasury.Holdings()
+	}
+	return s
 }
 
 // Sign decides about a message of a skill, and signs it so that identity.PublicKey.Verify accepts it. The error is ErrNotSigned.
 func (d *DecisionMaker) Sign(skill wire.PublicID, message []byte) (signature string, err error) {
 	if strings.HasPrefix(string(message), skill.String()+"\n") {
-		signature = d.key.Sign(d.ledger, message)
+		signature = d.Key.Sign(d.Ledger, message)
 	}
 	if signature == "" {
-		d.refuse(skill.String(), "message")
+		d.refuse(skill, kindMessage, ErrNotSigned)
 		return "", ErrNotSigned
 	}
 	d.signed.Add(1)
 	return signature, nil
 }
 
-func (d *DecisionMaker) refuse(skill, what string) {
+// transact decides about a transaction of a skill. It returns a text whose first line is the signature over the rest: DecisionMakerID, the
+// id of the skill, the SHA-256 of the transaction in hexadecimal, and the result, each on a line.
+func (d *DecisionMaker) transact(ctx context.Context, skill wire.PublicID, transaction []byte) ([]byte, error) {
+	err := ErrNotSigned
+	var result []byte
+	if d.Treasury != nil {
+		result, err = d.Treasury.Transact(ctx, transaction)
+	}
+	if err != nil {
+		d.refuse(skill, kindTransaction, err)
+		return nil, err
+	}
+	sum := sha256.Sum256(transaction)
+	digest := hex.EncodeToString(sum[:])
+	text := strings.Join([]string{DecisionMakerID.String(), skill.String(), digest, string(result)}, "\n")
+	d.signed.Add(1)
+	return []byte(d.Key.Sign(d.Ledger, []byte(text)) + "\n" + text), nil
+}
+
+func (d *DecisionMaker) refuse(skill wire.PublicID, kind string, why error) {
 	d.refused.Add(1)
-	d.log.Warn("the decision maker did not sign", zap.String("skill", skill), zap.String("proposal", what))
+	d.Log.Warn("the decision maker did not sign", zap.Stringer("skill", skill), zap.String("proposal", kind), zap.Error(why))
 }
 
 // Skill returns the skill with which the DecisionMaker replies to messages of the protocol signing. The payload of a message is its raw
@@ -77,27 +133,31 @@ func (d *DecisionMaker) Skill() Skill {
 	}
 }
 
-func (d *DecisionMaker) handle(_ context.Context, m Message) error {
+func (d *DecisionMaker) handle(ctx context.Context, m Message) error {
 	proposal, ok := m.Content.(protocol.SigningMessage)
-	if !ok || !m.Inside() {
+	skill, err := wire.ParsePublicID(m.Sender)
+	if !ok || !m.Inside() || err != nil {
 		return protocol.ErrMessage
 	}
+	decision := Decision{Skill: skill, SHA256: sha256.Sum256(proposal.Payload)}
 	answer := protocol.SigningMessage{Performative: protocol.SigningError}
 	switch proposal.Performative {
 	case protocol.SigningSignMessage:
-		answer.Code = protocol.UnsuccessfulMessageSigning
-		skill, err := wire.ParsePublicID(m.Sender)
-		if err != nil {
-			break
-		}
+		decision.Kind, answer.Code = kindMessage, protocol.UnsuccessfulMessageSigning
 		if signature, err := d.Sign(skill, proposal.Payload); err == nil {
 			answer = protocol.SigningMessage{Performative: protocol.SigningSignedMessage, Payload: []byte(signature)}
 		}
 	case protocol.SigningSignTransaction:
-		answer.Code = protocol.UnsuccessfulTransactionSigning
-		d.refuse(m.Sender, "transaction")
+		decision.Kind, answer.Code = kindTransaction, protocol.UnsuccessfulTransactionSigning
+		if signed, err := d.transact(ctx, skill, proposal.Payload); err == nil {
+			answer = protocol.SigningMessage{Performative: protocol.SigningSignedTransaction, Payload: signed}
+		}
 	default: // replies, which are not for the decision maker
 		return nil
+	}
+	if d.Record != nil {
+		decision.Signed = answer.Performative != protocol.SigningError
+		d.Record(decision)
 	}
 	return m.Reply(answer)
 }

@@ -319,7 +319,7 @@ func TestDecisionMaker(t *testing.T) {
 	}
 	allowed := []byte(skillID.String() + "\ntext")
 	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
-		d, public := runtime.NewDecisionMaker(key, ledger, zap.NewNop()), key.Public(ledger)
+		d, public := runtime.NewDecisionMaker(runtime.DecisionConfig{Key: key, Ledger: ledger, Log: zap.NewNop()}), key.Public(ledger)
 		signature, err := d.Sign(skillID, allowed)
 		if err != nil || !public.Verify(allowed, signature) {
 			t.Errorf("%s: %v", ledger, err)
@@ -333,7 +333,7 @@ func TestDecisionMaker(t *testing.T) {
 			t.Errorf("%s: got %+v", ledger, s)
 		}
 	}
-	keyless := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai, zap.NewNop())
+	keyless := runtime.NewDecisionMaker(runtime.DecisionConfig{Ledger: identity.Fetchai, Log: zap.NewNop()})
 	if _, err := keyless.Sign(skillID, allowed); !errors.Is(err, runtime.ErrNotSigned) {
 		t.Errorf("without a key: %v, want %v", err, runtime.ErrNotSigned)
 	}

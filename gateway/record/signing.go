@@ -1,0 +1,34 @@
+package record
+
+import (
+	"encoding/hex"
+	"time"
+)
+
+// The Decisions of the lines about what the skills of a service's agent propose to sign.
+const (
+	Signed      = "sign"
+	SignRefused = "sign_refused"
+)
+
+// A SigningLine is the member signing of an audit record: what a skill of the service's agent proposed to sign.
+type SigningLine struct {
+	Skill  string `json:"skill"`  // id of the skill
+	Kind   string `json:"kind"`   // message or transaction
+	SHA256 Digest `json:"sha256"` // of the message or transaction
+}
+
+// object returns the line as an object of JSON.
+func (s *SigningLine) object() map[string]any {
+	return map[string]any{"skill": s.Skill, "kind": s.Kind, "sha256": hex.EncodeToString(s.SHA256[:])}
+}
+
+// RecordSigning records whether the agent of a service has signed what one of its skills proposed. The record is in the file when
+// RecordSigning returns, unless the file cannot be written.
+func (a *Audit) RecordSigning(at time.Time, service, door, agent string, signed bool, signing SigningLine) {
+	line := Line{At: at.UTC(), Service: service, Door: door, Agent: agent, Decision: SignRefused, Signing: &signing}
+	if signed {
+		line.Decision = Signed
+	}
+	a.appendNow(&line)
+}
