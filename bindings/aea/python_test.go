@@ -82,3 +82,29 @@ func TestPythonBuyerAndSeller(t *testing.T) {
 		t.Errorf("got %+v", reply)
 	}
 }
+
+// TestSearchConnectionOfDocumentation runs the search connection that the documentation gives for the framework's stock skills, on classes
+// with the interfaces of the framework.
+func TestSearchConnectionOfDocumentation(t *testing.T) {
+	t.Parallel()
+	python := bindtest.Python(t)
+	g := gatetest.New(t, settings)
+	registered(g, 2)
+	at := addresses(g)
+	c := exec.CommandContext(t.Context(), python, "-B", "testdata/search_connection.py", "../../docs/protocols/aea.md",
+		at["delegate"], at["address"], at["node_key"], gatetest.Ordering)
+	var out, problems bytes.Buffer
+	c.Stdout, c.Stderr = &out, &problems
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, problems.Bytes())
+	}
+	var reply struct {
+		Agents []string
+		Offer  []int
+		Left   int
+	}
+	g.Must(json.Unmarshal(out.Bytes(), &reply))
+	if len(reply.Agents) != 1 || reply.Agents[0] != at["address"] || len(reply.Offer) != 1 || reply.Offer[0] != 13 || reply.Left != 0 {
+		t.Errorf("got %+v", reply)
+	}
+}

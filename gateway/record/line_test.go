@@ -33,6 +33,8 @@ func TestLineRoundTrip(t *testing.T) {
 				By: "ann", Role: "admin", Via: "link", Did: "POST /reload", Subject: "<x>", Address: "::1", Failed: "INTERNAL_ERROR",
 				Detail: map[string]string{"state": "released", "amount": "<1>"},
 			}))
+		case *SigningLine:
+			f.Set(reflect.ValueOf(&SigningLine{Kind: "message", SHA256: Digest{0x02, 0xfd}, Skill: "shop/<x>:1.0.0"}))
 		case json.RawMessage:
 			f.Set(reflect.ValueOf(json.RawMessage(`{"p":"q"}`)))
 		case Digest:

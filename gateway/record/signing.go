@@ -13,9 +13,9 @@ const (
 
 // A SigningLine is the member signing of an audit record: what a skill of the service's agent proposed to sign.
 type SigningLine struct {
-	Skill  string `json:"skill"`  // id of the skill
 	Kind   string `json:"kind"`   // message or transaction
 	SHA256 Digest `json:"sha256"` // of the message or transaction
+	Skill  string `json:"skill"`  // id of the skill
 }
 
 // object returns the line as an object of JSON.
