@@ -95,8 +95,10 @@ func (o *Operator) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
 	if len(t.Reference) > maxReference || !printableText(t.Reference) {
 		return TopUpResult{}, wrongMember("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
 	}
-	if strings.HasPrefix(t.Reference, store.RefundPrefix) {
-		return TopUpResult{}, wrongMember("reference", "must not begin with "+store.RefundPrefix+", because refunds have such references")
+	for prefix, of := range map[string]string{store.RefundPrefix: "refunds", store.MovePrefix: "moves of credit"} {
+		if strings.HasPrefix(t.Reference, prefix) {
+			return TopUpResult{}, wrongMember("reference", "must not begin with "+prefix+", because "+of+" have such references")
+		}
 	}
 	amount, err := money.Parse(t.Amount)
 	if err != nil {

@@ -26,6 +26,7 @@ func TestRolesAllowOperations(t *testing.T) {
 		{"GET /agents", []admin.Role{admin.RoleViewer, admin.RoleOperator, admin.RoleBilling, admin.RoleAdmin}},
 		{"POST /agents/{id}/block", []admin.Role{admin.RoleOperator, admin.RoleAdmin}},
 		{"POST /stops", []admin.Role{admin.RoleOperator, admin.RoleAdmin}},
+		{"POST /usage/move", []admin.Role{admin.RoleBilling, admin.RoleAdmin}},
 		{"POST /usage/top-up", []admin.Role{admin.RoleBilling, admin.RoleAdmin}},
 		{"POST /usage/executions/{id}/refund", []admin.Role{admin.RoleBilling, admin.RoleAdmin}},
 		{"POST /keys/rotate", []admin.Role{admin.RoleAdmin}},

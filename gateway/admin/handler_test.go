@@ -54,6 +54,7 @@ var everyOperation = [][2]string{
 	{"GET", "/usage/refunds/a"},
 	{"POST", "/usage/not-sent"},
 	{"POST", "/usage/top-up"},
+	{"POST", "/usage/move"},
 	{"GET", "/keys"},
 	{"POST", "/keys/rotate"},
 	{"POST", "/keys/retire"},

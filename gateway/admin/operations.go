@@ -77,6 +77,7 @@ func operations(o *Operator) []operation {
 		{get, "/usage/revenue", RoleViewer, "Sum up revenue by intent, agent or month", with(o.Revenue)},
 		{post, "/usage/not-sent", RoleBilling, "Release the charges of calls that did not reach the service", with(o.ResolveNotSent)},
 		{post, "/usage/top-up", RoleBilling, "Top up an account, or reverse a top-up", with(o.TopUp)},
+		{post, "/usage/move", RoleBilling, "Move unused credit to another agent", with(o.MoveCredit)},
 		{get, "/reloads", RoleViewer, "List the last reloads of the configuration, and what they changed", bare(o.Reloads)},
 		{get, "/processes", RoleViewer, "List the processes that share the database", bare(o.Processes)},
 		{get, "/stops", RoleViewer, "List the stops in force, or the stops that ended", with(o.Stops)},

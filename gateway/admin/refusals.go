@@ -25,6 +25,9 @@ func refusalFor(err error) *reason.Refusal {
 	if f := refundRefusal(err); f != nil {
 		return f
 	}
+	if f := moveRefusal(err); f != nil {
+		return f
+	}
 	switch {
 	case errors.Is(err, pat.ErrNotFound), errors.Is(err, keys.ErrNoKey), errors.Is(err, store.ErrNotFound):
 		return reason.NoSuchRecord.Refusal("").Because(err)

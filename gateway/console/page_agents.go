@@ -175,6 +175,18 @@ func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
 			},
 		},
 		{
+			Path: r.address(at("agents", id, "move")), Title: "Move credit to another agent", Button: "Move…", Danger: true,
+			Text: "For example, when a person has consented again: the new consent is another agent.", Fields: []field{
+				{ID: "move-to", Name: "to", Label: "To", Hint: "The id of the other agent.", Required: true},
+				{ID: "move-amount", Name: "amount", Label: "Amount", Hint: "Such as 10.00 EUR. EUR alone moves all credit in EUR that is not used.", Required: true},
+				{
+					ID: "move-reference", Name: "reference", Label: "Reference", Value: "console-" + random()[:12], Required: true,
+					Hint: "A move with the same reference is made only once.",
+				},
+				{ID: "move-reason", Name: "reason", Label: "Reason", Required: true},
+			},
+		},
+		{
 			Path: r.address(at("agents", id, "buyer")), Title: "Invoices go to", Button: "Save", Fields: []field{
 				{ID: "buyer", Name: "name", Label: "Name", Value: b.Name},
 				{ID: "line1", Name: "line1", Label: "Address", Value: address[0]},
@@ -271,6 +283,17 @@ var agentActions = []action{
 				Service: of.Service, AgentID: pat.AgentID(of.ID), Amount: strings.TrimSpace(r.PostForm.Get("amount")),
 				Reference: r.PostForm.Get("reference"), Reverse: r.PostForm.Get("reverse") == "yes",
 			}, r.console.Operator.TopUp)
+		},
+	},
+	{
+		path: "agents/{id}/move", operation: "POST /usage/move", done: "The credit is moved.", back: toAgent,
+		question: "Move credit of this agent?",
+		do: func(r *request) error {
+			of, f := r.record(r.PathValue("id")), r.PostForm
+			return run(r, of, admin.CreditMove{
+				Service: of.Service, From: pat.AgentID(of.ID), To: pat.AgentID(strings.TrimSpace(f.Get("to"))),
+				Amount: strings.TrimSpace(f.Get("amount")), Reference: f.Get("reference"), Reason: f.Get("reason"),
+			}, r.console.Operator.MoveCredit)
 		},
 	},
 	{

@@ -115,6 +115,14 @@ func TestAgentActions(t *testing.T) {
 	if err != nil || len(accounts.Items) != 1 || accounts.Items[0].Balance != "10.00" {
 		t.Errorf("accounts %+v, %v", accounts, err)
 	}
+	other, _ := g.Agree("agent-2")
+	move := url.Values{"to": {string(other.ID)}, "amount": {"4 EUR"}, "reference": {"move-1"}, "reason": {"paid in for the wrong agent"}}
+	b.done(b.confirm(page, page+"/move", move), "6.00")
+	b.done(b.confirm(page, page+"/move", move), "6.00")
+	if got := b.confirm(page, page+"/move", url.Values{"to": {string(other.ID)}, "amount": {"7 EUR"}, "reference": {"move-2"}, "reason": {"x"}}); got.status !=
+		http.StatusConflict {
+		t.Errorf("more than the agent has: %d", got.status)
+	}
 	buyer := url.Values{"name": {"Ann"}, "line1": {"1 Road"}, "line2": {"Paris"}, "country": {"FR"}}
 	b.done(b.submit(page, page+"/buyer", buyer), `value="1 Road"`)
 	if got := b.submit(page, page+"/buyer", url.Values{"name": {"Ann"}}); got.status != http.StatusBadRequest {

@@ -288,6 +288,11 @@ func (c *Client) ResolveNotSent(ctx context.Context, n admin.NotSent) (admin.Pag
 	return post[admin.Page[admin.Execution]](ctx, c, "/usage/not-sent", &n)
 }
 
+// MoveCredit is admin.Operator.MoveCredit.
+func (c *Client) MoveCredit(ctx context.Context, m admin.CreditMove) (admin.MovedCredit, error) {
+	return post[admin.MovedCredit](ctx, c, "/usage/move", &m)
+}
+
 // TopUp is admin.Operator.TopUp.
 func (c *Client) TopUp(ctx context.Context, t admin.TopUp) (admin.TopUpResult, error) {
 	return post[admin.TopUpResult](ctx, c, "/usage/top-up", &t)

@@ -77,6 +77,9 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 		Billing:    store.Billing{Credit: crashCredit},
 		Hold:       time.Hour, KeyFor: 24 * time.Hour,
 	}
+	if i%32 == 16 {
+		return payAndMove(ctx, e, a.AgentID, id, ack)
+	}
 	switch i % 4 {
 	case 0:
 		r.Candidates[0].Charge = money.Amount{}
@@ -118,6 +121,53 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 		}
 		return ack("revoked", id)
 	}
+}
+
+// collector is the agent to which the workers move what they pay in.
+const collector pat.AgentID = "collector"
+
+// payAndMove pays in for the agent of a worker, and moves that to the collector.
+func payAndMove(ctx context.Context, e Engine, who pat.AgentID, id string, ack func(what, id string) error) error {
+	if _, err := e.TopUp(ctx, store.TopUp{Service: service, AgentID: who, Amount: usd(7), Reference: id}); err != nil {
+		return err
+	}
+	if err := ack("paid", id); err != nil {
+		return err
+	}
+	_, _, err := e.MoveCredit(ctx, store.CreditMove{Service: service, From: who, To: collector, Amount: usd(7), Reference: id, Reason: "work"})
+	if err != nil {
+		return err
+	}
+	return ack("moved", id)
+}
+
+// checkMoves checks that acknowledged moves were made, and that no move was made in part.
+func checkMoves(ctx context.Context, e Engine, acks map[string][]string, lives int) error {
+	for _, id := range acks["moved"] {
+		who := pat.AgentID(id[:strings.LastIndexByte(id, '-')])
+		_, repeated, err := e.MoveCredit(ctx, store.CreditMove{Service: service, From: who, To: collector, Amount: usd(7), Reference: id})
+		if err != nil || !repeated {
+			return fmt.Errorf("the acknowledged move %s again: repeated %v, %w", id, repeated, cmp.Or(err, errUsedAgain))
+		}
+	}
+	accounts, err := e.Accounts(ctx, store.Filter{Service: service, Limit: 1000})
+	if err != nil {
+		return err
+	}
+	var paid int64
+	for _, a := range accounts {
+		if a.AgentID == agent {
+			continue
+		}
+		if a.AgentID != collector && a.ToppedUp != usd(0) && a.ToppedUp != usd(7) || a.ToppedUp.Nano%7 != 0 {
+			return fmt.Errorf("a move was made in part: %+v", a)
+		}
+		paid += a.ToppedUp.Nano / 7
+	}
+	if n := int64(len(acks["paid"])); paid < n || paid > n+int64(lives*workers) {
+		return fmt.Errorf("%d payments were acknowledged, the accounts have %d", n, paid)
+	}
+	return nil
 }
 
 // Crash starts processes, one after another, that run Work on the state at one place, and kills each (SIGKILL) in the middle. Each process
@@ -199,6 +249,9 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 		if x.State != store.Captured && (captured[id] || x.State != store.Held) {
 			return fmt.Errorf("acknowledged charge %s (captured: %v) is %s", id, captured[id], x.State)
 		}
+	}
+	if err := checkMoves(ctx, e, acks, lives); err != nil {
+		return err
 	}
 	if err := checkNonces(ctx, e, acks["held"]); err != nil {
 		return err

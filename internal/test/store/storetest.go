@@ -63,6 +63,7 @@ type leases interface {
 type ledgers interface {
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 	Refund(ctx context.Context, r store.Refund) (made store.Refund, repeated bool, err error)
+	MoveCredit(ctx context.Context, m store.CreditMove) (made store.CreditMove, repeated bool, err error)
 	Refunds(ctx context.Context, f store.RefundFilter) ([]store.Refund, error)
 	Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Revenue, error)
 	IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error)
@@ -180,6 +181,7 @@ func Run(t *testing.T, open Opener) {
 		"chains":      testChains,
 		"billing":     testBilling,
 		"refunds":     testRefunds,
+		"moves":       testMoves,
 		"invoices":    testInvoices,
 		"payments":    testPayments,
 		"budgets":     testBudgets,

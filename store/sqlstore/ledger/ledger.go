@@ -135,25 +135,47 @@ func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.
 	return true, nil
 }
 
-// enterTopUp adds a top-up to the ledger and to the chain of its account, and writes the account. It writes the account first, as calls do:
-// if another process has created it in the meantime, the transaction is retried.
+// A topUpLine is a top-up, with the amount of its entry and its salt.
+type topUpLine struct {
+	store.TopUp
+	entered money.Amount // below zero for a reversal
+	salt    []byte
+}
+
+// enterTopUp is enterTopUps for one top-up.
 func (b *Book) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount, salt []byte) error {
-	k, now, epoch := AccountKey{u.Service, string(u.AgentID), entered.Currency}, b.t.Now(), b.epochs.Of(u.Service)
-	c := b.next(k, epoch)
-	e := topUpEntry(c, epoch.Issuer, k, entered, now, u.Reference, salt)
-	c.Leaf = b.link(k, e.Append(nil))
+	return b.enterTopUps(ctx, topUpLine{u, entered, salt})
+}
+
+// enterTopUps adds top-ups of different accounts to the ledger and to the chains of their accounts, and writes the accounts. It writes the
+// accounts first, as calls do: if another process has created one in the meantime, the transaction is retried.
+func (b *Book) enterTopUps(ctx context.Context, list ...topUpLine) error {
+	now := b.t.Now()
+	places := make([]Place, len(list))
+	for i, u := range list {
+		k, epoch := AccountKey{u.Service, string(u.AgentID), u.entered.Currency}, b.epochs.Of(u.Service)
+		places[i] = b.next(k, epoch)
+		e := topUpEntry(places[i], epoch.Issuer, k, u.entered, now, u.Reference, u.salt)
+		places[i].Leaf = b.link(k, e.Append(nil))
+	}
 	if err := b.Write(ctx); err != nil {
 		return err
 	}
-	n, err := b.t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
-		`to_state, actor, reference, epoch, k, prev, leaf, salt)
-		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
-		engine.Nanos(now), u.Service, u.AgentID, entered.Nano, entered.Currency, ByOperator, u.Reference, c.Epoch, c.K, blob(c.Prev),
-		blob(c.Leaf), engine.Blob(e.Salt))
-	if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
-		return store.ErrReferenceUsed
+	for i, u := range list {
+		c := places[i]
+		n, err := b.t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
+			`to_state, actor, reference, epoch, k, prev, leaf, salt)
+			VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
+			engine.Nanos(now), u.Service, u.AgentID, u.entered.Nano, u.entered.Currency, ByOperator, u.Reference, c.Epoch, c.K, blob(c.Prev),
+			blob(c.Leaf), engine.Blob(u.salt))
+		if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
+			err = store.ErrReferenceUsed
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // Accounts returns accounts, ordered by agent and currency. If the filter names no service, Accounts adds up the accounts of all services.

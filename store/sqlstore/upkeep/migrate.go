@@ -38,7 +38,7 @@ var ServiceTables = []string{
 	"agents", "policies", "agreements", "agent_keys", "tokens", "revocations", "nonces", "counters", "executions", "idempotency",
 	"answer_sizes", "accounts", "pools", "ledger", "consents", "clients", "invitations", "almanac", "almanac_protocols", "carried",
 	"confirmations", "intent_uses", "payments", "evidence", "epochs", "log_entries", "log_tiles", "log_heads", "stops", "refunds",
-	"document_numbers", "invoices", "budgets", "requests",
+	"document_numbers", "invoices", "budgets", "requests", "credit_moves",
 }
 
 // referred are the tables whose rows other tables refer to by service. To move a service, their rows are copied, the other tables are

@@ -16,8 +16,8 @@ const counterKept = 7 * 24 * time.Hour
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
-// documentsKept is the minimum time for which refunds and invoices are kept, because they are accounting documents. Refunds must outlive
-// their executions, because the charges could otherwise be refunded again.
+// documentsKept is the minimum time for which refunds, moves of credit and invoices are kept, because they are accounting documents.
+// Refunds must outlive their executions, because the charges could otherwise be refunded again.
 const documentsKept = 10 * 365 * 24 * time.Hour
 
 // stopKept is how long the record of a stop is kept after the stop has ended, so that every process learns of its end.
@@ -28,7 +28,7 @@ const stopKept = 30 * 24 * time.Hour
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
 //   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, requests of the index,
 //     and sessions and links of the console that have expired;
-//   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds and invoices of 10 years ago;
+//   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds, moves of credit and invoices of 10 years ago;
 //   - processes without a report for an hour, when processes read stops, and figures of calls that are no longer shown;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
@@ -75,6 +75,7 @@ var expiries = []struct{ table, key, until string }{
 	{"confirmations", "service, id", "kept_until"},
 	{"requests", "id, at, process, number", "until"},
 	{"refunds", "service, number", "at"},
+	{"credit_moves", "service, reference", "at"},
 	{"invoices", "service, number", "at"},
 	{"stops", "service, kind, subject", "ended_at"},
 	{"processes", "id", "reported_at"},
@@ -109,7 +110,7 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 			condition = "not_after > 0 AND " + condition
 		case "tokens":
 			keep = u.tokensKept
-		case "refunds", "invoices":
+		case "refunds", "invoices", "credit_moves":
 			keep = max(documentsKept, u.ledgerKept())
 		case "stops": // 0: the stop is in force
 			condition, keep = "ended_at > 0 AND "+condition, stopKept

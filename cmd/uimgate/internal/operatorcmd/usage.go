@@ -96,7 +96,7 @@ func Usage() *cobra.Command {
 		Use: "usage", Short: "Show what agents used and owe: accounts, statements, invoices, ledger, payments, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
 	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageInvoices(),
-		o.usageCreditNote(), o.usageBundle(), o.usageShow(), o.usageResolve(), o.usageTopUp(),
+		o.usageCreditNote(), o.usageBundle(), o.usageShow(), o.usageResolve(), o.usageTopUp(), o.usageMove(),
 		o.usagePayments(), o.usageRefund(), o.usageRefunds(), o.usageRevenue())
 }
 

@@ -39,6 +39,7 @@
 //	payments     (service, reference)                  payments by card or x402; credited ones have a top-up in ledger
 //	services     (id)                                  the services that have state, with their issuers
 //	refunds      (service, number)                     refunds of charges, each with the number of its credit note
+//	credit_moves (service, reference)                  credit that the operator moved to another agent
 //	invoices     (service, number)                     invoices that were issued
 //	document_numbers (service, kind)                   the last number of documents that have no gaps
 //	evidence     (seq)                                 → ledger; what the digests in executions cover
