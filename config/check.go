@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"maps"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,8 +174,14 @@ func (l *loader) checkAdmin(c *Config) {
 	}
 }
 
-// checkTelemetry checks the listener for probes, and reserves its address, so that no listener of a block can use it.
+// checkTelemetry checks trace_url and the listener for probes, and reserves its address, so that no listener of a block can use it.
 func (l *loader) checkTelemetry(c *Config) {
+	if text := c.Telemetry.TraceURL; text != "" {
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || !strings.Contains(text, "{trace_id}") {
+			l.Errorf("telemetry.trace_url", "is not valid: want an http or https URL with {trace_id}")
+		}
+	}
 	const at = "telemetry.listen"
 	if c.Telemetry.Listen == "" {
 		return

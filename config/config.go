@@ -372,7 +372,9 @@ type Telemetry struct {
 	Metrics bool `yaml:"metrics" default:"true" doc:"Serve /metrics on the admin listener, and on listen."`
 	// Listen is empty if there is no such listener.
 	Listen string `restart:"true" yaml:"listen" doc:"Address and port of a listener for probes and Prometheus, which other machines may reach: /livez, /healthz, /readyz and /metrics over HTTP, without TLS and without the admin API. Empty: none."`
-	OTLP   OTLP   `restart:"true" yaml:"otlp" doc:"Export traces, metrics and the log to an OpenTelemetry collector, by OTLP over HTTP."`
+	// TraceURL contains {trace_id}, or is empty.
+	TraceURL string `yaml:"trace_url" example:"https://traces.example/trace/{trace_id}" doc:"Address of a trace in your collector, for the links of the console: an http or https URL with {trace_id}. Empty: no links."`
+	OTLP     OTLP   `restart:"true" yaml:"otlp" doc:"Export traces, metrics and the log to an OpenTelemetry collector, by OTLP over HTTP."`
 }
 
 // A Log configures the log, which is written to stderr.

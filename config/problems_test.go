@@ -58,7 +58,7 @@ var problemCases = map[string]problemCase{
 	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required, index, export`}},
 	"secret as key": {"…  auth: x\nadmin: {hunter2000: }\n", []string{
 		`uimgate.yaml:6: services[0]: unknown key "auth": it belongs under services[].upstream`,
-		"uimgate.yaml:7: admin: unknown key (not shown, because it may be a secret): known keys are listen, hosts, token, console, oidc",
+		"uimgate.yaml:7: admin: unknown key (not shown, because it may be a secret): known keys are listen, hosts, token, console, playground, oidc",
 	}},
 	"tab": {"pat:\n\tttl: 1h\n", []string{"uimgate.yaml:2: a tab where spaces are required: indent YAML only with spaces"}},
 	"unquoted variable": {
@@ -274,6 +274,14 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:7: admin.listen: other machines can reach this address, and the admin token would be sent unencrypted: listen on 127.0.0.1, or set server.tls",
 			"uimgate.yaml:7: admin.listen: uses the port of server.listen: choose another",
 		},
+	},
+	"address of traces": {
+		"…telemetry: {trace_url: 'https://traces.example/'}\n",
+		[]string{"uimgate.yaml:6: telemetry.trace_url: is not valid: want an http or https URL with {trace_id}"},
+	},
+	"address of traces that is none": {
+		"…telemetry: {trace_url: 'javascript:{trace_id}'}\n",
+		[]string{"uimgate.yaml:6: telemetry.trace_url: is not valid: want an http or https URL with {trace_id}"},
 	},
 	"listener for probes": {
 		"…server: {listen: '127.0.0.1:9', tls: {acme: {agree: true, http: ':10'}}}\ntelemetry: {listen: ':9'}\nadmin: {listen: '127.0.0.1:11'}\n",

@@ -74,6 +74,7 @@ func (s *Server) indexed(x *exchange, l line) {
 	s.index.RecordExchange(&record.Exchange{
 		At: l.began, RequestID: x.requestID, Request: wire.Method(l.method) + " " + cmp.Or(l.route, "(no such path)"), Door: x.door(),
 		Service: x.serviceID(), Status: l.status, Refusal: x.Refusal, Agreement: x.Agreement,
+		TraceID: x.span.TraceID(),
 	})
 }
 

@@ -17,6 +17,8 @@ type Form struct {
 	// Names are the values of Agreement.Form that belong to this Form; each value belongs to only one Form. If there are none, the protocol
 	// has only addresses.
 	Names []string
+	// InWords are the Names of agreements in words, which name the service only by its address.
+	InWords []string
 	// Kept returns the Evidence of an agreement that was stored under one of Names.
 	Kept func(a Agreement) Evidence
 	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the keys for which Owns returns true, even

@@ -117,7 +117,7 @@ validates, limits, meters and accounts for each of them.`,
 
 		// Its operator: cmd/uimgate/internal/operatorcmd
 		operatorcmd.Status(), operatorcmd.Console(), operatorcmd.Doors(), operatorcmd.Reload(), operatorcmd.Stop(), operatorcmd.Resume(),
-		operatorcmd.Processes(), operatorcmd.Agents(),
+		operatorcmd.Processes(), operatorcmd.Agents(), operatorcmd.Intents(), operatorcmd.Curation(),
 		operatorcmd.Agreements(), operatorcmd.PATs(),
 		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Calls(), operatorcmd.Why(),
 		operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),

@@ -39,6 +39,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 		Reload: func(context.Context, bool) config.Problems { return g.problems },
 	}
 	g.settings.Doors, g.settings.Index, g.settings.Figures, g.settings.ProcessID = g.Modules, g.Index, g.Figures, g.Replica.ID()
+	g.settings.Intents = g.Intents
 	g.settings.Playground = playground.New(playground.Options{API: g.Handler, Key: g.Data.PrivateKey, Doors: g.Modules, Now: g.Now})
 	g.operator = admin.New(g.settings)
 	g.listener = httptest.NewServer(g.handler(g.operator, adminToken))

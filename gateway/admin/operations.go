@@ -31,7 +31,9 @@ type endpoint struct {
 func (o *operation) name() string { return o.method + " " + o.path }
 
 // reloads reports whether an operation reloads the configuration.
-func (o *operation) reloads() bool { return o.name() == "POST /reload" || o.name() == "POST /policy" }
+func (o *operation) reloads() bool {
+	return o.name() == "POST /reload" || o.name() == "POST /policy" || o.name() == "POST /curation"
+}
 
 func operations(o *Operator) []operation {
 	get, post := http.MethodGet, http.MethodPost
@@ -57,6 +59,7 @@ func operations(o *Operator) []operation {
 		{get, "/agreements", RoleViewer, "List agreements", with(o.Agreements)},
 		{get, "/agreements/{id}", RoleViewer, "Show an agreement", with(o.Agreement)},
 		{get, "/agreements/{id}/export", RoleViewer, "Export an agreement with its proof", with(o.ExportAgreement)},
+		{get, "/agreements/{id}/proof", RoleViewer, "Verify an agreement", with(o.VerifyAgreement)},
 		{post, "/agreements/{id}/revoke", RoleOperator, "Revoke an agreement", with(o.RevokeAgreement)},
 		{get, "/policies", RoleViewer, "List policies", with(o.Policies)},
 		{post, "/policies/{id}/revoke", RoleAdmin, "Revoke all agreements to a policy", with(o.RevokePolicy)},
@@ -69,6 +72,7 @@ func operations(o *Operator) []operation {
 		{get, "/usage/ledger", RoleViewer, "List entries of the ledger", with(o.Ledger)},
 		{get, "/usage/executions", RoleViewer, "List executions", with(o.Executions)},
 		{get, "/usage/executions/{id}", RoleViewer, "Show an execution", with(o.Execution)},
+		{get, "/usage/executions/{id}/receipt", RoleViewer, "Show the receipt of a charged call", with(o.Receipt)},
 		{post, "/usage/executions/{id}/resolve", RoleBilling, "Capture or release the charge of a call of unknown outcome", with(o.Resolve)},
 		{post, "/usage/executions/{id}/refund", RoleBilling, "Refund a captured charge", with(o.Refund)},
 		{get, "/usage/refunds", RoleViewer, "List refunds", with(o.Refunds)},
@@ -92,6 +96,10 @@ func operations(o *Operator) []operation {
 		{post, "/policy/impact", RoleViewer, "Compare an edited policy with recorded calls", with(o.Impact)},
 		{get, "/policy", RoleViewer, "Show the file of the policy", with(o.PolicyText)},
 		{post, "/policy", RoleAdmin, "Replace the file of the policy, and reload", with(o.SavePolicy)},
+		{get, "/catalogue", RoleViewer, "List intents with their terms and their use", with(o.Catalogue)},
+		{get, "/curation", RoleViewer, "Show the curation of an import", with(o.Curation)},
+		{post, "/curation/impact", RoleViewer, "Show what an edited curation would change", with(o.CurationImpact)},
+		{post, "/curation", RoleAdmin, "Replace the curation and what depends on it, and reload", with(o.SaveCuration)},
 		{get, "/connections", RoleViewer, "Show how clients connect to a service", with(o.Connections)},
 		{get, "/playground", RoleViewer, "Show the test agent of a service", with(o.TestAgent)},
 		{post, "/playground/agree", RoleOperator, "Make the test agent agree to the policy in force", with(o.AgreeTest)},

@@ -55,6 +55,8 @@ type Config struct {
 	Figures *record.Figures
 	// ProcessID is the store.Process.ID of this process. Empty: it does not report to the store.
 	ProcessID string
+	// Intents counts the calls of each intent. nil: they are not counted.
+	Intents *record.IntentFigures
 	// AuditPath is the path of the audit stream, which Impact reads. Empty: there is none.
 	AuditPath string
 	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
@@ -92,6 +94,7 @@ type Operator struct {
 	auditPath   string
 	figures     *record.Figures
 	processID   string
+	intents     *record.IntentFigures
 	index       *record.Index
 	doors       []door.Module
 	version     string
@@ -124,7 +127,7 @@ func New(c Config) *Operator {
 	}
 	o := &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
-		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID,
+		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID, intents: c.Intents,
 		index: c.Index, certificate: c.Certificate, certified: c.Certificates, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
 		playground: c.Playground,

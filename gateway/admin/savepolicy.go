@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -99,63 +98,20 @@ func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, er
 		return SaveResult{}, reason.PolicyNotSaved.Refusal("Another policy is being saved: try again later.").With("path", s.PolicyFile)
 	}
 	defer o.saving.Unlock()
-	old, err := replacePolicy(s.PolicyFile, r)
-	if err != nil {
+	edits := []*fileEdit{{path: s.PolicyFile, what: "policy", most: odrl.MaxDocument, sha256: r.SHA256, text: []byte(r.Policy)}}
+	if err := replaceFiles(edits); err != nil {
 		return SaveResult{}, err
 	}
 	reloaded, err := o.Reload(ctx, ReloadRequest{Force: r.Force})
 	if err != nil {
-		return SaveResult{}, restorePolicy(s.PolicyFile, old, r.Policy, err)
+		return SaveResult{}, restoreFiles(edits, err)
 	}
-	if err := os.Rename(savingPath(s.PolicyFile), keptPath(s.PolicyFile)); err != nil {
-		return SaveResult{}, reason.Internal.Refusal("The policy is in force, but this process could not keep the previous text.").
-			With("path", keptPath(s.PolicyFile)).Because(err)
+	if err := keepFiles(edits); err != nil {
+		return SaveResult{}, err
 	}
 	now, err := o.service(s.ID)
 	about.Offered = err == nil && now.Offer().Digest == about.Digest
 	return SaveResult{Path: s.PolicyFile, Kept: keptPath(s.PolicyFile), Policy: about, Reload: reloaded}, nil
-}
-
-// replacePolicy writes the new text to the file of the policy, and returns the previous text, which savingPath then has too.
-func replacePolicy(path string, r PolicyEdit) (old []byte, err error) {
-	old, err = readPolicyFile(path)
-	if err != nil {
-		return nil, err
-	}
-	if sha256Text(old) != r.SHA256 {
-		return nil, reason.PolicyNotSaved.Refusal("The file of the policy was changed since it was read.").
-			With("sha256", sha256Text(old)).With("path", path)
-	}
-	err = writeFile(savingPath(path), old, path) // the previous text survives a crash during the reload
-	if err == nil {
-		err = writeFile(path, []byte(r.Policy), path)
-	}
-	if err != nil {
-		_ = os.Remove(savingPath(path)) // the file of the policy has the same text
-		return nil, reason.PolicyNotSaved.Refusal("This process cannot replace the file of the policy.").With("path", path).Because(err)
-	}
-	return old, nil
-}
-
-// restorePolicy writes the previous text back after a reload was refused, and returns the refusal. If the file no longer has the text
-// that was saved, another person or process has edited it: restorePolicy then leaves it unchanged, and returns another refusal.
-func restorePolicy(path string, old []byte, saved string, refused error) error {
-	present, err := readPolicyFile(path)
-	if err == nil && string(present) != saved {
-		return reason.PolicyNotSaved.Refusal("The reload was refused, and the file of the policy was changed during the reload: look at it.").
-			With("sha256", sha256Text(present)).With("path", path).With("previous", savingPath(path)).Because(refused)
-	}
-	if err == nil {
-		err = writeFile(path, old, path)
-	}
-	if err == nil {
-		err = os.Remove(savingPath(path))
-	}
-	if err != nil {
-		return reason.Internal.Refusal("The reload was refused, and the previous policy could not be restored.").
-			Because(errors.Join(refused, err))
-	}
-	return refused
 }
 
 // keptPath returns the path of the previous text of a file.
@@ -164,21 +120,7 @@ func keptPath(path string) string { return path + ".1" }
 // savingPath returns the path of the previous text of a file until the reload has succeeded.
 func savingPath(path string) string { return path + ".saving" }
 
-func readPolicyFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, reason.Internal.Refusal("The file of the policy cannot be read.").Because(err)
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, odrl.MaxDocument+1))
-	if err == nil && len(text) > odrl.MaxDocument {
-		err = fmt.Errorf("%s has more than %d bytes", path, odrl.MaxDocument)
-	}
-	if err != nil {
-		return nil, reason.Internal.Refusal("The file of the policy cannot be read.").Because(err)
-	}
-	return text, nil
-}
+func readPolicyFile(path string) ([]byte, error) { return readFile(path, "policy", odrl.MaxDocument) }
 
 // writeFile replaces a file in one step, with the mode of the file like. A reader sees the old contents or the new ones.
 func writeFile(path string, data []byte, like string) error {

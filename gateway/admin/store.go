@@ -72,6 +72,8 @@ type Usage interface {
 	Invoices(ctx context.Context, f store.InvoiceFilter) ([]store.Invoice, error)
 	TopUpEntry(ctx context.Context, service string, agent pat.AgentID, reference string) (store.LedgerEntry, error)
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
+	// Entry returns the entry about a call with this state or, if to is empty, the newest entry about the call.
+	Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (store.LedgerEntry, error)
 	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }

@@ -27,7 +27,9 @@ type action struct {
 
 // allActions returns the actions of all pages.
 func allActions() []action {
-	return append(slices.Concat(agentActions, agreementActions, moneyActions, stopActions, settingsActions, editActions(), tryActions()), decideAction())
+	return append(slices.Concat(
+		agentActions, agreementActions, moneyActions, stopActions, settingsActions, editActions(), tryActions(), curationActions(),
+	), decideAction())
 }
 
 // actionAt returns the action of a form that is sent to an address.

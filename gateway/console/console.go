@@ -151,7 +151,7 @@ func (c *Console) signedIn(method, path string, do func(*request) error) {
 		if method == http.MethodPost {
 			ctx = context.WithoutCancel(ctx)
 		}
-		if path != "events" && path != "settings/reload" && path != "policy/save" {
+		if path != "events" && path != "settings/reload" && path != "policy/save" && path != "catalogue/curation/save" {
 			ctx, cancel = context.WithTimeout(ctx, workTime)
 		}
 		defer cancel()

@@ -53,7 +53,7 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 	g.listener = httptest.NewUnstartedServer(nil)
 	g.operator = admin.New(admin.Config{
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, Receipts: g.Receipts, View: g.View, Log: g.Log, Now: g.Now, Doors: g.Modules,
-		Index: g.Index, Figures: g.Figures, ProcessID: g.Replica.ID(), AuditPath: g.AuditPath(),
+		Index: g.Index, Figures: g.Figures, ProcessID: g.Replica.ID(), Intents: g.Intents, AuditPath: g.AuditPath(),
 		Reload: func(context.Context, bool) config.Problems {
 			if !g.problems.Failed() {
 				g.Reload() //nolint:contextcheck // a test

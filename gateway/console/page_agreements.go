@@ -73,6 +73,19 @@ func (r *request) agreementPage() error {
 		)...)
 	}
 	list = append(list, fact{"Evidence", link("Download what proves the agreement", r.same("format", "evidence"))})
+	if r.URL.Query().Get("verify") == "yes" {
+		proof, err := r.console.Operator.VerifyAgreement(r.Context(), r.record(id))
+		if err != nil {
+			return err
+		}
+		result := cell{Text: "not proved", State: "bad", More: proof.Text}
+		if proof.Proved {
+			result = cell{Text: "proved", State: "ok", More: memberWords(proof.Text)}
+		}
+		list = append(list, fact{"Verification", result})
+	} else {
+		list = append(list, fact{"Verification", link("Verify the evidence", r.same("verify", "yes"))})
+	}
 	terms := section{Title: "Terms", Text: "The agreement is to a policy that is no longer offered. The evidence contains its text."}
 	if d := r.offered(a.PolicyDigest); d != nil {
 		terms.Text, terms.Lines = "In plain words. Only the policy itself is binding.", policyLines(d)

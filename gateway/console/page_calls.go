@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,6 +97,7 @@ func (r *request) callPage() error {
 		p.Sections = append(p.Sections, r.explained(&list.Items[i])...)
 	}
 	if w := list.Items[len(list.Items)-1]; w.Agent != "" && w.Intent != "" {
+		p.Sections = append(p.Sections, r.clauseSections(id, &w)...)
 		p.Sections = append(p.Sections, section{Title: "Decide it again", Forms: []form{r.decideForm(id, "", "")}})
 	}
 	return r.show(http.StatusOK, p)
@@ -110,10 +112,11 @@ func (r *request) explained(w *admin.Why) []section {
 		fact{"Time", when(w.At)}, fact{"Agent", r.agentCell(pat.AgentID(w.Agent), "")}, fact{"Intent", text(w.Intent)},
 		fact{"Request", text(w.Request)}, fact{"Door", text(w.Door)}, fact{"Service", text(w.Service)}, fact{"Rule", text(w.Rule)},
 		fact{"Agreement", r.agreementCell(w.Agreement)}, fact{"PAT", code(w.Token)}, fact{"Policy", code(w.Digest)},
-		fact{"Process", text(w.Process)}, fact{"Duties", text(strings.Join(w.Duties, ", "))}, fact{"Outcome", text(w.Outcome)},
+		fact{"Process", text(w.Process)}, fact{"Trace", r.traceCell(w.TraceID)},
+		fact{"Duties", text(strings.Join(w.Duties, ", "))}, fact{"Outcome", text(w.Outcome)},
 		fact{"Status of the API", text(positive(w.UpstreamStatus))}, fact{"The API took", text(suffixed(millis(w.UpstreamMillis), " ms"))},
 		fact{"Charge", text(strings.TrimSpace(w.Charge + " " + w.ChargeState))},
-		fact{"Call", r.executionCell(w.ExecutionID)},
+		fact{"Call", r.executionCell(w.ExecutionID)}, fact{"Receipt", r.chargedReceipt(w)},
 	)}
 	if w.Replayed {
 		decided.Text = "The response is that of an earlier call with the same idempotency key."
@@ -153,12 +156,62 @@ func stepsText(w *admin.Why) string {
 	return ""
 }
 
+// callSteps are the steps of a call, in order.
+var callSteps = []string{"authenticate", "resolve", "validate", "prove", "decide", "begin", "call", "shape", "settle"}
+
+// stepsTable shows all steps of a call, with the time at which each began, counted from the first step.
 func stepsTable(steps []record.Step) *table {
-	t := &table{Caption: "Steps of the call", Columns: heads("Step", "#Took (ms)")}
+	took := map[string]float64{}
 	for _, s := range steps {
-		t.Rows = append(t.Rows, []cell{text(s.Name), {Text: strconv.FormatFloat(s.Millis, 'f', 3, 64), Number: true}})
+		took[s.Name] = s.Millis
+	}
+	t := &table{Caption: "Steps of the call", Columns: heads("Step", "#Began after (ms)", "#Took (ms)")}
+	var began float64
+	for i, name := range callSteps {
+		ms, reached := took[name]
+		if !reached {
+			t.Rows = append(t.Rows, []cell{text(strconv.Itoa(i+1) + " " + name), {}, {Text: "not reached", Number: true}})
+			continue
+		}
+		t.Rows = append(t.Rows, []cell{
+			text(strconv.Itoa(i+1) + " " + name), {Text: strconv.FormatFloat(began, 'f', 3, 64), Number: true},
+			{Text: strconv.FormatFloat(ms, 'f', 3, 64), Number: true},
+		})
+		began += ms
 	}
 	return t
+}
+
+// traceCell leads to a trace, if telemetry.trace_url names the place of traces.
+func (r *request) traceCell(id string) cell {
+	address := r.console.Directory.Current().TraceURL
+	if id == "" || address == "" {
+		return code(id)
+	}
+	return link(id, strings.ReplaceAll(address, "{trace_id}", url.PathEscape(id)))
+}
+
+// chargedReceipt shows the receipt of a call that was charged.
+func (r *request) chargedReceipt(w *admin.Why) cell {
+	if w.Charge == "" {
+		return cell{}
+	}
+	return r.receiptCell(w.ExecutionID)
+}
+
+// clauseSections compare each constraint of the policy that decided a call with the recorded facts. They are empty if the store no longer
+// has the policy, or if no policy decided.
+func (r *request) clauseSections(id string, w *admin.Why) []section {
+	if w.Digest == "" || w.Rule == "" && w.Reason == "" {
+		return nil
+	}
+	d, err := r.console.Operator.Decide(r.Context(), admin.DecideRequest{Service: w.Service, RequestID: id, PolicyDigest: w.Digest})
+	if err != nil || len(d.Constraints) == 0 {
+		return nil
+	}
+	return []section{{
+		Title: "Clause by clause", Text: "The policy of that time, with the recorded facts.", Table: clauseTable(d.Constraints),
+	}}
 }
 
 func foundTable(w *admin.Why) table {
@@ -259,11 +312,21 @@ func (r *request) decide() error {
 			out.Text = "The gateway decided the same."
 		}
 	}
+	return r.show(http.StatusOK, pageView{Title: "Request " + id, Sections: []section{
+		out,
+		{Title: "Clause by clause", Table: clauseTable(d.Constraints)},
+		{Title: "Decide it again", Forms: []form{r.decideForm(id, policy, other)}},
+		{Facts: []fact{{"Recorded", link("Why the gateway decided as it did", r.address(at("calls", id)))}}},
+	}})
+}
+
+// clauseTable compares the constraints of the rules about an intent with the facts.
+func clauseTable(constraints []admin.ConstraintState) *table {
 	t := table{
 		Caption: "Constraints of the rules about the intent", Empty: "No rule about the intent has a constraint.",
 		Columns: heads("Constraint", "State", "Wanted", "Found", "Rule"),
 	}
-	for _, c := range d.Constraints {
+	for _, c := range constraints {
 		found := "unknown"
 		if c.Found != nil {
 			found = jsonText(c.Found)
@@ -272,12 +335,7 @@ func (r *request) decide() error {
 		wanted := strings.TrimSpace(c.Operator + " " + strings.Join(c.Wanted, ", ") + " " + c.Unit)
 		t.Rows = append(t.Rows, []cell{text(cmp.Or(c.Name, c.Operand)), state, text(wanted), code(found), text(c.Type + " " + c.Rule)})
 	}
-	return r.show(http.StatusOK, pageView{Title: "Request " + id, Sections: []section{
-		out,
-		{Title: "Clause by clause", Table: &t},
-		{Title: "Decide it again", Forms: []form{r.decideForm(id, policy, other)}},
-		{Facts: []fact{{"Recorded", link("Why the gateway decided as it did", r.address(at("calls", id)))}}},
-	}})
+	return &t
 }
 
 func decisionFacts(r *request, d *admin.PolicyDecision) []fact {

@@ -127,14 +127,7 @@ func (r *request) impact() error {
 		p.Sections = append(p.Sections, section{Forms: []form{r.continueForm(policy, sha256, &found)}})
 	}
 	p.Sections = append(p.Sections, r.changesIn(policy))
-	for _, set := range []struct {
-		title string
-		calls admin.ImpactSet
-	}{{"Newly refused", found.Refused}, {"Newly permitted", found.Admitted}, {"Charged more or less", found.Repriced}} {
-		if set.calls.Calls > 0 {
-			p.Sections = append(p.Sections, r.impactSection(set.title, set.calls))
-		}
-	}
+	p.Sections = append(p.Sections, r.callsThatChange(&found)...)
 	p.Sections = append(p.Sections, r.anewSections(&found)...)
 	file, err := r.policyFile()
 	if err != nil {
@@ -222,6 +215,19 @@ func (r *request) changesIn(policy string) section {
 	}
 	if len(changes) == 0 {
 		out.Lines = []string{"The text means the same as the policy in force."}
+	}
+	return out
+}
+
+// callsThatChange are the tables of the calls that another policy decides differently.
+func (r *request) callsThatChange(i *admin.PolicyImpact) (out []section) {
+	for _, set := range []struct {
+		title string
+		calls admin.ImpactSet
+	}{{"Newly refused", i.Refused}, {"Newly permitted", i.Admitted}, {"Charged more or less", i.Repriced}} {
+		if set.calls.Calls > 0 {
+			out = append(out, r.impactSection(set.title, set.calls))
+		}
 	}
 	return out
 }

@@ -144,6 +144,7 @@ func (r *request) executionPage() error {
 		{Facts: facts(
 			fact{"Agent", r.agentCell(e.AgentID, "")}, fact{"Intent", text(e.Intent)}, fact{"State", chargeState(e.State)},
 			fact{"Outcome", text(string(e.Outcome))}, fact{"Amount", text(e.Amount + " " + e.Currency)}, fact{"Rule", text(e.Rule)},
+			fact{"Receipt", r.receiptCell(e.ID)},
 			fact{"Began", when(e.BeganAt)}, fact{"Deadline", when(e.Deadline)}, fact{"Settled", when(e.SettledAt)},
 			fact{"Agreement", r.agreementCell(string(e.AgreementID))}, fact{"PAT", code(string(e.TokenID))}, fact{"Policy", code(e.PolicyDigest)},
 			fact{"Idempotency key", code(e.IdempotencyKey)}, fact{"Status of the response", text(positive(e.AnswerStatus))},
@@ -153,11 +154,23 @@ func (r *request) executionPage() error {
 	}})
 }
 
+// receiptCell shows the receipt of a call, or nothing if it has none.
+func (r *request) receiptCell(execution string) cell {
+	if execution == "" {
+		return cell{}
+	}
+	got, err := r.console.Operator.Receipt(r.Context(), r.record(execution))
+	if err != nil { // a free call, or a receipt that cannot be signed now
+		return cell{}
+	}
+	return code(got.Receipt)
+}
+
 func (r *request) refunds(agent pat.AgentID, execution string) listing[admin.Refund] {
 	return listing[admin.Refund]{
 		caption: "Refunds, the newest first", empty: "No refund was made.",
 		columns: []column[admin.Refund]{
-			{"Credit note", func(f admin.Refund) cell { return text(f.Number) }},
+			{"Credit note", func(f admin.Refund) cell { return link(f.Number, r.address(at("money", "refunds", f.Number))) }},
 			{"Time", func(f admin.Refund) cell { return when(f.At) }},
 			{"Agent", func(f admin.Refund) cell { return r.agentCell(f.AgentID, "") }},
 			{"Call", func(f admin.Refund) cell { return r.executionCell(f.ExecutionID) }},
@@ -243,7 +256,9 @@ func (r *request) invoicesPage() error {
 	l := listing[admin.IssuedInvoice]{
 		caption: "Invoices, the newest first", empty: "No invoice was issued. Issue one on the page of an agent.",
 		columns: []column[admin.IssuedInvoice]{
-			{"Number", func(i admin.IssuedInvoice) cell { return text(i.Number) }},
+			{"Number", func(i admin.IssuedInvoice) cell {
+				return link(i.Number, r.address(at("agents", string(i.AgentID), "invoice"), "month", i.Month))
+			}},
 			{"Month", func(i admin.IssuedInvoice) cell { return text(i.Month) }},
 			{"Agent", func(i admin.IssuedInvoice) cell { return r.agentCell(i.AgentID, "") }},
 			{"Buyer", func(i admin.IssuedInvoice) cell { return text(i.Buyer) }},

@@ -1,12 +1,12 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/words"
@@ -82,37 +82,40 @@ func (r *request) policyPage() error {
 }
 
 func (r *request) cataloguePage() error {
-	s, err := r.current()
-	if err != nil {
-		return err
+	states := map[string]string{
+		admin.IntentOffered: "ok", admin.IntentClosed: "warn", admin.IntentStopped: "bad", admin.IntentRetired: "bad",
 	}
-	intents := s.Catalog.Intents()
-	from, _ := strconv.Atoi(r.URL.Query().Get("after")) // 0: from the start
-	from = max(0, min(from, len(intents)))
-	shown := intents[from:min(from+r.limit(), len(intents))]
-	t := table{Caption: "Intents", Columns: heads("Intent", "What it does", "Terms", "Changes something", "State", "Calls")}
-	for _, in := range shown {
-		terms, state := "", cell{Text: "offered", State: "ok"}
-		if one, err := s.Intent(in.UID.String()); err == nil {
-			terms = page.ShortTerms(r.Context(), s.Definition, one)
-		}
-		if in.Retired {
-			state = cell{Text: "retired", State: "bad"}
-		} else if ok, why := s.Callable(r.Context(), in.UID.String()); !ok {
-			state = cell{Text: "no agent can call it", State: "warn", More: why}
-		}
-		t.Rows = append(t.Rows, []cell{
-			code(in.UID.String()), text(shortened(in.Description)), text(terms), text(yesNo(!in.Safe)), state,
-			link("calls", r.address(at("calls"), "intent", in.UID.String())),
-		})
+	l := listing[admin.CatalogueItem]{
+		caption: "Intents", empty: "No intent matches.",
+		columns: []column[admin.CatalogueItem]{
+			{"Intent", func(i admin.CatalogueItem) cell { return code(i.Intent) }},
+			{"What it does", func(i admin.CatalogueItem) cell { return text(shortened(i.Description)) }},
+			{"Price and limits", func(i admin.CatalogueItem) cell { return text(i.Terms) }},
+			{"Changes something", func(i admin.CatalogueItem) cell { return text(yesNo(!i.Safe)) }},
+			{"State", func(i admin.CatalogueItem) cell { return cell{Text: i.State, State: states[i.State], More: i.Why} }},
+			{"Calls", func(i admin.CatalogueItem) cell { return number(i.Calls) }},
+			{"Refused", func(i admin.CatalogueItem) cell { return number(i.Refused) }},
+			{"Failed", func(i admin.CatalogueItem) cell { return number(i.Failed) }},
+			{"See", func(i admin.CatalogueItem) cell { return link("calls", r.address(at("calls"), "intent", i.Intent)) }},
+			{"Try", func(i admin.CatalogueItem) cell {
+				return link("try", r.address(at("doors", "try"), "intent", i.Intent))
+			}},
+		},
+		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.CatalogueItem], error) {
+			return r.console.Operator.Catalogue(ctx, admin.CatalogueQuery{
+				PageRequest: p, Service: r.service(), Search: r.URL.Query().Get("search"),
+			})
+		},
 	}
-	if next := from + len(shown); next < len(intents) {
-		t.Next = r.same("after", strconv.Itoa(next))
+	if !r.console.Directory.Current().Playground {
+		l.columns = l.columns[:len(l.columns)-1]
 	}
-	return r.show(http.StatusOK, pageView{
-		Title: "Catalogue", Lead: strconv.Itoa(len(intents)) + " intents. Terms are those for agents that the policy does not name.",
-		Sections: []section{{Table: &t}},
-	})
+	return l.page(r, pageView{
+		Title: "Catalogue", Lead: "Price and limits are those for agents that the policy does not name. The calls are those of the last 24 hours " +
+			"in this process.",
+	}, r.filtered(r.search("search", "UID or name")), section{Links: []cell{
+		link("Choose what to offer of an imported document", r.address(at("catalogue", "curation"))),
+	}})
 }
 
 // shortened returns the beginning of a description.

@@ -19,6 +19,7 @@ var everyPage = []string{
 	"/console/", "/console/agents", "/console/agreements", "/console/calls", "/console/money", "/console/money/calls",
 	"/console/money/payments",
 	"/console/money/statements", "/console/money/invoices", "/console/money/refunds", "/console/money/ledger", "/console/catalogue",
+	"/console/catalogue/curation",
 	"/console/policy", "/console/policy/edit", "/console/doors", "/console/doors/try",
 	tryPath + "?intent=" + gatetest.Ordering, "/console/stops", "/console/settings", "/console/settings/keys", "/console/settings/sessions",
 	"/console/settings/reloads",

@@ -36,6 +36,8 @@ type Explanation struct {
 	// RetryAfter is the number of seconds until the same request may succeed.
 	RetryAfter int64 `json:"retry_after,omitempty"`
 
+	TraceID string `json:"trace_id,omitempty"` // of W3C Trace Context; spans are exported only if telemetry is configured
+
 	Steps  []Step   `json:"steps,omitempty"`  // in order; a refused call ends with the step that refused it
 	Wanted []string `json:"wanted,omitempty"` // requirements that the request did not meet
 	// Found holds the facts that the policy read. FromParameters names the facts whose values came from parameters; these values are not
@@ -80,6 +82,7 @@ type Exchange struct {
 	Status    int
 	Refusal   *reason.Refusal // nil: not refused
 	Agreement *agree.Event    // nil: the request does not concern an agreement
+	TraceID   string
 }
 
 const (
@@ -97,7 +100,7 @@ func explain(v *execute.Event) Explanation {
 		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,
 		Agreement: v.AgreementID, Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Status: 200,
 		Steps: stepsOf(v), Outcome: string(v.Outcome), UpstreamStatus: v.Status, UpstreamMillis: millis(v.Upstream),
-		ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Limits: limitStates(v.Limits),
+		TraceID: v.Span.TraceID(), ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Limits: limitStates(v.Limits),
 	}
 	for _, operand := range slices.Sorted(maps.Keys(v.Facts)) {
 		if slices.Contains(v.FromParameters, operand) {
@@ -125,7 +128,7 @@ func explain(v *execute.Event) Explanation {
 func explainExchange(h *Exchange) Explanation {
 	x := Explanation{
 		At: h.At.UTC(), RequestID: string(h.RequestID), Request: h.Request, Door: h.Door, Service: h.Service,
-		Decision: "permit", Status: h.Status,
+		Decision: "permit", Status: h.Status, TraceID: h.TraceID,
 	}
 	if a := h.Agreement; a != nil {
 		x.Agent, x.Token, x.Agreement, x.Digest = string(a.AgentID), string(a.TokenID), string(a.AgreementID), a.Digest

@@ -52,7 +52,7 @@ func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedC
 	l := &loadState{ctx: ctx, config: c, now: now, offer: offerOf(&c.Payments)}
 	settings := Settings{
 		Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts, Console: c.Admin.Console,
-		Playground: c.Admin.Playground,
+		Playground: c.Admin.Playground, TraceURL: c.Telemetry.TraceURL,
 	}
 	out := &LoadedConfig{server: settings, hash: configHash(c)}
 	for i := range c.Services {
@@ -127,7 +127,8 @@ func (l *loadState) service(at int) *Definition {
 		return nil
 	}
 	s := &Definition{
-		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, License: licenseField(catalog.License),
+		ID: c.ID, Issuer: c.IssuerOr(catalog.Namespaces()[0]), PublicURL: c.PublicURL, Catalog: catalog, AgentsFilePath: c.AgentsFile.Path,
+		License: licenseField(catalog.License),
 		MaxBody: l.config.Server.MaxBody, TokenRate: l.config.PAT.Limit,
 		SuspendAfter: int64(l.config.PAT.SuspendAfter), OpenAdmission: l.config.PAT.Admission == config.AdmissionOpen,
 		Newcomers: l.config.PAT.Newcomers,

@@ -30,21 +30,22 @@ import (
 
 // A Definition is a web service as its configuration describes it, checked and compiled. It has no state and is immutable.
 type Definition struct {
-	ID, Issuer string
-	PublicURL  *url.URL
-	Catalog    *intents.Catalog
-	Policy     *odrl.Policy
-	PolicyFile string      // the path of the file of Policy
-	From       time.Time   // when Policy takes effect; zero: it has always been in force
-	Extra      *odrl.Extra // the operator's own Rego; nil: none
-	Upstream   *upstream.Upstream
-	Doors      map[string]config.Settings // settings of the open doors, by the names of the doors
-	License    string                     // license of the outputs, as the value of a header field; empty: none
-	MaxBody    int64                      // maximum size of a request body, in bytes
-	Credit     store.Billing
-	Payments   payments.Offer // how agents can pay
-	Invoices   config.Invoices
-	TokenRate  limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
+	ID, Issuer     string
+	PublicURL      *url.URL
+	Catalog        *intents.Catalog
+	Policy         *odrl.Policy
+	PolicyFile     string      // the path of the file of Policy
+	AgentsFilePath string      // the path of the file of Catalog
+	From           time.Time   // when Policy takes effect; zero: it has always been in force
+	Extra          *odrl.Extra // the operator's own Rego; nil: none
+	Upstream       *upstream.Upstream
+	Doors          map[string]config.Settings // settings of the open doors, by the names of the doors
+	License        string                     // license of the outputs, as the value of a header field; empty: none
+	MaxBody        int64                      // maximum size of a request body, in bytes
+	Credit         store.Billing
+	Payments       payments.Offer // how agents can pay
+	Invoices       config.Invoices
+	TokenRate      limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
 	// SuspendAfter is the number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids
 	// exceeding the limit. 0: agents are never blocked.
 	SuspendAfter int64

@@ -25,8 +25,9 @@ type Settings struct {
 	Metrics bool           // telemetry.metrics
 	// AdminHosts are the host names that the operators' listener accepts, in addition to IP addresses and localhost: admin.hosts
 	AdminHosts []string
-	Console    bool // admin.console
-	Playground bool // admin.playground
+	Console    bool   // admin.console
+	Playground bool   // admin.playground
+	TraceURL   string // telemetry.trace_url
 }
 
 // A Snapshot is the state of the configuration after one load. A request uses the Snapshot with which it began; a reload replaces the whole

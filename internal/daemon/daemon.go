@@ -147,6 +147,7 @@ type process struct {
 	audit         *record.Audit
 	index         *record.Index
 	figures       *record.Figures
+	intents       *record.IntentFigures
 	replica       *replica.Reporter
 	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
@@ -221,7 +222,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // all processes that share the store use its clock
 	p.openAudit()
-	p.figures = record.NewFigures(processName(), p.Now)
+	p.figures, p.intents = record.NewFigures(processName(), p.Now), record.NewIntentFigures(p.Now)
 	p.index = record.NewIndex(record.IndexOptions{
 		Store: p.store, Log: p.Log, Metrics: p.metrics, Now: p.Now, Process: processName(),
 	})
@@ -277,7 +278,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
-		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.figures, p.telemetry.Traces, p.uses, p.limits},
+		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.figures, p.intents, p.telemetry.Traces, p.uses, p.limits},
 		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Confirmations: p.store,
 		Limits: p.leases, Late: p.metrics.Late, Cashier: p.cashier,
 	})
@@ -296,7 +297,7 @@ func (p *process) build(ctx context.Context) error {
 	p.operator = admin.New(admin.Config{ //nolint:contextcheck // operations have the contexts of their requests
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
 		View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit, AuditPath: p.data.AuditPath(), Figures: p.figures,
-		Index: p.index, ProcessID: p.replica.ID(),
+		Intents: p.intents, Index: p.index, ProcessID: p.replica.ID(),
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, Certificates: p.certificateStatus, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
 		ConsoleURL: p.consoleURL,

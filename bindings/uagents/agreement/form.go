@@ -18,7 +18,7 @@ const (
 // Form returns the form in which agents of the protocol agree. Their ids are addresses.
 func Form() pat.Form {
 	return pat.Form{
-		Names: []string{formEnvelope, formChat}, IsAddress: IsAddress,
+		Names: []string{formEnvelope, formChat}, InWords: []string{formChat}, IsAddress: IsAddress,
 		Kept: func(a pat.Agreement) pat.Evidence { return storedEnvelope(a.Signature) },
 		Owns: func(id pat.AgentID, key keys.Key) bool {
 			own, ok := Key(string(id))

@@ -73,6 +73,26 @@ func (c *Client) SavePolicy(ctx context.Context, r admin.PolicyEdit) (admin.Save
 	return post[admin.SaveResult](ctx, c, "/policy", &r)
 }
 
+// Catalogue is admin.Operator.Catalogue.
+func (c *Client) Catalogue(ctx context.Context, q admin.CatalogueQuery) (admin.Page[admin.CatalogueItem], error) {
+	return get[admin.Page[admin.CatalogueItem]](ctx, c, "/catalogue", &q)
+}
+
+// Curation is admin.Operator.Curation.
+func (c *Client) Curation(ctx context.Context, q admin.CurationQuery) (admin.Curation, error) {
+	return get[admin.Curation](ctx, c, "/curation", &q)
+}
+
+// CurationImpact is admin.Operator.CurationImpact.
+func (c *Client) CurationImpact(ctx context.Context, r admin.CurationEdit) (admin.CurationImpact, error) {
+	return post[admin.CurationImpact](ctx, c, "/curation/impact", &r)
+}
+
+// SaveCuration is admin.Operator.SaveCuration.
+func (c *Client) SaveCuration(ctx context.Context, r admin.CurationEdit) (admin.CurationResult, error) {
+	return post[admin.CurationResult](ctx, c, "/curation", &r)
+}
+
 // Connections is admin.Operator.Connections.
 func (c *Client) Connections(ctx context.Context, q admin.ConnectionQuery) (admin.Page[admin.Connection], error) {
 	return get[admin.Page[admin.Connection]](ctx, c, "/connections", &q)
@@ -201,6 +221,16 @@ func (c *Client) Agreement(ctx context.Context, r admin.Record) (admin.Agreement
 // ExportAgreement is admin.Operator.ExportAgreement.
 func (c *Client) ExportAgreement(ctx context.Context, r admin.Record) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, admin.JoinPath("agreements", r.ID, "export"), &r)
+}
+
+// VerifyAgreement is admin.Operator.VerifyAgreement.
+func (c *Client) VerifyAgreement(ctx context.Context, r admin.Record) (admin.AgreementProof, error) {
+	return get[admin.AgreementProof](ctx, c, admin.JoinPath("agreements", r.ID, "proof"), &r)
+}
+
+// Receipt is admin.Operator.Receipt.
+func (c *Client) Receipt(ctx context.Context, r admin.Record) (admin.Receipt, error) {
+	return get[admin.Receipt](ctx, c, admin.JoinPath("usage", "executions", r.ID, "receipt"), &r)
 }
 
 // RevokeAgreement is admin.Operator.RevokeAgreement.

@@ -92,6 +92,7 @@ type Gate struct {
 	Index      *record.Index
 	Audit      *record.Audit
 	Figures    *record.Figures
+	Intents    *record.IntentFigures
 	Replica    *replica.Reporter // Run does not run: a test calls Report
 	Log        *zap.Logger
 	Logs       *observer.ObservedLogs // entries written to Log
@@ -201,7 +202,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Forms:   door.Forms(g.Modules),
 		Prepare: func(d *service.Definition) error { return door.Prepare(g.Modules, d) },
 	})
-	g.Figures = record.NewFigures("test:1", g.Now)
+	g.Figures, g.Intents = record.NewFigures("test:1", g.Now), record.NewIntentFigures(g.Now)
 	g.Replica = replica.New(replica.Options{
 		Store: g.Store, View: g.View, Figures: g.Figures, Name: "test:1", Version: "test", Sole: true, Log: g.Log, Now: g.Now,
 		Configuration: func() string { return g.Directory.Current().Hash },
@@ -212,8 +213,9 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Book: g.Store, Receipts: g.Receipts, Directory: g.Directory, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 	})
 	g.Executor = execute.New(execute.Config{
-		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit(), g.Index, g.Figures}, Now: g.Now,
-		Records: g.Store, Receipts: g.Receipts, Entries: g.Store, Confirmations: g.Store, Late: g.Metrics.Late,
+		Store: g.Store, Agents: g.Store, Revocations: g.View, Now: g.Now,
+		Recorder: record.Recorders{g.Metrics, g.audit(), g.Index, g.Figures, g.Intents},
+		Records:  g.Store, Receipts: g.Receipts, Entries: g.Store, Confirmations: g.Store, Late: g.Metrics.Late,
 		Cashier: g.Cashier, Limits: lease.New(g.Store, lease.Options{Now: g.Now, Sole: true}),
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})

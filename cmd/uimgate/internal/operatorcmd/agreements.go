@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/bindings"
-	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
@@ -161,29 +160,10 @@ be - for standard input.`,
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
-			fmt.Fprintln(c.ErrOrStderr(), provedBy(e.Agreement))
+			fmt.Fprintln(c.ErrOrStderr(), "Proved: "+admin.ProvedBy(e.Agreement, bindings.Forms()))
 			return cli.PrintOne(c, o.format, admin.AgreementOf(e.Agreement), agreementColumns)
 		},
 	}
-}
-
-// provedBy describes the facts that a verified bundle proves.
-func provedBy(a pat.Agreement) string {
-	record, consented := a.Consent()
-	if !consented && agreement.InChat(a) {
-		return "Proved: this key agreed to this policy in words, in a message to an agent of the uAgents protocol. Only the exporter " +
-			"claims that this agent is the service, and the id, the state and the time."
-	}
-	if !consented {
-		return "Proved: this key signed this policy. Only the exporter claims the id, the state and the time."
-	}
-	invited := ""
-	if record.Invitation != "" {
-		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
-	}
-	return fmt.Sprintf("Proved: the gateway's own key signed a record that a person consented to this policy on its page, for the client %q "+
-		"(%q), and was redirected to %q.%s The record shows what the gateway saw, and proves nothing about the person or the client.",
-		record.ClientName, record.ClientID, record.RedirectHost, invited)
 }
 
 func (o *operator) agreementsRevoke() *cobra.Command {

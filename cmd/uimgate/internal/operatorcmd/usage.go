@@ -96,7 +96,7 @@ func Usage() *cobra.Command {
 		Use: "usage", Short: "Show what agents used and owe: accounts, statements, invoices, ledger, payments, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
 	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageInvoices(),
-		o.usageCreditNote(), o.usageBundle(), o.usageShow(), o.usageResolve(), o.usageTopUp(), o.usageMove(),
+		o.usageCreditNote(), o.usageBundle(), o.usageShow(), o.usageReceipt(), o.usageResolve(), o.usageTopUp(), o.usageMove(),
 		o.usagePayments(), o.usageRefund(), o.usageRefunds(), o.usageRevenue())
 }
 
@@ -232,6 +232,24 @@ func (o *operator) usageShow() *cobra.Command {
 			})
 		},
 	}
+}
+
+func (o *operator) usageReceipt() *cobra.Command {
+	return &cobra.Command{
+		Use: "receipt EXECUTION", Short: "Print the receipt of a charged call", Args: cli.Args(cobra.ExactArgs(1)),
+		Long:    "Receipt prints the receipt of the newest entry of the ledger about a call: a JWS that agents verify with the keys of the gateway.",
+		Example: "  uimgate usage receipt 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
+		RunE: func(c *cobra.Command, args []string) error {
+			return printAnswer(c, o, receiptColumns, func(ctx context.Context, api *client.Client) (admin.Receipt, error) {
+				return api.Receipt(ctx, o.record(args[0]))
+			})
+		},
+	}
+}
+
+var receiptColumns = []cli.Column[admin.Receipt]{
+	cli.TextColumn("execution", func(r admin.Receipt) string { return r.ExecutionID }),
+	cli.TextColumn("receipt", func(r admin.Receipt) string { return r.Receipt }),
 }
 
 func (o *operator) usageTopUp() *cobra.Command {

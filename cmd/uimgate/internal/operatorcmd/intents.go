@@ -1,0 +1,47 @@
+package operatorcmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+)
+
+var catalogueColumns = []cli.Column[admin.CatalogueItem]{
+	cli.TextColumn("intent", func(i admin.CatalogueItem) string { return i.Intent }),
+	cli.TextColumn("terms", func(i admin.CatalogueItem) string { return i.Terms }),
+	cli.FlagColumn("safe", func(i admin.CatalogueItem) bool { return i.Safe }),
+	cli.TextColumn("state", func(i admin.CatalogueItem) string { return i.State }),
+	cli.TextColumn("why", func(i admin.CatalogueItem) string { return i.Why }).OnlyCSV(),
+	cli.CountColumn("calls", func(i admin.CatalogueItem) int64 { return i.Calls }),
+	cli.CountColumn("refused", func(i admin.CatalogueItem) int64 { return i.Refused }),
+	cli.CountColumn("failed", func(i admin.CatalogueItem) int64 { return i.Failed }),
+	cli.TextColumn("name", func(i admin.CatalogueItem) string { return i.Name }).OnlyCSV(),
+	cli.TextColumn("description", func(i admin.CatalogueItem) string { return i.Description }).OnlyCSV(),
+}
+
+// Intents returns the command uimgate intents.
+func Intents() *cobra.Command {
+	o := &operator{}
+	var search string
+	c := &cobra.Command{
+		Use: "intents", Short: "List the intents of a service with their terms and their use", Args: cli.Args(cobra.NoArgs),
+		Long: `Intents lists the intents that a running gateway serves: their price and limits in words, for agents that the policy does
+not name, their state (offered, closed if the policy permits them to no agent, stopped, or retired), and the calls of the
+last 24 hours in the process that answers: all, those that the gateway refused, and those that failed at the service.`,
+		Example: "  uimgate intents\n  uimgate intents --search order -o csv",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, catalogueColumns, func(
+				ctx context.Context, api *client.Client, p admin.PageRequest,
+			) (admin.Page[admin.CatalogueItem], error) {
+				return api.Catalogue(ctx, admin.CatalogueQuery{PageRequest: p, Service: o.service, Search: search})
+			})
+		},
+	}
+	c.Flags().StringVar(&search, "search", "", "only intents with this text in their uid or name")
+	o.flags(c)
+	return o.paging(c)
+}

@@ -1,0 +1,85 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An AgreementProof is the result of verifying an agreement.
+type AgreementProof struct {
+	Proved    bool      `json:"proved"`
+	Text      string    `json:"text"` // what is proved, or why nothing is
+	Agreement Agreement `json:"agreement"`
+}
+
+// VerifyAgreement verifies the bundle that ExportAgreement returns, as anyone can do without this gateway: see pat.VerifyExport.
+func (o *Operator) VerifyAgreement(ctx context.Context, r Record) (AgreementProof, error) {
+	a, err := o.Agreement(ctx, r)
+	if err != nil {
+		return AgreementProof{}, err
+	}
+	bundle, err := o.ExportAgreement(ctx, r)
+	if err != nil {
+		return AgreementProof{}, err
+	}
+	forms := door.Forms(o.doors)
+	e, err := pat.VerifyExport(bundle, forms)
+	if err != nil {
+		return AgreementProof{Text: err.Error(), Agreement: a}, nil //nolint:nilerr // it is the result
+	}
+	return AgreementProof{Proved: true, Text: ProvedBy(e.Agreement, forms), Agreement: a}, nil
+}
+
+// ProvedBy describes what a verified bundle proves. forms are those of other protocols.
+func ProvedBy(a pat.Agreement, forms []pat.Form) string {
+	record, consented := a.Consent()
+	if !consented && slices.ContainsFunc(forms, func(f pat.Form) bool { return slices.Contains(f.InWords, a.Form) }) {
+		return "this key agreed to this policy in words, in a message to an agent of the uAgents protocol. Only the exporter " +
+			"claims that this agent is the service, and the id, the state and the time."
+	}
+	if !consented {
+		return "this key signed this policy. Only the exporter claims the id, the state and the time."
+	}
+	invited := ""
+	if record.Invitation != "" {
+		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
+	}
+	return fmt.Sprintf("the gateway's own key signed a record that a person consented to this policy on its page, for the client %q "+
+		"(%q), and was redirected to %q.%s The record shows what the gateway saw, and proves nothing about the person or the client.",
+		record.ClientName, record.ClientID, record.RedirectHost, invited)
+}
+
+// A Receipt is the signed receipt of a call.
+type Receipt struct {
+	ExecutionID string `json:"execution"`
+	Receipt     string `json:"receipt"` // compact JWS: see UIM core, section 6
+}
+
+// Receipt returns the receipt of the newest entry of the ledger about a call. The error is reason.NoSuchRecord if the call was free.
+func (o *Operator) Receipt(ctx context.Context, r Record) (Receipt, error) {
+	s, err := o.service(r.Service)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if o.receipts == nil {
+		return Receipt{}, errNoReceipts
+	}
+	call, err := o.store.Execution(ctx, s.ID, r.ID)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if call.Charge.IsZero() {
+		return Receipt{}, reason.NoSuchRecord.Refusal("The call was not charged, so it has no receipt.")
+	}
+	entry, err := o.store.Entry(ctx, s.ID, call.AgentID, call.ID, "")
+	if err != nil {
+		return Receipt{}, err
+	}
+	text, err := o.receipts.Receipt(ctx, entry.Bytes)
+	return Receipt{ExecutionID: call.ID, Receipt: text}, err
+}
