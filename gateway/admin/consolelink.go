@@ -13,6 +13,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
+// codeBytes is the length of the secret in a code.
+const codeBytes = 16
+
 // ConsoleLinkTime is how long a ConsoleLink can be used.
 const ConsoleLinkTime = 5 * time.Minute
 
@@ -57,11 +60,17 @@ func (o *Operator) ConsoleLink(ctx context.Context, r ConsoleLinkRequest) (Conso
 	if !r.Role.Allows(RoleViewer) {
 		return ConsoleLink{}, wrongMember("role", "must be viewer, operator, billing or admin")
 	}
-	secret := make([]byte, 16)
+	secret := make([]byte, codeBytes)
 	_, _ = rand.Read(secret) // crypto/rand.Read never fails
 	l := ConsoleLink{Code: base64.RawURLEncoding.EncodeToString(secret), Name: r.Name, Role: r.Role, Until: o.now().Add(ConsoleLinkTime).UTC()}
 	l.URL = o.consoleURL() + "link?" + url.Values{"code": {l.Code}}.Encode()
 	return l, o.store.AddConsoleLink(ctx, store.ConsoleLink{Code: ConsoleCode(l.Code), Name: l.Name, Role: string(l.Role), Until: l.Until})
+}
+
+// IsConsoleCode reports whether a text has the form of the code of a link.
+func IsConsoleCode(text string) bool {
+	secret, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && len(secret) == codeBytes
 }
 
 // ConsoleCode returns the digest of the code of a link. The store has only the digest.

@@ -109,10 +109,15 @@ type RecordedDecision struct {
 }
 
 // Decide returns how a policy decides a call now: that of an earlier request, or any other.
+// Other comparisons of policies wait meanwhile.
 func (o *Operator) Decide(ctx context.Context, r DecideRequest) (PolicyDecision, error) {
+	release, err := o.comparing.take(ctx)
+	if err != nil {
+		return PolicyDecision{}, err
+	}
+	defer release()
 	var call *record.Explanation
 	if r.RequestID != "" {
-		var err error
 		if call, err = o.decidedCall(ctx, r.RequestID); err != nil {
 			return PolicyDecision{}, err
 		}

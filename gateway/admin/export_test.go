@@ -1,6 +1,10 @@
 package admin
 
-import "github.com/uimgate/uimgate/store"
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store"
+)
 
 // OperationNames returns the method and the path of each operation, such as POST /agents/{id}/block.
 func OperationNames(o *Operator) (names []string) {
@@ -14,4 +18,9 @@ func OperationNames(o *Operator) (names []string) {
 func Charged(list []store.ChargedCalls) (i Invoice) {
 	i.charge(list)
 	return i
+}
+
+// Compare takes the turn of an operation that compares policies.
+func (o *Operator) Compare(ctx context.Context) (release func(), err error) {
+	return o.comparing.take(ctx)
 }

@@ -48,7 +48,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 }
 
 func (g *adminGate) handler(o *admin.Operator, token string) http.Handler {
-	return admin.Handler(o, admin.Listener{Token: func() string { return token }, Metrics: g.Metrics.Registry()})
+	return admin.Handler(o, admin.Listener{Tokens: admin.NewTokenCheck(func() string { return token }, g.Now), Metrics: g.Metrics.Registry()})
 }
 
 // administer changes the token of the admin listener, and disables reloads.

@@ -28,8 +28,9 @@ const workTime = 30 * time.Second
 
 // A Listener configures the HTTP handler of an Operator.
 type Listener struct {
-	// Token returns the bearer token that requests under Path must have. If Token returns an empty string, all these requests are refused.
-	Token func() string
+	// Tokens checks the bearer token that requests under Path must have. Share it with other ways in, so that all count wrong tokens together.
+	// nil: all these requests are refused, unless the listener is owned.
+	Tokens *TokenCheck
 	// Owned states that only the operator can reach the listener, for example because it is a socket that only its owner may open. The
 	// listener then checks neither the token nor the Host of a request.
 	Owned   bool
@@ -68,8 +69,11 @@ func Probes(o *Operator, l Listener) http.Handler {
 }
 
 func newListener(o *Operator, l Listener) *listener {
+	if l.Tokens == nil {
+		l.Tokens = NewTokenCheck(func() string { return "" }, o.now)
+	}
 	return &listener{
-		operator: o, tokens: NewTokenCheck(l.Token, o.now), owned: l.Owned, console: l.Console, shed: l.Shed,
+		operator: o, tokens: l.Tokens, owned: l.Owned, console: l.Console, shed: l.Shed,
 		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics, EnableOpenMetrics: true}),
 	}
 }

@@ -120,7 +120,7 @@ const (
 )
 
 // Impact compares the decisions of the gateway with those of an edited policy. It reads the audit stream of this process for up to 10
-// seconds or 200,000 records; continue with Next until it is empty.
+// seconds or 200,000 records; continue with Next until it is empty. Other comparisons of policies wait meanwhile.
 func (o *Operator) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact, error) {
 	s, err := o.service(r.Service)
 	if err != nil {
@@ -133,6 +133,11 @@ func (o *Operator) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact, e
 	if o.auditPath == "" {
 		return PolicyImpact{}, reason.NoSuchRecord.Refusal("This process has no audit stream.")
 	}
+	release, err := o.comparing.take(ctx)
+	if err != nil {
+		return PolicyImpact{}, err
+	}
+	defer release()
 	policy, about, err := draftPolicy(ctx, s, []byte(r.Policy))
 	if err != nil {
 		return PolicyImpact{}, err

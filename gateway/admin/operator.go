@@ -3,7 +3,7 @@
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
 //	agents, err := operator.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
-//	http.Serve(ln, admin.Handler(operator, admin.Listener{Token: token, Metrics: registry}))
+//	http.Serve(ln, admin.Handler(operator, admin.Listener{Tokens: tokens, Metrics: registry}))
 package admin
 
 import (
@@ -101,7 +101,8 @@ type Operator struct {
 	consoleURL  func() string
 	playground  Playground
 	readiness   readiness
-	saving      sync.Mutex  // held while SavePolicy replaces a file
+	saving      sync.Mutex // held while SavePolicy replaces a file
+	comparing   turn
 	draining    atomic.Bool // the process is shutting down: see Drain
 }
 
@@ -130,8 +131,8 @@ func New(c Config) *Operator {
 		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID, intents: c.Intents,
 		index: c.Index, certificate: c.Certificate, certified: c.Certificates, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
-		playground: c.Playground,
-		roles:      map[string]Role{},
+		playground: c.Playground, comparing: make(turn, 1),
+		roles: map[string]Role{},
 	}
 	for _, one := range operations(o) {
 		o.roles[one.name()] = one.role

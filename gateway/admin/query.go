@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/suggest"
@@ -43,7 +44,7 @@ func readQuery(raw string) (url.Values, error) {
 
 // printableText reports whether s has only printable characters, which excludes newlines. The empty string is printable.
 func printableText(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func (q *query) take(name string) string {

@@ -36,15 +36,12 @@ func (c *TokenCheck) Check(from netip.Addr, token string) error {
 	wanted := c.token()
 	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that timing does not reveal the length
 	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || wanted == "" {
-		c.Failed(from)
+		c.attempts.failed(bucketOf(from), c.now())
 		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
 	}
 	c.attempts.forget(bucketOf(from))
 	return nil
 }
-
-// Failed counts a wrong credential of an address.
-func (c *TokenCheck) Failed(from netip.Addr) { c.attempts.failed(bucketOf(from), c.now()) }
 
 // Digest returns the digest of the present admin token, which changes with the token.
 func (c *TokenCheck) Digest() string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // An action is what one form does.
@@ -156,14 +157,15 @@ func (r *request) reauthenticate() (problem string, err error) {
 			return "The code is for the role " + l.Role + ", but you have signed in as " + string(r.caller.Role) + ".", nil
 		}
 	case errors.Is(err, errCode):
-		if err := r.console.Tokens.Check(r.peer(), credential); err != nil {
-			_ = r.credentialRefused(err)
+		if err := r.checkToken(credential); err != nil {
+			f := r.credentialRefused(err)
+			if f.Reason != reason.InvalidToken {
+				return f.Message, nil
+			}
 			return "This is neither the admin token nor a code that can be used.", nil
 		}
-	case errors.Is(err, errStore):
-		return "", err
 	default:
-		return r.credentialRefused(err).Message, nil
+		return "", err
 	}
 	now := r.console.Now()
 	if err := r.console.Store.ConfirmConsoleSession(r.Context(), r.session.ID, now); err != nil {

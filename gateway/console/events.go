@@ -3,12 +3,15 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -18,18 +21,23 @@ const (
 	mostStreams        = 64 // of all sessions
 	mostStreamsOfOne   = 8  // of one session
 	figuresEvery       = 2 * time.Second
-	streamTime         = 10 * time.Minute // the browser then opens another stream, and its session is checked again
+	streamTime         = 10 * time.Minute // the browser then opens another stream
+	sessionCheckEvery  = 10 * time.Second // how often the session of a stream is checked
 	figuresReadingTime = 5 * time.Second
 )
 
 // liveFigures are the figures of all services, read at most once in figuresEvery for all streams.
 type liveFigures struct {
-	mu   sync.Mutex
-	at   time.Time
-	list map[string]map[string]string
+	reading singleflight.Group
+	mu      sync.Mutex
+	at      time.Time // end of the last read
+	list    map[string]map[string]string
 }
 
-// events sends the figures of the overview as server-sent events until the browser disconnects.
+// unknown is shown for a figure that could not be read.
+const unknown = "?"
+
+// events sends the figures of the overview as server-sent events until the browser disconnects or the session ends.
 func (r *request) events() error {
 	s := &r.console.streams
 	if !s.places.Enter(r.session.ID) {
@@ -45,7 +53,14 @@ func (r *request) events() error {
 	defer end.Stop()
 	tick := time.NewTicker(figuresEvery)
 	defer tick.Stop()
+	checked := r.console.Now()
 	for {
+		if now := r.console.Now(); now.Sub(checked).Abs() >= sessionCheckEvery {
+			if _, err := r.sessionOf(r.session.ID); errors.Is(err, errSignedOut) || !r.console.Directory.Current().Console {
+				return nil
+			}
+			checked = now
+		}
 		figures := r.console.figures(r.Context(), service)
 		text, err := json.Marshal(figures)
 		if err != nil {
@@ -67,21 +82,47 @@ func (r *request) events() error {
 	}
 }
 
-// figures returns the figures of a service by the names of card.Live.
+// figures returns the figures of a service by the names of card.Live. Those that cannot be read, or not before ctx or the process ends, are
+// unknown.
 func (c *Console) figures(ctx context.Context, service string) map[string]string {
 	f := &c.streams.fresh
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now := c.Now(); f.list == nil || now.Sub(f.at).Abs() >= figuresEvery {
+	if figures, fresh := f.of(service, c.Now()); fresh {
+		return figures
+	}
+	read := f.reading.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), figuresReadingTime)
 		defer cancel()
-		if status, err := c.Operator.Status(ctx); err == nil {
+		status, err := c.Operator.Status(ctx)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.at, f.list = c.Now(), map[string]map[string]string{}
+		if err == nil {
 			f.list = figuresOf(&status)
 			c.addCallFigures(ctx, &status, f.list)
 		}
-		f.at = now
+		return nil, err
+	})
+	select {
+	case <-read:
+	case <-ctx.Done():
+	case <-c.streams.end:
 	}
-	return f.list[service]
+	figures, _ := f.of(service, c.Now())
+	return figures
+}
+
+// of returns the figures of a service, and whether they are fresh.
+func (f *liveFigures) of(service string, now time.Time) (figures map[string]string, fresh bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	figures, fresh = f.list[service], f.list != nil && now.Sub(f.at).Abs() < figuresEvery
+	if figures == nil {
+		figures = map[string]string{}
+		for name := range figuresOf(&admin.Status{Services: make([]admin.ServiceStatus, 1)})[""] {
+			figures[name] = unknown
+		}
+	}
+	return figures, fresh
 }
 
 func figuresOf(s *admin.Status) map[string]map[string]string {

@@ -66,12 +66,12 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 		ConsoleURL: func() string { return g.listener.URL + admin.ConsolePath },
 		Playground: playground.New(playground.Options{API: g.Handler, Key: g.Data.PrivateKey, Doors: g.Modules, Now: g.Now}),
 	})
-	token := func() string { return g.token }
+	tokens := admin.NewTokenCheck(func() string { return g.token }, g.Now)
 	g.pages = console.New(console.Config{
-		Operator: g.operator, Directory: g.Directory, Store: g.Store, Tokens: admin.NewTokenCheck(token, g.Now),
+		Operator: g.operator, Directory: g.Directory, Store: g.Store, Tokens: tokens,
 		OIDC: g.provider.Load, Dump: func() []byte { return []byte("data: ./data\n") }, Log: g.Log, Now: g.Now,
 	})
-	g.listener.Config.Handler = admin.Handler(g.operator, admin.Listener{Token: token, Console: g.pages, Metrics: g.Metrics.Registry()})
+	g.listener.Config.Handler = admin.Handler(g.operator, admin.Listener{Tokens: tokens, Console: g.pages, Metrics: g.Metrics.Registry()})
 	g.listener.Start()
 	t.Cleanup(func() { g.pages.Shutdown(); g.listener.Close() })
 	return g

@@ -281,7 +281,7 @@ func TestProvingAgainThroughAProvider(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	b.done(b.post(block, form), "The agent is blocked.")
-	if !strings.Contains(g.audited.String(), `"by":"ann@shop.example","did":"POST /agents/{id}/block","role":"operator"`) {
+	if !strings.Contains(g.audited.String(), `"by":"ann@shop.example","detail":{"reason":"it loops"},"did":"POST /agents/{id}/block","role":"operator"`) {
 		t.Errorf("the audit does not name who did it: %s", g.audited.String())
 	}
 	if got := g.as(admin.RoleOperator).get(again); got.status != http.StatusNotFound {

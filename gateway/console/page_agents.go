@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -96,7 +97,8 @@ func (r *request) agentPage() error {
 		fact{"Blocked because", text(agent.Reason)}, fact{"Since", when(agent.CreatedAt)}, fact{"Keys", code(strings.Join(list, " "))},
 	)
 	if stopped != nil {
-		facts = append(facts, fact{"Stopped", cell{Text: "by " + stopped.By + ": " + stopped.Reason, State: "bad"}})
+		where := cmp.Or(stopped.Service, "every service")
+		facts = append(facts, fact{"Stopped", cell{Text: "by " + stopped.By + " at " + where + ": " + stopped.Reason, State: "bad"}})
 	}
 	var money table
 	money.Caption, money.Empty = "Accounts of the agent", "The agent has no account."
@@ -108,7 +110,7 @@ func (r *request) agentPage() error {
 		})
 	}
 	p := pageView{Title: "Agent " + id, Sections: []section{
-		{Facts: facts, Forms: r.agentForms(agent, stopped != nil)},
+		{Facts: facts, Forms: r.agentForms(agent, stopped)},
 		{Title: "Money", Table: &money, Lines: nil, Forms: r.creditForms(agent, buyer)},
 		{Title: "Agreements", Table: agreements},
 		{Title: "Calls", Facts: []fact{
@@ -121,7 +123,7 @@ func (r *request) agentPage() error {
 }
 
 // agentForms are the changes of an agent's record.
-func (r *request) agentForms(a admin.Agent, stopped bool) (list []form) {
+func (r *request) agentForms(a admin.Agent, stop *admin.Stop) (list []form) {
 	id := string(a.AgentID)
 	to := func(verb string) string { return r.address(at("agents", id, verb)) }
 	why := field{ID: "why", Name: "reason", Label: "Reason", Hint: "For operators. The agent does not see it."}
@@ -139,14 +141,16 @@ func (r *request) agentForms(a admin.Agent, stopped bool) (list []form) {
 			Fields: []field{why},
 		})
 	}
-	if stopped {
-		list = append(list, form{Path: to("resume"), Title: "Resume", Text: "The agent can make calls again.", Button: "Resume…", Danger: true})
+	if stop != nil {
+		list = append(list, form{
+			Path: to("resume"), Title: "Resume", Text: "The agent can make calls again.", Button: "Resume…", Danger: true,
+			Fields: []field{hidden("scope", cmp.Or(stop.Service, everyService))},
+		})
 	} else {
-		stop := why
-		stop.ID = "why-stop"
+		why.ID = "why-stop"
 		list = append(list, form{
 			Path: to("stop"), Title: "Stop now", Text: "Refuses the agent's calls on every replica. Its agreements and PATs remain.",
-			Button: "Stop now…", Danger: true, Fields: []field{stop},
+			Button: "Stop now…", Danger: true, Fields: []field{why},
 		})
 	}
 	return append(list,
@@ -247,13 +251,7 @@ var agentActions = []action{
 	{
 		path: "agents/{id}/resume", operation: "POST /stops/resume", done: "The agent can make calls again.", back: toAgent,
 		question: "Let this agent make calls again?",
-		do: func(r *request) error {
-			stop := r.stopOf(pat.StopAgent, r.PathValue("id"))
-			if stop == nil {
-				return store.ErrNotFound
-			}
-			return r.resume(pat.StopAgent, r.PathValue("id"), stop.Service)
-		},
+		do:       func(r *request) error { return r.resume(pat.StopAgent, r.PathValue("id"), r.scope()) },
 	},
 	{
 		path: "agents/{id}/name", operation: "POST /agents/{id}/name", done: "The name is saved.", back: toAgent,

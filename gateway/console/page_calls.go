@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"net/url"
@@ -33,7 +34,8 @@ func (r *request) callsPage() error {
 		columns: []column[admin.Call]{
 			{"Time", func(c admin.Call) cell { return when(c.At) }},
 			{"Request", func(c admin.Call) cell { return r.requestCell(c.RequestID) }},
-			{"Agent", func(c admin.Call) cell { return r.agentCell(c.AgentID, "") }},
+			{"Service", func(c admin.Call) cell { return text(c.Service) }},
+			{"Agent", func(c admin.Call) cell { return r.agentOf(c) }},
 			{"Intent", func(c admin.Call) cell { return text(cmp.Or(c.Intent, c.Request)) }},
 			{"Decision", func(c admin.Call) cell { return decisionCell(c.Decision) }},
 			{"Reason", func(c admin.Call) cell { return text(string(c.Reason)) }},
@@ -44,7 +46,7 @@ func (r *request) callsPage() error {
 		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Call], error) {
 			q := r.URL.Query()
 			return r.console.Operator.Calls(ctx, admin.CallQuery{
-				PageRequest: p, Service: r.service(), AgentID: pat.AgentID(q.Get("agent")), Intent: q.Get("intent"), Reason: q.Get("reason"),
+				PageRequest: p, Service: r.callsOf(), AgentID: pat.AgentID(q.Get("agent")), Intent: q.Get("intent"), Reason: q.Get("reason"),
 				Decision: oneOf(q.Get("decision"), decisions), Outcome: oneOf(q.Get("outcome"), outcomes), From: r.moment("from"), To: r.moment("to"),
 			})
 		},
@@ -53,7 +55,26 @@ func (r *request) callsPage() error {
 		r.filtered(
 			r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
 			r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),
-			r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
+			r.time("from", "From (UTC)"), r.time("to", "To (UTC)"),
+			field{ID: "scope", Name: "scope", Label: "Of", Options: []option{
+				{Label: r.service()}, {Value: everyService, Label: "every service, and none", Selected: r.callsOf() == ""},
+			}}))
+}
+
+// callsOf returns the service whose requests the list shows; empty: every service, and requests that belong to none.
+func (r *request) callsOf() string {
+	if r.URL.Query().Get("scope") == everyService {
+		return ""
+	}
+	return r.service()
+}
+
+// agentOf leads to the agent of a request, at the service of the request.
+func (r *request) agentOf(c admin.Call) cell {
+	if c.AgentID == "" || c.Service == r.service() {
+		return r.agentCell(c.AgentID, "")
+	}
+	return link(string(c.AgentID), with(at("agents", string(c.AgentID)), "service", c.Service))
 }
 
 // requestCell leads to the explanation of a request. A page shows the beginning of the id.
@@ -267,13 +288,13 @@ func (r *request) executionCell(id string) cell {
 	return link(id, r.address(at("money", "calls", id)))
 }
 
-// mostPolicy bounds the text of a policy that a form shows, in bytes.
+// mostPolicy bounds the text of a policy that a form shows, in bytes of HTML.
 const mostPolicy = 60 << 10
 
 // decideForm decides a call again.
 func (r *request) decideForm(id, policy, facts string) form {
 	if policy == "" {
-		if s, err := r.current(); err == nil && len(s.Offer().Bytes) <= mostPolicy {
+		if s, err := r.current(); err == nil && len(html.EscapeString(string(s.Offer().Bytes))) <= mostPolicy {
 			policy = string(s.Offer().Bytes)
 		}
 	}
@@ -326,7 +347,10 @@ func clauseTable(constraints []admin.ConstraintState) *table {
 		Caption: "Constraints of the rules about the intent", Empty: "No rule about the intent has a constraint.",
 		Columns: heads("Constraint", "State", "Wanted", "Found", "Rule"),
 	}
-	for _, c := range constraints {
+	if more := len(constraints) - mostRules; more > 0 {
+		t.Caption += ". " + strconv.Itoa(more) + " further constraints are not shown here: uimgate why --again lists all."
+	}
+	for _, c := range constraints[:min(len(constraints), mostRules)] {
 		found := "unknown"
 		if c.Found != nil {
 			found = jsonText(c.Found)

@@ -65,8 +65,12 @@ func (r *request) policyPage() error {
 	p.Sections = append(p.Sections, section{Links: []cell{edit}}, section{Lines: policyLines(s.Definition)})
 	for _, next := range s.Successors() {
 		change := section{Title: "From " + next.From.UTC().Format("2006-01-02 15:04 UTC") + " on"}
-		for _, c := range words.Compare(s.Policy, next.Policy).Changes {
+		changes := words.Compare(s.Policy, next.Policy).Changes
+		for _, c := range changes[:min(len(changes), mostRules)] {
 			change.Lines = append(change.Lines, c.Text)
+		}
+		if more := len(changes) - mostRules; more > 0 {
+			change.Lines = append(change.Lines, strconv.Itoa(more)+" further changes are not described here: read the document itself.")
 		}
 		p.Sections = append(p.Sections, change)
 	}

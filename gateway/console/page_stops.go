@@ -48,6 +48,9 @@ func (r *request) stopsPage() error {
 
 func hidden(name, value string) field { return field{Name: name, Type: "hidden", Value: value} }
 
+// mostOptions is the maximum number of intents that a form lists.
+const mostOptions = 200
+
 // stopForms has one form for each kind of thing that can be stopped.
 func (r *request) stopForms() (list []form) {
 	d := r.console.Directory.Current().Service(r.service())
@@ -56,6 +59,9 @@ func (r *request) stopForms() (list []form) {
 	}
 	var uids, names []option
 	for _, in := range d.Catalog.Intents() {
+		if len(d.Catalog.Intents()) > mostOptions {
+			break // a field for the uid takes the place of the options
+		}
 		uids = append(uids, option{Value: in.UID.String(), Label: in.UID.String()})
 	}
 	names = append(names, option{Value: pat.DoorHTTP, Label: pat.DoorHTTP})
@@ -81,7 +87,10 @@ func (r *request) stopForms() (list []form) {
 		{kind: pat.StopCharging, title: "All charging", text: "Calls that would be charged are refused. Free calls continue."},
 		{kind: pat.StopConsent, title: "All consents", text: "Everything under the consents of people is refused."},
 		{kind: pat.StopService, title: "A service", text: "Everything at the service is refused."},
-		{kind: pat.StopIntent, title: "An intent", label: "Intent", subjects: uids, text: "Calls of the intent are refused."},
+		{
+			kind: pat.StopIntent, title: "An intent", label: "Intent", subjects: uids, onlyField: len(uids) == 0,
+			text: "Calls of the intent are refused.",
+		},
 		{kind: pat.StopDoor, title: "A door", label: "Door", subjects: names, text: "Requests of one protocol are refused."},
 		{kind: pat.StopAgent, title: "An agent", label: "Agent id", onlyField: true, text: "Calls of the agent are refused."},
 	} {

@@ -53,16 +53,9 @@ func (r *request) identify() error {
 	if err != nil || len(cookie.Value) > 64 {
 		return errSignedOut
 	}
-	s, err := r.console.Store.ConsoleSession(r.Context(), digestOf(cookie.Value))
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return errSignedOut
-	case err != nil:
-		return errors.Join(errStore, err)
-	}
-	if s.Via == "token" && s.Credential != r.console.Tokens.Digest() || s.Via == viaOIDC && r.console.outdated(s) {
-		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // an error leaves a session that is refused again
-		return errSignedOut
+	s, err := r.sessionOf(digestOf(cookie.Value))
+	if err != nil {
+		return err
 	}
 	r.secret, r.session = cookie.Value, s
 	r.caller = r.as(s.Name, s.Role, s.Via)
@@ -74,6 +67,22 @@ func (r *request) identify() error {
 		}
 	}
 	return nil
+}
+
+// sessionOf returns the session with an id, or errSignedOut if it has ended.
+func (r *request) sessionOf(id string) (store.ConsoleSession, error) {
+	s, err := r.console.Store.ConsoleSession(r.Context(), id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return s, errSignedOut
+	case err != nil:
+		return s, errors.Join(errStore, err)
+	}
+	if s.Via == "token" && s.Credential != r.console.Tokens.Digest() || s.Via == viaOIDC && r.console.outdated(s) {
+		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // an error leaves a session that is refused again
+		return s, errSignedOut
+	}
+	return s, nil
 }
 
 // as returns the caller of the operations of this request.

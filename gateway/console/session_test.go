@@ -253,7 +253,8 @@ func TestRolesAndReauthentication(t *testing.T) {
 	g.Must(err)
 	form.Set("credential", code.Code)
 	operator.done(operator.post(block, form), "The agent is blocked.")
-	if !strings.Contains(g.audited.String(), `"by":"ann-operator","did":"POST /agents/{id}/block","role":"operator",`+
+	if !strings.Contains(g.audited.String(), `"by":"ann-operator","detail":{"reason":"it loops"},`+
+		`"did":"POST /agents/{id}/block","role":"operator",`+
 		`"subject":"agent-1","via":"link"`) {
 		t.Errorf("the audit does not name who did it: %s", g.audited.String())
 	}

@@ -30,12 +30,7 @@ func (r *request) signIn() error {
 		return errForm
 	}
 	view := r.signInView(r.PostForm.Get("next"), "")
-	token := strings.TrimSpace(r.PostForm.Get("token"))
-	err := r.console.Tokens.Throttled(r.peer())
-	if err == nil {
-		err = r.console.Tokens.Check(r.peer(), token)
-	}
-	if err != nil {
+	if err := r.checkToken(strings.TrimSpace(r.PostForm.Get("token"))); err != nil {
 		f := r.credentialRefused(err)
 		view.Problem = f.Message
 		return r.write(f.Status(), "signin", view)
@@ -86,18 +81,26 @@ func (r *request) credentialRefused(err error) *reason.Refusal {
 	return f
 }
 
+// checkToken returns a refusal if a text is not the admin token, or if too many wrong ones came from the address.
+func (r *request) checkToken(text string) error {
+	if err := r.console.Tokens.Throttled(r.peer()); err != nil {
+		return err
+	}
+	return r.console.Tokens.Check(r.peer(), text)
+}
+
 // errCode means that a one-time code is wrong.
 var errCode = errors.New("the code is wrong")
 
-// takeCode uses up a one-time code.
+// takeCode uses up a one-time code. Wrong codes do not hold an address back: a code of 128 bits cannot be guessed, and other people may have
+// the same address, such as that of the machine.
 func (r *request) takeCode(code string) (store.ConsoleLink, error) {
-	if err := r.console.Tokens.Throttled(r.peer()); err != nil {
-		return store.ConsoleLink{}, err
+	if !admin.IsConsoleCode(code) {
+		return store.ConsoleLink{}, errCode
 	}
 	l, err := r.console.Store.TakeConsoleLink(r.Context(), admin.ConsoleCode(code))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		r.console.Tokens.Failed(r.peer())
 		return store.ConsoleLink{}, errCode
 	case err != nil:
 		return store.ConsoleLink{}, errors.Join(errStore, err)

@@ -10,12 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/oidc"
 )
 
-// dump returns the configuration in use as YAML, with secrets masked.
-func (p *process) dump() []byte {
-	p.reloading.Lock()
-	defer p.reloading.Unlock()
-	return p.config.Dump().YAML()
-}
+// dump returns the configuration in use as YAML, with secrets masked. It does not wait for a reload.
+func (p *process) dump() []byte { return p.applied.Load().Dump().YAML() }
 
 // consoleURL returns the URL of the console at the admin listener: with the first of admin.hosts if the listener serves TLS, because the
 // certificate has names, and otherwise with the address of the listener.

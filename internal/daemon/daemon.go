@@ -169,7 +169,8 @@ type process struct {
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
-	started       *config.Config // the configuration at the start; settings that need a restart keep its values
+	applied       atomic.Pointer[config.Config] // the configuration in use
+	started       *config.Config                // the configuration at the start; settings that need a restart keep its values
 	closers       []func() error
 	left          leftBehind
 	mismatch      atomic.Pointer[string]              // the finding of the last verification of the ledger; nil: none

@@ -55,6 +55,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 		was.oidc.Close()
 	}
 	p.live.Store(next)
+	p.applied.Store(c)
 	if p.certificates != nil {
 		p.certificates.Manage(c.CertificateNames())
 	}

@@ -19,14 +19,14 @@ import (
 
 func (p *process) serve(ctx context.Context) error {
 	public := p.httpServer(p.server.Handler())
-	token := func() string { return p.live.Load().token.Reveal() }
+	tokens := admin.NewTokenCheck(func() string { return p.live.Load().token.Reveal() }, p.Now)
 	pages := console.New(console.Config{ //nolint:contextcheck // pages have the contexts of their requests
-		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: admin.NewTokenCheck(token, p.Now), Dump: p.dump,
+		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: tokens, Dump: p.dump,
 		OIDC: func() *oidc.Provider { return p.live.Load().oidc }, Shed: p.metrics.Shed, Log: p.Log, Now: p.Now,
 	})
 	//nolint:contextcheck // each request has its own context
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
-		Token: token, Console: pages, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
+		Tokens: tokens, Console: pages, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
 	}))
 	operator.RegisterOnShutdown(pages.Shutdown)
 	group, ctx := errgroup.WithContext(ctx)
