@@ -140,7 +140,7 @@ func (a *listener) api() http.Handler {
 // serve returns a handler that carries out one operation and responds with its result as JSON.
 func (a *listener) serve(o operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx := WithCaller(r.Context(), a.caller())
+		ctx := WithCaller(r.Context(), a.caller(w))
 		if o.method != http.MethodGet {
 			ctx = context.WithoutCancel(ctx)
 		}

@@ -5,11 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/console"
+	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 // follow opens a stream of events until ctx is done.
@@ -47,6 +50,41 @@ func TestEventsFollowTheFigures(t *testing.T) {
 		}
 		if figures["waiting_agents"] == "1" {
 			return
+		}
+	}
+	t.Errorf("the stream ended: %v", lines.Err())
+}
+
+// Figures that cannot be read are not those of an earlier time.
+func TestFiguresThatCannotBeRead(t *testing.T) {
+	g := newConsoleGate(t, approval)
+	b := g.as(admin.RoleViewer)
+	gone, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlstore.Options{Now: g.Now})
+	g.Must(err)
+	pages := console.New(console.Config{
+		Operator:  admin.New(admin.Config{Directory: g.Directory, Store: gone, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now}),
+		Directory: g.Directory, Store: g.Store, Tokens: admin.NewTokenCheck(func() string { return "" }, g.Now), Log: g.Log, Now: g.Now,
+	})
+	g.listener.Config.Handler = pages
+	t.Cleanup(pages.Shutdown)
+	lines := bufio.NewScanner(b.follow(t.Context()).Body)
+	closed := false
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var figures map[string]string
+		g.Must(json.Unmarshal([]byte(data), &figures))
+		switch {
+		case !closed && figures["waiting_agents"] == "0":
+			g.Must(gone.Close())
+			closed = true
+			g.Pass(5 * time.Second)
+		case closed && figures["waiting_agents"] == "?":
+			return
+		default:
+			t.Fatalf("got %v", figures)
 		}
 	}
 	t.Errorf("the stream ended: %v", lines.Err())
