@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -191,30 +190,31 @@ func axe(t *testing.T) string {
 	return string(source)
 }
 
+// accessible checks the accessibility of the page with axe-core, unless library is empty, and its width.
+func (b *tab) accessible(library, name string) {
+	b.Helper()
+	if library != "" {
+		evaluate[bool](b, library+";true")
+		found := evaluate[string](b, `axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`,
+			chromedp.EvalAwaitPromise)
+		if found != "" {
+			b.Errorf("%s: axe-core found %s", name, found)
+		}
+	}
+	if wide := evaluate[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
+		b.Errorf("%s is %d pixels wider than the window", name, wide)
+	}
+}
+
 func TestEveryPageInABrowser(t *testing.T) {
 	ctx := chromium(t)
 	g, pages := furnished(t)
 	library := axe(t)
 	b := g.tab(ctx)
-	directory := os.Getenv("UIMGATE_SCREENSHOTS")
 	check := func(name string) {
-		if library != "" {
-			evaluate[bool](b, library+";true")
-			found := evaluate[string](b, `axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`,
-				chromedp.EvalAwaitPromise)
-			if found != "" {
-				t.Errorf("%s: axe-core found %s", name, found)
-			}
-		}
-		if wide := evaluate[int](b, `document.documentElement.scrollWidth - document.documentElement.clientWidth`); wide > 0 {
-			t.Errorf("%s is %d pixels wider than the window", name, wide)
-		}
-		if directory != "" {
-			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-			g.Must(err)
-			file := strings.Trim(strings.NewReplacer("/console/", "", "/", "-", "%", "").Replace(name), "- ") + ".png"
-			g.Must(os.WriteFile(filepath.Join(directory, strings.ReplaceAll(file, " ", "_")), picture, 0o600))
-		}
+		b.accessible(library, name)
+		file := strings.Trim(strings.NewReplacer("/console/", "", "/", "-", "%", "").Replace(name), "- ")
+		b.picture(strings.ReplaceAll(file, " ", "_"))
 	}
 	signedIn := false
 	for _, width := range []int64{390, 1280} {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -336,6 +338,18 @@ func TestWithoutAProvider(t *testing.T) {
 	}
 }
 
+// picture writes a screenshot into the directory UIMGATE_SCREENSHOTS, if it is set.
+func (b *tab) picture(name string) {
+	b.Helper()
+	directory := os.Getenv("UIMGATE_SCREENSHOTS")
+	if directory == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	b.Must(err)
+	b.Must(os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600))
+}
+
 // A person signs in at the provider, blocks an agent after signing in again in another tab, and signs out of both.
 func TestProviderInABrowser(t *testing.T) {
 	ctx := chromium(t)
@@ -343,7 +357,10 @@ func TestProviderInABrowser(t *testing.T) {
 	g.Agreed("agent-1")
 	g.groups("ops")
 	b := g.tab(ctx)
+	library := axe(t)
 	b.open("/console/agents/agent-1")
+	b.accessible(library, "the sign-in")
+	b.picture("oidc-signin")
 	b.do(chromedp.Click(chromedp.CSS(`a.button`)), chromedp.WaitVisible(chromedp.CSS("#login")),
 		chromedp.Click(chromedp.CSS("#login")), chromedp.WaitVisible(chromedp.CSS("nav")))
 	if path := evaluate[string](b, `location.pathname`); path != "/console/agents/agent-1" {
@@ -352,6 +369,8 @@ func TestProviderInABrowser(t *testing.T) {
 	g.Pass(6 * time.Minute)
 	const form = `form[action="/console/agents/agent-1/block"]`
 	b.press(form, map[string]string{"reason": "it loops"})
+	b.accessible(library, "the review")
+	b.picture("oidc-review")
 	again := evaluate[string](b, `document.querySelector('a[target=_blank]').href`)
 	other := &tab{consoleGate: g.consoleGate}
 	own, closed := chromedp.NewContext(b.ctx)
@@ -359,6 +378,7 @@ func TestProviderInABrowser(t *testing.T) {
 	other.ctx = own
 	other.do(chromedp.Navigate(again), chromedp.WaitVisible(chromedp.CSS("#login")), chromedp.Click(chromedp.CSS("#login")),
 		chromedp.WaitVisible(`//h1[text()="You have proved who you are"]`))
+	other.accessible(library, "the notice")
 	b.press(form, map[string]string{})
 	if status := b.status(); status != "The agent is blocked." {
 		t.Errorf("got %q", status)
