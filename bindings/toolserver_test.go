@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/store"
 )
 
 // Intents that call tools of the official server-everything.
@@ -96,6 +98,24 @@ func TestOfficialToolServer(t *testing.T) {
 	if paid := wait(0); !strings.Contains(paid.Header.Get("UIM-Charge"), "state=captured") {
 		t.Errorf("paid: %d %s %s", paid.Status, paid.Header.Get("UIM-Charge"), paid.Body)
 	}
+	for n, door := range []string{"MCP", "MCP, of clients with a handshake", "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream"} {
+		limited := ways[door]
+		refused := g.Send(limited.request(g, a.Token, strings.NewReader(instead(limited.numbered(a.Token, int64(n)+10), `"query":"lamp"`, `"message":"lamp"`))))
+		if !bytes.Contains(refused.Body, []byte("QUOTA_EXCEEDED")) || bytes.Contains(refused.Body, []byte("Echo: lamp")) {
+			t.Errorf("%s, beyond the limit: %s", door, refused.Body)
+		}
+		paid := limited
+		paid.header = strings.Split(instead(strings.Join(limited.header, "\n"), "search_v1", "order_v1"), "\n")
+		ordered := instead(limited.numbered(a.Token, int64(n)+20), `"query":"lamp"`, `"duration":0,"steps":1`, "search_v1", "order_v1",
+			"shop.example:search:v1", "shop.example:order:v1")
+		answer := g.Send(paid.request(g, a.Token, strings.NewReader(ordered)))
+		charged, err := g.Store.Executions(t.Context(), store.Filter{State: store.Captured})
+		g.Must(err)
+		charged = slices.DeleteFunc(charged, func(e store.Execution) bool { return e.Charge.IsZero() })
+		if !bytes.Contains(answer.Body, []byte("Long running operation completed")) || len(charged) != n+2 || charged[0].Charge.String() != "0.25 EUR" {
+			t.Errorf("%s, paid: %s; %d charges in all", door, answer.Body, len(charged))
+		}
+	}
 	report := g.Directory.Current().Services()[0].Upstream
 	report.CheckTools(t.Context())
 	if r, _ := report.ToolsReport(); len(r.Misfits) != 0 || r.Unread != "" || r.Tools < 3 {
@@ -112,6 +132,9 @@ func TestOfficialToolServer(t *testing.T) {
 		t.Errorf("after a restart: %d %s", again.Status, again.Body)
 	}
 }
+
+// instead returns a text in which pairs of texts are replaced.
+func instead(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
 
 // killWhileWorking kills the process of the server when it reports progress of a call, and returns the rest of the response.
 func killWhileWorking(t *testing.T, g *gatetest.Gate, token, mark string) string {
