@@ -27,8 +27,8 @@ const (
 	strangerBit invariant = "stranger flag on every place and stream"
 	knownHost   invariant = "known host"
 	scopedReads invariant = "scope on every read"
-	released    invariant = "what was taken is released"
-	notDropped  invariant = "an answer that cannot be delivered is not dropped in silence"
+	released    invariant = "resources are released"
+	notDropped  invariant = "an answer that cannot be delivered is not dropped silently"
 )
 
 var invariants = []invariant{reservedID, strangerBit, knownHost, scopedReads, released, notDropped}
