@@ -18,11 +18,12 @@ type BundleHeader struct {
 	Agent  string    `json:"agent"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"` // the first moment after the period
-	// Proofs reports whether the gateway stores proofs of key, not only their digests. nil: the writer of the bundle does not know.
+	// Proofs is true if the gateway stores proofs of key, and false if it stores only their digests. It is nil if the writer of the bundle
+	// does not know.
 	Proofs *bool `json:"proofs,omitempty"`
 }
 
-// A BundleWriter writes a bundle: lines of JSON, compressed by gzip, with everything that is needed to check the charges of an agent
+// A BundleWriter writes a bundle: lines of JSON, compressed by gzip, with everything that a verifier needs to check the charges of an agent
 // without the gateway. It is not safe for concurrent use. After an error, all later calls return that error.
 type BundleWriter struct {
 	zipped *gzip.Writer
@@ -72,7 +73,7 @@ func (b *BundleWriter) Policy(uid, digest string, document []byte) {
 	}{uid, digest, base64.StdEncoding.EncodeToString(document)})
 }
 
-// Agreement writes the export of an agreement, as uimgate agreements export makes it.
+// Agreement writes the export of an agreement, in the form of uimgate agreements export.
 func (b *BundleWriter) Agreement(export []byte) {
 	b.line("agreement", struct {
 		Export json.RawMessage `json:"export"`
@@ -88,7 +89,7 @@ func (b *BundleWriter) Decision(execution string, asked []byte) {
 	}{execution, string(asked), Digest(asked)})
 }
 
-// Entry writes a receipt. The proof of key that the entry names, if there is one, must follow.
+// Entry writes a receipt. If the entry has a proof of key, the proof must follow.
 func (b *BundleWriter) Entry(receipt string) { b.signed("entry", receipt) }
 
 // Proof writes a proof of key.
@@ -118,7 +119,7 @@ func (b *BundleWriter) Checkpoint(text string) {
 	}{text})
 }
 
-// Consistency writes the proof that the log of size after begins with that of size before.
+// Consistency writes the proof that the log of size after begins with the log of size before.
 func (b *BundleWriter) Consistency(before, after int64, hashes []Hash) {
 	b.line("consistency", struct {
 		Old    int64  `json:"old"`

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// maxProblems is the maximum number of problems that a Chain stores; it counts further ones.
+// maxProblems is the maximum number of problems that a Chain stores. It only counts further problems.
 const maxProblems = 1000
 
 // A Chain checks the entries of one account, which can be added in any order. It needs memory for each call that has not ended and for each
@@ -28,11 +28,11 @@ type Chain struct {
 	more     int
 }
 
-// A carryPosition is the position after an entry, as a carry states it.
+// A carryPosition is the position after an entry, according to a carry.
 type carryPosition struct {
 	through Through
 	sums    Sums
-	by      int64 // number of the carry
+	by      int64 // the number of the carry
 }
 
 // NewChain returns a Chain for the entries of an account.
@@ -42,7 +42,7 @@ func NewChain(account Account) *Chain {
 	}
 }
 
-// Problems returns the problems that were found, at most 1000, and how many more there are.
+// Problems returns at most 1000 of the problems that were found, and the number of the others.
 func (c *Chain) Problems() (list []Problem, more int) { return slices.Clone(c.problems), c.more }
 
 func (c *Chain) report(name ProblemName, k int64, format string, args ...any) {
@@ -53,11 +53,11 @@ func (c *Chain) report(name ProblemName, k int64, format string, args ...any) {
 	c.problems = append(c.problems, Problem{name, c.Where(k), fmt.Sprintf(format, args...)})
 }
 
-// Where names an entry in problems: the currency of the account and the number of the entry.
+// Where returns the name of an entry in problems: the currency of the account and the number of the entry.
 func (c *Chain) Where(k int64) string { return c.account.Currency + " " + strconv.FormatInt(k, 10) }
 
-// Expect adds what a carry states about the entries before it. A caller that has these entries must call Expect before it adds them;
-// otherwise the sums are compared only if the entries come after the carry or are missing.
+// Expect announces a carry, which states the sums of the entries before it. A caller that has these entries must call Expect before it adds
+// them. Otherwise, the sums are compared only if the entries are added after the carry or are missing.
 func (c *Chain) Expect(carry Entry) {
 	if t := carry.Through; t != nil && carry.Sums != nil {
 		c.cuts[t.K] = carryPosition{*t, *carry.Sums, carry.K}
@@ -134,8 +134,8 @@ type Summary struct {
 	Open     int   // executions that are held or unresolved
 }
 
-// Finish makes the checks that need all entries. With sparse, entries may be missing: the service sends receipts only of some. No entry may
-// be added after Finish.
+// Finish makes the checks that need all entries. If sparse is true, entries may be missing, because the service sends receipts only for
+// some of them. No entry may be added after Finish.
 func (c *Chain) Finish(sparse bool) Summary {
 	s := Summary{To: -1, Entries: int64(len(c.prints))}
 	var all *run

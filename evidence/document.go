@@ -17,8 +17,8 @@ const (
 // MaxDocument is the maximum size of a signed statement or invoice, in bytes.
 const MaxDocument = 4 << 20
 
-// A Range is the part of a chain in a period. K of Opening is the entry before the period, -1 if there is none. In a period without
-// entries, From and To are nil, and both heads are equal.
+// A Range is the part of a chain in a period. Opening.K is the number of the entry before the period, or -1 if there is none. In a period
+// without entries, From and To are nil, and both heads are equal.
 type Range struct {
 	From    *int64 `json:"from_k"`
 	To      *int64 `json:"to_k"`

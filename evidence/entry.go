@@ -17,7 +17,7 @@ const (
 	KindCharge   Kind = "charge"   // a charge changed its state
 	KindTopUp    Kind = "top-up"   // the operator credited an amount
 	KindReversal Kind = "reversal" // the operator took back a top-up; Amount is negative
-	KindCarry    Kind = "carry"    // earlier entries of the account were deleted, or were made before entries had numbers
+	KindCarry    Kind = "carry"    // an entry that replaces deleted entries of the account, or entries from before entries had numbers
 	KindKey      Kind = "key"      // a new key signs receipts or checkpoints
 	KindRestored Kind = "restored" // the state was restored, or the issuer changed: a new epoch begins
 )
@@ -30,7 +30,7 @@ const (
 	StateUnresolved = "unresolved"
 )
 
-// FormCanonical is the form of an answer that was sent in a format other than JSON text: its digest covers the RFC 8785 form.
+// FormCanonical is the AnswerForm of an output that was not sent as JSON text: its digest covers the RFC 8785 form.
 const FormCanonical = "jcs"
 
 // An Account is the account of one agent in one currency.
@@ -39,10 +39,11 @@ type Account struct {
 	Currency string // ISO 4217, or another code that the policy uses
 }
 
-// An Entry is one line of the ledger of a service. Empty strings and zero values are members that the entry does not have.
+// An Entry is one line of the ledger of a service. An empty string or a zero value means that the entry lacks the member.
 type Entry struct {
 	Issuer string // the issuer of the service's PATs
-	// Epoch counts the logs of the service: it grows by one when the state is restored. The chain continues across epochs.
+	// Epoch counts the logs of the service: it increases by one when the state is restored or the issuer changes. The chain continues across
+	// epochs.
 	Epoch   int64
 	Account Account // zero for KindKey and KindRestored
 	K       int64   // number of the entry in the chain of its account, starting from 0
@@ -68,7 +69,7 @@ type Entry struct {
 	Proof    string // the digest of the proof of key as sent; empty if there was none
 	Decision string // the digest of the question that the policy decided
 	Outcome  string // the outcome of the call to the service: not_sent, failed, done or unknown; empty while held
-	Answer   string // the digest of the output as sent over HTTP; only for captured charges
+	Answer   string // the digest of the output as HTTP sends it; only for captured charges
 	// AnswerForm is FormCanonical if Answer covers the RFC 8785 form of the output; empty if it covers the bytes.
 	AnswerForm string
 

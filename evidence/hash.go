@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Hash is a SHA-256 hash in a chain or a log. The zero Hash means that there is none.
+// A Hash is a SHA-256 hash in a chain or a log. The zero Hash means that there is no hash.
 type Hash [HashSize]byte
 
 // HashSize is the size of a Hash in bytes.
@@ -34,7 +34,7 @@ func LeafHash(entry []byte) Hash {
 	return out
 }
 
-// IsZero reports whether there is no hash.
+// IsZero reports whether h is the zero Hash.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
 // String returns the hash as 43 characters of base64url.
@@ -61,7 +61,8 @@ func Digest(data []byte) string {
 	return digestPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// PrefixedDigest returns a digest of package pat, which has no prefix, in the form of entries. It returns an empty string for an empty one.
+// PrefixedDigest returns a digest of package pat, which has no prefix, in the form of entries. It returns an empty string for an empty
+// digest.
 func PrefixedDigest(digest string) string {
 	if digest == "" {
 		return ""

@@ -76,7 +76,7 @@ func (s *KeySet) Introduce(text string) error {
 	return nil
 }
 
-// Join adds the keys of another set.
+// Join adds the keys of another set to s.
 func (s *KeySet) Join(other KeySet) {
 	for at, key := range other.keys {
 		s.Add(at[0], key)

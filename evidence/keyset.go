@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The purposes of keys in a JWKS, as its members uim_purpose name them.
+// The purposes of keys: the values of the member uim_purpose in a JWKS.
 const (
 	PurposePAT     = "pat"
 	PurposeReceipt = "receipt"

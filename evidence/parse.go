@@ -21,8 +21,8 @@ const (
 // ErrEntry means that bytes are not an entry.
 var ErrEntry = errors.New("not an entry of the ledger")
 
-// ParseEntry parses the bytes of an entry. It accepts only the bytes that Append makes, so that an entry has only one hash. It rejects
-// another order or spelling, duplicates and unknown members. The error wraps ErrEntry.
+// ParseEntry parses the bytes of an entry. It accepts only the bytes that Append produces, so that an entry has only one hash. It rejects a
+// different order or spelling, duplicates and unknown members. The error wraps ErrEntry.
 func ParseEntry(data []byte) (Entry, error) {
 	if len(data) > MaxEntry {
 		return Entry{}, fmt.Errorf("%w: it has more than %d bytes", ErrEntry, MaxEntry)
@@ -141,7 +141,7 @@ func validState(s string) bool {
 	return s == StateHeld || s == StateCaptured || s == StateReleased || s == StateUnresolved
 }
 
-// int reads a number of 0 or more.
+// int reads a non-negative number.
 func (r *reader) int(members strictjson.Object, name string) int64 {
 	n, err := strconv.ParseInt(string(members.Number(name)), 10, 64)
 	if err != nil || n < 0 {

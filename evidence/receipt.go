@@ -15,13 +15,13 @@ const TypeReceipt = "uim-receipt+jwt"
 // MediaTypeReceipt is the media type of a receipt.
 const MediaTypeReceipt = "application/" + TypeReceipt
 
-// Errors of receipts.
+// The errors of receipts.
 var (
 	// ErrReceipt means that a text is not a receipt.
 	ErrReceipt = errors.New("not a receipt")
 	// ErrSignature means that the key does not verify a signature.
 	ErrSignature = errors.New("the signature does not verify")
-	// ErrKey means that a document names a key that is not known, or is not for documents of its type.
+	// ErrKey means that a document names an unknown key, or a key for a different type of document.
 	ErrKey = errors.New("the key is unknown, or not for this purpose")
 )
 

@@ -12,10 +12,10 @@ type run struct {
 	prev, leaf Hash // the leaf hashes of the entry before the first, and of the last entry
 	issuers    [2]string
 	epochs     [2]int64 // the epochs of the first and the last entry
-	sums       position // changes by the entries; with base, once known
+	sums       position // changes by the entries, relative to base once it is known
 	base       position
 	known      bool            // sums are those of the account
-	calls      map[string]span // by execution; those that began and ended in the run are left out
+	calls      map[string]span // by execution; executions that began and ended in the run are left out
 }
 
 // A span describes one execution in the entries of a run.
@@ -23,12 +23,12 @@ type span struct {
 	first, last string // state before the first of the entries, and after the last
 	amount      int64
 	request     string
-	k           int64 // the number of the last entry
+	k           int64 // the number of the last of the entries
 }
 
 func ended(state string) bool { return state == StateCaptured || state == StateReleased }
 
-// allowed reports whether a charge may change from a state to another.
+// allowed reports whether a charge may change from one state to another.
 func allowed(from, to string) bool {
 	switch from {
 	case "":
@@ -99,7 +99,7 @@ func (c *Chain) join(a, b *run) *run {
 	}
 }
 
-// follow combines the spans of one execution in two runs, and stores the result in calls. earlier or later may be missing.
+// follow combines the spans of one execution in two runs, and stores the result in calls. earlier or later may be nil.
 func (c *Chain) follow(calls map[string]span, id string, earlier span, before bool, later span, after bool) {
 	switch {
 	case !before:
@@ -122,7 +122,7 @@ func (c *Chain) follow(calls map[string]span, id string, earlier span, before bo
 	calls[id] = span{earlier.first, later.last, later.amount, later.request, later.k}
 }
 
-// A position has the sums of an account, in nano-units. As in Sums, held includes unresolved.
+// A position holds the sums of an account, in nano-units. As in Sums, held includes unresolved.
 type position struct{ toppedUp, held, unresolved, captured int64 }
 
 func sumsOf(s Sums) position {
@@ -152,7 +152,7 @@ func (p position) plus(q position) position {
 	}
 }
 
-// plus returns a + b, or the nearest number that int64 can hold.
+// plus returns a + b, limited to the range of int64.
 func plus(a, b int64) int64 {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:

@@ -10,7 +10,7 @@ import (
 
 var intentUID = regexp.MustCompile(`^[^:/\s]+:[^:/\s]+:v[0-9]+$`)
 
-// governing are the members of a policy, without its rules, that its terms contain.
+// governing are the members of a policy, other than its rules, that belong to its terms.
 var governing = []string{"context", "uid", "id", "type", "conflict", "inheritFrom", "target", "action", "assigner", "assignee"}
 
 // SameTerms reports whether two policies, each a JSON object, have the same terms for an intent, so that an agreement to one of them holds
@@ -79,7 +79,7 @@ func ruleFor(rule any, intent string) (any, bool) {
 	return own, slices.ContainsFunc(targets, func(target any) bool { return nameOf(target) == intent })
 }
 
-// nameOf returns what a target names: a text, or the uid of an object without other members.
+// nameOf returns the name in a target: a text, or the uid of an object without other members.
 func nameOf(v any) string {
 	if o, is := strictjson.AsObject(v); is && len(o) == 1 {
 		for name, inner := range o {

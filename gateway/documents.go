@@ -33,8 +33,8 @@ func newDocument(body []byte, mediaType string) document {
 const cacheFor = "public, max-age=60"
 
 // serve responds with a document, compressed if the client accepts gzip. The ETags of both representations have the same opaque tag: it is
-// strong for the original bytes and weak for the compressed ones. With either ETag, a client can revalidate the document and compare the
-// digest of the policy. See RFC 9110, section 8.8.3.3.
+// strong for the original bytes and weak for the compressed ones. With either ETag, a client can revalidate the document, and compare it
+// with the digest of the policy. See RFC 9110, section 8.8.3.3.
 func serve(c echo.Context, d document) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", cacheFor)
@@ -89,8 +89,8 @@ type agentsFile struct {
 	document
 }
 
-// agentsFile returns agents.json with the given public key and further members. It builds the document again only if one of them has
-// changed.
+// agentsFile returns agents.json with the given public key and additional members. It builds the document again only if the key or a member
+// has changed.
 func (p *publication) agentsFile(publicKey string, members []intents.Extra) (document, error) {
 	key := fmt.Sprint(publicKey, members)
 	if made := p.agents.Load(); made != nil && made.key == key {

@@ -39,10 +39,10 @@ type Config struct {
 	Logs       Logs              // nil: there are none
 	// LogKey returns the verifier key of the log of a service, or "" if there is no log. nil: there are no logs.
 	LogKey func(d *service.Definition) string
-	// Publish returns who can read the logs. nil: they are not published.
+	// Publish returns who can read the logs. If it is nil, the gateway does not publish logs.
 	Publish func() config.Publish
 	Metrics *record.Metrics
-	Traces  *telemetry.Traces // nil: none are exported
+	Traces  *telemetry.Traces // nil: no spans are exported
 	Index   *record.Index     // nil: requests that are not calls are not indexed
 	Log     *zap.Logger
 	Now     func() time.Time

@@ -16,15 +16,15 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A balance is what an agent has in one currency. Amounts are decimal numbers.
+// A balance is the balance of an agent in one currency. Amounts are decimal numbers.
 type balance struct {
 	Currency  string `json:"currency"`
 	Balance   string `json:"balance"`   // paid in and not used; negative if the agent owes
-	PaidIn    string `json:"paid_in"`   // minus reversed amounts
-	Held      string `json:"held"`      // for calls that have not ended, or whose outcome is unknown
-	Captured  string `json:"captured"`  // for calls that were made
-	Owed      string `json:"owed"`      // what was used and not paid in
-	Limit     string `json:"limit"`     // what the agent may owe
+	PaidIn    string `json:"paid_in"`   // the amount paid in, minus reversed amounts
+	Held      string `json:"held"`      // held for calls that have not ended, or whose outcome is unknown
+	Captured  string `json:"captured"`  // charged for calls that were made
+	Owed      string `json:"owed"`      // the amount used beyond the amount paid in
+	Limit     string `json:"limit"`     // the maximum that the agent may owe
 	Available string `json:"available"` // what the agent can spend; of an unapproved agent, the part above balance is shared with others
 }
 
@@ -41,13 +41,14 @@ type balanceAnswer struct {
 	Contact   string `json:"contact,omitempty"`
 }
 
-// A minimum is the least amount of one payment.
+// A minimum is the smallest amount of one payment.
 type minimum struct {
 	Amount   string `json:"amount"`
 	Currency string `json:"currency"`
 }
 
-// balance handles GET /api/balance. It responds with what the bearer of the PAT has paid in, used and may owe, and how it can pay in.
+// balance handles GET /api/balance. It responds with the amounts that the bearer of the PAT has paid in, has used and may owe, and how it
+// can pay in.
 func (s *Server) balance(c echo.Context) error {
 	of, agent, err := s.owner(c)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Server) balance(c echo.Context) error {
 	return c.Blob(http.StatusOK, applicationJSON[0], body)
 }
 
-// maxCurrencies bounds the accounts in a response.
+// maxCurrencies is the maximum number of accounts in a response.
 const maxCurrencies = 200
 
 func inCurrency(currency string) func(store.Account) bool {

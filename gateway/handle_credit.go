@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// maxCreditRequest bounds the body of a request to pay in, in bytes.
+// maxCreditRequest is the maximum size of the body of a request to pay in, in bytes.
 const maxCreditRequest = 4 << 10
 
 // A creditAnswer is the body of a response to a payment. Amounts are decimal numbers in Currency.
@@ -41,7 +41,7 @@ func (s *Server) credit(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.executor.HeldBack(of.ID, claims.Principal()); err != nil { // agents that have sent too much that was invalid
+	if err := s.executor.HeldBack(of.ID, claims.Principal()); err != nil { // refuses agents that have sent too many invalid requests
 		return err
 	}
 	if err := of.Verifier.StoppedCall(claims, pat.DoorHTTP, "", true); err != nil { // the credit could not be used
@@ -91,7 +91,7 @@ func (s *Server) credit(c echo.Context) error {
 	return c.JSON(http.StatusOK, out)
 }
 
-// askForCredit returns the refusal with the terms of a payment.
+// askForCredit returns the refusal that contains the terms of a payment.
 func (s *Server) askForCredit(c echo.Context, from payments.Payer, amount money.Amount) error {
 	f := reason.PolicyRequiresPayment.Refusal("Pay "+from.Offer.Ask(amount).String()+" by x402.").
 		With("suggestion", "Sign one of the terms in PAYMENT-REQUIRED, and repeat the request with PAYMENT-SIGNATURE.")

@@ -80,10 +80,10 @@ func (s *Server) execute(c echo.Context) error {
 	return c.Blob(http.StatusOK, wire.MediaType, body)
 }
 
-// payment returns the payment that came with a request, or nil if there is none or the service takes none.
+// payment returns the payment that came with a request, or nil if there is none, or if the service does not take payments.
 func payment(r *http.Request, s *service.Service) (*x402.Payload, error) {
 	if s.Payments.X402 == nil {
-		return nil, nil //nolint:nilnil // a field of another protocol
+		return nil, nil //nolint:nilnil // the field belongs to another protocol
 	}
 	return wire.Payment(r.Header)
 }

@@ -35,7 +35,7 @@ type Logs interface {
 }
 
 const (
-	// mergeDelay is the time within which an entry is in the log, in seconds, as agents.json announces it.
+	// mergeDelay is the time, in seconds, within which an entry is in the log. agents.json announces it.
 	mergeDelay     = "10"
 	maxExecutionID = 100 // bytes
 	mediaText      = "text/plain; charset=utf-8"
@@ -54,7 +54,7 @@ func (s *Server) logMembers(d *service.Definition) []intents.Extra {
 	return members
 }
 
-// A logRequest is a request that reads the log of a service.
+// A logRequest is a request to read the log of a service.
 type logRequest struct {
 	ctx     context.Context //nolint:containedctx // of the request
 	service string
@@ -104,7 +104,7 @@ func (s *Server) openLog(c echo.Context) (*logRequest, error) {
 
 func notLoggedYet() *reason.Refusal { return reason.NotLoggedYet.Refusal("").After(time.Second) }
 
-// number returns a query parameter that is a number of 0 or more.
+// number returns a query parameter that is a non-negative number.
 func (q *logRequest) number(name string) (n int64, given bool, err error) {
 	text := q.query.Get(name)
 	if text == "" {

@@ -157,7 +157,7 @@ func wantsHTML(fields []string) bool {
 	return html > 0 && html >= json
 }
 
-// wantsText reports whether a client requests plain text by name, and neither JSON nor HTML as much.
+// wantsText reports whether a client requests plain text by name, with a higher weight than JSON and HTML.
 func wantsText(fields []string) bool {
 	of := weights(fields)
 	text := of["text/plain"]

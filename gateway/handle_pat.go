@@ -206,7 +206,7 @@ func (s *Server) introspect(c echo.Context) error {
 // presented returns the bearer token.
 func presented(r *http.Request, maxBytes int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	empty := r.ContentLength == 0 // clients send a Content-Type also with an empty body
+	empty := r.ContentLength == 0 // clients send a Content-Type even with an empty body
 	switch {
 	case kind == "application/x-www-form-urlencoded" && !empty:
 		data, err := wire.ReadBody(r, maxBytes)

@@ -29,7 +29,7 @@ type Payments interface {
 }
 
 const (
-	// maxEvent bounds the body of an event, in bytes.
+	// maxEvent is the maximum size of the body of an event, in bytes.
 	maxEvent = 256 << 10
 	// eventAgain is the time after which a sender is asked to repeat an event that cannot be entered yet.
 	eventAgain = time.Minute
@@ -45,7 +45,8 @@ type webhookAnswer struct {
 }
 
 // creditWebhook handles POST /api/credit/webhook: the events of a hosted checkout, signed with the secret of payments.webhook. An event
-// that was entered before changes nothing. A payment for an unknown agent, and a refund that is too large, are kept for the operator.
+// that was entered before has no effect. The gateway keeps a payment for an unknown agent, and a refund that is too large, for the
+// operator.
 func (s *Server) creditWebhook(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	of := x.service

@@ -12,7 +12,7 @@ import (
 // introducedFor is how long introductions are cached, because anyone may request the key set.
 const introducedFor = time.Second
 
-// introductions are the entries of logs that introduce keys. They are safe for concurrent use.
+// introductions caches the entries of logs that introduce keys. It is safe for concurrent use.
 type introductions struct {
 	mu sync.Mutex
 	of map[string]introducedKeys // by service
@@ -49,8 +49,8 @@ func (s *Server) entries(ctx context.Context, service string) map[string]string 
 	return found
 }
 
-// keySetOf returns the key set. Each key that an entry of the service's log introduces has the member uim_entry: the signed entry. So
-// agents that trust an earlier key can trust a new one.
+// keySetOf returns the key set. Each key that an entry of the service's log introduces has the member uim_entry: the signed entry. Agents
+// that trust an earlier key can therefore trust a new one.
 func (s *Server) keySetOf(ctx context.Context, service string) ([]byte, error) {
 	list := s.keys.Keys(s.now())
 	entries := s.entries(ctx, service)

@@ -65,7 +65,7 @@ func (s *Server) count(o *door.Outcome) {
 	}
 }
 
-// indexed adds a request to the index, unless it is a call, which the Executor records, or one that neither failed nor concerns an
+// indexed adds a request to the index. It omits calls, which the Executor records, and requests that neither failed nor concern an
 // agreement.
 func (s *Server) indexed(x *exchange, l line) {
 	if s.index == nil || x.Event != nil || x.Refusal == nil && x.Agreement == nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// An eventStream sends the events of a call to a client that accepts a stream, as server-sent events, when they arrive. It begins with the
-// first event of the service, or the first notification about progress. Its last event is end or error.
+// An eventStream sends the events of a call, as they arrive, to a client that accepts server-sent events. It begins with the first event of
+// the service, or the first notification about progress. Its last event is end or error.
 type eventStream struct {
-	*jsonrpc.EventStream // if the client has gone or does not read, the call goes on
+	*jsonrpc.EventStream // if the client has disconnected or does not read, the call continues
 
 	w      *echo.Response
 	begun  bool
-	events bool // the service has sent events of its own, which contain the output
+	events bool // the service has sent events, which contain the output
 }
 
 // streamFor returns the stream of a request, or nil if the client does not accept one.
@@ -38,7 +38,7 @@ func (s *eventStream) event(data []byte) {
 	s.send("event", data)
 }
 
-// progress sends a notification of a service that is a server of MCP.
+// progress sends a notification of a service that is an MCP server.
 func (s *eventStream) progress(p execute.Progress) { s.send("progress", p.JSON()) }
 
 func (s *eventStream) send(name string, data []byte) {
@@ -51,8 +51,8 @@ func (s *eventStream) send(name string, data []byte) {
 	s.Write(jsonrpc.AppendEvent([]byte("event: "+name+"\n"), data))
 }
 
-// end sends the output of a call that succeeded, unless the events contain it, and the last event. The data of the last event has what the
-// header of a response without a stream has, and complete: whether the stream of the service was complete.
+// end sends the output of a call that succeeded, unless the events contain it, and the last event. The data of the last event has the
+// values that a response without a stream has in its header, and the member complete: whether the stream of the service was complete.
 func (s *eventStream) end(result *execute.Result) {
 	if !s.events {
 		s.send("output", result.Output)

@@ -19,7 +19,7 @@ import (
 // MaxCheckpoint is the maximum size of a signed checkpoint, in bytes.
 const MaxCheckpoint = 64 << 10
 
-const maxOrigin = 1024 // bytes
+const maxOrigin = 1024 // the maximum size of a text, in bytes
 
 // ErrCheckpoint means that a text is not a checkpoint.
 var ErrCheckpoint = errors.New("not a checkpoint")
@@ -95,7 +95,7 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	return c, nil
 }
 
-// decimal parses a number of 0 or more without leading zeros.
+// decimal parses a non-negative number without leading zeros.
 func decimal(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && n >= 0 && strconv.FormatInt(n, 10) == text

@@ -19,7 +19,7 @@ const (
 	maxProof    = MaxCheckpoint + 8<<10
 )
 
-// Errors of proofs.
+// The errors of proofs.
 var (
 	// ErrProof means that a text is not a proof.
 	ErrProof = errors.New("not a proof of inclusion")
@@ -27,11 +27,11 @@ var (
 	ErrNotIncluded = errors.New("the proof does not lead to the root of the checkpoint")
 )
 
-// A Proof shows that a leaf is in a log. C2SP tlog-proof v1, without extra data.
+// A Proof proves that a leaf is in a log. See C2SP tlog-proof v1; extra data is not supported.
 type Proof struct {
 	Index      int64
-	Hashes     []evidence.Hash // RFC 6962 section 2.1.1
-	Checkpoint []byte          // signed; empty if the reader has the checkpoint
+	Hashes     []evidence.Hash // the path of RFC 6962, section 2.1.1
+	Checkpoint []byte          // a signed checkpoint; empty if the reader has it
 }
 
 // Text returns the text of the proof.
@@ -104,7 +104,7 @@ func (p Proof) Verify(c Checkpoint, leaf evidence.Hash) error {
 	return nil
 }
 
-// CheckConsistency checks that the log with the checkpoint before is a prefix of that with the checkpoint after. The error is
+// CheckConsistency checks that the log at the checkpoint before is a prefix of the log at the checkpoint after. The error is
 // ErrNotConsistent.
 func CheckConsistency(before, after Checkpoint, proof []evidence.Hash) error {
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/evidence"
 )
 
-// A Reader returns the stored hashes of a tile. It may return more hashes than the tree had at the size of a proof.
+// A Reader returns the stored hashes of a tile. It may return more hashes than the tree at the size of a proof has.
 type Reader func(level int, n int64) ([]byte, error)
 
 // ErrRange means that a size, an index or a tile is outside of the tree.
@@ -62,7 +62,7 @@ func (r Reader) Inclusion(size, index int64) ([]evidence.Hash, error) {
 	return hashesOf(proof), err
 }
 
-// Consistency returns the proof that the tree with the first before leaves is a prefix of that with the first size leaves. The proof is
+// Consistency returns the proof that the tree with the first before leaves is a prefix of the tree with the first size leaves. The proof is
 // empty if before is 0. See RFC 6962, section 2.1.2.
 func (r Reader) Consistency(before, size int64) ([]evidence.Hash, error) {
 	switch {
@@ -101,7 +101,7 @@ func ParseTilePath(path string) (level int, n int64, hashes int, err error) {
 	return tile.L, tile.N, tile.W, nil
 }
 
-// TileWidth returns how many hashes a tile of the tree with the given size has. It is 0 if the tree has no such tile.
+// TileWidth returns the number of hashes of a tile in the tree with the given size. It is 0 if the tree has no such tile.
 func TileWidth(size int64, level int, n int64) int {
 	if level < 0 || n < 0 || level > maxLevel {
 		return 0

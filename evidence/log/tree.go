@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	height   = 8           // levels of the tree in a tile
-	width    = 1 << height // hashes in a full tile
+	height   = 8           // the number of levels of the tree in a tile
+	width    = 1 << height // the number of hashes in a full tile
 	maxLevel = 6           // the highest level of a tile
 	// MaxSize is the maximum number of leaves in a tree.
 	MaxSize = math.MaxInt64 >> height
@@ -24,10 +24,10 @@ const (
 type Tile struct {
 	Level  int
 	N      int64  // number of the tile in its level
-	Hashes []byte // 32 bytes each
+	Hashes []byte // the hashes, 32 bytes each
 }
 
-// A Tree is the right edge of a tree: all that is needed to append leaves and to compute the root. It is not safe for concurrent use.
+// A Tree is the right edge of a tree, which is enough to append leaves and to compute the root. It is not safe for concurrent use.
 type Tree struct {
 	size  int64
 	edge  [][]byte // hashes of the last tile of each level; a full tile is replaced by an empty one

@@ -23,7 +23,7 @@ const (
 	maxCosignatures = 16 << 10 // bytes
 )
 
-// Errors of witnesses.
+// The errors of witnesses.
 var (
 	// ErrWitness means that a witness did not cosign a checkpoint.
 	ErrWitness = errors.New("the witness did not cosign the checkpoint")
@@ -38,7 +38,7 @@ type Witness struct {
 	submit string
 
 	mu    sync.Mutex
-	sizes map[string]int64 // by origin: the size that the witness cosigned last
+	sizes map[string]int64 // by origin: the last size that the witness cosigned
 }
 
 // NewWitness returns a Witness. key is its verifier key, and prefix its submission prefix. private permits http and addresses that are not
@@ -68,7 +68,7 @@ func (w *Witness) HasCosigned(signed []byte) bool {
 func (w *Witness) Close() { w.client.Close() }
 
 // Cosign requests cosignatures on a signed checkpoint, and returns their lines and the time of the newest. prove returns the proof that the
-// log with the checkpoint contains that with an earlier size. Cosign makes at most two requests, of two seconds each. The error wraps
+// log at the checkpoint contains the log at an earlier size. Cosign makes at most two requests, of two seconds each. The error wraps
 // ErrWitness or ErrUnknownLog, or is the error of the HTTP request.
 func (w *Witness) Cosign(ctx context.Context, signed []byte, prove func(before int64) ([]evidence.Hash, error)) ([]byte, time.Time, error) {
 	c, err := ReadCheckpoint(signed)

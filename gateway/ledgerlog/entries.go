@@ -58,7 +58,7 @@ func (s *Sequencer) rings() map[keys.Purpose]*keys.Keyring {
 	return rings
 }
 
-// introduce adds an entry to the log of each service for each key that is not in it.
+// introduce adds, to the log of each service, an entry for each key that the log lacks.
 func (r *round) introduce(ctx context.Context) error {
 	s := r.s
 	version := s.o.Keys.Version()
@@ -94,7 +94,8 @@ func (r *round) introduce(ctx context.Context) error {
 }
 
 // introduceTo adds entries for the keys of one purpose to the log of one service: first for the key of this process, signed by the newest
-// earlier one that the log has, then for those of other processes, and for keys that were replaced before they were introduced.
+// earlier key of this process in the log, and then for the keys of other processes and for keys that were replaced before they were
+// introduced.
 func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.Purpose, ring *keys.Keyring, own *keys.PrivateKey) error {
 	id := func(kid keys.ID) store.LogKey {
 		return store.LogKey{Service: h.Service, Purpose: string(purpose), KeyID: kid}
@@ -125,7 +126,7 @@ func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.
 	return nil
 }
 
-// others reports whether a log has keys of a purpose other than own.
+// others reports whether a log has keys for a purpose other than own.
 func (r *round) others(of store.LogKey, own keys.ID) bool {
 	for k := range r.s.known {
 		if k.Service == of.Service && k.Purpose == of.Purpose && k.KeyID != own {

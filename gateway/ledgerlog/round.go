@@ -19,17 +19,17 @@ type round struct {
 	heads  map[place]*store.LogHead
 }
 
-// A growth is a log to which lines are being appended.
+// A growth is a log to which the round appends lines.
 type growth struct {
 	tree   *log.Tree
 	change store.LogChange
-	firsts map[int64]int64 // by tile of level 0 that is new: the ledger number of its first leaf
+	firsts map[int64]int64 // by new tile of level 0: the ledger number of its first leaf
 }
 
 // append appends up to batch lines in one transaction, and reports whether there may be more.
 func (r *round) append(ctx context.Context) (more bool, err error) {
 	st := r.s.o.Store
-	p, err := st.Progress(ctx) // before the lines, so that all lines up to p.Last are among them
+	p, err := st.Progress(ctx) // read before the lines, which then include all lines up to p.Last
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func (r *round) append(ctx context.Context) (more bool, err error) {
 	if more = len(lines) == batch; !more {
 		to = max(to, p.Last)
 		for at, h := range r.heads {
-			if h.Epoch > 0 && h.Size == 0 && grown[at] == nil { // the epoch has begun, so its log begins, even without lines
+			if h.Epoch > 0 && h.Size == 0 && grown[at] == nil { // the epoch has begun, so its log begins too, even without lines
 				if grown[at], err = r.open(ctx, at, grown); err != nil {
 					return false, err
 				}

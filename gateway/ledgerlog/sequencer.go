@@ -34,7 +34,7 @@ const (
 	lease = 5 * time.Second
 	// renewAfter is when a process renews the lease.
 	renewAfter = 2 * time.Second
-	// endWithin limits how long a process that stops waits to release the lease.
+	// endWithin is how long a process that stops waits for the release of its lease.
 	endWithin = time.Second
 )
 
@@ -57,11 +57,11 @@ type Options struct {
 	Store Store
 	// Keys sign checkpoints. Their purpose is keys.ForLogs, and their algorithm EdDSA.
 	Keys *keys.Keyring
-	// Introduced are further keys that the logs introduce, by purpose, such as keys.ForReceipts.
+	// Introduced are additional keys that the logs introduce, by purpose, such as keys.ForReceipts.
 	Introduced map[keys.Purpose]*keys.Keyring
 	// Settings returns the present settings.
 	Settings func() config.Evidence
-	// Process is the name of the process, which differs from that of every other process that shares the database.
+	// Process is the name of the process, which is unique among the processes that share the database.
 	Process string
 	// Sole means that no other process uses the database, so that no lease is necessary.
 	Sole bool
@@ -74,7 +74,7 @@ type Sequencer struct {
 	o      Options
 	random io.Reader
 
-	until     time.Time // the lease of this process; zero: it has none
+	until     time.Time // the end of the lease of this process; zero: it has no lease
 	trees     map[place]*log.Tree
 	known     map[store.LogKey]bool // keys that the logs have introduced; nil: not read yet
 	complete  uint64                // the version of the keys that are all introduced
@@ -131,7 +131,7 @@ func (s *Sequencer) end(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWithin)
 	defer cancel()
-	_ = s.o.Store.EndLease(ctx, s.o.Process) // otherwise it ends by itself
+	_ = s.o.Store.EndLease(ctx, s.o.Process) // otherwise, the lease ends by itself
 }
 
 // Round appends all new lines, if this process has the lease or can take it.
@@ -159,7 +159,7 @@ func (s *Sequencer) forget() {
 // lead reports whether this process appends now.
 func (s *Sequencer) lead(ctx context.Context) (bool, error) {
 	now := s.o.Now()
-	if left := s.until.Sub(now); s.o.Sole || left > lease-renewAfter && left <= lease { // more: the clock was set back
+	if left := s.until.Sub(now); s.o.Sole || left > lease-renewAfter && left <= lease { // longer than a lease: the clock was set back
 		return true, nil
 	}
 	took, err := s.o.Store.TakeLease(ctx, s.o.Process, lease)

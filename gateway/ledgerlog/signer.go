@@ -13,8 +13,8 @@ import (
 // key as soon as it has read it, and agents may ask any of them.
 const publishedAfter = 2 * time.Second
 
-// signer returns the newest key of this process that signs checkpoints now. It is nil if agents could not verify a signature of any: then a
-// later round appends.
+// signer returns the newest key of this process that may sign checkpoints now. It returns nil if agents could not verify signatures of any
+// of its keys; a later round then appends.
 func (s *Sequencer) signer(ctx context.Context) (*keys.PrivateKey, error) {
 	own, err := s.o.Keys.PrivateKey(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Sequencer) signer(ctx context.Context) (*keys.PrivateKey, error) {
 	return nil, nil
 }
 
-// published reports whether every process has had the time to publish a key. A clock may have been set since the key was made.
+// published reports whether every process has had enough time to publish a key. It tolerates a clock that was set since the key was made.
 func (s *Sequencer) published(id keys.ID) bool {
 	now := s.o.Now()
 	return slices.ContainsFunc(s.o.Keys.Keys(now), func(k keys.SigningKey) bool {
@@ -43,7 +43,7 @@ func (s *Sequencer) published(id keys.ID) bool {
 	})
 }
 
-// first reports whether the logs introduce no key of checkpoints but own.
+// first reports whether own is the only key of checkpoints that the logs introduce.
 func (s *Sequencer) first(own keys.ID) bool {
 	for k := range s.known {
 		if k.Purpose == string(keys.ForLogs) && k.KeyID != own {

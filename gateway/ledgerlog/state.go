@@ -12,7 +12,7 @@ import (
 // A State is the state of the logs of a database.
 type State struct {
 	Waiting int64     // ledger numbers that are not in a log yet
-	Oldest  time.Time // the time of the oldest line that waits; zero: no line waits
+	Oldest  time.Time // the time of the oldest waiting line; zero: no line waits
 	// Heads are the newest logs that have a leaf, by service, without those of earlier epochs.
 	Heads map[string]store.LogHead
 }
@@ -33,7 +33,7 @@ type Reader interface {
 }
 
 const (
-	// stateFor is how long a Watch caches a State. Anyone can request documents that contain parts of it.
+	// stateFor is how long a Watch caches a State, because anyone can request documents that contain parts of it.
 	stateFor = time.Second
 	// readWithin limits one reading.
 	readWithin = 2 * time.Second
@@ -89,7 +89,7 @@ func (w *Watch) State(ctx context.Context) (State, error) {
 	return *w.last.Load(), nil
 }
 
-// read reads the State. mu must be held.
+// read reads the State. The caller must hold mu.
 func (w *Watch) read(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()

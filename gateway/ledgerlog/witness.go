@@ -19,13 +19,13 @@ import (
 const (
 	// cosignWithin limits how long new lines wait for slow witnesses.
 	cosignWithin = 2 * time.Second
-	// pauseAfter is how long a witness that failed is not asked again; it doubles with each failure, up to longestPause.
+	// pauseAfter is the pause after a request to a witness failed. It doubles with each failure, up to longestPause.
 	pauseAfter   = 2 * time.Second
 	longestPause = time.Minute
-	atOnce       = 16 // requests to witnesses at a time
+	atOnce       = 16 // the number of requests to witnesses at a time
 )
 
-// witnesses are the witnesses of the settings.
+// witnesses holds the configured witnesses.
 type witnesses struct {
 	log      *zap.Logger
 	now      func() time.Time
@@ -33,7 +33,7 @@ type witnesses struct {
 	list     []*witness
 }
 
-// A witness is a client of a witness, with the record of its cosignatures.
+// A witness is the client for a witness, with a record of its cosignatures.
 type witness struct {
 	*log.Witness
 
@@ -56,8 +56,8 @@ func (w *witness) asks(h *store.LogHead, now time.Time) (lacks, may bool) {
 	return w.cosigned[at] != h.Size, w.mayAsk(now)
 }
 
-// mayAsk reports whether the pause after a failure is over. If a pause is longer than the longest one, the clock was set back. mu must be
-// held.
+// mayAsk reports whether the pause after a failure is over. A pause that is longer than longestPause also counts as over, because the clock
+// was set back. The caller must hold mu.
 func (w *witness) mayAsk(now time.Time) bool {
 	left := w.until.Sub(now)
 	return left <= 0 || left > longestPause
@@ -97,8 +97,8 @@ func (w *witnesses) due(settings config.Evidence) bool {
 	})
 }
 
-// cosign asks the witnesses to cosign the checkpoints of logs, and stores those that get cosignatures. A witness that does not answer is
-// asked again later.
+// cosign asks the witnesses to cosign the checkpoints of logs, and stores the checkpoints that got cosignatures. If a witness does not
+// respond, a later call asks it again.
 func (w *witnesses) cosign(ctx context.Context, settings config.Evidence, st Store, heads []*store.LogHead) error {
 	w.configure(settings.Witnesses)
 	if len(w.list) == 0 {
@@ -149,7 +149,7 @@ func (w *witnesses) cosign(ctx context.Context, settings config.Evidence, st Sto
 	return nil
 }
 
-// ask asks a witness to cosign the checkpoint of a log. It returns no lines if the witness does not.
+// ask asks a witness to cosign the checkpoint of a log. If the witness does not cosign it, ask returns no lines.
 func (w *witnesses) ask(ctx context.Context, one *witness, st Store, h store.LogHead) ([]byte, time.Time) {
 	lines, at, err := one.Cosign(ctx, h.Checkpoint, func(before int64) ([]evidence.Hash, error) {
 		read := log.Reader(func(level int, n int64) ([]byte, error) { return st.Tile(ctx, h.Service, h.Epoch, level, n) })

@@ -1,6 +1,6 @@
 // Package notify posts notices to the webhooks of the operator when something needs a person: an agent that waits for approval, a charge of
-// unknown outcome, an open breaker. A Watcher compares the present causes with the notices that it has already posted, so a notice whose
-// cause still exists is posted again after a failed attempt and after a restart. Calls of agents do not wait for webhooks.
+// unknown outcome, an open breaker. A Watcher compares the present causes with the notices that it has already posted. If a cause still
+// exists after a failed attempt or a restart, the Watcher posts the notice again. Calls of agents do not wait for webhooks.
 package notify
 
 import (

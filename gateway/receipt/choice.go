@@ -15,13 +15,13 @@ type Introductions interface {
 	LoggedKeys(ctx context.Context) ([]store.LogKey, error)
 }
 
-// recheckAfter is how long the choice of an earlier key, or of none, is kept.
+// recheckAfter is how long an earlier key, or none, stays the choice.
 const recheckAfter = 200 * time.Millisecond
 
-// A choice is the key that signs as long as newest is the newest key of the process.
+// A choice is the key that signs as long as the newest key of the process is newest.
 type choice struct {
 	newest keys.ID
-	key    *keys.PrivateKey // nil: none may sign
+	key    *keys.PrivateKey // nil: no key may sign
 	at     time.Time        // when it was made; zero: it holds as long as newest is the newest key
 }
 
@@ -42,8 +42,8 @@ func (c *choice) signer() (*keys.PrivateKey, error) {
 var ErrNotIntroduced = errors.New("the log has not introduced a key of this process yet")
 
 // Await makes the Signer sign only with keys that the logs introduce, so that agents that trust an earlier key can verify each receipt at
-// once: the newest key of this process that is introduced signs. If none is, but a key of another process, the error is ErrNotIntroduced.
-// If the logs introduce no key at all, the newest key signs. Await must be called before the Signer is used.
+// once: the newest key of this process that is introduced signs. If only keys of other processes are introduced, the error is
+// ErrNotIntroduced. If the logs introduce no key at all, the newest key signs. Await must be called before the Signer is used.
 func (s *Signer) Await(i Introductions, now func() time.Time) { s.introductions, s.now = i, now }
 
 // key returns the key that signs at present.
@@ -93,7 +93,7 @@ func introducesAny(list []store.LogKey) bool {
 	return slices.ContainsFunc(list, func(k store.LogKey) bool { return k.Purpose == string(keys.ForReceipts) })
 }
 
-// introduced reports whether the log of each service that introduces keys for receipts introduces a key.
+// introduced reports whether a key is introduced by the log of each service that introduces keys for receipts.
 func introduced(list []store.LogKey, id keys.ID) bool {
 	in := map[string]bool{} // by service
 	for _, k := range list {

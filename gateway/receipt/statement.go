@@ -20,7 +20,7 @@ type Statement struct {
 	To       time.Time       `json:"to"`
 	Opening  Position        `json:"opening"`
 	ToppedUp string          `json:"topped_up"` // in the period
-	Reversed string          `json:"reversed"`  // in the period
+	Reversed string          `json:"reversed"`  // the sums of the period
 	Lines    []StatementLine `json:"lines"`
 	Closing  Position        `json:"closing"`
 }
@@ -34,8 +34,8 @@ type Position struct {
 	Balance    string `json:"balance"` // topped up minus held and captured; negative if the agent owes money
 }
 
-// A StatementLine sums up the charges of one intent under one rule: how many were held, were captured, were released and became unresolved
-// in the period, and their amounts.
+// A StatementLine sums up the charges of one intent under one rule: how many became held, captured, released and unresolved in the period,
+// and their amounts.
 type StatementLine struct {
 	Intent     string  `json:"intent"`
 	Rule       string  `json:"rule"`
@@ -51,7 +51,7 @@ type Charges struct {
 	Amount string `json:"amount"`
 }
 
-// StatementOf returns a statement of the store in the form of responses.
+// StatementOf converts a statement of the store to the form of responses.
 func StatementOf(s store.Statement) Statement {
 	out := Statement{
 		AgentID: s.AgentID, Currency: s.Currency, From: s.From, To: s.To.UTC(), Opening: positionOf(s.Opening),
@@ -95,7 +95,7 @@ type Ledger interface {
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
 }
 
-// Sum returns the statement of one account over a period, to be signed. The error is store.ErrNotFound if there is no such account,
+// Sum returns the statement of one account over a period, ready to be signed. The error is store.ErrNotFound if there is no such account,
 // *store.ForgottenError if entries of the period were deleted, or store.ErrPeriod.
 func Sum(ctx context.Context, l Ledger, issuer string, f store.StatementFilter, currency string) (SignedStatement, error) {
 	list, err := l.Statements(ctx, f)
@@ -105,7 +105,7 @@ func Sum(ctx context.Context, l Ledger, issuer string, f store.StatementFilter, 
 	return Of(list, issuer, f.AgentID, currency)
 }
 
-// Of returns the statement of one account among several, to be signed. The error is store.ErrNotFound if there is no such account.
+// Of returns the statement of one account among several, ready to be signed. The error is store.ErrNotFound if there is no such account.
 func Of(list []store.Statement, issuer string, agent pat.AgentID, currency string) (SignedStatement, error) {
 	for _, s := range list {
 		if s.Currency == currency && s.AgentID == agent {

@@ -114,10 +114,10 @@ func optionsOf[O any](
 	return append(options, endpoint(o.OTLP.URL(signal)), headers(o.OTLP.Sent()), client(newClient(&o.OTLP, timeoutOf(o, signal))))
 }
 
-// newClient returns a client that does not follow redirects. After a redirect the collector would not get the data, although the last
-// response could be successful, such as a login page, and another server would get the headers.
+// newClient returns a client that does not follow redirects. After a redirect, the collector might not get the data although the last
+// response was successful, such as that of a login page, and another server would get the headers.
 func newClient(c *config.OTLP, timeout time.Duration) *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http documents it
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http documents this
 	if pool := c.RootPool(); pool != nil {
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
@@ -220,7 +220,7 @@ func (e *Exporter) Close() error {
 type complaints struct {
 	log     *zap.Logger
 	limit   *rate.Limiter
-	left    atomic.Int64 // number of errors since the last one that was logged
+	left    atomic.Int64 // the number of errors since the last logged one
 	secrets []string     // values of the headers that are sent to the collector
 }
 

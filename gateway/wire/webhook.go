@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// Post posts a body to a server of the operator, and returns the body of the answer. Any status other than 2xx is an error, including a
-// redirect, and so is an answer of more than maxBytes bytes.
+// Post posts a body to a server of the operator, and returns the body of the response. A status other than 2xx is an error, including a
+// redirect, and so is a response of more than maxBytes bytes.
 func Post(ctx context.Context, c *fetch.Client, url string, header http.Header, body []byte, maxBytes int64) ([]byte, error) {
 	answer, err := c.Do(ctx, fetch.Request{Method: http.MethodPost, URL: url, Header: header, Body: body, Max: maxBytes})
 	if err == nil && answer.Status/100 != 2 {

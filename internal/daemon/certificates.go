@@ -115,8 +115,8 @@ func (p *process) certificateTrouble() string {
 	return text + ": see the log"
 }
 
-// certificateState returns the text of certificateTrouble. If that is empty, it returns why orders fail while the certificates are still
-// valid.
+// certificateState returns the text of certificateTrouble. If that is empty, it returns the reason why orders fail, although the
+// certificates are still valid.
 func (p *process) certificateState() string {
 	text := p.certificateTrouble()
 	if text != "" || p.certificates == nil {

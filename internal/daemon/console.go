@@ -10,11 +10,11 @@ import (
 	"github.com/uimgate/uimgate/internal/oidc"
 )
 
-// dump returns the configuration in use as YAML, with secrets masked. It does not wait for a reload.
+// dump returns the configuration in use as YAML, with masked secrets. It does not wait for a reload.
 func (p *process) dump() []byte { return p.applied.Load().Dump().YAML() }
 
-// consoleURL returns the URL of the console at the admin listener: with the first of admin.hosts if the listener serves TLS, because the
-// certificate has names, and otherwise with the address of the listener.
+// consoleURL returns the URL of the console at the admin listener: with the first of admin.hosts if the listener serves TLS, because
+// certificates are for names, and otherwise with the address of the listener.
 func (p *process) consoleURL() string {
 	return p.consoleOf(p.directory.Current().AdminHosts).String()
 }

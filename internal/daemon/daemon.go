@@ -53,8 +53,8 @@ type Options struct {
 	Load func() (*config.Config, config.Problems)
 	// Reload receives a value for each requested reload, for example on SIGHUP. It may be nil.
 	Reload <-chan struct{}
-	// Sockets are listeners that the service manager has opened. A listener of the configuration with the address of one of them takes it
-	// instead of opening its own. Run closes those that no listener takes.
+	// Sockets are listeners that the service manager has opened. If a configured listener has the address of one of them, it uses that socket
+	// instead of opening its own. Run closes the sockets that no listener uses.
 	Sockets []net.Listener
 	// Ready is called once, when the process accepts requests. It may be nil.
 	Ready func(Addresses)
@@ -79,7 +79,7 @@ type Options struct {
 // A Phase is a state of the process that is reported to its service manager.
 type Phase int
 
-// The phases. Stopping is the last one.
+// The phases, in order. Stopping is the last one.
 const (
 	Serving Phase = iota + 1
 	Reloading

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// ledgerLogs are the logs of the ledger, if evidence.log is set.
+// ledgerLogs appends to and reads the logs of the ledger, if evidence.log is set.
 type ledgerLogs struct {
 	keys      *keys.Keyring
 	sequencer *ledgerlog.Sequencer
@@ -68,7 +68,7 @@ func (p *process) logKey(d *service.Definition) string {
 	return ""
 }
 
-// publish returns who can read the logs.
+// publish returns who may read the logs.
 func (p *process) publish() config.Publish {
 	if p.logs == nil {
 		return config.PublishOff
@@ -124,10 +124,10 @@ func (p *process) logTrouble() string {
 	return ""
 }
 
-// cosignedWithin is how long all checkpoints of a log may have no cosignature.
+// cosignedWithin is how long the checkpoints of a log may lack cosignatures.
 const cosignedWithin = 30 * time.Second
 
-// uncosigned reports whether a checkpoint has had no cosignature for some time.
+// uncosigned reports whether the newest checkpoints of a log have lacked cosignatures for that time.
 func uncosigned(state ledgerlog.State, evidence config.Evidence, now time.Time) bool {
 	for _, h := range state.Heads {
 		cosigned := false

@@ -11,12 +11,12 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// mostLimits is the maximum number of limits that limitNotices remembers. While there are more, further ones cause no notice.
+// mostLimits is the maximum number of limits that limitNotices remembers. While the maximum is reached, other limits cause no notice.
 const mostLimits = 5000
 
-// limitNotices are the Conditions for limits and budgets of agents that are nearly or completely used. Each exists until the window has
-// passed, so that there is one notice for each agent, limit and window. Shorter limits than a day cause none: they end before an operator
-// can act. It implements execute.Recorder.
+// limitNotices holds the Conditions for limits and budgets of agents that are nearly or completely used. Each Condition exists until the
+// window has passed, so that there is one notice for each agent, limit and window. Limits of less than a day cause no notices, because
+// their windows end before an operator can act. It implements execute.Recorder.
 type limitNotices struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -63,7 +63,7 @@ func (l *limitNotices) add(e *execute.Event, s limit.Status) {
 	l.of[k] = usedSince{now, windowEnd(s.Period, now), limitText(s)}
 }
 
-// windowEnd returns the end of the window of a limit that is used now: the end of the calendar month or year, or a period from now on.
+// windowEnd returns the end of the present window of a limit: the end of the calendar month or year, or a period from now on.
 func windowEnd(p limit.Period, now time.Time) time.Time {
 	switch {
 	case p == limit.Lifetime:
@@ -74,7 +74,7 @@ func windowEnd(p limit.Period, now time.Time) time.Time {
 	return now.Add(time.Duration(p.Seconds()) * time.Second)
 }
 
-// limitText describes what is used, for people.
+// limitText describes a used limit for people.
 func limitText(s limit.Status) string {
 	what := "The limit of " + s.String() + " of the agent"
 	if s.Kind == limit.Budget {

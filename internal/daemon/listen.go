@@ -40,7 +40,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listenBeside opens a listener for a module, and returns it with its URL. The listener is closed when the process ends.
+// listenBeside opens a listener for a module, and returns it with its URL. The process closes the listener when it ends.
 func (p *process) listenBeside(ctx context.Context, address string) (net.Listener, string, error) {
 	ln, err := p.listenOn(ctx, address)
 	if err != nil {
@@ -65,8 +65,8 @@ func (p *process) listenOn(ctx context.Context, address string) (net.Listener, e
 	return ln, nil
 }
 
-// sameAddress reports whether a listener with an address accepts the same connections as one that is opened with host:port. Port 0 has no
-// address yet, so it is never the same.
+// sameAddress reports whether a listener with an address accepts the same connections as one that is opened with host:port. An address with
+// port 0 is never the same, because the port is not chosen yet.
 func sameAddress(have net.Addr, address string) bool {
 	tcp, ok := have.(*net.TCPAddr)
 	want, err := net.ResolveTCPAddr("tcp", address)

@@ -26,8 +26,7 @@ type live struct {
 	waiting     []string       // changed settings that need a restart
 }
 
-// writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest timeout of a
-// call.
+// writeSlack is the time for the store and for writing the response, in addition to Server.ReadTimeout and the longest timeout of a call.
 const writeSlack = 15 * time.Second
 
 // liveFrom derives the live settings from a configuration.

@@ -13,8 +13,8 @@ type outage struct {
 	now    func() time.Time
 	failed string    // message while the operation fails
 	ended  string    // message when it succeeds again
-	began  time.Time // zero: the operation does not fail
-	logged time.Time // time of the last line
+	began  time.Time // zero: the operation succeeds
+	logged time.Time // the time of the last line
 }
 
 const outageEvery = time.Minute

@@ -112,7 +112,7 @@ func (k *Keeper) place() string {
 }
 
 // CheckEndings returns the problems that make a reload refuse a configuration unless it is forced: a service without an intent that agents
-// can call and, if there is a store, intents that agents called in the last week and can no longer call. It changes nothing.
+// can call and, if there is a store, intents that agents called in the last week and could no longer call. It changes nothing.
 func (k *Keeper) CheckEndings(ctx context.Context, l *service.LoadedConfig) config.Problems {
 	return endings(ctx, k.Config, l, nil, storeAt(k.place()), k.Now())
 }
@@ -150,7 +150,7 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig
 	return warnings
 }
 
-// reportServices logs the findings about the services when the store was opened.
+// reportServices logs the findings about services from opening the store.
 func (p *process) reportServices(ctx context.Context, l *service.LoadedConfig) {
 	p.report(serviceProblems(p.config, problem.Warning, p.store.ServicesFound()))
 	p.report(heldByOthers(ctx, p.config, l, p.store))

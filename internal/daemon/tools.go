@@ -14,10 +14,10 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// toolsEvery is how often the tools of servers of MCP are compared with the intents that call them.
+// toolsEvery is how often the tools of MCP servers are compared with the intents that call them.
 const toolsEvery = time.Minute
 
-// checkTools compares the tools of servers of MCP with the intents that call them, immediately and then every minute, until ctx is done.
+// checkTools compares the tools of MCP servers with the intents that call them, immediately and then every minute, until ctx is done.
 func (p *process) checkTools(ctx context.Context) error {
 	check := func() {
 		var all sync.WaitGroup
@@ -32,7 +32,7 @@ func (p *process) checkTools(ctx context.Context) error {
 	return every(ctx, toolsEvery, check)
 }
 
-// checkToolsOf checks the tools of one service, and logs what has changed since the check before.
+// checkToolsOf checks the tools of one service, and logs what has changed since the previous check.
 func (p *process) checkToolsOf(ctx context.Context, s *service.Service) {
 	before, _ := s.Upstream.ToolsReport()
 	s.Upstream.CheckTools(ctx)

@@ -28,8 +28,8 @@ const (
 	giveBackEvery = time.Minute
 )
 
-// sweep marks calls whose deadline has passed as unresolved, and ends agreements that an agreement made in advance has replaced, until ctx
-// is done.
+// sweep marks calls whose deadline has passed as unresolved, and ends agreements that were replaced by an agreement made in advance, until
+// ctx is done.
 func (p *process) sweep(ctx context.Context) error {
 	return every(ctx, sweepEvery, func() {
 		if _, err := p.store.ReplacePlans(ctx); err != nil && ctx.Err() == nil {
@@ -225,9 +225,9 @@ func (p *process) reload(ctx context.Context, force bool) config.Problems {
 	return p.reloadFor(ctx, admin.ReloadByRequest, force)
 }
 
-// reloadFor applies the configuration on disk. If that is not possible, it keeps the current one and logs why. In either case it reopens the
-// audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls of agents: see
-// endings.
+// reloadFor applies the configuration on disk. If that is not possible, it keeps the current configuration and logs the reason. In either
+// case, it reopens the audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls
+// of agents: see endings.
 func (p *process) reloadFor(ctx context.Context, cause admin.ReloadCause, force bool) (problems config.Problems) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()

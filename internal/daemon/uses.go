@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// usesEvery is how often a process writes the uses of intents into the store, and usesExact how exact their times are.
+	// usesEvery is how often a process writes the uses of intents into the store, and usesExact is the precision of their times.
 	usesEvery = time.Minute
 	usesExact = time.Hour
 	// recentUse is how long after its last call an intent counts as used.
@@ -30,7 +30,7 @@ const (
 // A useLog collects when agents call intents, until they are written into the store. It is safe for concurrent use.
 type useLog struct {
 	mu    sync.Mutex
-	last  map[store.IntentUse]time.Time // by service and intent: the use that was recorded last
+	last  map[store.IntentUse]time.Time // by service and intent: the last recorded use
 	fresh map[store.IntentUse]time.Time // uses that are not in the store yet
 }
 
@@ -61,7 +61,7 @@ func (l *useLog) take() []store.IntentUse {
 		out = append(out, store.IntentUse{Service: key.Service, Intent: key.Intent, At: at})
 	}
 	clear(l.fresh)
-	slices.SortFunc(out, func(a, b store.IntentUse) int { // one order in all processes, so that they do not deadlock
+	slices.SortFunc(out, func(a, b store.IntentUse) int { // sorted, so that all processes write in one order and do not deadlock
 		return strings.Compare(a.Service+" "+a.Intent, b.Service+" "+b.Intent)
 	})
 	return out
@@ -106,7 +106,8 @@ type usesReader interface {
 
 // endings returns the problems of a configuration that ends the calls of agents: a service without an intent that agents can call, and
 // intents that agents called in the last week and can no longer call, unless their retire_after announced the end. serving is the
-// configuration in use; if it is not nil, only intents that it lets agents call count. If the uses cannot be read, there is a warning.
+// configuration in use. If it is not nil, only intents that agents can call under it count. If the uses cannot be read, endings returns a
+// warning.
 func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, serving *service.Snapshot, uses usesReader,
 	now time.Time,
 ) (problems config.Problems) {
@@ -161,7 +162,7 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 	return problems
 }
 
-// policyPath returns the path in the configuration of the policy of d.
+// policyPath returns the path of the setting with the policy of d.
 func policyPath(s *config.Service, d *service.Definition) string {
 	at := slices.IndexFunc(s.Versions(), func(v config.DatedPolicy) bool { return v.From.Equal(d.From) })
 	return s.PolicyPath(max(0, at))
@@ -181,7 +182,7 @@ func serves(s *service.Snapshot, d *service.Definition) bool {
 	})
 }
 
-// Forced returns the problems with every error as a warning.
+// Forced returns the problems, with errors turned into warnings.
 func Forced(problems config.Problems) config.Problems {
 	out := slices.Clone(problems)
 	for i := range out {
