@@ -316,8 +316,8 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 	}
 }
 
-// movedTo returns the service of a shop as if it had been found at another host. The client never sends signed messages for that service,
-// because its endpoints are on the loopback address, which that host must not name.
+// movedTo returns the service of a shop as if the client had found it at another host. The client never sends signed messages for that
+// service, because its endpoints are on the loopback address, which that host must not name.
 func movedTo(t *testing.T, shop *agenttest.Service, o agent.Options, host string) *agent.Service {
 	t.Helper()
 	session := discover(t, o, shop.URL).Session()

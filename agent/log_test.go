@@ -12,7 +12,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// logged returns a service with a log, and an agent that has reconciled two orders with it. A further order is older than the merge delay.
+// logged returns a service with a log, and an agent that has reconciled two orders with it. A third order is older than the merge delay.
 func logged(t *testing.T) (*agenttest.Service, *agent.Service) {
 	t.Helper()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -73,7 +73,7 @@ func TestReconcileWithALog(t *testing.T) {
 	}
 }
 
-// A receipt is not missing in the log before the merge delay has passed, and is looked for once.
+// A receipt does not count as missing in the log before the merge delay has passed, and is looked for only once.
 func TestReceiptsAreLoggedWithinTheMergeDelay(t *testing.T) {
 	t.Parallel()
 	shop, s := logged(t)

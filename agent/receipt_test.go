@@ -29,7 +29,7 @@ func accounted(tb testing.TB) (*agenttest.Service, *agent.Service) {
 	return shop, agreed(tb, o, shop.URL)
 }
 
-// placed places an order, which must succeed.
+// placed places an order, and fails the test unless it succeeds.
 func placed(tb testing.TB, s *agent.Service, o agent.ExecuteOptions) agent.Result {
 	tb.Helper()
 	result, err := s.Execute(tb.Context(), agenttest.Order, map[string]any{"query": "tea"}, o)
@@ -104,7 +104,7 @@ func TestReceiptsAreCheckedAndKept(t *testing.T) {
 	}
 }
 
-// Each receipt comes after a good one. The call succeeds in each case.
+// Each receipt follows a good one. The call succeeds in each case.
 func TestBadReceipts(t *testing.T) {
 	t.Parallel()
 	entry := func(f func(*evidence.Entry)) func(*agenttest.Service) agenttest.Alteration {
@@ -125,7 +125,7 @@ func TestBadReceipts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		tamper func(*agenttest.Service) agenttest.Alteration
 		want   string
-		counts bool // the receipt is still one of this call
+		counts bool // the receipt is still about this call
 	}{
 		"another amount":        {entry(func(e *evidence.Entry) { e.Amount.Nano++ }), "AMOUNT", true},
 		"another currency":      {entry(func(e *evidence.Entry) { e.Amount.Currency, e.Account.Currency = "EUR", "EUR" }), "AMOUNT", true},
@@ -202,7 +202,7 @@ func TestBadReceipts(t *testing.T) {
 	}
 }
 
-// A receipt that is not in the response is fetched.
+// The client fetches a receipt that is not in the response.
 func TestMissingReceiptIsFetched(t *testing.T) {
 	t.Parallel()
 	shop, s := accounted(t)
@@ -213,7 +213,7 @@ func TestMissingReceiptIsFetched(t *testing.T) {
 	}
 }
 
-// A new key of the service is trusted only if a trusted one introduces it, or after agreeing again.
+// The client trusts a new key of the service only if a trusted key introduces it, or after it has agreed again.
 func TestNewReceiptKeys(t *testing.T) {
 	t.Parallel()
 	shop, s := accounted(t)
@@ -246,7 +246,7 @@ func TestNewReceiptKeys(t *testing.T) {
 	}
 }
 
-// A service introduces a new key a second or so after it signed with it, and may be unavailable meanwhile.
+// A service introduces a new key about a second after its first signature, and may be unavailable in the meantime.
 func TestNewReceiptKeysAreAwaited(t *testing.T) {
 	t.Parallel()
 	shop, s := accounted(t)
@@ -270,7 +270,7 @@ func TestNewReceiptKeysAreAwaited(t *testing.T) {
 	}
 }
 
-// A busySource does something after each response of the service.
+// A busySource calls a function after each response of the service.
 type busySource struct {
 	receipts.Source
 
@@ -283,7 +283,7 @@ func (s busySource) Entries(ctx context.Context, currency string, after int64) (
 	return page, err
 }
 
-// Another process of the agent may call while the books are compared.
+// Another process of the agent may make calls during the comparison of the books.
 func TestReconcileDuringACall(t *testing.T) {
 	t.Parallel()
 	_, s := accounted(t)
@@ -350,7 +350,7 @@ func TestReconcileFindsWhatTheServiceHides(t *testing.T) {
 	}
 }
 
-// Only calls of the month are compared with the books.
+// The books are compared only with the calls of the month.
 func TestReconcileAMonth(t *testing.T) {
 	t.Parallel()
 	shop, s := accounted(t)
@@ -370,7 +370,7 @@ func TestReconcileAMonth(t *testing.T) {
 	}
 }
 
-// A response is lost: the agent does not know its execution, but its request.
+// If a response is lost, the agent does not know the execution, but it knows the request.
 func TestReconcileAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	shop, s := accounted(t)
@@ -384,7 +384,7 @@ func TestReconcileAfterALostResponse(t *testing.T) {
 	}
 }
 
-// A client without a directory checks receipts all the same.
+// A client without a directory also checks receipts.
 func TestReceiptsWithoutADirectory(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

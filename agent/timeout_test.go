@@ -10,7 +10,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// A call waits as long as the intent may take, unless the caller has set a limit. The key is known before the call is sent.
+// A call waits as long as the intent may take, unless the caller has set a limit. Before receives the key before the call is sent.
 func TestCallWaitsAsLongAsTheIntentMayTake(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[time.Duration]bool{0: true, time.Minute: false} {

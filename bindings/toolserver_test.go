@@ -126,7 +126,7 @@ func TestOfficialToolServer(t *testing.T) {
 		strings.Contains(lost, "event: output") {
 		t.Errorf("lost: %s", lost)
 	}
-	g.Refuses(wait(0), 502, "UPSTREAM_UNREACHABLE") // during the pause, nothing is sent or charged
+	g.Refuses(wait(0), 502, "UPSTREAM_UNREACHABLE") // during the pause, the gateway sends and charges nothing
 	g.Pass(time.Minute)
 	if again := wait(0); !strings.Contains(again.Header.Get("UIM-Charge"), "state=captured") {
 		t.Errorf("after a restart: %d %s", again.Status, again.Body)

@@ -12,12 +12,12 @@ import (
 	"github.com/uimgate/uimgate/evidence"
 )
 
-// The entries of newBook by their place: two keys, a top-up, and then these.
+// The entries of newBook by their positions: two keys, a top-up, and then these.
 const (
 	heldA, heldB, capturedA, unresolvedB, heldC, releasedC, capturedB, reversal, carry, restored = 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 )
 
-// A alteration changes a book before or after it is signed.
+// An alteration changes a book before or after it is signed.
 type alteration struct {
 	before func(b *book)
 	after  edit
@@ -200,7 +200,7 @@ func (b *book) find(t *testing.T, kind string, n int) int {
 	return 0
 }
 
-// all makes several edits.
+// all combines several edits.
 func all(edits ...edit) edit {
 	return func(t *testing.T, b *book) {
 		t.Helper()

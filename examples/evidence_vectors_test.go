@@ -27,7 +27,7 @@ func compareFile(t *testing.T, name string, want []byte) {
 	}
 }
 
-// vectors returns what docs/evidence.md calls the vectors: each format with what it is computed from.
+// vectors returns the vectors of docs/evidence.md: the input and the result of each format.
 func (b *book) vectors() map[string]any {
 	var known []any
 	for _, k := range []bookKey{b.receiptKey, b.logKey, b.agentKey, b.witness} {

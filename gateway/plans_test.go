@@ -116,7 +116,7 @@ func TestPlanInAdvance(t *testing.T) {
 	}
 }
 
-// Two policies have the same plans and terms of orders, so only the plan in advance ends the present one.
+// Two policies have the same plans and the same terms of orders, so only the agreement in advance ends the present plan.
 func TestPlanInAdvanceReplacesAnotherOfBothPolicies(t *testing.T) {
 	s := newPlans(t, strings.Replace(plansUntil, `"action": "execute"}`, `"action": "execute",
      "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 1000, "unit": "day"}]}`, 1))
@@ -215,7 +215,8 @@ func TestPlanOfOneDateChangesAndPresentPlanStays(t *testing.T) {
 	}
 }
 
-// An agreement to the next policy at once ends the present plan, and the plan that was chosen for the date of that policy.
+// An agreement to the next policy that takes effect at once ends the present plan, and the plan that was chosen for the date of that
+// policy.
 func TestPlanOfTheNextPolicyAtOnce(t *testing.T) {
 	s := newPlans(t, plansFrom)
 	first := s.Directory.Current().Service("default").Offer()

@@ -9,7 +9,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// The page about the protocol is enough to write an agent, and every other page and document leads to it.
+// The page about the protocol is sufficient to write an agent, and every other page and document links to it.
 func TestProtocolPage(t *testing.T) {
 	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
 	page := g.Get("/docs/protocol", "Accept", "text/html")
@@ -52,7 +52,7 @@ func TestProtocolPage(t *testing.T) {
 	}
 }
 
-// The command for an intent that costs money has a proof, and the page says how to make one.
+// The command for an intent that costs money has a proof, and the page explains how to make one.
 func TestExampleOfPaidIntentHasAProof(t *testing.T) {
 	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
 	html := string(g.Get("/", "Accept", "text/html").Body)

@@ -9,7 +9,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A PAT for an intent with retire_after goes on until that time, and the refusal after it names the successor.
+// A PAT for an intent with retire_after remains valid for it until that time, and the refusal after it names the successor.
 func TestIntentEndsAtRetireAfter(t *testing.T) {
 	g := gatetest.New(t, "", func(g *gatetest.Gate) {
 		end := g.Now().Add(10 * time.Minute).Format(time.RFC3339)

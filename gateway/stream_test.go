@@ -13,7 +13,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// streams returns a gateway whose order is a stream that is charged when charge says.
+// streams returns a gateway whose order is a stream; charge is its stream_charge.
 func streams(t *testing.T, charge string) *gatetest.Gate {
 	t.Helper()
 	return gatetest.New(t, "", func(g *gatetest.Gate) {

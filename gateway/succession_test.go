@@ -302,7 +302,7 @@ func TestRefusalHasChangesOfPolicy(t *testing.T) {
 	}
 }
 
-// An agreement holds for an intent with unchanged terms after many changes of another intent's price.
+// An agreement remains valid for an intent with unchanged terms after many changes of another intent's price.
 func TestTenSuccessionsInAnHour(t *testing.T) {
 	s := newSuccession(t)
 	old, _ := s.agreed("old", s.Directory.Current().Service("default").Offer(), "")

@@ -56,7 +56,8 @@ func TestEditedPresentPolicy(t *testing.T) {
 	}
 }
 
-// After the owner goes back to the policy before, the agreements to it hold again, also those of agents that never agreed to another one.
+// If the operator goes back to the previous policy, the agreements to it are valid again, including those of agents that never agreed to
+// another one.
 func TestRollbackToPolicyBefore(t *testing.T) {
 	const (
 		present = "{file: policy.json}"
@@ -129,8 +130,8 @@ func TestTenAnnouncedSuccessions(t *testing.T) {
 	}
 }
 
-// A PAT that was renewed after the date lacks the intents whose terms changed. Their refusals still have the changes in words. Those of
-// intents that the agent never asked for do not.
+// A PAT that was renewed after the date lacks the intents whose terms changed. The refusals of these intents still list the changes in
+// words; the refusals of intents that the agent never requested do not.
 func TestRenewedPATAfterDateOfPolicy(t *testing.T) {
 	s := newSuccession(t)
 	s.Later(s.from.Add(-time.Minute).Sub(s.Now()))

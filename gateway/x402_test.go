@@ -58,8 +58,8 @@ func (s *till) order(payment []byte, header ...string) gatetest.Answer {
 	return s.Execute(s.agent, gatetest.Ordering, append(header, "PAYMENT-SIGNATURE", facilitatortest.Header(payment))...)
 }
 
-// paid checks what the facilitator moved, what the agent has paid in, and how many payments are unknown: nothing is lost, and nothing is
-// paid twice.
+// paid checks the amount that the facilitator moved, the amount that the agent has paid in, and the number of unknown payments: nothing is
+// lost, and nothing is paid twice.
 func (s *till) paid(moved int, credited string, unknown int) {
 	s.Helper()
 	open := 0
@@ -107,7 +107,7 @@ func TestX402PaysForACall(t *testing.T) {
 		t.Fatalf("got %d %v %s", a.Status, a.Header, a.Body)
 	}
 	s.paid(1, "1.00 EUR", 0)
-	if again := s.order(payment); again.Status != http.StatusOK || !settlement(t, again).Success { // goes on with credit
+	if again := s.order(payment); again.Status != http.StatusOK || !settlement(t, again).Success { // continues with credit
 		t.Fatalf("got %d %s", again.Status, again.Body)
 	}
 	for range 2 {
@@ -115,7 +115,7 @@ func TestX402PaysForACall(t *testing.T) {
 			t.Fatalf("on credit: got %d %s", a.Status, a.Body)
 		}
 	}
-	s.asked() // all of it is used
+	s.asked() // all of it is used up
 	s.paid(1, "1.00 EUR", 0)
 	if n := s.chain.Requests("/settle"); n != 1 {
 		t.Errorf("the facilitator was asked to settle %d times", n)
@@ -337,7 +337,7 @@ func TestX402Credit(t *testing.T) {
 			t.Fatalf("got %d %s", a.Status, a.Body)
 		}
 	}
-	// an agent that nobody approved may not have paid in more than the maximum
+	// An agent that the operator has not approved may not have paid in more than the maximum.
 	second := facilitatortest.Header(s.payer.Pay(t, s.termsOf("6")))
 	s.Refuses(credit("6", "EUR", "PAYMENT-SIGNATURE", second), http.StatusPaymentRequired, "PAYMENT_MISMATCH")
 	s.paid(1, "6.00 EUR", 0)

@@ -72,7 +72,7 @@ func TestPlansDecide(t *testing.T) {
 	}
 }
 
-// A permission that names its plans counts as before it did.
+// A permission that now names its plans counts as before.
 func TestPlansKeepTheCounters(t *testing.T) {
 	limited := `"constraint":[{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"}`
 	before := candidate(t, permit(limited+`]`)).Limits[0].ID

@@ -106,8 +106,8 @@ func numbered(n int) (list []any) {
 	return list
 }
 
-// TestManyIntentsAreSearched checks that a catalogue with more intents than a list may have is searched, and that hosts are notified when
-// the list changes.
+// TestManyIntentsAreSearched checks that the bridge offers tools to search a catalogue that has more intents than a list may have, and that
+// it notifies hosts when the list changes.
 func TestManyIntentsAreSearched(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

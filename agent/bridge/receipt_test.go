@@ -10,7 +10,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// The budget counts the amount and the state in the receipt, and the host receives what contradicts it.
+// The budget counts the amount and the state in the receipt, and the host receives the problems of the receipt.
 func TestBudgetCountsReceipts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -87,7 +87,7 @@ func (f *fixture) verified() receipts.Report {
 	return report
 }
 
-// Whatever part of the last record a killed process has written, the book is whole after the next one.
+// Whatever part of the last record a killed process has written, the next process repairs the book.
 func TestBookAfterAKill(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -116,7 +116,7 @@ func TestBookAfterAKill(t *testing.T) {
 	}
 }
 
-// Each altered byte of a receipt is found.
+// Verify finds any altered byte of a receipt.
 func TestVerifyFindsAlteredBytes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -161,7 +161,7 @@ func TestBookIsRotated(t *testing.T) {
 		}
 	}
 	files, err := os.ReadDir(filepath.Dir(f.Path()))
-	if err != nil || len(files) != receipts.MaxFiles+1 { // and the lock
+	if err != nil || len(files) != receipts.MaxFiles+1 { // and the file of the lock
 		t.Errorf("got %d files, %v, want %d", len(files), err, receipts.MaxFiles+1)
 	}
 	for _, file := range files {

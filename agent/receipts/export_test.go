@@ -1,6 +1,6 @@
 package receipts
 
-// MaxFiles is how many files a book has.
+// MaxFiles is the maximum number of files of a book.
 const MaxFiles = maxFiles
 
 // Limit sets the size after which a new file begins, in bytes.

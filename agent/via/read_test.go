@@ -38,7 +38,7 @@ const uimError = `{"error":{"code":"FORBIDDEN","message":"No.","details":{"reaso
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
-// A readTest is an answer and the result of Read for it.
+// A readTest is a response and the result of Read for it.
 type readTest struct {
 	name   string
 	door   via.Door

@@ -28,7 +28,7 @@ func TestOfficialClientsBuyByConsent(t *testing.T) {
 	}
 }
 
-// A bought is what consent.mjs prints.
+// A bought is the output of consent.mjs.
 type bought struct {
 	Widths                                           map[string]int
 	Order                                            map[string][]string

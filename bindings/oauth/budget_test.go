@@ -126,7 +126,7 @@ func TestBudgetBoundsEachCall(t *testing.T) {
 	g.topUp(small, eur(1000))
 	g.Refuses(g.Execute(small, gatetest.Ordering), http.StatusForbidden, "CONFIRMATION_REQUIRED")
 
-	p, b := newPKCE(), g.browser() // nothing is permitted, whatever the other fields have
+	p, b := newPKCE(), g.browser() // no spending is permitted, whatever the other fields contain
 	form := spending(b.page(g.query(p)), "2", "month", "")
 	form.Del("spend")
 	got := g.post("/oauth/token", g.exchange(g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form)).Get("code"), p))
@@ -144,7 +144,7 @@ func TestBudgetBoundsEachCall(t *testing.T) {
 	g.Refuses(g.Execute(large, gatetest.Ordering), http.StatusForbidden, "SCOPE_EXCEEDED")
 }
 
-// A maximum that the operator lowers, or that has another period, bounds budgets that people gave before.
+// If the operator lowers the maximum, or gives it another period, it also bounds budgets that people gave before.
 func TestMaximumOfOperatorBoundsBudgets(t *testing.T) {
 	g := newGate(t, budgets)
 	a, _, _ := g.spender("2", "month", "")
@@ -162,7 +162,7 @@ func TestMaximumOfOperatorBoundsBudgets(t *testing.T) {
 		t.Errorf("got %s", over.Body)
 	}
 	g.changeSettings("3.1 EUR/month, per_call: 1 EUR", "0.5 EUR/day, per_call: 0.5 EUR")
-	for range 2 { // what was spent before is counted by the month
+	for range 2 { // the amount spent before counts for the month
 		if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
 			t.Fatalf("got %d %s", got.Status, got.Body)
 		}
@@ -170,7 +170,7 @@ func TestMaximumOfOperatorBoundsBudgets(t *testing.T) {
 	g.Refuses(g.Execute(a, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
 }
 
-// A budget in another currency than that of the operator's bounds permits nothing, because its amounts cannot be compared with them.
+// A budget in a currency other than that of the operator's bounds permits nothing, because its amounts cannot be compared with them.
 func TestBudgetsEndWithTheCurrencyOfTheBounds(t *testing.T) {
 	g := newGate(t, budgets)
 	a, _, _ := g.spender("2", "month", "")
@@ -219,7 +219,7 @@ func (g *gate) changeSettings(from, to string) {
 	g.Reload()
 }
 
-// What a person enters beyond the bounds is not accepted, and the page keeps it.
+// The gateway rejects input beyond the bounds, and the page keeps that input.
 func TestBudgetBeyondBounds(t *testing.T) {
 	g := newGate(t, budgets)
 	for name, c := range map[string]struct{ amount, period, perCall, want string }{

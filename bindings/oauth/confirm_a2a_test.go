@@ -86,7 +86,7 @@ func (c *confirmGate) pageOf(t a2aTask) string {
 	return ""
 }
 
-// A call that a person must confirm is a task that waits. It goes on under the same id by a message with its taskId, once.
+// A call that a person must confirm is a task that waits. A message with its taskId continues it once, under the same id.
 func TestTaskWaitsForConfirmation(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked, _ := c.sendOrder("m1", "lamp", nil)
@@ -129,7 +129,7 @@ func TestTaskWaitsForConfirmation(t *testing.T) {
 	}
 }
 
-// A confirmed task goes on when its agent reads it, through many requests at once: the call is made once.
+// A confirmed task continues when its agent reads it, even through many requests at once: the call is made once.
 func TestConfirmedTaskGoesOnOnce(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked, _ := c.sendOrder("m1", "lamp", nil)
@@ -160,7 +160,8 @@ func TestConfirmedTaskGoesOnOnce(t *testing.T) {
 	}
 }
 
-// A task ends if the person refuses the call, does not decide in time, or the client does not make the call in time. Others do not see it.
+// A task ends if the person refuses the call, does not decide in time, or the client does not make the call in time. Other agents do not
+// see it.
 func TestWaitingTaskEnds(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	refused, _ := c.sendOrder("m1", "lamp", nil)
@@ -197,7 +198,7 @@ func TestWaitingTaskEnds(t *testing.T) {
 	}
 }
 
-// A confirmed task that is refused still waits, under the same id. It goes on once the refusal no longer applies.
+// A confirmed task that is refused still waits, under the same id. It continues once the refusal no longer applies.
 func TestRefusedTaskStillWaits(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	c.client, _, _ = c.spenderOf(c.person, "2", "month", "") // without credit
@@ -229,7 +230,7 @@ func TestRefusedTaskStillWaits(t *testing.T) {
 	}
 }
 
-// The stream of a confirmed task that is refused stays open, and sends the refusal once. The task goes on when the agent has credit.
+// The stream of a confirmed task that is refused stays open, and sends the refusal once. The task continues when the agent has credit.
 func TestStreamOfRefusedTaskGoesOn(t *testing.T) {
 	t.Parallel()
 	c := newConfirmGate(t, confirmed)
@@ -300,7 +301,7 @@ func TestTaskWaitsWhileServiceIsStopped(t *testing.T) {
 	}
 }
 
-// A process of an earlier release gives the record of a confirmed call another id than its task.
+// A process of an earlier release gives the record of a confirmed call an id that differs from that of its task.
 func TestTaskOfCallWithOtherID(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked, _ := c.sendOrder("m1", "lamp", nil)
@@ -335,7 +336,7 @@ func TestTaskOfCallWithOtherID(t *testing.T) {
 	}
 }
 
-// TestOfficialA2AClientConfirms uses @a2a-js/sdk: a task that waits goes on by a message, by itself when it is read, and in its stream.
+// TestOfficialA2AClientConfirms uses @a2a-js/sdk: a waiting task continues by a message, by a read, and in its stream.
 func TestOfficialA2AClientConfirms(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)

@@ -67,7 +67,7 @@ func (c *confirmGate) path(address string) string {
 	return u.RequestURI()
 }
 
-// A client of 2026-07-28 asks the person to open the page, and goes on with the same call. Its own answer confirms nothing.
+// A client of 2026-07-28 asks the person to open the page, and then repeats the same call. The client's own answer confirms nothing.
 func TestConfirmationByInputRequired(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked := c.order(urlMode, nil).Result

@@ -45,7 +45,7 @@ func newConfirmGate(t *testing.T, settings string) *confirmGate {
 	return c
 }
 
-// A confirmation is what a refusal has about the confirmation of a call.
+// A confirmation holds the part of a refusal that is about the confirmation of a call.
 type confirmation struct {
 	Confirmation string
 	URL          string `json:"confirm_url"`
@@ -53,7 +53,7 @@ type confirmation struct {
 	Until        time.Time
 }
 
-// asks returns what a refusal has about a confirmation. The address is the path on the gateway of the test.
+// asks returns the part of a refusal that is about a confirmation. The address is the path on the gateway of the test.
 func (c *confirmGate) asks(a gatetest.Answer) (d confirmation) {
 	c.Helper()
 	c.Refuses(a, http.StatusForbidden, "CONFIRMATION_REQUIRED")
@@ -175,7 +175,7 @@ func (c *confirmGate) recorded(id string, page gatetest.Answer) {
 	}
 }
 
-// Only the browser that gave the consent can decide, by a form of its own page.
+// Only the browser that gave the consent can decide, with a form on its own page.
 func TestConfirmationByAnotherIsRefused(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked := c.asks(c.Execute(c.client, gatetest.Ordering))
@@ -212,7 +212,7 @@ func TestConfirmationByAnotherIsRefused(t *testing.T) {
 		t.Errorf("got %+v, %v", kept, err)
 	}
 	form.Del("ticket")
-	c.person.do(http.MethodPost, "/oauth/confirm", form) // the fifth
+	c.person.do(http.MethodPost, "/oauth/confirm", form) // the fifth attempt
 	if refused := c.asks(c.Execute(c.client, gatetest.Ordering)); !refused.Refused || refused.URL != "" {
 		t.Errorf("after five attempts: %+v", refused)
 	}
@@ -221,7 +221,7 @@ func TestConfirmationByAnotherIsRefused(t *testing.T) {
 	}
 }
 
-// A call that the person refuses is not asked about again for ten minutes; other calls are.
+// If the person refuses a call, the gateway does not ask about it again for ten minutes. It asks about other calls.
 func TestConfirmationRefused(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked := c.asks(c.Execute(c.client, gatetest.Ordering))
@@ -288,7 +288,7 @@ func TestConfirmationUsedAtOnce(t *testing.T) {
 	}
 }
 
-// A confirmed call counts against the budget, and a call that the budget does not permit is not asked about.
+// A confirmed call counts against the budget. The gateway does not ask about a call that the budget does not permit.
 func TestConfirmationWithinBudget(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	person := c.browser()

@@ -24,7 +24,7 @@ func (c *confirmGate) lower(perCall int64) string {
 	return record
 }
 
-// A call that waits for a place is decided by the budget to which the person has changed that of the consent meanwhile.
+// If the person changes the budget while a call waits for a place, the new budget decides the call.
 func TestLoweredBudgetHoldsForWaitingCalls(t *testing.T) {
 	arrived, release := make(chan struct{}, 2), make(chan struct{})
 	c := &confirmGate{}
@@ -56,7 +56,7 @@ func TestLoweredBudgetHoldsForWaitingCalls(t *testing.T) {
 	c.asks(<-waits)
 }
 
-// A budget counts only by a record that the gateway has signed for the consent.
+// Only a record of the budget that the gateway signed for the consent counts.
 func TestUnsignedBudgetIsRefused(t *testing.T) {
 	c := newConfirmGate(t, budgets)
 	record := c.lower(20)

@@ -16,7 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A person sees the consents of the own browser, with what each client spent, and ends one at once. Another browser sees and ends nothing.
+// A person sees the consents that this browser gave, with the amounts that each client has spent, and ends one at once. Another browser
+// sees and ends nothing.
 func TestOwnConsents(t *testing.T) {
 	c := newConfirmGate(t, budgets)
 	if got := c.Execute(c.client, gatetest.Ordering); got.Status != http.StatusOK {
@@ -67,7 +68,7 @@ func TestOwnConsents(t *testing.T) {
 	}
 }
 
-// A person changes the amounts of a budget: the next call with the same PAT is decided by them, and what was spent counts.
+// A person changes the amounts of a budget: they decide the next call with the same PAT, and amounts already spent count.
 func TestOwnBudgetChanged(t *testing.T) {
 	c := newConfirmGate(t, budgets)
 	c.client, _, _ = c.spenderOf(c.person, "0.25", "month", "")
@@ -126,7 +127,7 @@ func (c *confirmGate) changesRecorded() {
 	}
 }
 
-// formWith returns the first form of a page with a button, which is pressed; nil if there is none.
+// formWith returns the first form on a page that has a button, as if the button was pressed; nil if there is none.
 func formWith(page gatetest.Answer, button string) url.Values {
 	for form := range strings.SplitSeq(string(page.Body), "<form ") {
 		if form, _, _ := strings.Cut(form, "</form>"); strings.Contains(form, `name="decision" value="`+button+`"`) {

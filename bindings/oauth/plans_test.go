@@ -61,7 +61,7 @@ func TestPersonChoosesAPlan(t *testing.T) {
 	}
 }
 
-// A consent without a plan permits what needs none, and the page says so.
+// A consent without a plan permits the intents that need no plan, and the page states that.
 func TestPersonMayChooseNoPlan(t *testing.T) {
 	g := newGate(t, "")
 	g.offer(strings.Replace(planned, `"permission": [`, `"permission": [{"target": "shop.example:search:v1", "action": "execute"},`, 1))

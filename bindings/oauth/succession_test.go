@@ -21,7 +21,7 @@ func succeededGate(t *testing.T, all bool) *gate {
 		", policies: [{file: policy.json}, {file: next.json, from: 2026-11-21T13:00Z}]}\n", func(g *gatetest.Gate) { g.Write("next.json", next) })
 }
 
-// A consent from before the date goes on for the intents whose terms stay the same: its code, its access token and its refresh token work
+// A consent from before the date continues for the intents whose terms stay the same: its code, its access token and its refresh token work
 // after the date.
 func TestConsentAcrossDateOfPolicy(t *testing.T) {
 	g := succeededGate(t, false)

@@ -228,7 +228,7 @@ var engines = map[string]func(t *testing.T) string{
 	"PostgreSQL": func(t *testing.T) string { return "store: " + pgtest.Start(t).Database(t) + "\n" }, //nolint:thelper // a case
 }
 
-// A process is killed between any two steps from the question to the call. The next process goes on: the call is made once, and charged
+// A process is killed between any two steps, from the question to the call. The next process continues: the call is made once and charged
 // once.
 func TestConfirmationSurvivesAKilledProcess(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,8 @@ type verdict struct {
 	Entries, Charges, Logged, Agreements, Decisions int
 }
 
-// judge runs both verifiers of examples/evidence, and returns the report of the last one. It fails if they disagree. It returns false if
-// none is installed.
+// judge runs both verifiers of examples/evidence, and returns the report of the last one. It fails the test if they disagree. It returns
+// false if no interpreter is installed.
 func judge(t *testing.T, file string, args ...string) (v verdict, ok bool) {
 	t.Helper()
 	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A process is killed while the facilitator settles a payment. The next process finds out about the payment, and enters it once.
+// A process is killed while the facilitator settles a payment. The next process asks for the outcome of the payment, and enters it once.
 func TestPaymentSurvivesAKilledProcess(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]func(t *testing.T) string{
@@ -123,7 +123,7 @@ func (g *testGateway) pay(token string, payment []byte) (status int, terms strin
 	return response.StatusCode, response.Header.Get("PAYMENT-REQUIRED")
 }
 
-// The agent pays with the command that the owner names, at most the amount that the owner names, once.
+// The agent pays with the owner's command, at most the amount that the owner has set, and only once.
 func TestAgentPaysWithACommand(t *testing.T) {
 	t.Parallel()
 	chain, payer := facilitatortest.New(t, time.Now), facilitatortest.NewPayer(t, time.Now)

@@ -25,7 +25,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// browserTime bounds one test in a browser.
+// browserTime is the maximum duration of one test in a browser.
 const browserTime = 4 * time.Minute
 
 // chromium starts a real browser.
@@ -135,13 +135,13 @@ func (b *tab) confirmed(form string, fields map[string]string) {
 	}
 }
 
-// status returns the text about the last action: what was done, or the title of a problem.
+// status returns the text about the last action: its result, or the title of a problem.
 func (b *tab) status() string {
 	b.Helper()
 	return evaluate[string](b, `(document.querySelector('.done, .problem') || document.querySelector('h1')).textContent`)
 }
 
-// furnished is a gateway with something on every page, whose names and descriptions are hostile.
+// furnished is a gateway with content on every page, with hostile names and descriptions.
 func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	t.Helper()
 	const hostile = `<img src=x onerror=alert(1)>\"'\u202e`
@@ -258,7 +258,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 // TestEveryButton presses each button of each page in each role, and compares the audit with what the role allows.
 func TestEveryButton(t *testing.T) {
 	ctx := chromium(t)
-	// What the forms need. Forms whose values no gateway accepts are refused, and change nothing.
+	// Values for the forms. Forms whose values no gateway accepts are refused, and change nothing.
 	fields := map[string]string{
 		"amount": "0.01 EUR", "reason": "browser", "name": "Browser", "line1": "1 Road", "country": "FR", "subject": gatetest.Searching,
 		"month": "none", "jkt": "none", "reference": "none", "purpose": "",

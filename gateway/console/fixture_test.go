@@ -105,7 +105,7 @@ func (g *consoleGate) as(role admin.Role) *browser {
 	return b
 }
 
-// A shown page is a response.
+// A shown is a response.
 type shown struct {
 	status int
 	header http.Header
@@ -143,7 +143,7 @@ func (b *browser) post(path string, form url.Values) shown {
 	return b.send("POST", path, form)
 }
 
-// page requests a page, which must be there.
+// page requests a page. It fails the test if the page does not exist.
 func (b *browser) page(path string) string {
 	b.Helper()
 	got := b.get(path)

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Whoever can write to the database can mend the chain of an account, but not the log.
+// Anyone who can write to the database can make the chain of an account consistent again, but not the log.
 func TestAlteredLogIsFound(t *testing.T) {
 	t.Parallel()
 	const mended = `UPDATE accounts SET lines = (SELECT MAX(k) + 1 FROM ledger l WHERE l.agent_id = accounts.agent_id),

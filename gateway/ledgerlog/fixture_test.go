@@ -63,7 +63,8 @@ type process struct {
 	keys     *keys.Keyring // of checkpoints
 	receipts *keys.Keyring
 	settings config.Evidence
-	// before and after are called around each operation of the store, with its number. An error of theirs replaces that of the operation.
+	// before and after are called around each operation of the store, with its number. If they return an error, it replaces that of the
+	// operation.
 	before, after func(n int) error
 	clock         func() time.Time
 	shared        bool // other processes use the database
@@ -120,7 +121,7 @@ func start(tb testing.TB, s *sqlstore.Store, name string) *process {
 	return p
 }
 
-// restart replaces the sequencer by a new one, which knows nothing of the other.
+// restart replaces the sequencer by a new one, without its state in memory.
 func (p *process) restart() {
 	p.Sequencer = ledgerlog.New(ledgerlog.Options{
 		Store: &stepStore{Store: p.store.Logs(), p: p}, Keys: p.keys, Introduced: map[keys.Purpose]*keys.Keyring{keys.ForReceipts: p.receipts},
@@ -184,7 +185,7 @@ func (p *process) round(tb testing.TB) {
 	}
 }
 
-// A view is what an agent with the keys of a service sees of its log.
+// A view is the log of a service as an agent with its keys sees it.
 type view struct {
 	store.LogHead
 	log.Checkpoint

@@ -35,7 +35,7 @@ func verifier(tb testing.TB, origin string, key keys.Key) note.Verifier {
 	return v
 }
 
-// lines returns all lines that belong into the logs of an epoch, in order.
+// lines returns all lines that belong to the logs of an epoch, in order.
 func lines(tb testing.TB, p *process, epoch int64) (leaves []evidence.Hash) {
 	tb.Helper()
 	all, err := p.store.Logs().NewLines(tb.Context(), 0, 1_000_000)
@@ -102,7 +102,7 @@ func TestKeysAreIntroduced(t *testing.T) {
 		if _, err := p.keys.Rotate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		p.restart() // the key before is in the file
+		p.restart() // the previous key is in the file
 		p.round(t)
 		second, err := p.keys.PrivateKey(t.Context())
 		if err != nil || second.ID == first.ID {
@@ -202,7 +202,7 @@ func TestRestoredStateBeginsAnotherLog(t *testing.T) {
 	})
 }
 
-// The entry that begins an epoch names the log before with the lines that were appended after the restore.
+// The entry that begins an epoch names the previous log, including the lines that were appended after the restore.
 func TestRestoreWithWaitingLines(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, place string) {

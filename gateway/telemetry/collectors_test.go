@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// collectorOf starts a server that responds to exports as a collector must not.
+// collectorOf starts a server that responds to exports in ways in which a collector must not respond.
 func collectorOf(t *testing.T, respond http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

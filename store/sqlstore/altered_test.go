@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Whoever can write to the database cannot change what was charged without a trace, even if the accounts still add up.
+// Anyone who can write to the database and changes a charge leaves a trace, even if the accounts still add up.
 func TestAlteredLedgerIsFound(t *testing.T) {
 	t.Parallel()
 	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
@@ -67,7 +67,7 @@ func TestAlteredLedgerIsFound(t *testing.T) {
 	})
 }
 
-// What entries name by a digest or an id cannot be exchanged.
+// Documents that entries name by a digest or an id cannot be exchanged undetected.
 func TestAlteredTextsAreFound(t *testing.T) {
 	t.Parallel()
 	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
@@ -87,7 +87,8 @@ func TestAlteredTextsAreFound(t *testing.T) {
 	})
 }
 
-// wantAltered fills a database of each engine, closes it, and makes each change to a copy. Verify must find each change, and no other.
+// wantAltered fills a database of each engine, closes it, and makes each change to a copy. Verify must find each change, and report nothing
+// else.
 func wantAltered(t *testing.T, fill func(*testing.T, *sqlstore.Store), changes map[string]string) {
 	t.Helper()
 	filled := func(t *testing.T, place string) {

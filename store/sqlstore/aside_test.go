@@ -137,7 +137,7 @@ func TestAsideLeavesChangesPending(t *testing.T) {
 	}
 }
 
-// An operation of Aside cannot use the tables that are changed by calls.
+// An operation of Aside cannot use the tables that calls change.
 func TestAsideRejectsTablesOfCalls(t *testing.T) {
 	t.Parallel()
 	s := openWithPragma(t, t.TempDir(), "")

@@ -202,7 +202,8 @@ func TestLateVisibleCommitIsUndone(t *testing.T) {
 	}
 }
 
-// A call whose beginning was lost can begin again under the same id. What undoes the lost beginning leaves the new one as it is.
+// A call whose beginning was lost can begin again under the same id. The operation that undoes the lost beginning leaves the new one as it
+// is.
 func TestLostBeginningDoesNotEndItsRepetition(t *testing.T) {
 	t.Parallel()
 	var lose atomic.Bool

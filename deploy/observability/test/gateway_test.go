@@ -1,6 +1,6 @@
 // Package observability_test checks the files of deploy/observability: each expression names metrics that a gateway has, and each alert
-// fires when a real gateway has the trouble that it is about. It is a module of its own, because Prometheus is far larger than uimgate,
-// which needs only its client.
+// fires when a real gateway has the problem. It is a separate module, because Prometheus is far larger than uimgate, which needs only its
+// client.
 package observability_test
 
 import (

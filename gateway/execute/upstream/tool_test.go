@@ -100,7 +100,7 @@ func rpc(answer func(w http.ResponseWriter, id string)) http.HandlerFunc {
 	}
 }
 
-// asked is the response to a request; gone is closed when the client of the request has left.
+// asked is the response to a request. gone is closed when the client of the request has disconnected.
 type asked struct {
 	http.ResponseWriter
 
@@ -109,7 +109,7 @@ type asked struct {
 
 func (a asked) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// silent sends nothing until the client has left.
+// silent sends nothing until the client has disconnected.
 func silent(w http.ResponseWriter, _ string) {
 	if a, ok := w.(asked); ok {
 		<-a.gone
@@ -272,7 +272,7 @@ func TestOnlySafeToolsAreCalledAgain(t *testing.T) {
 	}
 }
 
-// A server that has forgotten a session has not executed the call, so the call is sent again in a new session.
+// If a server no longer knows a session, it has not executed the call, so the call is sent again in a new session.
 func TestAForgottenSessionIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	handler := func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -309,7 +309,7 @@ func TestToolCallsThatAreNotSent(t *testing.T) {
 		"not found":    {refuse(http.StatusNotFound), new(*upstream.StatusError)},
 		"unavailable":  {refuse(http.StatusServiceUnavailable), new(*upstream.StatusError)},
 		"silent": {serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
-			_, _ = io.Copy(io.Discard, c) // until the client has left
+			_, _ = io.Copy(io.Discard, c) // until the client has disconnected
 			return false
 		}).URL, upstream.ErrTimeout},
 	} {

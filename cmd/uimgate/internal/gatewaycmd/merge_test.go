@@ -245,7 +245,7 @@ func TestPolicyOfAConfigurationWithErrors(t *testing.T) {
 	}
 }
 
-// --merge permits nothing that the policy permits only to some agents, or prohibits.
+// --merge adds no permission for an intent that the policy permits only to some agents, or prohibits.
 func TestMergeKeepsRestrictions(t *testing.T) {
 	for name, rules := range map[string]string{
 		"a partner": list(rule("0.20", products),

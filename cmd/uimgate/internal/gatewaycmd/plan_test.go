@@ -83,7 +83,7 @@ func (s *shop) plan() string {
 	return id[1]
 }
 
-// A plan is applied only while the document and the files are those that it was made from.
+// A plan is applied only as long as the document and the files are those from which it was made.
 func TestApplyRefusesAnotherPlan(t *testing.T) {
 	s := newShop(t)
 	id, before := s.plan(), s.agents()
@@ -107,7 +107,7 @@ func TestApplyRefusesAnotherPlan(t *testing.T) {
 	}
 }
 
-// answers is a standard input that changes the document before the answer to the last question.
+// answers is a standard input that changes the document before it returns the last answer.
 type answers struct {
 	first, last string
 	before      func()

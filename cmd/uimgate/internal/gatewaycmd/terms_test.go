@@ -18,7 +18,7 @@ func configOf(policies string) string {
 	return "services:\n- agents_file: agents.json\n  " + policies + "\n  upstream: {url: \"https://api.shop.example\"}\nbilling: {credit: 1 EUR}\n"
 }
 
-// Without --merge, init does not write policies if one of them follows another. It names the permissions that each present one needs.
+// Without --merge, init does not write policies if one of them follows another. It names the permissions that each of them needs.
 func TestPlanWithDatedPolicies(t *testing.T) {
 	s := newShop(t)
 	s.write(filepath.Join(s.gate, "policy.json"), policyOf("one", "0.20"))
@@ -60,7 +60,7 @@ func TestPlanWithDatedPolicies(t *testing.T) {
 	}
 }
 
-// The plan has a line for each change of a price, and differences of prices also if no file changes.
+// The plan has a line for each change of a price. It also lists differences between prices if no file changes.
 func TestPlanShowsPrices(t *testing.T) {
 	s := newShop(t)
 	s.write(s.document, planned)

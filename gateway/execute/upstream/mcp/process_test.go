@@ -227,7 +227,7 @@ func TestOutcomesOfProcesses(t *testing.T) {
 	}
 }
 
-// A response that is too long may be that to an earlier call, for which nobody waits any longer.
+// A response that is too long may belong to an earlier call that has already ended.
 func TestALateResponseIsNotThatToAnotherCall(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, "late")
@@ -237,7 +237,7 @@ func TestALateResponseIsNotThatToAnotherCall(t *testing.T) {
 	if _, _, err := call(t, s, time.Second); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
-	for range 3 { // meanwhile the ping is answered, so the next call is the only one that waits
+	for range 3 { // in the meantime, the ping is answered, so only the next call waits
 		if _, err := s.Tools(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -353,7 +353,7 @@ func TestCallsToAFullPipeEndNoOther(t *testing.T) {
 	}
 }
 
-// A new process may take its time until it responds for the first time, but not for ever.
+// A new process may take some time for its first response, but not forever.
 func TestAProcessThatOpensNoSessionEnds(t *testing.T) {
 	t.Parallel()
 	s, ahead := start(t, "stuck")
@@ -367,7 +367,7 @@ func TestAProcessThatOpensNoSessionEnds(t *testing.T) {
 	eventually(t, "the process runs", func() bool { return s.State().Running == 0 })
 }
 
-// The first request to a server of an earlier revision may get no response at all. The rest of the time must be enough for initialize.
+// The first request to a server of an earlier revision may get no response at all. Enough time must be left for initialize.
 func TestASilentProcessIsInitialized(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, "silent")

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 )
 
-// report writes the lines in arguments, each as often as they say. TOKEN stands for the progress token of the call.
+// report writes the lines in arguments, each the stated number of times. TOKEN stands for the progress token of the call.
 func report(meta, arguments json.RawMessage) {
 	var in struct {
 		Lines []string
@@ -108,7 +108,7 @@ func TestProgressOfAProcess(t *testing.T) {
 	}
 }
 
-// A caller that does not receive its notifications holds up no other call of the process.
+// A caller that does not receive its notifications delays no other call of the process.
 func TestASlowReceiverHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	s, _ := start(t, "reports")
