@@ -49,8 +49,9 @@ func (x *exchange) malformed(fail *fault) {
 	x.fail(fail)
 }
 
-// continued responds to a message that names a task. If the task waits for a person who has confirmed it, the task goes on; the content of
-// the message does not matter. Other tasks take no further messages. If the agent has no such task, the response is taskNotFound.
+// continued responds to a message that names a task. If the task waits for a person, and the person has confirmed it, the task continues;
+// the content of the message does not matter. Other tasks take no further messages. If the agent has no such task, the response is
+// taskNotFound.
 func (x *exchange) continued(m *message) {
 	_, err := x.Record(x.r.Context(), x.call, m.taskID)
 	if errors.Is(err, execute.ErrNoRecord) {

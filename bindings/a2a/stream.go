@@ -99,8 +99,8 @@ func (e *serviceEvents) pass(event []byte) {
 	}
 }
 
-// part sends the nth event of the service, from 1, as a part of an artifact of its own. The artifact with the output follows at the end of
-// the call, and contains all events. A2A 1.0, 4.2.2.
+// part sends the nth event of the service, from 1, as a part of a separate artifact. The artifact with the output follows at the end of the
+// call, and contains all events. A2A 1.0, 4.2.2.
 func (s *events) part(t *task, n int, event []byte) {
 	s.send("artifactUpdate", func(out []byte) ([]byte, error) {
 		w := strictjson.NewWriter(out)

@@ -46,7 +46,8 @@ func (x *exchange) find(id string) (execute.Record, *execute.WaitingCall, bool) 
 	return r, nil, err == nil
 }
 
-// getTask responds to GetTask. If the task waits for a person who has confirmed it meanwhile, the task goes on. A2A 1.0, 3.1.3.
+// getTask responds to GetTask. If the task waits for a person, and the person has confirmed it in the meantime, the task continues. A2A
+// 1.0, 3.1.3.
 func (x *exchange) getTask() {
 	r, w, found := x.named()
 	switch {

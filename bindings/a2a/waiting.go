@@ -113,7 +113,7 @@ func (x *exchange) taskOr(t *task, err error) {
 }
 
 // wait responds with the task of a call that waits for a person. A stream stays open until the task has ended: when the person confirms the
-// call, the task goes on.
+// call, the task continues.
 func (x *exchange) wait(w *execute.WaitingCall) {
 	t := waitingTask(w)
 	if !x.stream || w.Ended {

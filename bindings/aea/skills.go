@@ -56,7 +56,7 @@ type skills struct {
 	added     map[string]wire.PublicID // ids of the other skills, by the name in the configuration
 }
 
-// follow adds and removes skills of a running or new agent, as the settings want, and passes the other settings that may change to the
+// follow adds and removes skills of a running or new agent, as the settings require, and passes the other settings that may change to the
 // skill intents. It returns the errors of skills that cannot be added; all others are added.
 func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) error {
 	a.skills.mu.Lock()

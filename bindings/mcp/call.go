@@ -90,7 +90,7 @@ func hasOutputSchema(s *service.Service, name, uid string) bool {
 	return name != toolset.Call && err == nil && in.OutputSchema() != nil
 }
 
-// execute makes a call, and reports its progress meanwhile.
+// execute makes a call, and reports its progress during the call.
 func (a *answer) execute(ctx context.Context, call execute.Call) (execute.Result, error) {
 	to, stop := a.reportProgress()
 	defer stop()

@@ -57,9 +57,9 @@ func (q *request) declined() bool {
 	return answered && response["action"] != "accept"
 }
 
-// askPerson responds to a call that a person must confirm: the client is to ask the person to open the page of the gateway. It returns
-// false if the client does not do so, or if there is no such page. The answer of the client permits nothing: what counts is the decision on
-// the page. MCP 2026-07-28, basic/patterns/mrtr and client/elicitation; 2025-11-25, client/elicitation.
+// askPerson responds to a call that a person must confirm: the response requests that the client ask the person to open the page of the
+// gateway. It returns false if the client does not do so, or if there is no such page. The answer of the client permits nothing: only the
+// decision on the page counts. MCP 2026-07-28, basic/patterns/mrtr and client/elicitation; 2025-11-25, client/elicitation.
 func (a *answer) askPerson(f *reason.Refusal) bool {
 	address, _ := f.Details[execute.DetailConfirmURL].(string)
 	id, _ := f.Details[execute.DetailConfirmation].(string)

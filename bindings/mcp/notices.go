@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	noticeEvery   = 500 * time.Millisecond // how often a stream of notices reads what people have decided
+	noticeEvery   = 500 * time.Millisecond // how often a stream of notices reads the decisions of people
 	aliveEvery    = 15 * time.Second       // how often a comment is sent to keep the connection open
 	maxNotices    = 256                    // streams of notices
 	maxNoticesOf  = 4                      // of one PAT

@@ -24,12 +24,12 @@ const maxProgressToken = 200
 type notifications struct {
 	of    *answer
 	token []byte // JSON
-	tools bool   // the service is a server of MCP, which may report progress itself
+	tools bool   // the service is an MCP server, which may report progress itself
 
 	mu    sync.Mutex
 	n     int     // number of own notifications
 	last  float64 // progress in the last notification
-	their bool    // the service reports progress, so the gateway sends no notifications of its own
+	their bool    // the service reports progress, so the gateway sends no own notifications
 }
 
 // reportProgress sends notifications/progress until stop is called, if the client has sent a progress token and accepts a stream. The
@@ -68,8 +68,8 @@ func (n *notifications) event(data []byte) {
 	}
 }
 
-// ownStep is the progress between two notifications of the gateway about a call of a server of MCP. It is so small that what the server
-// reports afterwards is higher.
+// ownStep is the progress between two notifications of the gateway about a call of an MCP server. It is so small that the progress that the
+// server reports afterwards is higher.
 const ownStep = 1e-6
 
 // own sends a notification of the gateway, unless the service reports progress itself.
@@ -87,7 +87,7 @@ func (n *notifications) own(message string) {
 	n.send(map[string]any{"progress": n.last, "message": message})
 }
 
-// progress sends a notification of a server of MCP, with its progress, total and message. It drops those whose progress is not higher than
+// progress sends a notification of an MCP server, with its progress, total and message. It drops those whose progress is not higher than
 // that of the last notification, because MCP forbids them; a call that is repeated may have such.
 func (n *notifications) progress(p execute.Progress) {
 	n.mu.Lock()

@@ -113,8 +113,8 @@ func writeTask(w *strictjson.Writer, status string, r execute.Reference) {
 
 // tasks responds to tasks/get, tasks/update and tasks/cancel. It reports whether the method is one of them.
 //
-// The gateway requests nothing of the client during a call, so it ignores what tasks/update contains. A call that has been sent runs to its
-// end, so tasks/cancel has no effect; the extension permits both.
+// The gateway requests nothing from the client during a call, so it ignores the content of tasks/update. A call that has been sent runs to
+// its end, so tasks/cancel has no effect; the extension permits both.
 func (a *answer) tasks(r *http.Request, call execute.Call) bool {
 	if !a.revision.alone || !isTaskMethod(a.Method) {
 		return false

@@ -182,7 +182,7 @@ func (x *question) ticket(nonce string) string {
 	return nonce + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// seed returns the seed of a decision. It is derived from the cookie, the ticket of the form, and what the person permits.
+// seed returns the seed of a decision. It is derived from the cookie, the ticket of the form, and the permissions that the person gives.
 func (x *question) seed(ticket string, scope []string, plan string, s page.BudgetInput) (seed consent.Seed) {
 	mac := hmac.New(sha512.New, []byte(x.browser))
 	texts := append([]string{"decision", ticket}, scope...)

@@ -20,7 +20,7 @@ const (
 	memberPay     = "pay" // a scope entry that may be charged; may occur several times
 )
 
-// spendingOf returns what the form has about money.
+// spendingOf returns the members of the form about money.
 func spendingOf(form url.Values) page.BudgetInput {
 	return page.BudgetInput{
 		May: form.Get(memberSpend) == "yes", Amount: strings.TrimSpace(form.Get(memberBudget)), Period: form.Get(memberPeriod),
@@ -28,7 +28,7 @@ func spendingOf(form url.Values) page.BudgetInput {
 	}
 }
 
-// budgetOf returns the budget that a person entered; nil: none. wrong is what the person must correct.
+// budgetOf returns the budget that a person entered; nil: none. wrong describes the entries that the person must correct.
 func budgetOf(s page.BudgetInput, offer *consent.BudgetChoice) (b *pat.Budget, wrong string) {
 	if !s.May {
 		return nil, ""

@@ -143,7 +143,7 @@ func (m *modelCall) answer(x *exchange, message strictjson.Object) (envelope.Env
 }
 
 // reply returns the message of the response with the members of an output. It returns an error if the message would not fit the model: the
-// framework's agents stop to process messages after such a message.
+// framework's agents stop processing messages after such a message.
 func (m *modelCall) reply(output []byte) ([]byte, error) {
 	if !strictjson.IsObject(output) {
 		output = append(append([]byte(`{"output":`), output...), '}')

@@ -21,7 +21,7 @@ var DecisionMakerID = wire.PublicID{Author: "uimgate", Name: "decision_maker", V
 // ErrNotSigned means that the decision maker refused to sign.
 var ErrNotSigned = errors.New("the decision maker does not sign this")
 
-// A Treasury has what an agent owns, and decides about the transactions that its skills propose. It is safe for concurrent use.
+// A Treasury has the credit of an agent, and decides about the transactions that its skills propose. It is safe for concurrent use.
 type Treasury interface {
 	// Transact decides about a transaction and, if the agent may and can pay for it, carries it out. It returns the result, which the
 	// DecisionMaker signs. An error means that the transaction was refused or failed.
@@ -55,9 +55,9 @@ const (
 	kindTransaction = "transaction"
 )
 
-// A DecisionMaker decides about what the skills of an agent propose, and signs it: only it has the key of the agent. It signs a message of
-// a skill only if the first line of the message is the id of the skill, so that the signature can be neither one of a ledger nor an
-// agreement. A transaction is for the Treasury to decide: the DecisionMaker signs its result. It is safe for concurrent use.
+// A DecisionMaker decides about the proposals of the skills of an agent, and signs them: only it has the key of the agent. It signs a
+// message of a skill only if the first line of the message is the id of the skill, so that the signature can be neither one of a ledger nor
+// an agreement. The Treasury decides about transactions, and the DecisionMaker signs their results. It is safe for concurrent use.
 type DecisionMaker struct {
 	DecisionConfig
 

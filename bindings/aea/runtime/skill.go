@@ -43,8 +43,8 @@ type Behaviour struct {
 	Every time.Duration
 	Once  bool
 	Act   func(ctx context.Context) error
-	// Stop takes back what Act did, when the skill is removed or the runtime stops. It is called at most once, if Act has run, and never
-	// while Act runs. It may still send messages, but receives no replies when the runtime stops. nil: nothing is done.
+	// Stop undoes the work of Act, when the skill is removed or the runtime stops. It is called at most once, if Act has run, and never while
+	// Act runs. It may still send messages, but receives no replies when the runtime stops. nil: nothing is done.
 	Stop func(ctx context.Context) error
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// infoDone is the key with which the framework's buyers inform the seller that they have done their part. They sign nothing, so they get no
-// PAT, and they do not end the dialogue.
+// infoDone is the key with which the framework's buyers inform the seller that they have fulfilled their obligations. They sign nothing, so
+// they get no PAT, and they do not end the dialogue.
 const infoDone = "Done"
 
 // A turn is one message of a negotiation, with the data for the reply.

@@ -87,7 +87,7 @@ func (r *registrar) moved() {
 	r.reset()
 }
 
-// reset forgets what the directory has, so that everything is registered again.
+// reset forgets the registrations, so that all descriptions are registered again.
 func (r *registrar) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *registrar) retry(ctx context.Context) error {
 	return r.act(ctx)
 }
 
-// act finds out what must change in the directory, and begins to change it. It returns an error if a registration failed since the last
+// act determines the changes that the directory needs, and begins to change it. It returns an error if a registration failed since the last
 // call.
 func (r *registrar) act(context.Context) error {
 	if _, ok := r.opening(); !ok {
@@ -156,7 +156,7 @@ func (r *registrar) plan(now time.Time) (steps []step) {
 	return steps
 }
 
-// wanted returns the descriptions that the directory is to have.
+// wanted returns the descriptions that the directory should have.
 func (r *registrar) wanted() map[string][]byte {
 	wanted := map[string][]byte{}
 	s := r.Serving()
@@ -214,7 +214,7 @@ func (r *registrar) replied(reference string, success bool) bool {
 	return true
 }
 
-// stop takes all registrations back: to unregister the location removes the agent.
+// stop takes all registrations back. It unregisters the location, which removes the agent from the directory.
 func (r *registrar) stop(context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

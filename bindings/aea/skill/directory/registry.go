@@ -63,7 +63,7 @@ type registrant struct {
 	address string
 	own     bool
 	profile search.Attributes
-	// descriptions has the descriptions with models of their own, by their encoding.
+	// descriptions has the descriptions with separate models, by their encoding.
 	descriptions map[string]*view
 	sizes        map[string]int // bytes of the parts of the profile
 	until        time.Time      // zero: until the peer leaves
