@@ -26,7 +26,7 @@ var fields = []struct {
 }{{AgentsFile, "uim-agents"}, {APIDiscovery, "uim-discovery"}, {PolicyFile, "uim-policy"}, {License, "uim-license"}}
 
 const (
-	// maxValue bounds the value of a record, in bytes.
+	// maxValue is the maximum length of the value of a record, in bytes.
 	maxValue = 2048
 	// maxString is the maximum length of a character-string of a TXT record, in bytes. See RFC 1035, section 3.3.
 	maxString  = 255

@@ -14,13 +14,13 @@ import (
 
 // Bounds of a Resolver.
 const (
-	// defaultTimeout bounds one exchange with one server.
+	// defaultTimeout is the default time limit of one exchange with one server.
 	defaultTimeout = 2 * time.Second
-	// rounds bounds how many times each server is tried for a name.
+	// rounds is the maximum number of times that each server is tried for a name.
 	rounds = 2
-	// maxTimeouts bounds the duration of a whole lookup, over all servers and names, as a multiple of Options.Timeout.
+	// maxTimeouts is the maximum duration of a whole lookup, over all servers and names, as a multiple of Options.Timeout.
 	maxTimeouts = 5
-	// maxServers bounds how many servers are queried.
+	// maxServers is the maximum number of servers that are queried.
 	maxServers = 3
 	maxChain   = 8 // CNAME records followed
 )
@@ -32,7 +32,7 @@ type Options struct {
 	Servers []string
 	// ResolvConf is the file that lists the system's resolvers; if empty, it is /etc/resolv.conf.
 	ResolvConf string
-	// Timeout bounds one exchange with one server; 0 means 2 s. A lookup takes at most five times as long.
+	// Timeout is the time limit of one exchange with one server; 0 means 2 s. A lookup takes at most five times as long.
 	Timeout time.Duration
 	// Names is the maximum number of names in the cache; 0 means 4096. If Names is negative, nothing is cached.
 	Names int

@@ -10,7 +10,7 @@ import (
 // memberTimeout is the member of an intent that states how long a call may take, in seconds.
 const memberTimeout = "x-timeout"
 
-// maxTimeout bounds the time that a document may state, because callers wait that long.
+// maxTimeout is the longest time that a document may state, because callers wait that long.
 const maxTimeout = time.Hour
 
 // readTimeout reads the member x-timeout. It returns 0 if the value is not a number of seconds between 0 and 3600.

@@ -20,7 +20,7 @@ type EventError struct {
 
 func (e *EventError) Error() string { return e.Pointer + ": " + e.Problem }
 
-// maxReference bounds the reference of a payment, in bytes.
+// maxReference is the maximum length of the reference of a payment, in bytes.
 const maxReference = 200
 
 // ReadEvent returns the payment that an event describes: an event of Stripe (https://docs.stripe.com/api/events), or an object with amount,
@@ -88,7 +88,7 @@ func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err erro
 const refunded = ":refunded:"
 
 // readStripeRefund reads the data of an event charge.refunded. The event states the total that was returned of the payment so far; the
-// refund is what was added to it. Its AgentID is empty: it is that of the payment that RefundOf returns.
+// refund is the amount that was added to it. Its AgentID is empty: it is that of the payment that RefundOf returns.
 func readStripeRefund(data strictjson.Object) (p store.Payment, ignored bool, err error) {
 	p = store.Payment{Rail: store.RailCard, State: store.PaymentCredited, Kind: store.PaymentRefund}
 	charge := data.Object("object")

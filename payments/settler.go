@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// lease is how long a process has a payment for itself, unless it renews the claim. Another process goes on when it ends.
+	// lease is how long a process has a payment for itself, unless it renews the claim. When the lease ends, another process continues.
 	lease = 10 * time.Second
 	// renewEvery is how often a process renews a claim.
 	renewEvery = 3 * time.Second
@@ -24,11 +24,12 @@ const (
 	askedAfter = 10 * time.Minute
 	// The pauses between requests to the facilitator grow with the age of the payment.
 	leastPause, mostPause = time.Second, 5 * time.Second
-	// repeatTimeout bounds a repeated request to the facilitator, so that a payment is credited within 20 seconds of its recovery.
+	// repeatTimeout is the time limit of a repeated request to the facilitator, so that a payment is credited within 20 seconds of its
+	// recovery.
 	repeatTimeout = 10 * time.Second
 	// lastMove is how long a process that ends tries to record that a payment was settled.
 	lastMove = 5 * time.Second
-	// dueAtOnce bounds the payments that a process settles at once.
+	// dueAtOnce is the maximum number of payments that a process settles at once.
 	dueAtOnce = 32
 )
 
@@ -115,12 +116,12 @@ func (c *Cashier) resume(ctx context.Context, p store.Payment) {
 	s := c.repeat(ctx, offer.X402.Facilitator, p.Payload)
 	p = claim.release()
 	if ctx.Err() != nil && s.Outcome != x402.Settled {
-		return // the process ends: what the request has found out is not known
+		return // the process ends: the result of the request is not known
 	}
 	if order, err := x402.OrderOf(p.Payload); err == nil {
 		s = order.Judge(s)
 	}
-	if ctx.Err() != nil { // the process ends, and what the facilitator has answered must not be lost
+	if ctx.Err() != nil { // the process ends, and the facilitator's answer must not be lost
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), lastMove)
 		defer stop()

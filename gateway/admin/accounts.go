@@ -52,7 +52,7 @@ func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account],
 	return pageOf(list, q.limit(), showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), nil
 }
 
-// maxReference bounds TopUp.Reference, in bytes.
+// maxReference is the maximum length of TopUp.Reference, in bytes.
 const maxReference = 200
 
 // A TopUp is a payment by an agent, or the reversal of one.

@@ -53,7 +53,7 @@ func (o *Operator) Buyer(ctx context.Context, r Record) (Buyer, error) {
 	return out, nil
 }
 
-// SetBuyer states to whom the invoices of an agent are made out. Invoices that were issued before stay as they are.
+// SetBuyer sets the customer to whom the invoices of an agent are made out. It does not change invoices that were issued before.
 func (o *Operator) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error) {
 	service, err := o.service(c.Service)
 	if err != nil {

@@ -31,7 +31,7 @@ func (r Role) Allows(needed Role) bool {
 	return slices.Contains(Roles, r) && (needed == RoleViewer || r == needed || r == RoleAdmin)
 }
 
-// A Caller is who uses the operations.
+// A Caller is the person or program that uses the operations.
 type Caller struct {
 	Name string // identifies a person or program to operators; at most 200 characters
 	Role Role

@@ -23,7 +23,7 @@ type CreditNote struct {
 	Invoice string `json:"invoice,omitempty"`
 }
 
-// A creditNoteRecord is what the store keeps for a credit note in addition to the refund.
+// A creditNoteRecord contains the data that the store keeps for a credit note in addition to the refund.
 type creditNoteRecord struct {
 	Parties
 	taxation

@@ -21,7 +21,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A DecideRequest asks how a policy decides a call. If RequestID is set, the newest call with that id provides what the other members omit.
+// A DecideRequest asks how a policy decides a call. If RequestID is set, the newest call with that id provides the values that the other
+// members omit.
 type DecideRequest struct {
 	Service   string      `json:"-"` // empty: that of the call with RequestID, or the only service
 	RequestID string      `json:"request_id,omitempty"`
@@ -57,7 +58,7 @@ func (r *DecideRequest) members(m *wire.Members) error {
 // maxBody implements largeBody.
 func (*DecideRequest) maxBody() int64 { return maxPolicyBody }
 
-// maxPolicyBody bounds a body that contains the text of a policy, in bytes. JSON may need two bytes for a byte of the text.
+// maxPolicyBody is the maximum size of a body that contains the text of a policy, in bytes. JSON may need two bytes for a byte of the text.
 const maxPolicyBody = 2*odrl.MaxDocument + maxBody
 
 // A PolicyDecision is how a policy decides a call. Limits, credit, stops, the operator's own Rego and the operator's rules about proofs are
@@ -96,7 +97,7 @@ type ConstraintState struct {
 	State string `json:"state"`
 }
 
-// A RecordedDecision is what the index knows of a decision of the gateway.
+// A RecordedDecision is the index's record of a decision of the gateway.
 type RecordedDecision struct {
 	Decision string        `json:"decision"`
 	Reason   reason.Reason `json:"reason,omitempty"`
@@ -206,7 +207,7 @@ func draftPolicy(ctx context.Context, s *service.Service, text []byte) (*odrl.Po
 // draftFile names the text of a policy in problems.
 const draftFile = "policy"
 
-// policyProblems converts what odrl found in the text of a policy.
+// policyProblems converts the problems that odrl found in the text of a policy.
 func policyProblems(text []byte, found problem.List) []Problem {
 	list := make([]Problem, 0, len(found))
 	for _, p := range found {
@@ -223,7 +224,7 @@ func policyProblems(text []byte, found problem.List) []Problem {
 	return list
 }
 
-// requestToDecide combines what a DecideRequest states with an earlier call. call may be nil.
+// requestToDecide combines a DecideRequest with an earlier call. call may be nil.
 func (o *Operator) requestToDecide(
 	ctx context.Context, s *service.Service, p *odrl.Policy, r DecideRequest, call *record.Explanation,
 ) (odrl.Request, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// AccountEvidence is what proves the charges of one account in a calendar month (UTC).
+// AccountEvidence proves the charges of one account in a calendar month (UTC).
 type AccountEvidence struct {
 	Issuer   string    `json:"issuer"`
 	Currency string    `json:"currency"`

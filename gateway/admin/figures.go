@@ -17,7 +17,7 @@ import (
 // A NewcomersPool is the credit that all unapproved agents of a service share.
 type NewcomersPool struct {
 	Credit string        `json:"credit"` // with its currency, as in all fields below
-	Left   string        `json:"left"`   // what is left of the credit
+	Left   string        `json:"left"`   // the remaining credit
 	Owed   string        `json:"owed"`   // by all of them; a part of it no longer counts towards the credit
 	Users  []PoolAccount `json:"users"`  // at most MostPoolUsers agents that owe most, the largest debt first
 }
@@ -28,7 +28,7 @@ func (p *NewcomersPool) Exhausted() bool {
 	return err == nil && left.IsZero()
 }
 
-// MostPoolUsers bounds the agents of a NewcomersPool.
+// MostPoolUsers is the maximum number of agents in a NewcomersPool.
 const MostPoolUsers = 5
 
 // A PoolAccount is an unapproved agent with a debt.
@@ -87,7 +87,7 @@ func heldLimits(held store.HeldLimits) *HeldLimits {
 	return &out
 }
 
-// readFigures reads from the store what waits for the operator of a service.
+// readFigures reads from the store the numbers of records that wait for the operator of a service.
 func (o *Operator) readFigures(ctx context.Context, s *service.Service, out *ServiceStatus) {
 	unread := func(err error, names ...string) {
 		out.Unread = append(out.Unread, names...)

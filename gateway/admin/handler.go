@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// workTime bounds the time of one request, except for those that reload, which take as long as their policies need.
+// workTime is the time limit of one request, except for those that reload, which take as long as their policies need.
 const workTime = 30 * time.Second
 
 // A Listener configures the HTTP handler of an Operator.
@@ -162,7 +162,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 			a.fail(w, r, err)
 			return
 		}
-		if o.role != RoleViewer { // what every role may use changes nothing
+		if o.role != RoleViewer { // operations that every role may use change nothing
 			a.operator.did(a.caller(w), c.change(o))
 		}
 		a.answer(w, http.StatusOK, answer)
@@ -180,7 +180,7 @@ func (a *listener) guard(next http.Handler) http.Handler {
 	})
 }
 
-// caller returns who calls the operations over HTTP: the owner of the socket, or a holder of the admin token.
+// caller returns the Caller of an operation over HTTP: the owner of the socket, or a holder of the admin token.
 func (a *listener) caller(w http.ResponseWriter) Caller {
 	c := Caller{Name: "operator", Role: RoleAdmin, Via: "token", RequestID: aboutRequest(w).RequestID}
 	if a.owned {

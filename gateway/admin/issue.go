@@ -32,7 +32,7 @@ func (r *IssueRequest) members(m *wire.Members) error {
 }
 
 // IssueInvoice issues the invoice of an agent for a month that ended at least an hour ago, under the next number of the service, and keeps
-// it. An invoice that was issued before is returned as it is. Errors: those of Invoice, and a refusal if the invoice is still provisional,
+// it. An invoice that was issued before is returned unchanged. Errors: those of Invoice, and a refusal if the invoice is still provisional,
 // nothing was charged, or the seller or the buyer is missing.
 func (o *Operator) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice, error) {
 	draft, err := o.Invoice(ctx, InvoiceQuery(r))

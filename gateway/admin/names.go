@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// maxName bounds the name of an agent, in characters.
+// maxName is the maximum length of the name of an agent, in characters.
 const maxName = 200
 
 // An AgentName is the operator's name for an agent, such as the customer that the agent acts for. Names need not be unique.
@@ -40,8 +40,8 @@ func (o *Operator) NameAgent(ctx context.Context, n AgentName) (Agent, error) {
 	return o.Agent(ctx, n.Record)
 }
 
-// nameFault returns what is wrong with a name, or an empty string if it is valid. In tables and invoices, a name must not break the line,
-// reorder the surrounding text or contain invisible characters.
+// nameFault returns the reason why a name is invalid, or an empty string if it is valid. In tables and invoices, a name must not break the
+// line, reorder the surrounding text or contain invisible characters.
 func nameFault(name string) string {
 	switch {
 	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName:

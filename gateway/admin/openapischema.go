@@ -40,7 +40,7 @@ func (s *schemas) needed(request Request) bool {
 // qualifier matches the path of a package, without the last element, in the name of a type.
 var qualifier = regexp.MustCompile(`[\w.~-]+/`)
 
-// otherRunes matches what must not occur in the name of a component.
+// otherRunes matches the characters that must not occur in the name of a component.
 var otherRunes = regexp.MustCompile(`[^\w.-]+`)
 
 // schemaName returns the name of a type among the components, such as Agent, Page-Agent or store.Buyer.

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// maxBody bounds the body of a request, in bytes.
+// maxBody is the maximum size of the body of a request, in bytes.
 const maxBody = 64 << 10
 
 // An operation is one method of one path of the admin API. An operation whose method is not GET continues if its caller disconnects.

@@ -47,7 +47,7 @@ type Config struct {
 	Certificates func() *CertificateStatus
 	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: there are none.
 	LogState func(ctx context.Context) (*LogStatus, error)
-	// LogTrouble describes what is wrong with the checkpoints of the logs, or returns an empty string. nil: they are not checked.
+	// LogTrouble describes the problems of the checkpoints of the logs, or returns an empty string. nil: they are not checked.
 	LogTrouble func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit

@@ -15,7 +15,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// maxRefundName bounds RefundRequest.Name, in bytes: with the prefix and the execution id, it is a reference in the ledger.
+// maxRefundName is the maximum length of RefundRequest.Name, in bytes: with the prefix and the execution id, it is a reference in the
+// ledger.
 const maxRefundName = 128
 
 // A RefundRequest refunds a captured charge.
@@ -145,7 +146,7 @@ func (o *Operator) Refunds(ctx context.Context, q RefundQuery) (Page[Refund], er
 	return pageOf(list, f.Limit, showRefund, func(r store.Refund) string { return creditNoteNumber(r.Number) }), nil
 }
 
-// A RevenueQuery selects a period and what its revenue is summed up by.
+// A RevenueQuery selects a period and the kind of groups for which the revenue is summed up.
 type RevenueQuery struct {
 	Service string
 	PageRequest
@@ -185,7 +186,7 @@ func sumOf(s store.Sum) *big.Int {
 	return sum.Add(sum, big.NewInt(s.Nano))
 }
 
-// Revenue sums up the captured charges of a period by intent, agent or month, less what was refunded in the period.
+// Revenue sums up the captured charges of a period by intent, agent or month, less the refunds of the period.
 func (o *Operator) Revenue(ctx context.Context, q RevenueQuery) (Page[Revenue], error) {
 	service, err := o.service(q.Service)
 	if err != nil {

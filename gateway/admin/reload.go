@@ -18,7 +18,7 @@ type Reload struct {
 
 // A ReloadRequest contains the options of a reload.
 type ReloadRequest struct {
-	// Force applies a configuration although it ends the calls of agents. Its other errors still refuse it.
+	// Force applies a configuration although it ends the calls of agents. A configuration with other errors is still refused.
 	Force bool `json:"force,omitempty"`
 }
 

@@ -33,7 +33,7 @@ type PolicyText struct {
 	Policy   Policy `json:"policy"`   // the policy that the gateway serves
 }
 
-// PolicyText returns the file of the policy in force, as it is now.
+// PolicyText returns the present contents of the file of the policy in force.
 func (o *Operator) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyText, error) {
 	s, err := o.service(q.Service)
 	if err != nil {
@@ -78,9 +78,9 @@ type SaveResult struct {
 	Reload Reload `json:"reload"`
 }
 
-// SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text beside it as a file whose name ends
-// with .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written.
-// If the reload is refused, it restores the previous text unless the file was changed meanwhile, and the refusal lists the problems.
+// SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text beside it as a file whose name ends with
+// .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
+// reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
 // SaveResult.Policy.Offered is false if the reload applied the policy of another file.
 func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
 	s, err := o.service(r.Service)

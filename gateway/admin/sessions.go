@@ -24,8 +24,8 @@ func (o *Operator) EndConsoleSession(ctx context.Context, r Record) (EndedSessio
 	return EndedSession{Name: s.Name, Role: Role(s.Role), Via: s.Via}, o.store.EndConsoleSession(ctx, r.ID)
 }
 
-// SignedIn writes to the log and to the audit stream that a session of the console began. from is where the request came from; an invalid
-// address is left out. subject identifies the person at the identity provider; empty: there is none.
+// SignedIn writes to the log and to the audit stream that a session of the console began. from is the source address of the request; an
+// invalid address is omitted. subject identifies the person at the identity provider; empty: there is none.
 func SignedIn(o *Operator, c Caller, subject string, from netip.Addr) {
 	o.signed("sign in", c, subject, from)
 }

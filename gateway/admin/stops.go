@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Stop is what the operator has stopped: the gateway refuses such calls with the reason STOPPED until the operator resumes.
+// A Stop is one thing that the operator has stopped: the gateway refuses such calls with the reason STOPPED until the operator resumes.
 type Stop struct {
 	Kind    pat.StopKind `json:"kind"`              // charging, consent, agent, intent, door or service
 	Subject string       `json:"subject,omitempty"` // agent id, uid of the intent, or name of the door
@@ -50,7 +50,7 @@ func showStop(s pat.Stop) Stop {
 // subject returns the stopped thing, for the log.
 func (s Stop) subject() string { return strings.TrimSpace(string(s.Kind) + " " + s.Subject) }
 
-// A StopRequest names what is stopped or resumed.
+// A StopRequest names the thing that is stopped or resumed.
 type StopRequest struct {
 	Service string       `json:"service,omitempty"` // empty: every service
 	Kind    pat.StopKind `json:"kind"`

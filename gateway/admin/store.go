@@ -90,7 +90,7 @@ type Ledger interface {
 	MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (store.Payment, error)
 }
 
-// Stops stores what the operator has stopped.
+// Stops stores the stops of the operator.
 type Stops interface {
 	// Stop records a stop, and returns its record: a stop that is already in force is not changed. The error is store.ErrFull if
 	// store.MostStops others are in force.
@@ -115,13 +115,13 @@ type Replicas interface {
 	CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error)
 }
 
-// Customers stores the operator's names for agents, and to whom their invoices are made out.
+// Customers stores the operator's names for agents, and the customers to whom their invoices are made out.
 type Customers interface {
 	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if there is no such agent.
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
 	// AgentNames returns the names of the agents among ids that have one.
 	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
-	// SetBuyer states the buyer of an agent; nil deletes it. The error wraps pat.ErrNotFound if there is no such agent.
+	// SetBuyer sets the buyer of an agent; nil deletes it. The error wraps pat.ErrNotFound if there is no such agent.
 	SetBuyer(ctx context.Context, service string, id pat.AgentID, b *store.Buyer) error
 	// Buyer returns the buyer of an agent, or nil if there is none. The error wraps pat.ErrNotFound if there is no such agent.
 	Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error)

@@ -52,7 +52,7 @@ func (o *Operator) parties(ctx context.Context, s *service.Service, id pat.Agent
 }
 
 // tax returns the tax of a sum, or nil if the service has no tax and the buyer no rule. The sum is rounded first. If the prices include the
-// tax, the sum is what is payable, even if the buyer pays no tax.
+// tax, the sum is the payable amount, even if the buyer pays no tax.
 func (p *Parties) tax(c taxation, sum money.Amount) *Tax {
 	rule := store.TaxStandard
 	if p.Buyer != nil && p.Buyer.VAT != "" {

@@ -11,13 +11,13 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An action is what one form does.
+// An action is the operation of one form.
 type action struct {
 	path      string // pattern below admin.ConsolePath
 	operation string // of the admin API: it needs the same role
-	done      string // what has been done, for the next page
+	done      string // describes the completed action on the next page
 	// question asks for confirmation before the action; empty: the action is carried out at once. Actions that move money or stop an agent
-	// have one. The person must then have proved recently who it is.
+	// have one. The person must then have proved their identity recently.
 	question string
 	do       func(*request) error
 	back     func(*request) string // the next page
@@ -49,7 +49,7 @@ func actionAt(address string) (action, bool) {
 	return action{}, false
 }
 
-// doneText returns what the action with a name has done.
+// doneText returns the text about the completed action with a name.
 func doneText(name string) string {
 	for _, a := range allActions() {
 		if a.path == name {
@@ -93,9 +93,9 @@ type reviewView struct {
 	frame
 
 	Question, Problem, Action, CSRF string
-	Rows                            []field // what the form contains
+	Rows                            []field // the contents of the form
 	Hidden                          []field
-	Prove                           bool   // the person must prove who it is
+	Prove                           bool   // the person must prove their identity
 	Provider, Start                 string // how to do so at the identity provider: its host, and an address; empty: not possible
 	Back                            string
 }
@@ -140,7 +140,8 @@ func (r *request) review(a action, problem string) error {
 	return r.write(status, "review", view)
 }
 
-// reauthenticate checks the credential of a form, which is the admin token or a code of uimgate console. It returns what is wrong.
+// reauthenticate checks the credential of a form, which is the admin token or a code of uimgate console. It returns a description of the
+// problem.
 func (r *request) reauthenticate() (problem string, err error) {
 	credential := strings.TrimSpace(r.PostForm.Get("credential"))
 	if credential == "" && r.session.Via == viaOIDC {

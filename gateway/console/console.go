@@ -26,12 +26,12 @@ import (
 const (
 	sessionTime = 12 * time.Hour   // a session ends then in any case
 	idleTime    = 30 * time.Minute // a session ends then unless it is used
-	confirmTime = 5 * time.Minute  // a person who has proved who it is need not do so again for this time
+	confirmTime = 5 * time.Minute  // a person who has proved their identity need not do so again for this time
 	workTime    = 30 * time.Second // for one request
 	maxForm     = 64 << 10         // bytes of a form
 )
 
-// A Store keeps who is signed in. The errors are those of package sqlstore.
+// A Store keeps the sessions of signed-in people. The errors are those of package sqlstore.
 type Store interface {
 	AddConsoleSession(ctx context.Context, c store.ConsoleSession) error
 	ConsoleSession(ctx context.Context, id string) (store.ConsoleSession, error)

@@ -68,7 +68,7 @@ func (r *request) events() error {
 		}
 		_ = writer.SetWriteDeadline(time.Now().Add(streamTime)) //nolint:forbidigo // deadlines of connections use the machine's clock
 		if _, err := fmt.Fprintf(r.w, "event: figures\ndata: %s\n\n", text); err != nil || writer.Flush() != nil {
-			return nil // the browser has gone
+			return nil // the browser has disconnected
 		}
 		select {
 		case <-tick.C:

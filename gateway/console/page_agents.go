@@ -60,7 +60,7 @@ func agentState(a admin.Agent) cell {
 	return cell{Text: string(a.Status), State: state}
 }
 
-// agentCell leads to the page of an agent.
+// agentCell links to the page of an agent.
 func (r *request) agentCell(id pat.AgentID, _ string) cell {
 	if id == "" {
 		return cell{}

@@ -57,7 +57,7 @@ func (r *request) agreementPage() error {
 		}
 		r.w.Header().Set("Content-Type", "application/json")
 		r.w.Header().Set("Content-Disposition", `attachment; filename="agreement.json"`)
-		_, _ = r.w.Write(append(bundle, '\n')) // the browser has gone
+		_, _ = r.w.Write(append(bundle, '\n')) // the browser has disconnected
 		return nil
 	}
 	list := facts(

@@ -77,7 +77,7 @@ func (r *request) agentOf(c admin.Call) cell {
 	return link(string(c.AgentID), with(at("agents", string(c.AgentID)), "service", c.Service))
 }
 
-// requestCell leads to the explanation of a request. A page shows the beginning of the id.
+// requestCell links to the explanation of a request. A page shows the beginning of the id.
 func (r *request) requestCell(id string) cell {
 	const shown = 8
 	c := cell{Text: id, Href: r.address(at("calls", id))}
@@ -280,7 +280,7 @@ func (r *request) agreementCell(id string) cell {
 	return link(id, r.address(at("agreements", id)))
 }
 
-// executionCell leads to the record of a call.
+// executionCell links to the record of a call.
 func (r *request) executionCell(id string) cell {
 	if id == "" {
 		return cell{}
@@ -288,7 +288,7 @@ func (r *request) executionCell(id string) cell {
 	return link(id, r.address(at("money", "calls", id)))
 }
 
-// mostPolicy bounds the text of a policy that a form shows, in bytes of HTML.
+// mostPolicy is the maximum length of the text of a policy that a form shows, in bytes of HTML.
 const mostPolicy = 60 << 10
 
 // decideForm decides a call again.

@@ -76,7 +76,7 @@ func (r *request) revenueCharts() (out []chart) {
 	return out
 }
 
-// monthsShown bounds the points of a chart of months.
+// monthsShown is the maximum number of points in a chart of months.
 const monthsShown = 36
 
 func (r *request) executionsPage() error {

@@ -37,7 +37,7 @@ func (r *request) overviewPage() error {
 	return r.show(http.StatusOK, p)
 }
 
-// alarms are the checks of the gateway, and what its operator has stopped.
+// alarms are the checks of the gateway, and the stops of its operator.
 func (r *request) alarms(s *admin.Status) section {
 	out := section{Cards: []card{
 		{Label: "Ready", Value: yesNo(s.Ready), Live: "ready", Warn: !s.Ready},

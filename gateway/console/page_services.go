@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// mostRules bounds the sentences about a policy on one page.
+// mostRules is the maximum number of sentences about a policy on one page.
 const mostRules = 200
 
 // current returns the service of the request.

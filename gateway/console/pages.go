@@ -5,7 +5,7 @@ import "github.com/uimgate/uimgate/gateway/admin"
 // overview is the path of the first page.
 const overview = "overview"
 
-// navigation are the pages that every page leads to, by the first segment of their path.
+// navigation are the pages to which every page links, by the first segment of their path.
 var navigation = []struct{ path, label string }{
 	{"", "Overview"},
 	{"agents", "Agents"},

@@ -42,10 +42,10 @@ func (c *Console) asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", types[name])
 	w.Header().Set("Cache-Control", "public, max-age=300")
-	_, _ = w.Write(data) //nolint:gosec // a file of this program; the browser has gone
+	_, _ = w.Write(data) //nolint:gosec // a file of this program; the browser has disconnected
 }
 
-// A frame is a page with what surrounds it.
+// A frame is a page with its header and navigation.
 type frame struct {
 	pageView
 
@@ -53,7 +53,7 @@ type frame struct {
 	Nav                []option
 	Services           []option
 	Path               string
-	Done               string // what the last action has done
+	Done               string // describes the last action
 	Session            bool
 }
 
@@ -115,12 +115,12 @@ func (r *request) write(status int, name string, data any) error {
 	}
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	r.w.WriteHeader(status)
-	_, _ = r.w.Write(visible(out.Bytes())) // the browser has gone
+	_, _ = r.w.Write(visible(out.Bytes())) // the browser has disconnected
 	return nil
 }
 
 // visible replaces the characters that control or reorder text, or that are invisible, by their numbers. Names and descriptions come from
-// strangers, who could otherwise make a page show something else than it contains.
+// strangers, who could otherwise make a page look different from its contents.
 func visible(html []byte) []byte {
 	if !bytes.ContainsFunc(html, invisible) {
 		return html
@@ -155,7 +155,7 @@ func exact(value string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every character is escaped
 }
 
-// fail shows what is wrong. A page for a person who is not signed in is the one on which people sign in.
+// fail shows the problem. A page for a person who is not signed in is the one on which people sign in.
 func (r *request) fail(err error) {
 	status, title, lines := r.problem(err)
 	if errors.Is(err, errSignedOut) {

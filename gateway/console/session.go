@@ -153,7 +153,7 @@ func (r *request) checkForm() error {
 	return nil
 }
 
-// maxText bounds a value of the query and the id in a path, in bytes.
+// maxText is the maximum length of a value of the query and of the id in a path, in bytes.
 const maxText = 512
 
 // checkText returns a refusal if a value of the query or the id in the path is not one line of at most maxText bytes, or if a form contains
@@ -185,7 +185,7 @@ func (r *request) csrf(path string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// confirmed reports whether the person has recently proved who it is.
+// confirmed reports whether the person has recently proved their identity.
 func (r *request) confirmed() bool {
 	age := r.console.Now().Sub(r.session.ConfirmedAt)
 	return age >= 0 && age < confirmTime

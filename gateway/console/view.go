@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 )
 
-// A pageView is what one page shows.
+// A pageView is the content of one page.
 type pageView struct {
 	Title    string
 	Lead     string

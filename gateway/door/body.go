@@ -27,7 +27,8 @@ func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 	return ParseExecute(tree, s)
 }
 
-// shortCall bounds the bodies that readPlain reads, in bytes. A body of this length cannot contain more than wire.MaxValues values.
+// shortCall is the maximum size of a body that readPlain reads, in bytes. A body of this length cannot contain more than wire.MaxValues
+// values.
 const shortCall = 2 << 10
 
 // readPlain reads a body in the form of UIM core without building a tree of it. It returns false if the body is longer than shortCall, is

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// openAPIIntents bounds the intents in openapi.json. The search endpoint has all intents.
+// openAPIIntents is the maximum number of intents in openapi.json. The search endpoint has all intents.
 const openAPIIntents = 1000
 
 // tree is a JSON object under construction.

@@ -17,8 +17,8 @@ import (
 const (
 	readsPerHour  = 1000
 	writesPerHour = 60
-	// maxTargets bounds the intents that the policy lists individually, because each pair of rules is compared when a policy is published. If
-	// there are more, the policy has one limit over all intents together.
+	// maxTargets is the maximum number of intents that the policy lists individually, because each pair of rules is compared when a policy is
+	// published. If there are more, the policy has one limit over all intents together.
 	maxTargets = 2000
 )
 

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxAnswer bounds a response of the facilitator, in bytes, and maxAnswerValues its values.
+	// maxAnswer is the maximum length of a response of the facilitator, in bytes, and maxAnswerValues the maximum number of its values.
 	maxAnswer       = 64 << 10
 	maxAnswerValues = 4096
-	// maxReason bounds a reason of the facilitator, in characters.
+	// maxReason is the maximum length of a reason of the facilitator, in characters.
 	maxReason = 100
 	// maxInFlight bounds the requests about new payments that a Facilitator makes at once, and maxRepeated those about payments that it
 	// may have been asked to settle before, so that new payments do not delay them.

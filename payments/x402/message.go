@@ -37,7 +37,7 @@ type Extra struct {
 	Version string `json:"version"`
 }
 
-// A Resource is what is paid for. x402 5.1.2.
+// A Resource is the thing that is paid for. x402 5.1.2.
 type Resource struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitempty"`
@@ -83,7 +83,7 @@ func (r *Receipt) JSON() ([]byte, error) { return encode(r) }
 // Header returns a JSON document as the value of a header field. Transport http of x402.
 func Header(document []byte) string { return base64.StdEncoding.EncodeToString(document) }
 
-// orderBody returns what is posted to the facilitator. x402 7.1 and 7.2.
+// orderBody returns the body that is posted to the facilitator. x402 7.1 and 7.2.
 func orderBody(payload []byte, r Requirements) ([]byte, error) {
 	return encode(struct {
 		Version      int             `json:"x402Version"`

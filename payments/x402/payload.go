@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// MaxHeader bounds the value of a header field, in bytes.
+	// MaxHeader is the maximum length of the value of a header field, in bytes.
 	MaxHeader = 8 << 10
-	// MaxDocument bounds a payment as JSON, in bytes.
+	// MaxDocument is the maximum length of a payment as JSON, in bytes.
 	MaxDocument = MaxHeader / 4 * 3
-	// maxValues bounds the values in a payment.
+	// maxValues is the maximum number of values in a payment.
 	maxValues = 256
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Outcome is what is known about a settlement.
+// An Outcome is the known state of a settlement.
 type Outcome int
 
 // The outcomes.
@@ -20,7 +20,7 @@ const (
 	Unsent                 // the request did not reach the facilitator
 )
 
-// A Settlement is what the facilitator reports about a payment. x402 5.3.
+// A Settlement is the report of the facilitator about a payment. x402 5.3.
 type Settlement struct {
 	Outcome     Outcome
 	Transaction string // empty: unknown
@@ -30,7 +30,7 @@ type Settlement struct {
 	Reason      string // why the payment was not settled, or why the outcome is unknown
 }
 
-// maxTransaction bounds the name of a transaction, in characters.
+// maxTransaction is the maximum length of the name of a transaction, in characters.
 const maxTransaction = 128
 
 // settlementOf reads a response to /settle.
@@ -53,13 +53,13 @@ func settlementOf(status int, tree strictjson.Object, repeated bool) Settlement 
 	return s
 }
 
-// Confirms reports whether a settlement agrees with the order that it is for, as far as the facilitator states what it settled.
+// Confirms reports whether a settlement agrees with the order that it is for, as far as the facilitator states the settled order.
 func (o *Order) Confirms(s *Settlement) bool {
 	return (s.Network == "" || s.Network == o.Network) && (s.Payer == "" || strings.EqualFold(s.Payer, o.Payer)) &&
 		(s.Amount == "" || s.Amount == o.Atomic)
 }
 
-// Judge returns a settlement of the order as it counts: one that does not agree with the order leaves open whether the order was settled.
+// Judge returns the settlement that counts for the order: if s does not agree with the order, it is unknown whether the order was settled.
 func (o *Order) Judge(s Settlement) Settlement {
 	if s.Outcome == Settled && !o.Confirms(&s) {
 		s.Outcome, s.Reason = Unknown, "the facilitator reports the settlement of another payment"

@@ -84,7 +84,7 @@ type Order struct {
 	Payer   string
 	Atomic  string    // the amount in atomic units
 	Until   time.Time // when the authorization ends
-	Body    []byte    // what is posted to the facilitator, to verify and to settle the payment
+	Body    []byte    // the document that is posted to the facilitator, to verify and to settle the payment
 }
 
 // asset returns the asset of a payment, if the terms name it.

@@ -19,7 +19,7 @@ import (
 // DefaultURL is the address of the admin listener if the configuration has none.
 const DefaultURL = "http://127.0.0.1:8081"
 
-// maxToken bounds a token, in bytes.
+// maxToken is the maximum length of a token, in bytes.
 const maxToken = 4 << 10
 
 // ErrToken means that a string or a file is not a valid admin token.

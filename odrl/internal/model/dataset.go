@@ -5,8 +5,8 @@ import "maps"
 // hasPolicy is the property that links a description of data to the policy for that data. ODRL Vocabulary 3.2.4; DCAT 3, 7.2.
 const hasPolicy = "hasPolicy"
 
-// maxDescribed bounds the nesting of descriptions: a catalogue contains datasets, which contain distributions, and each of them may be in
-// a list.
+// maxDescribed is the maximum nesting of descriptions: a catalogue contains datasets, which contain distributions, and each of them may be
+// in a list.
 const maxDescribed = 12
 
 // offered returns the policies inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). If neither a policy nor one of

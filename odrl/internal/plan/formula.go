@@ -84,7 +84,7 @@ type planSlot struct {
 	root, key string // key: the member of input.facts
 }
 
-// maxFormulas bounds the formulas of a plan. A residual within its own bound can still expand, because rules call rules.
+// maxFormulas is the maximum number of formulas of a plan. A residual within its own bound can still expand, because rules call rules.
 const maxFormulas = 1 << 20
 
 var errTooLarge = errors.New("the plan would be too large")

@@ -6,7 +6,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// maxSelected bounds the entries that are selected for intents. Beyond it, an intent evaluates all entries.
+// maxSelected is the maximum number of entries that are selected for intents. Beyond it, an intent evaluates all entries.
 const maxSelected = 1 << 19
 
 // intents selects the entries that concern the targets of each intent. The targets are known before any request, and most rules of a large
