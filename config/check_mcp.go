@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// checkMCP checks the settings of a server of MCP, and sets the URL of the upstream to that of the server.
+// checkMCP checks the settings of an MCP server, and sets the URL of the upstream to that of the server.
 func (l *loader) checkMCP(path string, u *Upstream) {
 	m, at := &u.MCP, path+".mcp"
 	if !m.IsSet() {
@@ -50,7 +50,7 @@ func (l *loader) checkMCP(path string, u *Upstream) {
 		l.Errorf(path+".execute", "is for HTTP APIs: with mcp, each intent needs an endpoint whose path ends with /tools/ and the name of a tool")
 	}
 	if u.Reconcile != (Reconcile{}) {
-		l.Errorf(path+".reconcile", "is for HTTP APIs: a server of MCP cannot report the outcome of a call")
+		l.Errorf(path+".reconcile", "is for HTTP APIs: an MCP server cannot report the outcome of a call")
 	}
 }
 

@@ -60,7 +60,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkUpstream(path+".upstream", &s.Upstream)
 		l.checkInvoices(path+".invoices", &s.Invoices)
 		if s.Upstream.MCP.IsSet() && s.PublishUpstream {
-			l.Errorf(path+".publish_upstream", "has no meaning with upstream.mcp: agents cannot call the server of MCP themselves")
+			l.Errorf(path+".publish_upstream", "has no meaning with upstream.mcp: agents cannot call the MCP server themselves")
 		}
 		l.checkParties(path, s, &c.PAT)
 		l.checkIntents(path+".intents", s)

@@ -42,8 +42,8 @@ type Config struct {
 	Unserved  []string  `yaml:"unserved" max:"1024" doc:"Ids of services that have state in the store but are not served here, because they were removed on purpose or are served by other processes. Their state is kept."`
 	PAT       PAT       `yaml:"pat" doc:"Policy Adherence Tokens, and which agents get them."`
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
-	Payments  Payments  `yaml:"payments" doc:"How agents pay in: what the gateway asks for when a call costs more than an agent can spend."`
-	Evidence  Evidence  `yaml:"evidence" doc:"What agents can prove about their charges: receipts, and the log of the ledger."`
+	Payments  Payments  `yaml:"payments" doc:"How agents pay in, and the payment that the gateway demands if a call costs more than an agent can spend."`
+	Evidence  Evidence  `yaml:"evidence" doc:"The evidence of charges for agents: receipts, and the log of the ledger."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log, metrics and traces."`
 	Notify    []Webhook `yaml:"notify" max:"16" doc:"Webhooks to which the gateway posts a notice when something needs a person's attention: url, secret, events, private."`
@@ -155,7 +155,7 @@ type Service struct {
 	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Sources of the facts that the constraints of the policy use: a map from a left operand, such as purpose, to a list of sources. The first source that has a value is used. A fact without a source is unknown, and permits nothing."`
 	Doors DoorBlocks             `yaml:"doors" doc:"Other protocols for agents, with the same intents, agreements, limits and ledger."`
 	// Invoices has no Seller.Name if none is configured.
-	Invoices Invoices `yaml:"invoices" doc:"What the invoices and credit notes of the service have beside the charges: the seller, and the tax."`
+	Invoices Invoices `yaml:"invoices" doc:"The parts of invoices and credit notes of the service other than the charges: the seller, and the tax."`
 	// Profiles have no Data if they name a built-in vocabulary.
 	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
@@ -199,7 +199,7 @@ func (s *Service) IssuerOr(namespace string) string {
 
 // An Upstream is the API behind a service.
 type Upstream struct {
-	URL               *url.URL      `yaml:"url" required:"true" unless:"mcp" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path is put before that of the endpoint."`
+	URL               *url.URL      `yaml:"url" required:"true" unless:"mcp" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path precedes that of the endpoint."`
 	MCP               MCPServer     `yaml:"mcp" doc:"Instead of url, a server of the Model Context Protocol: each intent calls one of its tools."`
 	Execute           string        `yaml:"execute" doc:"Path to which calls of intents without an endpoint are posted."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time limit for one call, including retries."`
@@ -216,16 +216,16 @@ type Upstream struct {
 // that of the Upstream.
 type MCPServer struct {
 	URL     *url.URL `yaml:"url" example:"https://tools.shop.example/mcp" doc:"The endpoint of a server over Streamable HTTP. Credentials for it are in upstream.auth."`
-	Command string   `yaml:"command" example:"/usr/local/bin/shop-tools" doc:"Instead of url, the program of a server that speaks MCP on its standard input and output. The gateway starts it, and starts it again, after a pause, when it ends. A name without a slash is searched for in the PATH of the gateway."`
+	Command string   `yaml:"command" example:"/usr/local/bin/shop-tools" doc:"Instead of url, the program of a server that speaks MCP on its standard input and output. The gateway starts it and, after it has ended, starts it again after a pause. A name without a slash is searched for in the PATH of the gateway."`
 	Args    []string `yaml:"args" max:"256" doc:"Arguments of command."`
 	Dir     string   `yaml:"dir" example:"/srv/shop-tools" doc:"Working directory of command: an absolute path. Default: that of the gateway."`
 	// Env and SecretEnv together are the whole environment of the process.
 	Env       map[string]Value `yaml:"env" max:"256" doc:"Environment of command: name to value. It receives no other variable of the gateway, not even PATH."`
 	SecretEnv map[string]Value `yaml:"secret_env" max:"256" doc:"Like env, for secrets such as ${file:/run/secrets/shop-key}: the gateway removes these values from responses."`
-	Sessions  int              `yaml:"sessions" default:"1" min:"1" max:"64" doc:"Number of sessions that all calls share. Each session with command is a process of its own."`
+	Sessions  int              `yaml:"sessions" default:"1" min:"1" max:"64" doc:"Number of sessions that all calls share. With command, each session is a separate process."`
 }
 
-// IsSet reports whether the service is a server of MCP.
+// IsSet reports whether the service is an MCP server.
 func (m *MCPServer) IsSet() bool { return m.URL != nil || m.Command != "" }
 
 // A Sign is a condition on a response: that its status is one of a list, as in "200, 201", or that its body has a certain value, as in
@@ -355,7 +355,7 @@ type Billing struct {
 type Audit struct {
 	Parameters bool       `yaml:"parameters" default:"false" doc:"Write facts from parameters in plain text. Default: their SHA-256."`
 	Required   bool       `yaml:"required" default:"false" doc:"Make no call without a record: the gateway writes a record before it makes a call and before it sends the response, and refuses calls while it cannot write."`
-	Index      AuditIndex `yaml:"index" doc:"What uimgate why finds: an explanation of requests in the store, by their id."`
+	Index      AuditIndex `yaml:"index" doc:"The explanations of requests that uimgate why finds in the store, by their id."`
 	// Changes of Export take effect only after a restart.
 	Export AuditExport `restart:"true" yaml:"export" doc:"Send the audit stream to a collector as well: http, otlp or syslog. The file remains, and each record is sent at least once."`
 }

@@ -11,11 +11,11 @@ import (
 
 // Evidence configures what agents can prove about charges. See docs/evidence.md.
 type Evidence struct {
-	Receipts   Receipts      `yaml:"receipts" default:"charged" enum:"off,charged" doc:"Answer charged calls with a signed receipt in the header UIM-Receipt (charged), or not (off). Agents can fetch the receipts of their charges in any case."`
+	Receipts   Receipts      `yaml:"receipts" default:"charged" enum:"off,charged" doc:"charged: responses to charged calls have a signed receipt in the header UIM-Receipt. off: they do not. Agents can fetch the receipts of their charges in any case."`
 	Proofs     bool          `yaml:"proofs" default:"true" doc:"Keep the agent's signed proof of key with each charge. false: only its digest is kept."`
 	Log        bool          `restart:"true" yaml:"log" default:"true" doc:"Keep a Merkle tree over the ledger of each service, and sign its size and root as a checkpoint."`
 	Checkpoint time.Duration `yaml:"checkpoint" default:"1s" min:"100ms" max:"5s" doc:"How often a checkpoint is signed if there are new lines in the ledger. Agents expect their lines in the log within 10 seconds."`
-	Publish    Publish       `yaml:"publish" default:"agents" enum:"off,agents,public" doc:"Who can read /api/log: agents with a PAT of the service, everyone (public), or nobody (off)."`
+	Publish    Publish       `yaml:"publish" default:"agents" enum:"off,agents,public" doc:"Who can read /api/log: agents with a PAT of the service, everyone (public), or no client (off)."`
 	Witnesses  []Witness     `yaml:"witnesses" max:"16" doc:"Witnesses (C2SP tlog-witness) that confirm each checkpoint: key, url, private. They see the sizes and roots of the trees, and no entries."`
 	// WitnessesRequired is false if there are no Witnesses.
 	WitnessesRequired bool `yaml:"witnesses_required" default:"false" doc:"Report the gateway as degraded in /readyz while checkpoints lack the signature of a witness. They are published in any case."`

@@ -15,13 +15,13 @@ import (
 
 // Payments configures how agents pay in.
 type Payments struct {
-	Minimum money.Amount `yaml:"minimum" doc:"Least amount to ask for in one payment, such as 1 USD. What a call does not need remains credit. Default: what the call needs."`
-	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one payment by x402, such as 100 USD. It also bounds what an agent that the operator has not approved may have paid in and not used. Default: no limit."`
+	Minimum money.Amount `yaml:"minimum" doc:"Smallest amount to ask for in one payment, such as 1 USD. The part that a call does not need remains credit. Default: the amount that the call needs."`
+	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one payment by x402, such as 100 USD. It also limits the unused balance of an agent that the operator has not approved. Default: no limit."`
 	// TopUpURL may contain the placeholders {agent_id}, {service}, {amount} and {currency}.
 	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
-	Contact  string         `yaml:"contact" doc:"Whom agents and people may ask about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
+	Contact  string         `yaml:"contact" doc:"The contact of agents and people for questions about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
 	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each tops up the credit of an agent."`
-	X402     X402           `yaml:"x402" doc:"Payments of agents by x402, version 2: an agent sends a signed authorization of a payment with a call, or to /api/credit, and a facilitator settles it. What a call does not use remains credit."`
+	X402     X402           `yaml:"x402" doc:"Payments of agents by x402, version 2: an agent sends a signed authorization of a payment with a call, or to /api/credit, and a facilitator settles it. The part that a call does not use remains credit."`
 }
 
 // X402 accepts payments by x402 if it has a Facilitator.
@@ -31,7 +31,7 @@ type X402 struct {
 	Private     bool          `yaml:"private" doc:"The facilitator may have a private address, and http."`
 	PayTo       string        `yaml:"pay_to" doc:"The address that receives the payments: 0x and 40 hexadecimal digits."`
 	Accepts     []X402Asset   `yaml:"accepts" doc:"The tokens that are accepted, the preferred one first: at most 8."`
-	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment, and again to settle it. An outcome that is not known then is asked for again in the background."`
+	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment, and again to settle it. If the outcome is unknown then, the gateway asks again in the background."`
 }
 
 // An X402Asset is a token.
@@ -39,7 +39,7 @@ type X402Asset struct {
 	Network  string `yaml:"network" required:"true" example:"eip155:8453" doc:"The chain of the token: eip155 and its number, such as eip155:8453 for Base."`
 	Asset    string `yaml:"asset" required:"true" example:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" doc:"The address of the contract of the token. The contract must implement EIP-3009, as that of USDC does."`
 	Decimals int    `yaml:"decimals" default:"6" min:"0" max:"18" doc:"How many decimals of the currency one atomic unit of the token has."`
-	Currency string `yaml:"currency" required:"true" example:"USD" doc:"The currency that a unit of the token pays one unit of. The gateway converts nothing."`
+	Currency string `yaml:"currency" required:"true" example:"USD" doc:"The currency of the token: one unit of the token pays one unit of this currency. The gateway converts nothing."`
 	Name     string `yaml:"name" required:"true" example:"USD Coin" doc:"The name of the token in its EIP-712 domain: USD Coin on eip155:8453, USDC on eip155:84532."`
 	Version  string `yaml:"version" default:"2" doc:"The version of that domain."`
 }
@@ -47,7 +47,7 @@ type X402Asset struct {
 // A PaymentWebhook accepts events if it has a Secret.
 type PaymentWebhook struct {
 	Secret    Secret        `yaml:"secret" doc:"Key of the signatures in the header UIM-Signature or Stripe-Signature: at least 16 random characters. Empty: no events are accepted."`
-	Tolerance time.Duration `yaml:"tolerance" default:"5m" min:"1s" max:"1h" doc:"How far the time of a signature may be from the time of the gateway."`
+	Tolerance time.Duration `yaml:"tolerance" default:"5m" min:"1s" max:"1h" doc:"The maximum difference between the time of a signature and the time of the gateway."`
 }
 
 const maxContact = 200

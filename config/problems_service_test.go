@@ -19,7 +19,7 @@ var serviceProblems = map[string]problemCase{
 			`uimgate.yaml:6: services[0].hosts[5]: host "a" already belongs to services[0]: give each service a different one`,
 		},
 	},
-	"servers of MCP": {
+	"MCP servers": {
 		`services:
 - agents_file: agents.json
   policy_file: policy.json
@@ -41,12 +41,12 @@ var serviceProblems = map[string]problemCase{
 		[]string{
 			"uimgate.yaml:2: services[0].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
 			"uimgate.yaml:2: services[0].hosts: is required if there are several services: the host of a request selects the service",
-			"uimgate.yaml:4: services[0].publish_upstream: has no meaning with upstream.mcp: agents cannot call the server of MCP themselves",
+			"uimgate.yaml:4: services[0].publish_upstream: has no meaning with upstream.mcp: agents cannot call the MCP server themselves",
 			"uimgate.yaml:5: services[0].upstream.url: is for HTTP APIs: set either url or mcp",
 			"uimgate.yaml:5: services[0].upstream.mcp.dir: is not an absolute path",
 			"uimgate.yaml:5: services[0].upstream.execute: is for HTTP APIs: with mcp, each intent needs an endpoint whose path ends with /tools/ and the name of a tool",
 			"uimgate.yaml:5: services[0].upstream.auth.query: is for HTTP APIs: a call of a tool has no query",
-			"uimgate.yaml:5: services[0].upstream.reconcile: is for HTTP APIs: a server of MCP cannot report the outcome of a call",
+			"uimgate.yaml:5: services[0].upstream.reconcile: is for HTTP APIs: an MCP server cannot report the outcome of a call",
 			`uimgate.yaml:11: services[1].upstream.mcp.env["B="]: is not the name of an environment variable`,
 			`uimgate.yaml:11: services[1].upstream.mcp.env["C"]: cannot be an environment variable: want text, a number or a boolean`,
 			`uimgate.yaml:11: services[1].upstream.mcp.secret_env["A"]: is also in env: give one value`,
@@ -130,7 +130,7 @@ var serviceProblems = map[string]problemCase{
 	},
 	"upstream without url": {
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: }}\n",
-		[]string{"uimgate.yaml:2: services[0].upstream.url: is required: Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path is put before that of the endpoint."},
+		[]string{"uimgate.yaml:2: services[0].upstream.url: is required: Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path precedes that of the endpoint."},
 	},
 	"credential": {
 		"…    auth: {header: 'hunter2'}\n",

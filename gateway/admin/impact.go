@@ -19,7 +19,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An ImpactRequest asks what an edited policy would have changed. One request reads a part of the audit stream; After continues it.
+// An ImpactRequest requests the changes that an edited policy would have made. One request reads a part of the audit stream; After
+// continues it.
 type ImpactRequest struct {
 	Service string    `json:"-"`              // empty: the only service
 	Policy  string    `json:"policy"`         // the text of the edited policy
@@ -45,8 +46,8 @@ func (r *ImpactRequest) members(m *wire.Members) (err error) {
 // maxBody implements largeBody.
 func (*ImpactRequest) maxBody() int64 { return maxPolicyBody }
 
-// A PolicyImpact is what an edited policy would have changed for the calls in one part of the audit stream of this process. The policy
-// alone decides: neither limits nor credit are counted again.
+// A PolicyImpact contains the changes that an edited policy would have made to the calls in one part of the audit stream of this process.
+// The policy alone decides: neither limits nor credit are counted again.
 type PolicyImpact struct {
 	Policy   Policy        `json:"policy"`
 	From     time.Time     `json:"from"`
@@ -59,7 +60,7 @@ type PolicyImpact struct {
 	Repriced ImpactSet     `json:"repriced"`
 	// Money are the charges of the judged calls, by currency.
 	Money []MoneyImpact `json:"money"`
-	// Intents are those whose terms differ from the policy in force. Agents that agreed to the policy in force must agree anew before they
+	// Intents are those whose terms differ from the policy in force. Agents that agreed to the policy in force must agree again before they
 	// call them.
 	Intents []string `json:"intents"`
 	// Agents have an active agreement to the policy in force: at most 1000, the newest agreements first. Only the first part has them, and
@@ -115,7 +116,7 @@ const (
 	impactRecords = 200_000          // records of one part
 	impactPeriod  = 7 * 24 * time.Hour
 	impactAgents  = 1000
-	// callTime bounds how much later than a call its record can be: records are in the order in which calls end.
+	// callTime is the maximum time from a call to its record: records are in the order in which calls end.
 	callTime = time.Hour
 )
 
@@ -206,7 +207,7 @@ type impactJudge struct {
 // read judges the records from a position on, until the period or the time ends, and sets Progress and Next.
 func (j *impactJudge) read(ctx context.Context, from export.Cursor) error {
 	if j.operator.audit != nil {
-		_ = j.operator.audit.Flush() // logs its error; what is in the file can be read
+		_ = j.operator.audit.Flush() // logs its error; the records in the file can be read
 	}
 	reader, err := export.NewReader(j.operator.auditPath, from, j.request.From)
 	if err != nil {
@@ -294,7 +295,7 @@ func (j *impactJudge) judge(ctx context.Context, r *export.Record) error {
 	return nil
 }
 
-// maxImpactKeys bounds the keys that a judge keeps.
+// maxImpactKeys is the maximum number of keys that a judge keeps.
 const maxImpactKeys = 10_000
 
 // keyOf returns the thumbprint of the key of an agreement, if a party of the service names a key. Otherwise no decision depends on it.

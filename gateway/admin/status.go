@@ -77,7 +77,7 @@ type RefusedReload struct {
 	Problems []Problem `json:"problems"` // the first MostProblems
 }
 
-// MostProblems bounds the problems of a RefusedReload.
+// MostProblems is the maximum number of problems of a RefusedReload.
 const MostProblems = 20
 
 // RefusedAt returns the RefusedReload for a reload that was refused at a time because of the given problems.
@@ -106,7 +106,7 @@ type ServiceStatus struct {
 	// Concealed counts the responses, by intent, that contained a credential or a fixed value, which the gateway concealed. It counts from
 	// the time when the configuration was applied.
 	Concealed map[string]int64 `json:"concealed,omitempty"`
-	// Tools is what is known of the tools of a server of MCP; nil if the service is an HTTP API.
+	// Tools is the state of the tools of an MCP server; nil if the service is an HTTP API.
 	Tools    *ToolsStatus `json:"tools,omitempty"`
 	UnderWay int          `json:"under_way"` // calls in progress
 	Waiting  int          `json:"waiting"`   // calls that wait to be sent
@@ -130,7 +130,7 @@ type ServiceStatus struct {
 	Doors []door.Status `json:"doors"`
 }
 
-// A ToolsStatus compares the tools of a server of MCP with the intents that call them.
+// A ToolsStatus compares the tools of an MCP server with the intents that call them.
 type ToolsStatus struct {
 	At     *time.Time `json:"at,omitempty"` // when the tools were last requested; nil: not yet
 	Listed int        `json:"listed"`       // number of tools in the last list

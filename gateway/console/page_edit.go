@@ -34,8 +34,8 @@ func periodOf(value string) period {
 	return periods[max(0, i)]
 }
 
-// partsAtOnce bounds the parts of the audit stream that one page reads. Impact reads a part for at most 10 seconds, so that all parts take
-// less than workTime.
+// partsAtOnce is the maximum number of parts of the audit stream that one page reads. Impact reads a part for at most 10 seconds, so that
+// all parts take less than workTime.
 const partsAtOnce = 2
 
 // editPage has the form that compares an edited policy with the one in force.
@@ -96,7 +96,7 @@ func (r *request) impactForm(policy, sha256 string) form {
 	}
 }
 
-// impact shows what the policy of a form would have changed.
+// impact shows the changes that the policy of a form would have made.
 func (r *request) impact() error {
 	policy, sha256 := r.lines("policy"), r.PostForm.Get("sha256")
 	now := r.console.Now()
@@ -255,7 +255,7 @@ func (r *request) impactSection(title string, set admin.ImpactSet) section {
 	return out
 }
 
-// anewSections list the intents whose terms change, and the agents that must agree anew.
+// anewSections list the intents whose terms change, and the agents that must agree again.
 func (r *request) anewSections(i *admin.PolicyImpact) (out []section) {
 	if len(i.Intents) > 0 {
 		changed := section{Title: "Intents whose terms change"}
@@ -268,7 +268,7 @@ func (r *request) anewSections(i *admin.PolicyImpact) (out []section) {
 		return out
 	}
 	anew := section{
-		Title: "Agents that must agree anew",
+		Title: "Agents that must agree again",
 		Text:  "They agreed to the policy in force. They must agree to the edited one before they call these intents.",
 	}
 	if i.MoreAgents {
@@ -352,7 +352,7 @@ func (r *request) notSaved(policy string, f *reason.Refusal) error {
 	return r.show(f.Status(), p)
 }
 
-// reviewPolicy describes what a person confirms who saves a policy.
+// reviewPolicy describes the policy that a person confirms before it is saved.
 func reviewPolicy(r *request) []field {
 	out := []field{{Label: "Service", Value: r.service()}}
 	if file, err := r.policyFile(); err == nil {

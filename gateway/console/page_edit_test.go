@@ -47,7 +47,7 @@ func TestWhatAnEditedPolicyWouldChange(t *testing.T) {
 	}
 	research := strings.Replace(gatetest.PolicyFile, `"duty"`,
 		`"constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}], "duty"`, 1)
-	const refused, repriced, anew = "<h2>Newly refused", "<h2>Charged more or less", "<h2>Agents that must agree anew"
+	const refused, repriced, anew = "<h2>Newly refused", "<h2>Charged more or less", "<h2>Agents that must agree again"
 	for name, c := range map[string]struct {
 		policy        string
 		wanted, never []string

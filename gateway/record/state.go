@@ -88,9 +88,9 @@ var (
 	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by the state of the breaker.", "service", "state")
 	concealed   = describe("concealed_answers_total",
 		"Responses of the service that contained a credential or a fixed value, which was withheld from agents, by intent.", "service", "intent")
-	misfits  = describe("upstream_tool_misfits", "Intents that do not fit their tool of a server of MCP.", "service")
-	unlisted = describe("upstream_tools_unlisted", "1 if the tools of a server of MCP cannot be listed, otherwise 0.", "service")
-	restarts = describe("upstream_restarts_total", "How often a process of a server of MCP was started again since the configuration was loaded.",
+	misfits  = describe("upstream_tool_misfits", "Intents that do not fit their tool of an MCP server.", "service")
+	unlisted = describe("upstream_tools_unlisted", "1 if the tools of an MCP server cannot be listed, otherwise 0.", "service")
+	restarts = describe("upstream_restarts_total", "How often a process of an MCP server was started again since the configuration was loaded.",
 		"service")
 	stops      = describe("stops", "Stops in force, by kind: charging, consent, agent, intent, door or service.", "kind")
 	waiting    = describe("agents_waiting", "Agents that have agreed and wait for the operator's approval.", "service")

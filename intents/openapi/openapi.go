@@ -36,7 +36,7 @@ type Options struct {
 	// Upstream is the URL of the service, which takes precedence over the servers of the document. Empty: the URL in the curation, if there is
 	// one.
 	Upstream string
-	// Tools is the server of MCP whose tools the document describes; nil: the document describes an HTTP API.
+	// Tools is the MCP server whose tools the document describes; nil: the document describes an HTTP API.
 	Tools *ToolServer
 	// Email is the address for a certificate from a CA through ACME, which the configuration then uses for https://Namespace. Empty: the
 	// address of the previous run, or no TLS.
@@ -71,7 +71,7 @@ type Options struct {
 	Pick []string
 }
 
-// A ToolServer is a server of MCP, as the configuration names it. Either URL or Command is set.
+// A ToolServer is an MCP server, as the configuration names it. Either URL or Command is set.
 type ToolServer struct {
 	URL        string
 	Command    string

@@ -195,7 +195,7 @@ func (i *Import) readme() []byte {
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
 	source := "an OpenAPI document"
 	if i.options.Tools != nil {
-		source = "the tools of a server of MCP"
+		source = "the tools of an MCP server"
 	}
 	fmt.Fprintf(&b, "Created by `uimgate init` from "+source+". "+
 		"Offered as intents: %s. Hidden: %d. Cannot be offered: %d.\n\n",

@@ -52,7 +52,7 @@ type Route struct {
 	names      []string        // all parameters, in the order of the declaration
 	declared   map[string]bool // the names of all parameters
 	placed     map[string]bool // the parameters with a placeholder in the URL
-	tool       string          // the tool that is called, if the service is a server of MCP
+	tool       string          // the tool that is called, if the service is an MCP server
 	stream     Stream
 	execute    bool // the body has the UIM core format {"intent_uid","parameters"}
 	body       bodyKind

@@ -66,7 +66,7 @@ const toolsPath = "/tools/"
 
 // setTool sets the tool that r calls.
 func (r *Route) setTool(e Endpoint) error {
-	const form = "whose path ends with /tools/ and the name of a tool, because the service is a server of MCP"
+	const form = "whose path ends with /tools/ and the name of a tool, because the service is an MCP server"
 	if e.URL == "" {
 		return fmt.Errorf("%w: want a URL %s", ErrEndpoint, form)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// openTools returns the upstream for a server of MCP, and a request for its tool try.
+// openTools returns the upstream for an MCP server, and a request for its tool try.
 func openTools(tb testing.TB, cfg upstream.Config, safe bool) (*upstream.Upstream, *upstream.PreparedRequest) {
 	tb.Helper()
 	cfg.MCP = &upstream.MCP{Sessions: 1}

@@ -247,7 +247,7 @@ func check(cfg Config) error {
 		return fmt.Errorf("upstream url: %w", err)
 	}
 	if cfg.MCP != nil && (cfg.Execute != "" || cfg.Reconcile.Path != "") {
-		return errors.New("upstream: execute and reconcile are for HTTP APIs, not for servers of MCP")
+		return errors.New("upstream: execute and reconcile are for HTTP APIs, not for MCP servers")
 	}
 	if cfg.Execute != "" {
 		if _, err := executePath(cfg.Execute); err != nil {

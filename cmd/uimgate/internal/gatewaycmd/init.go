@@ -136,9 +136,9 @@ Tools that the server marks as read-only are offered at first.`,
 	f := c.Flags()
 	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, also if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
-	f.StringVar(&s.tools.url, "mcp", "", "endpoint of a server of MCP whose tools to offer: an https URL (http on loopback)")
+	f.StringVar(&s.tools.url, "mcp", "", "endpoint of an MCP server whose tools to offer: an https URL (http on loopback)")
 	f.StringVar(&s.tools.header, "mcp-header", "", "file with a header line, such as Authorization: Bearer TOKEN, that the server of --mcp wants")
-	f.StringVar(&s.tools.command, "mcp-command", "", "program of a server of MCP on standard input and output, which the gateway will start")
+	f.StringVar(&s.tools.command, "mcp-command", "", "program of an MCP server on standard input and output, which the gateway will start")
 	f.StringArrayVar(&s.tools.args, "mcp-arg", nil, "argument of --mcp-command; may be repeated")
 	f.StringArrayVar(&s.tools.env, "mcp-env", nil, "NAME=VALUE in the environment of --mcp-command, which is otherwise empty; may be repeated")
 	f.StringVar(&s.options.Upstream, "upstream", "", "URL of your API, instead of the servers of the document; remembered")
@@ -213,7 +213,7 @@ func (s *initSettings) finish(ctx context.Context, p *plan, stderr io.Writer) er
 		return err
 	}
 	if p.existing[openapi.RecordFile] != nil && len(p.writes) > 0 {
-		fmt.Fprintln(stderr, "A running gateway takes the files over within seconds.")
+		fmt.Fprintln(stderr, "A running gateway applies the files within seconds.")
 	}
 	if slices.ContainsFunc(p.policies, func(o policyPlan) bool { return o.inForce && len(o.changed) > 0 }) {
 		fmt.Fprintln(stderr, "Agents must then agree to the new prices and limits at once. To give notice, put them into another file and list it "+

@@ -68,7 +68,7 @@ func TestPlanShowsPrices(t *testing.T) {
 	s.write(filepath.Join(s.gate, "policy.json"), policyOf("one", "0.20"))
 	s.write(filepath.Join(s.gate, "openapi.curation.yaml"),
 		"operations:\n  findProducts: {hidden: false, uid: shop.example:find-products:v1, price: 0.05 EUR}\n")
-	if out, err := s.init(nil, "--apply"); err != nil || !strings.Contains(out, "A running gateway takes the files over") {
+	if out, err := s.init(nil, "--apply"); err != nil || !strings.Contains(out, "A running gateway applies the files within") {
 		t.Fatalf("%s: %v", out, err)
 	}
 	out, err := s.init(nil)

@@ -31,7 +31,7 @@ func PolicyImpact() *cobra.Command {
 		Use: "impact FILE", Short: "Show what an edited policy would have changed for the calls of the last week",
 		Long: `Impact decides the calls in the audit stream of a running gateway again, by the policy in FILE. It prints the calls
 that the edited policy would refuse, permit or charge differently, the difference in money, the intents whose terms
-change, and the agents that must agree anew before they call them. Nothing is changed.
+change, and the agents that must agree again before they call them. Nothing is changed.
 
 The policy alone decides: limits and credit are not counted again. Impact reports how many calls it could not judge:
 those whose facts came from parameters, unless audit.parameters is set, and those that were refused before the policy
@@ -178,7 +178,7 @@ func printImpact(out io.Writer, i *admin.PolicyImpact) error {
 		if i.MoreAgents {
 			agents = "more than " + agents
 		}
-		row("agents that must agree anew", agents+", such as "+string(i.Agents[0]))
+		row("agents that must agree again", agents+", such as "+string(i.Agents[0]))
 	}
 	return t.Flush()
 }

@@ -93,7 +93,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, p := range s.Successors {
-			fmt.Fprintf(out, "Service %s: the policy %s takes effect at %s. Who has not agreed to it: "+
+			fmt.Fprintf(out, "Service %s: the policy %s takes effect at %s. Agents that have not agreed to it: "+
 				"uimgate agreements list --policy %s --without %[2]s\n",
 				cli.Sanitize(s.ID), cli.Sanitize(p.Digest), p.From.UTC().Format(time.RFC3339), cli.Sanitize(s.Policy.Digest))
 		}

@@ -94,7 +94,7 @@ var (
 	ErrNotRunning = errors.New("the server is not running")
 )
 
-// A Server is a server of MCP. It is safe for concurrent use.
+// A Server is an MCP server. It is safe for concurrent use.
 type Server struct {
 	cfg   Config
 	slots []*slot
