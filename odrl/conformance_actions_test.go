@@ -42,9 +42,9 @@ func actionRows() []row {
 				asks = append(asks, on("ann "+top+" x", none))
 			}
 			list = append(list, row{
-				name: a + " in " + h.parent, from: h.from, says: "Who may " + h.parent + " may " + a + ".", doc: permitting(h.parent), asks: asks,
+				name: a + " in " + h.parent, from: h.from, says: "A permission of " + h.parent + " includes " + a + ".", doc: permitting(h.parent), asks: asks,
 			}, row{
-				name: a + " alone", from: h.from, says: "Who may " + a + " may not " + h.parent + ".", doc: permitting(a),
+				name: a + " alone", from: h.from, says: "A permission of " + a + " does not permit " + h.parent + ".", doc: permitting(a),
 				lenient: strings.HasPrefix(a, "uim:"),
 				asks:    []query{on("ann "+a+" x", ok), on("ann "+h.parent+" x", none)},
 			})
@@ -54,7 +54,7 @@ func actionRows() []row {
 		old, successor, _ := strings.Cut(s, "=")
 		list = append(list, row{
 			name: old + " is " + successor, from: "V 4.6 (exactMatch), TS 009",
-			says: "The deprecated " + old + " means " + successor + ", whichever is written or asked.", doc: permitting("odrl:" + old),
+			says: "The deprecated " + old + " means " + successor + ", in policies and in questions.", doc: permitting("odrl:" + old),
 			fault: "warning deprecated /permission/0/action",
 			asks:  []query{on("ann "+successor+" x", ok), on("ann odrl:"+old+" x", ok), on("ann transfer x", none)},
 		})
@@ -65,41 +65,41 @@ func actionRows() []row {
 	}
 	return append(list,
 		row{
-			name: "use and transfer", from: "IM 2.4", says: "The two top actions do not include one another.", doc: permitting("use"),
+			name: "use and transfer", from: "IM 2.4", says: "Neither of the two top actions includes the other.", doc: permitting("use"),
 			asks: []query{on("ann transfer x", none), on("ann sell x", none), on("ann use x", ok)},
 		},
 		row{
-			name: "nodes in nodes", from: "IM 2.4", says: "An action node may hold the actions that it is included in, one in the other.",
+			name: "nodes in nodes", from: "IM 2.4", says: "An action node may contain the action that it is included in, to any depth.",
 			doc: doc("Set", `"permission":[{"target":"ex:y","action":{"@id":"ex:deep","includedIn":{"@id":"ex:mid","includedIn":`+
 				`{"@id":"ex:wide","includedIn":"odrl:use"}}}},{"target":"ex:x","action":"ex:wide"}]`),
 			asks: []query{on("ann ex:deep x", ok), on("ann ex:mid x", ok), on("ann ex:wide x", ok), on("ann use x", none)},
 		},
 		row{
-			name: "use does not follow from transfer", from: "IM 2.4", says: "Who may transfer may not use.", doc: permitting("transfer"),
+			name: "use does not follow from transfer", from: "IM 2.4", says: "A permission of transfer does not permit use.", doc: permitting("transfer"),
 			asks: []query{on("ann use x", none), on("ann sell x", ok)},
 		},
 		row{
-			name: "any depth", from: "IM 2.4", says: "includedIn is transitive: display is play is use.", doc: permitting("use"),
+			name: "any depth", from: "IM 2.4", says: "includedIn is transitive: display is included in play, and play in use.", doc: permitting("use"),
 			asks: []query{on("ann display x", ok), on("ann extract x", ok)},
 		},
 		row{
-			name: "prohibition includes", from: "IM 2.4", says: "A prohibition holds for all that is included in its action.",
+			name: "prohibition includes", from: "IM 2.4", says: "A prohibition applies to all actions that are included in its action.",
 			doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
 				`"prohibition":[{"target":"ex:x","action":"play"}]`),
 			asks: []query{on("ann display x", violates), on("ann print x", ok)},
 		},
 		row{
-			name: "own action", from: "IM 2.4, 3.3", says: "An action that the document includes in another is covered by it.", lenient: true,
+			name: "own action", from: "IM 2.4, 3.3", says: "A permission of an action includes the actions that the document declares as included in it.", lenient: true,
 			doc:  with(dance, `"permission":[{"target":"ex:x","action":"present"}]`),
 			asks: []query{on("ann ex:dance x", ok), on("ann ex:sing x", none)},
 		},
 		row{
-			name: "implies", from: "IM 2.4", says: "Permitting an action and prohibiting what it implies is a conflict.", lenient: true,
+			name: "implies", from: "IM 2.4", says: "Permitting an action and prohibiting an action that it implies is a conflict.", lenient: true,
 			fault: "error conflict /@graph/1/prohibition/0",
 			doc:   with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}],"prohibition":[{"target":"ex:x","action":"ex:move"}]`),
 		},
 		row{
-			name: "implies grants nothing", from: "IM 2.4", says: "What is implied is not permitted by it.", lenient: true,
+			name: "implies grants nothing", from: "IM 2.4", says: "Permitting an action does not permit the actions that it implies.", lenient: true,
 			doc:  with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}]`),
 			asks: []query{on("ann ex:dance x", ok), on("ann ex:move x", none)},
 		},
@@ -108,16 +108,16 @@ func actionRows() []row {
 			doc: with(`{"@id":"ex:a","includedIn":"ex:b"},{"@id":"ex:b","includedIn":"ex:a"}`, `"permission":[{"target":"ex:x","action":"use"}]`),
 		},
 		row{
-			name: "exceedRateLimit", from: "UIM 6.2, uimgate", says: "No permission is ever to exceed a rate limit, not even by name.",
+			name: "exceedRateLimit", from: "UIM 6.2, uimgate", says: "exceedRateLimit can never be permitted, not even by its name.",
 			doc: permitting("uim:exceedRateLimit"), fault: "warning profile-term /permission/0/action",
 			asks: []query{on("ann uim:exceedRateLimit x", none), on("ann use x", none)},
 		},
 		row{
-			name: "unknown action", from: "IM 3.2, W", says: "Without a profile, an action of nobody's is an error.",
+			name: "unknown action", from: "IM 3.2, W", says: "An unknown action without a profile is an error.",
 			fault: "error unknown-term /permission/0/action", doc: permitting("ex:fly"),
 		},
 		row{
-			name: "action of a profile", from: "IM 3.3", says: "With its profile known, it is taken as it is, under nothing.",
+			name: "action of a profile", from: "IM 3.3", says: "If its profile is known, an action is accepted; no other action includes it.",
 			profiles: known, doc: doc("Set", trade, `"permission":[{"target":"ex:x","action":"ex:fly"}]`),
 			asks: []query{on("ann ex:fly x", ok), on("ann use x", none)},
 		},

@@ -20,17 +20,17 @@ func areas() []area {
 	return []area{
 		{
 			"examples", "The examples of the Information Model",
-			"Each use case of ODRL IM 2.2 in facts of our own. The examples name profiles that nobody defined: those are given as known. Each is read, validated, written back as canonical JSON-LD that reads the same, and asked. *Once taken* asks an Offer as the Set that its acceptance makes of it: an Offer itself grants nothing.", exampleRows(),
+			"Each use case of ODRL IM 2.2, with our own facts. The examples name profiles that are defined nowhere; the tests treat these as known. Each example is read, validated and written as canonical JSON-LD with the same meaning, and questions are decided by it. An Offer itself grants nothing: *once taken* means that a question is decided by the Set that the Offer becomes when it is accepted.", exampleRows(),
 		},
-		{"classes", "Classes and properties", "ODRL IM 2.1 to 2.6: which properties each class has, how many, and what they mean.", classRows()},
-		{"actions", "Actions", "ODRL IM 2.4 and ODRL V 3.9, 4.3: each action, what it is included in, and what stands for it.", actionRows()},
+		{"classes", "Classes and properties", "ODRL IM 2.1 to 2.6: the properties of each class, how many it may have, and their meaning.", classRows()},
+		{"actions", "Actions", "ODRL IM 2.4 and ODRL V 3.9, 4.3: each action, the action that includes it, and its replacement if it is deprecated.", actionRows()},
 		{
 			"operators", "Operators and logic",
 			"ODRL IM 2.5 and ODRL V 4.4. A fact that is missing or cannot be compared makes a constraint unknown: unsatisfied in a permission, satisfied in a prohibition or obligation.", operatorRows(),
 		},
-		{"operands", "Left operands", "ODRL V 4.5. The values stand in the context of the question.", operandRows()},
+		{"operands", "Left operands", "ODRL V 4.5. The values are in the context of the question.", operandRows()},
 		{
-			"reading", "Reading JSON-LD", "Every form of the serialisation that is read, and what is refused. Nothing is ever fetched.",
+			"reading", "Reading JSON-LD", "Every form of the serialization that is read, and the forms that are refused. Nothing is ever fetched.",
 			readingRows(),
 		},
 		{
@@ -45,15 +45,15 @@ func areas() []area {
 			"validation", "Validation",
 			"Each check, with the code and the JSON pointer of its message. Errors make a document invalid, warnings do not.", validationRows(),
 		},
-		{"evaluation", "Evaluation", "What a decision and its report say.", evaluationRows()},
+		{"evaluation", "Evaluation", "The contents of a decision and of its report.", evaluationRows()},
 		{
 			"profile", "The UIM profile",
 			"The forms that UIM's documents have, as the gateway publishes them: names are those of its intents and agents, and all must be enforceable.", profileRows(),
 		},
-		{"attack", "Bad input", "Nothing hangs, and nothing is permitted by accident.", attackRows()},
+		{"attack", "Bad input", "Bad input is refused quickly, and never permits a request.", attackRows()},
 		{
 			"suite", "The public test suite",
-			"SolidLab's ODRL-Test-Suite, case by case: the activation of each rule, its premises and constraints. Duties need only not be violated, and policies are read leniently, as the suite has rules without action, target or assignee. The suite has no decision of its own; *shown by* has ours.", suiteRows(),
+			"SolidLab's ODRL-Test-Suite, case by case: the activation of each rule, its premises and constraints. Duties need only not be violated, and policies are read leniently, as the suite has rules without action, target or assignee. The suite contains no decisions; the column *shown by* has those of this engine.", suiteRows(),
 		},
 	}
 }

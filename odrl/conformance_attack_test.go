@@ -32,44 +32,44 @@ func attackRows() []row {
 	var list []row
 	for _, x := range []struct{ name, says, doc, codes string }{
 		{
-			"10 MB", "A document of ten megabytes is refused by its size.",
+			"10 MB", "A document of ten megabytes is refused because of its size.",
 			doc("Set", rule, `"dc:description":"`+strings.Repeat("x", 10<<20)+`"`), "too-large",
 		},
 		{
-			"10,001 rules", "Nor are more than ten thousand rules read.",
+			"10,001 rules", "More than ten thousand rules are refused.",
 			doc("Set", `"permission":[`+repeat(10_001, func(int) string { return `{"action":"use"}` })+`]`), "too-large",
 		},
 		{
-			"rules that multiply", "Nor are few rules that expand to many.",
+			"rules that multiply", "A few rules that expand to too many are refused.",
 			doc("Set", `"permission":[{"action":[`+repeat(200, func(int) string { return `"use"` })+`],"target":[`+repeat(200,
 				func(i int) string { return fmt.Sprintf(`"ex:%d"`, i) })+`]}]`), "too-large",
 		},
-		{"nested 1,000 deep", "Constraints are nested a few levels deep, not a thousand.", under(nested), "json too-deep"},
+		{"nested 1,000 deep", "Constraints that are nested a thousand levels deep are refused.", under(nested), "json too-deep"},
 		{
 			"parents in a circle", "Inheritance in a circle is refused.",
 			graphOf(`{"uid":"ex:a","inheritFrom":"ex:b",`+rule+`}`, `{"uid":"ex:b","inheritFrom":"ex:a",`+rule+`}`), "inherit-cycle",
 		},
 		{
-			"parts in a circle", "So are collections in one another.",
+			"parts in a circle", "Collections that contain one another are refused.",
 			graphOf(`{"uid":"ex:a",`+rule+`}`, `{"@id":"ex:x","partOf":"ex:y"}`, `{"@id":"ex:y","partOf":"ex:x"}`), "cycle",
 		},
 		{
-			"constraints in a circle", "And constraints.",
+			"constraints in a circle", "Constraints that contain one another are refused.",
 			graphOf(`{"uid":"ex:a","permission":[{"target":"ex:x","action":"use","constraint":{"@id":"ex:c"}}]}`,
 				`{"@id":"ex:c","or":[{"@id":"ex:c"},`+one("media", "eq", `"a"`)+`]}`), "cycle",
 		},
 		{
-			"prohibition as permission", "A context may not make a prohibition of a permission, nor the reverse.",
+			"prohibition as permission", "A context may not change a permission into a prohibition, or the reverse.",
 			context(`"prohibition":"odrl:permission"`), "context",
 		},
-		{"operator redefined", "Nor give an operator another meaning.", context(`"lt":"odrl:gt"`), "context"},
-		{"odrl redefined", "Nor the prefix.", context(`"odrl":"http://evil.example/"`), "context"},
+		{"operator redefined", "A context may not give an operator another meaning.", context(`"lt":"odrl:gt"`), "context"},
+		{"odrl redefined", "A context may not give the prefix odrl another meaning.", context(`"odrl":"http://evil.example/"`), "context"},
 		{
-			"two nodes of one IRI", "What stands twice says the same, or is refused.",
+			"two nodes of one IRI", "Two nodes with one IRI must be equal; otherwise the document is refused.",
 			doc("Set", `"permission":[{"uid":"ex:r","target":"ex:x","action":"use"},{"uid":"ex:r","target":"ex:y","action":"sell"}]`), "duplicate",
 		},
-		{"NaN", "What is not JSON is refused.", under(one("percentage", "lt", `NaN`)), "json"},
-		{"no UTF-8", "So is what is not UTF-8.", doc("Set", rule, "\"dc:title\":\"\xff\xfe\""), "json"},
+		{"NaN", "A document that is not JSON is refused.", under(one("percentage", "lt", `NaN`)), "json"},
+		{"no UTF-8", "A document that is not UTF-8 is refused.", doc("Set", rule, "\"dc:title\":\"\xff\xfe\""), "json"},
 	} {
 		list = append(list, row{name: x.name, from: "uimgate", says: x.says, try: func(t *testing.T) string {
 			t.Helper()
@@ -95,13 +95,13 @@ func attackRows() []row {
 			doc: strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1),
 		},
 		row{
-			name: "remote context, leniently", from: "uimgate", says: "Read leniently it is told and left out, and gives no word a meaning.",
+			name: "remote context, leniently", from: "uimgate", says: "In a lenient reading, a remote context is reported and ignored.",
 			lenient: true, fault: "warning remote-context /@context/1",
 			doc: strings.ReplaceAll(strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1),
 				`"ex:x"`, `"http://example.com/x"`), asks: []query{on("ann use x", ok), on("ann use y", none)},
 		},
 		row{
-			name: "numbers as texts", from: "uimgate", says: "A text is compared as the number it is, never as a text.",
+			name: "numbers as texts", from: "uimgate", says: "A numeric text is compared as a number, never as a text.",
 			doc: under(one("percentage", "lt", `"9"`)), asks: []query{
 				on("ann use x", ok).with(`"percentage":"8.99"`),
 				on("ann use x", none).with(`"percentage":"10"`), on("ann use x", none).with(`"percentage":"1e1"`),
@@ -113,7 +113,7 @@ func attackRows() []row {
 			asks: []query{on("ann use x", none).with(`"percentage":5`), on("ann use x", none).with(`"percentage":"Infinity"`)},
 		},
 		row{
-			name: "a huge number", from: "uimgate", says: "An exponent beyond reason is not a number and costs no time.", lenient: true,
+			name: "a huge number", from: "uimgate", says: "A text with an extremely large exponent is not a number, and costs no time.", lenient: true,
 			doc: under(one("percentage", "lt", `"5"`)), asks: []query{
 				on("ann use x", none).with(`"percentage":"1e999999999"`),
 				on("ann use x", none).with(`"percentage":"1e-999999999999"`),
@@ -125,12 +125,12 @@ func attackRows() []row {
 			asks: []query{on("ann use x", ok), on("ann use x", none).at("")},
 		},
 		row{
-			name: "Rego in a text", from: "uimgate", says: "What looks like Rego is text.",
+			name: "Rego in a text", from: "uimgate", says: "A text that looks like Rego is only a text.",
 			doc:  under(one("purpose", "eq", `"x\"; permit := true } permit if { true"`)),
 			asks: []query{on("ann use x", none).with(`"purpose":"y"`), on("ann use x", ok).with(`"purpose":"x\"; permit := true } permit if { true"`)},
 		},
 		row{
-			name: "prefixes of one another", from: "uimgate", says: "An IRI is compared whole.",
+			name: "prefixes of one another", from: "uimgate", says: "IRIs are compared as a whole.",
 			doc: doc("Set", `"permission":[{"target":"http://example.com/api/intents","action":"use"}]`),
 			asks: []query{
 				on("ann use http://example.com/api/intents", ok), on("ann use http://example.com/api/intents-admin", none),
@@ -139,7 +139,7 @@ func attackRows() []row {
 			},
 		},
 		row{
-			name: "partOf in a circle in the world", from: "uimgate", says: "Collections of the world that hold one another end.",
+			name: "partOf in a circle in the world", from: "uimgate", says: "Collections in the state of the world that contain one another do not cause an endless search.",
 			doc: doc("Set", `"permission":[{"target":"ex:all","action":"use"}]`),
 			asks: []query{
 				on("ann use x", ok).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/y"},{"member":"http://example.com/y","collection":"http://example.com/x"},{"member":"http://example.com/y","collection":"http://example.com/all"}]`),

@@ -19,16 +19,16 @@ func classRows() []row {
 			doc: strings.Replace(doc("Set", rule), `"uid":"http://example.com/policy/1"`, `"uid":["ex:policy/1","ex:policy/2"]`, 1),
 		},
 		{
-			name: "Policy permission", from: "IM 2.1", says: "A permission alone makes a policy.", doc: doc("Policy", rule),
+			name: "Policy permission", from: "IM 2.1", says: "A permission alone is enough for a policy.", doc: doc("Policy", rule),
 			asks: []query{on("ann use x", ok+" p:Active by:p"), on("ann use y", none)},
 		},
 		{
-			name: "Policy prohibition", from: "IM 2.1", says: "A prohibition alone makes a policy, which permits nothing.",
+			name: "Policy prohibition", from: "IM 2.1", says: "A prohibition alone is enough for a policy, which then permits nothing.",
 			doc:  doc("Policy", `"prohibition":[{"uid":"ex:f","target":"ex:x","action":"print"}]`),
 			asks: []query{on("ann print x", violates+" by:f"), on("ann read x", none)},
 		},
 		{
-			name: "Policy obligation", from: "IM 2.1", says: "An obligation alone makes a policy.",
+			name: "Policy obligation", from: "IM 2.1", says: "An obligation alone is enough for a policy.",
 			doc:  doc("Policy", `"obligation":[{"uid":"ex:o","assignee":"ex:ann","action":"inform"}]`),
 			asks: []query{on("ann use x", unmet+" by:o"), on("bob use x", none)},
 		},
@@ -61,7 +61,7 @@ func classRows() []row {
 			asks: []query{on("ann use x", ok), on("ann sell x", none)},
 		},
 		{
-			name: "Set with any rules", from: "IM 2.1.1", says: "A Set may hold rules of every kind, of one party or none.",
+			name: "Set with any rules", from: "IM 2.1.1", says: "A Set may contain rules of every kind, with one party or without parties.",
 			doc: doc("Set", rule, `"prohibition":[{"target":"ex:y","action":"use","assignee":"ex:bob"}]`,
 				`"obligation":[{"action":"inform","assignee":"ex:cleo"}]`),
 			asks: []query{on("ann use x", ok), on("bob use y", violates), on("cleo use x", unmet)},
@@ -75,7 +75,7 @@ func classRows() []row {
 			doc: doc("Offer", `"assigner":["ex:org","ex:other"]`, rule),
 		},
 		{
-			name: "Offer grants nothing", from: "IM 2.1.2, FS", says: "The rules of an Offer are judged, and nothing is permitted.",
+			name: "Offer grants nothing", from: "IM 2.1.2, FS", says: "The rules of an Offer are evaluated, but nothing is permitted.",
 			doc: doc("Offer", both), asks: []query{on("ann use x", none+" p:Active"), on("bob use x", none+" p:Inactive")},
 		},
 		{
@@ -91,23 +91,23 @@ func classRows() []row {
 			asks: []query{on("ann use x", ok), on("bob use x", none)},
 		},
 		{
-			name: "Privacy", from: "V 4.1.3", says: "A Privacy policy grants, as an Agreement about personal data.", doc: doc("Privacy", both),
+			name: "Privacy", from: "V 4.1.3", says: "A Privacy policy grants permissions, like an Agreement about personal data.", doc: doc("Privacy", both),
 			asks: []query{on("ann use x", ok), on("bob use x", none)},
 		},
 		{
-			name: "Request", from: "V 4.1.4", says: "A Request asks and grants nothing.", doc: doc("Request", both),
+			name: "Request", from: "V 4.1.4", says: "A Request grants nothing.", doc: doc("Request", both),
 			asks: []query{on("ann use x", none+" p:Active")},
 		},
 		{
-			name: "Ticket", from: "V 4.1.5", says: "A Ticket grants to who holds it.", doc: doc("Ticket", both),
+			name: "Ticket", from: "V 4.1.5", says: "A Ticket grants permissions to its holder.", doc: doc("Ticket", both),
 			asks: []query{on("ann use x", ok), on("bob use x", none)},
 		},
 		{
-			name: "Assertion", from: "V 4.1.1", says: "An Assertion claims and grants nothing.", doc: doc("Assertion", both),
+			name: "Assertion", from: "V 4.1.1", says: "An Assertion is a claim: it grants nothing.", doc: doc("Assertion", both),
 			asks: []query{on("ann use x", none+" p:Active")},
 		},
 		{
-			name: "disjoint classes", from: "V 3.1", says: "No policy is an Offer and an Agreement at once.", fault: "warning types /@type/0",
+			name: "disjoint classes", from: "V 3.1", says: "A policy cannot be both an Offer and an Agreement.", fault: "warning types /@type/0",
 			doc: strings.Replace(doc("Set", both), `"Set"`, `["Offer","Agreement"]`, 1), asks: []query{on("ann use x", none)},
 		},
 		{
@@ -119,12 +119,12 @@ func classRows() []row {
 			doc: doc("Set", `"permission":[{"target":"ex:x"}]`),
 		},
 		{
-			name: "Rule uid", from: "IM 2.6", says: "A rule is reported by its uid, or by where it stands.",
+			name: "Rule uid", from: "IM 2.6", says: "A report identifies a rule by its uid or, if it has none, by its position.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"read"},{"target":"ex:x","action":"print"}]`),
 			asks: []query{on("ann read x", ok+" by:p"), on("ann print x", ok+" by:/permission/1")},
 		},
 		{
-			name: "Rule constraints", from: "IM 2.5, 2.6", says: "Several constraints must all hold.",
+			name: "Rule constraints", from: "IM 2.5, 2.6", says: "All constraints of a rule must be satisfied.",
 			doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"read","constraint":[{"uid":"ex:a","leftOperand":"media","operator":"eq","rightOperand":"online"},{"uid":"ex:b","leftOperand":"industry","operator":"eq","rightOperand":"bank"}]}]`),
 			asks: []query{
 				on("ann read x", ok+" a:Satisfied b:Satisfied").with(`"media":"online","industry":"bank"`),
@@ -140,11 +140,11 @@ func classRows() []row {
 			doc: doc("Set", `"prohibition":[{"action":"use"}]`),
 		},
 		{
-			name: "Permission for everyone", from: "FS", says: "Without an assignee, it is for everyone.", doc: doc("Set", rule),
+			name: "Permission for everyone", from: "FS", says: "A permission without an assignee is for every party.", doc: doc("Set", rule),
 			asks: []query{on("ann use x", ok+" p.party:Absent"), on("- use x", ok), on("ann use y", none)},
 		},
 		{
-			name: "Permission for one", from: "IM 2.6.1", says: "With one, it is not for nobody in particular.", doc: doc("Set", both),
+			name: "Permission for one", from: "IM 2.6.1", says: "A permission with an assignee does not apply to a request without a party.", doc: doc("Set", both),
 			asks: []query{on("ann use x", ok+" p.party:Satisfied"), on("- use x", none+" p.party:Unsatisfied")},
 		},
 		{
@@ -164,7 +164,7 @@ func classRows() []row {
 			},
 		},
 		{
-			name: "shared Duty", from: "IM 2.6.5", says: "A duty that several permissions share is done once for all.",
+			name: "shared Duty", from: "IM 2.6.5", says: "A duty that several permissions share need only be fulfilled once.",
 			doc: graphOf(`{"uid":"ex:d","@type":"Duty","action":"inform"}`,
 				`{"uid":"ex:policy/1","@type":"Set","permission":[{"target":"ex:x","action":"read","duty":"ex:d"},{"target":"ex:x","action":"print","duty":"ex:d"}]}`),
 			asks: []query{
@@ -183,11 +183,11 @@ func classRows() []row {
 			doc:   doc("Set", `"prohibition":[{"target":"ex:x","action":"use","remedy":{"action":"delete","consequence":{"action":"inform"}}}]`),
 		},
 		{
-			name: "Asset without uid", from: "IM 2.2", says: "An asset should have a uid; without one nothing asked is it.",
+			name: "Asset without uid", from: "IM 2.2", says: "An asset should have a uid. Without a uid, no requested asset matches it.",
 			doc: doc("Set", `"permission":[{"target":{"@type":"Asset","dc:title":"A report"},"action":"use"}]`), asks: []query{on("ann use x", none)},
 		},
 		{
-			name: "AssetCollection", from: "IM 2.2", says: "Its members are targets, through any number of collections.",
+			name: "AssetCollection", from: "IM 2.2", says: "The members of a collection are targets, through any number of nested collections.",
 			doc: doc("Set", `"permission":[{"target":{"@type":"AssetCollection","uid":"ex:all"},"action":"use"}]`),
 			asks: []query{on("ann use x",
 				ok).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/some"},{"member":"http://example.com/some","collection":"http://example.com/all"}]`), on("ann use x", none).in(`"partOf":[{"member":"http://example.com/some","collection":"http://example.com/all"}]`)},
@@ -204,7 +204,7 @@ func classRows() []row {
 					`"online"`)+`]},"action":"use"}]`),
 		},
 		{
-			name: "PartyCollection", from: "IM 2.3", says: "Its members have its function.",
+			name: "PartyCollection", from: "IM 2.3", says: "The members of a collection have its function.",
 			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","assignee":{"@type":"PartyCollection","uid":"ex:team"}}]`),
 			asks: []query{
 				on("ann use x", ok).in(`"partOf":[{"member":"http://example.com/ann","collection":"http://example.com/team"}]`),
@@ -218,7 +218,7 @@ func classRows() []row {
 					`"online"`)+`]}}]`),
 		},
 		{
-			name: "assignerOf", from: "IM 2.3.3", says: "The assigner of a policy assigns every rule of it.",
+			name: "assignerOf", from: "IM 2.3.3", says: "The assigner of a policy is the assigner of every rule of the policy.",
 			doc: graphOf(`{"@id":"ex:org","@type":"Party","assignerOf":"ex:policy/1"}`,
 				`{"uid":"ex:policy/1","@type":"Offer","permission":[{"target":"ex:x","action":"use"}]}`),
 			asks: []query{on("ann use x", ok).taken(), on("ann use y", none).taken()},
@@ -240,7 +240,7 @@ func classRows() []row {
 			asks: []query{on("ann use x", ok), on("ann use x", none).at("2026-07-01T00:00:00Z")},
 		},
 		{
-			name: "Constraint unit", from: "IM 2.5.1", says: "A value of another unit is converted, and of another kind unknown.",
+			name: "Constraint unit", from: "IM 2.5.1", says: "A value in another unit is converted. A value in a unit of another kind is unknown.",
 			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","constraint":{"leftOperand":"absoluteSize","operator":"lteq","rightOperand":1,"unit":"MB"}}]`),
 			asks: []query{
 				on("ann use x", ok).with(`"absoluteSize":{"@value":"900","unit":"kB"}`),
@@ -248,7 +248,7 @@ func classRows() []row {
 			},
 		},
 		{
-			name: "Constraint status", from: "IM 2.5.1", says: "A status of five leaves five of ten.",
+			name: "Constraint status", from: "IM 2.5.1", says: "With a status of five, five of ten uses remain.",
 			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"status":5}}]`), asks: []query{on("ann use x", ok+" limit:5/lifetime")},
 		},
 		{
@@ -263,7 +263,7 @@ func classRows() []row {
 			continue // rows above
 		}
 		list = append(list, row{
-			name: f, from: "IM 2.3.1, V 4.2", says: "The " + f + " is a party of a rule and does not narrow who is permitted.",
+			name: f, from: "IM 2.3.1, V 4.2", says: "The " + f + " is a party of a rule; it does not restrict the assignees.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","`+f+`":"ex:org"}]`),
 			asks: []query{on("ann use x", ok), on("ann sell x", none)},
 		})

@@ -16,7 +16,7 @@ func operatorRows() []row {
 	var list []row
 	for _, o := range []struct{ op, says, left, right, yes, no string }{
 		{"eq", "equal", "purpose", `"study"`, `"study"`, `"sale"`},
-		{"eq of numbers", "equal as decimals, however written", "percentage", `{"@value":"50.0","@type":"xsd:decimal"}`, `"5e1"`, `50.1`},
+		{"eq of numbers", "an equal decimal, in any notation", "percentage", `{"@value":"50.0","@type":"xsd:decimal"}`, `"5e1"`, `50.1`},
 		{"neq", "not equal", "purpose", `"study"`, `"sale"`, `"study"`},
 		{"lt", "less", "percentage", `50`, `49.9`, `50`},
 		{"lteq", "less or equal", "percentage", `50`, `50`, `50.00001`},
@@ -25,12 +25,12 @@ func operatorRows() []row {
 		{"gt of durations", "longer", "delayPeriod", `{"@value":"PT1H","@type":"xsd:duration"}`, `"PT61M"`, `"PT60M"`},
 		{"lt of versions", "an earlier version", "version", `"1.10.0"`, `"1.9.0"`, `"1.10.0"`},
 		{"isA", "an instance of the class", "industry", `"bank"`, `"bank"`, ``},
-		{"hasPart", "has every one given as a part", "media", `["print","online"]`, `["print","online","film"]`, ``},
+		{"hasPart", "a whole with every given part", "media", `["print","online"]`, `["print","online","film"]`, ``},
 		{"isPartOf", "part of the whole", "spatial", `"DE"`, `"DE-BY"`, `"FR"`},
 		{"isPartOf of addresses", "inside the network", "virtualLocation", `"10.0.0.0/8"`, `"10.1.2.3"`, `"11.0.0.1"`},
-		{"isAllOf", "every one of those given", "purpose", `["study","teaching"]`, `["teaching","study"]`, `["study"]`},
-		{"isAnyOf", "one of those given", "purpose", `["study","teaching"]`, `"teaching"`, `"sale"`},
-		{"isNoneOf", "none of those given", "purpose", `["sale","ads"]`, `"study"`, `["study","ads"]`},
+		{"isAllOf", "all of the given values", "purpose", `["study","teaching"]`, `["teaching","study"]`, `["study"]`},
+		{"isAnyOf", "one of the given values", "purpose", `["study","teaching"]`, `"teaching"`, `"sale"`},
+		{"isNoneOf", "none of the given values", "purpose", `["sale","ads"]`, `"study"`, `["study","ads"]`},
 	} {
 		op, _, _ := strings.Cut(o.op, " ")
 		asks := []query{on("ann use x", met).with(`"` + o.left + `":` + o.yes)}
@@ -38,7 +38,7 @@ func operatorRows() []row {
 			asks = append(asks, on("ann use x", missed).with(`"`+o.left+`":`+o.no))
 		}
 		list = append(list, row{
-			name: o.op, from: "IM 2.5.1, V 4.4", says: "It holds where the value is " + o.says + "; without a value it opens nothing.",
+			name: o.op, from: "IM 2.5.1, V 4.4", says: "The constraint is satisfied if the value is " + o.says + ". Without a value, it is unknown.",
 			doc:  constrained(o.left, op, o.right, ""),
 			asks: append(asks, on("ann use x", missed)),
 		})
@@ -50,29 +50,29 @@ func operatorRows() []row {
 	list = append(list,
 		row{
 			name: "unknown in a permission", from: "uimgate",
-			says: "A fact that is missing counts as unsatisfied in a permission, whatever the operator.",
+			says: "In a permission, a constraint on a missing fact is unsatisfied, whatever the operator.",
 			doc:  constrained("purpose", "neq", `"ads"`, ""), asks: []query{on("ann use x", missed), on("ann use x", met).with(`"purpose":"study"`)},
 		},
 		row{
-			name: "unknown in a prohibition", from: "uimgate", says: "A fact that is missing counts as satisfied in a prohibition.", doc: prohibited,
+			name: "unknown in a prohibition", from: "uimgate", says: "In a prohibition, a constraint on a missing fact is satisfied.", doc: prohibited,
 			asks: []query{
 				on("ann use x", violates+" c:Satisfied"), on("ann use x", violates).with(`"purpose":"ads"`),
 				on("ann use x", ok+" c:Unsatisfied").with(`"purpose":"study"`),
 			},
 		},
 		row{
-			name: "unknown in an obligation", from: "uimgate", says: "A fact that is missing makes an obligation bind.", doc: obliged,
+			name: "unknown in an obligation", from: "uimgate", says: "An obligation with a constraint on a missing fact binds.", doc: obliged,
 			asks: []query{on("ann use x", unmet+" c:Satisfied p:Active"), on("ann use x", ok+" p:Inactive").with(`"purpose":"study"`)},
 		},
 		row{
-			name: "a value of another kind", from: "uimgate", says: "A value that cannot be compared is unknown, not unequal.",
+			name: "a value of another kind", from: "uimgate", says: "A value that cannot be compared makes the constraint unknown; it does not count as unequal.",
 			doc: constrained("percentage", "neq", `50`, ""), asks: []query{
 				on("ann use x", missed).with(`"percentage":"half"`),
 				on("ann use x", missed).with(`"percentage":"NaN"`), on("ann use x", met).with(`"percentage":49`),
 			},
 		},
 		row{
-			name: "instants", from: "TS 048", says: "Moments are compared as such, not as texts.",
+			name: "instants", from: "TS 048", says: "Times are compared as times, not as texts.",
 			doc: constrained("dateTime", "lteq", `{"@value":"2024-12-31T23:59:59Z","@type":"xsd:dateTime"}`, ""),
 			asks: []query{
 				on("ann use x", met).at("2024-12-31T23:59:59.000Z"), on("ann use x", met).at("2025-01-01T00:59:59+01:00"),
@@ -81,14 +81,14 @@ func operatorRows() []row {
 		},
 		row{
 			name: "excluded places", from: "V 4.4 (isPartOf), uimgate",
-			says: "What is inside a region, a language or a domain is excluded with it.",
+			says: "Parts of a region, a language or a domain are excluded together with it.",
 			doc:  constrained("spatial", "isNoneOf", `["US","CU"]`, ""), asks: []query{
 				on("ann use x", met).with(`"spatial":"DE"`), on("ann use x", missed).with(`"spatial":"US-CA"`),
 				on("ann use x", missed).with(`"spatial":["DE","US-CA"]`),
 			},
 		},
 		row{
-			name: "prohibited places", from: "uimgate", says: "What is inside a region that a prohibition names is prohibited with it.",
+			name: "prohibited places", from: "uimgate", says: "Parts of a region that a prohibition names are prohibited too.",
 			doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
 				`"prohibition":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"spatial","operator":"isAnyOf","rightOperand":["US","CU"]}}]`),
 			asks: []query{
@@ -96,11 +96,11 @@ func operatorRows() []row {
 			},
 		},
 		row{
-			name: "policyUsage", from: "V 4.5 (event)", says: "odrl:policyUsage is the moment of the use itself.",
+			name: "policyUsage", from: "V 4.5 (event)", says: "odrl:policyUsage is the time of the use.",
 			doc: constrained("dateTime", "eq", `{"@id":"odrl:policyUsage"}`, ""), asks: []query{on("ann use x", met), on("ann use x", missed).at("")},
 		},
 		row{
-			name: "rightOperandReference", from: "IM 2.5.1, uimgate", says: "A reference is never fetched: its value stays unknown.",
+			name: "rightOperandReference", from: "IM 2.5.1, uimgate", says: "A reference is never fetched, so its value is unknown.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"neq","rightOperandReference":"http://example.com/list"}}]`),
 			asks: []query{on("ann use x", missed).with(`"purpose":"study"`)},
 		},
@@ -114,7 +114,7 @@ func operatorRows() []row {
 		{"gt", missed, missed, missed, met},
 	} {
 		list = append(list, row{
-			name: d.op + " a day", from: "uimgate, TS 069", says: "A day is all of it, in UTC.",
+			name: d.op + " a day", from: "uimgate, TS 069", says: "A date means the whole day, in UTC.",
 			doc: constrained("dateTime", d.op, `{"@value":"2026-03-10","@type":"xsd:date"}`, ""),
 			asks: []query{
 				on("ann use x", d.before).at("2026-03-09T23:59:59.999Z"), on("ann use x", d.first).at("2026-03-10T00:00:00Z"),
@@ -131,26 +131,26 @@ func logicRows() []row {
 	}
 	const both, first, neither = `"purpose":"study","media":"online"`, `"purpose":"study","media":"film"`, `"purpose":"ads","media":"film"`
 	rows := []row{
-		{name: "and", says: "All hold.", asks: []query{
+		{name: "and", says: "All operands must be satisfied.", asks: []query{
 			on("ann use x", met+" a:Satisfied b:Satisfied").with(both),
 			on("ann use x", missed+" a:Satisfied b:Unsatisfied").with(first), on("ann use x", missed).with(`"purpose":"study"`),
 		}},
 		{
-			name: "or", says: "At least one holds; one that holds makes up for one that is unknown.",
+			name: "or", says: "At least one operand must be satisfied; the others may be unknown.",
 			asks: []query{
 				on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"study"`), on("ann use x", missed).with(neither),
 				on("ann use x", missed).with(`"purpose":"ads"`),
 			},
 		},
 		{
-			name: "xone", says: "Exactly one holds; with one unknown none can tell.",
+			name: "xone", says: "Exactly one operand must be satisfied. If one is unknown, the result is unknown.",
 			asks: []query{
 				on("ann use x", met).with(first), on("ann use x", missed).with(both), on("ann use x", missed).with(neither),
 				on("ann use x", missed).with(`"purpose":"study"`),
 			},
 		},
 		{
-			name: "andSequence", says: "All hold, in order; of facts at one moment it is as and.",
+			name: "andSequence", says: "All operands must be satisfied, in order. For facts of one moment, it is the same as and.",
 			asks: []query{on("ann use x", met).with(both), on("ann use x", missed).with(first)},
 		},
 	}
@@ -209,7 +209,7 @@ func operandRows() []row {
 		{"virtualLocation", "isPartOf", `"example.com"`, "", `"api.example.com"`, `"example.com.evil.org"`},
 	} {
 		list = append(list, row{
-			name: o.name, from: "V 4.5", says: "A value of the context is compared; no value opens nothing.",
+			name: o.name, from: "V 4.5", says: "A value of the context is compared. Without a value, the constraint is unknown.",
 			doc: constrained(o.name, o.op, o.right, o.more),
 			asks: []query{
 				on("ann use x", met).with(`"` + o.name + `":` + o.yes), on("ann use x", missed).with(`"` + o.name + `":` + o.no),
@@ -219,14 +219,14 @@ func operandRows() []row {
 	}
 	for _, s := range []string{"device", "system"} {
 		list = append(list, row{
-			name: s, from: "V 4.6 (deprecated)", says: "It is read as systemDevice.", doc: constrained(s, "eq", `{"@id":"ex:laptop"}`, ""),
+			name: s, from: "V 4.6 (deprecated)", says: "The operand is read as systemDevice.", doc: constrained(s, "eq", `{"@id":"ex:laptop"}`, ""),
 			fault: "warning deprecated /permission/0/constraint/leftOperand",
 			asks:  []query{on("ann use x", met).with(`"systemDevice":"ex:laptop"`), on("ann use x", missed).with(`"systemDevice":"ex:phone"`)},
 		})
 	}
 	return append(list,
 		row{
-			name: "dateTime", from: "V 4.5", says: "The clock of the world, above what the question says.",
+			name: "dateTime", from: "V 4.5", says: "The time in the state of the world takes precedence over the time in the question.",
 			doc: constrained("dateTime", "lt", `{"@value":"2026-07-01","@type":"xsd:date"}`, ""),
 			asks: []query{
 				on("ann use x", met), on("ann use x", missed).at("2026-07-01T00:00:00Z"), on("ann use x", missed).at(""),
@@ -234,7 +234,7 @@ func operandRows() []row {
 			},
 		},
 		row{
-			name: "count", from: "V 4.5", says: "A bound on uses: named as a limit, compared where the question counts.",
+			name: "count", from: "V 4.5", says: "A maximum of uses is reported as a limit, and compared if the question has a count.",
 			doc: constrained("count", "lteq", `{"@value":"5","@type":"xsd:integer"}`, ""),
 			asks: []query{
 				on("ann use x", ok+" limit:5/lifetime"), on("ann use x", ok).with(`"count":5`),
@@ -242,33 +242,33 @@ func operandRows() []row {
 			},
 		},
 		row{
-			name: "rateLimit", from: "UIM 6.2", says: "A bound on uses per period.",
+			name: "rateLimit", from: "UIM 6.2", says: "rateLimit limits the uses per period.",
 			doc: constrained("uim:rateLimit", "lteq", `5`, `,"unit":"uim:hour"`), fault: "warning profile-term /permission/0/constraint/leftOperand",
 			asks: []query{on("ann use x", ok+" limit:5/hour"), on("ann use x", "RATE_LIMIT_EXCEEDED").with(`"rateLimit":6`)},
 		},
 		row{
 			name: "a limit without its period", from: "uimgate",
-			says: "What cannot be counted by permits nothing, whatever is counted.",
+			says: "A limit without a period permits nothing, whatever the count is.",
 			doc:  constrained("uim:rateLimit", "lteq", `5`, ""), fault: "warning unit /permission/0/constraint",
 			asks: []query{on("ann use x", missed), on("ann use x", missed).with(`"rateLimit":3`)},
 		},
 		row{
 			name: "a limit the wrong way round", from: "V 4.5, uimgate",
-			says: "A count that bounds no use is compared where the question counts, and unknown else.",
+			says: "A count that limits no use is compared if the question has a count; otherwise it is unknown.",
 			doc:  constrained("count", "gteq", `5`, ""), fault: "warning limit /permission/0/constraint",
 			asks: []query{on("ann use x", missed), on("ann use x", met).with(`"count":5`), on("ann use x", missed).with(`"count":4`)},
 		},
 		row{
-			name: "timeWindow", from: "UIM 6.2", says: "The moment is inside the window.",
+			name: "timeWindow", from: "UIM 6.2", says: "The time must be inside the window.",
 			doc: constrained("uim:timeWindow", "within", `{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`, ""), lenient: true,
 			asks: []query{on("ann use x", ok), on("ann use x", none).at("2026-07-30T00:00:00Z")},
 		},
 		row{
-			name: "a left operand of nobody's", from: "IM 3.2, W", says: "Without a profile it is an error.",
+			name: "unknown left operand", from: "IM 3.2, W", says: "An unknown left operand without a profile is an error.",
 			doc: constrained("ex:mood", "eq", `"good"`, ""), fault: "error unknown-term /permission/0/constraint/leftOperand",
 		},
 		row{
-			name: "a left operand of a profile", from: "IM 3.3", says: "With its profile known, it compares as its values do.", profiles: known,
+			name: "a left operand of a profile", from: "IM 3.3", says: "If its profile is known, a left operand is compared by the type of its values.", profiles: known,
 			doc:  strings.Replace(constrained("ex:level", "gt", `{"@value":"9","@type":"xsd:integer"}`, ""), `"uid"`, trade+`,"uid"`, 1),
 			asks: []query{on("ann use x", met).with(`"ex:level":10`), on("ann use x", missed).with(`"ex:level":8`), on("ann use x", missed)},
 		},

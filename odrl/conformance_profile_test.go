@@ -73,13 +73,13 @@ func profileRows() []row {
 		add("profile "+profile, "UIM 6.2", "The profile is known by this name.",
 			strings.Replace(permit(""), `"uid"`, `"profile":"`+profile+`","uid"`, 1), nil, ok)
 	}
-	add("unknown profile", "IM 3.2", "Any other stops the publishing.",
+	add("unknown profile", "IM 3.2", "A policy with any other profile cannot be published.",
 		strings.Replace(permit(""), `"uid"`, `"profile":"http://other.example/profile","uid"`, 1), nil, "error `unknown-profile`")
 	for _, s := range []struct{ written, means string }{{"lte", "yes"}, {"lteq", "yes"}, {"gte", "no"}, {"ne", "yes"}, {"neg", "yes"}} {
 		c := one("dateTime", s.written, `"2026-12-31T00:00:00Z"`)
-		add("operator "+s.written, "UIM 6.2", "It is read as ODRL's own.", limit(c), nil, map[string]string{"yes": ok, "no": none}[s.means])
+		add("operator "+s.written, "UIM 6.2", "The operator is read as an operator of ODRL.", limit(c), nil, map[string]string{"yes": ok, "no": none}[s.means])
 	}
-	add("operator use", "UIM 6.2", "It is read of public keys only.", limit(one("purpose", "use", `"a"`)), nil, "error `operator`")
+	add("operator use", "UIM 6.2", "The operator is read for public keys only.", limit(one("purpose", "use", `"a"`)), nil, "error `operator`")
 	kinds := []string{"an object", "an interval"}
 	window := `{"leftOperand":"http://example.com/vocab/timeWindow","operator":"%s","rightOperand":%s}`
 	for i, w := range []string{
@@ -87,8 +87,8 @@ func profileRows() []row {
 		`"2026-06-01T00:00:00Z/2026-06-30T00:00:00Z"`,
 	} {
 		add("within "+kinds[i], "UIM 6.2", "Inside the window, as an object or an interval.", limit(fmt.Sprintf(window, "within", w)), nil, ok)
-		add("not within "+kinds[i], "UIM 6.2", "Not after it.", limit(fmt.Sprintf(window, "within", w)), at(noon.AddDate(0, 1, 0)), none)
-		add("outside "+kinds[i], "UIM 6.2", "Outside is the contrary.", limit(fmt.Sprintf(window, "outside", w)), nil, none)
+		add("not within "+kinds[i], "UIM 6.2", "Not satisfied after the window.", limit(fmt.Sprintf(window, "within", w)), at(noon.AddDate(0, 1, 0)), none)
+		add("outside "+kinds[i], "UIM 6.2", "Outside is the opposite of within.", limit(fmt.Sprintf(window, "outside", w)), nil, none)
 	}
 	for i, x := range [][2]string{
 		{
@@ -108,15 +108,15 @@ func profileRows() []row {
 		{`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":7,"unit":"year"}`, "7/year"},
 	} {
 		list = append(list, row{
-			name: fmt.Sprint("limit ", i+1, " ", x[1]), from: "UIM 6.2", says: "`" + x[0] + "` bounds calls.",
+			name: fmt.Sprint("limit ", i+1, " ", x[1]), from: "UIM 6.2", says: "`" + x[0] + "` limits calls.",
 			try: published(limit(x[0]), nil, ok+" limit:"+x[1]),
 		})
 	}
-	add("limit by gt", "UIM 6.2, uimgate", "A limit that permits only beyond it is refused.",
+	add("limit by gt", "UIM 6.2, uimgate", "A limit that permits calls only above it is refused.",
 		limit(`{"leftOperand":"rateLimit","operator":"gt","rightOperand":5,"unit":"hour"}`), nil, "error `limit`")
-	add("limit as a prohibition", "UIM mock service", "To prohibit more than a count is to permit up to it.",
+	add("limit as a prohibition", "UIM mock service", "A prohibition above a count permits calls up to the count.",
 		`{`+head+`,"permission":{`+intents+`,"action":"use"},"prohibition":{`+intents+`,"action":[{"rdf:value":{"@id":"odrl:execute"},"refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}]}}`, nil, ok+" limit:3/day")
-	add("exceedRateLimit", "UIM 6.2", "Prohibiting it is not a prohibition of execute.",
+	add("exceedRateLimit", "UIM 6.2", "A prohibition of exceedRateLimit does not prohibit execute.",
 		`{`+head+`,"permission":{`+intents+`,"action":"execute"},"prohibition":{`+intents+`,"action":"exceedRateLimit"}}`, nil, ok)
 	for _, x := range [][2]string{
 		{`{"action":"pay","amount":0.01,"unit":"http://example.com/vocab/USD"}`, "0.01 USD"},
@@ -129,7 +129,7 @@ func profileRows() []row {
 			try: published(rule(`"duty":`+x[0]), nil, ok+" charge:"+x[1]),
 		})
 	}
-	add("currency of nobody's", "UIM 6.2, uimgate", "A currency that is not known is refused.",
+	add("unknown currency", "UIM 6.2, uimgate", "An unknown currency is refused.",
 		rule(`"duty":{"action":"pay","amount":1,"unit":"http://example.com/vocab/SHELLS"}`), nil, "error `currency`")
 	for _, x := range []struct{ target, want string }{
 		{"http://example.com/api/intents", ok},
@@ -142,41 +142,41 @@ func profileRows() []row {
 		{"http://example.com/api/intents-admin", "error `target`"},
 		{"http://example.com.evil.org/api/intents", "error `target`"},
 	} {
-		add("target "+x.target, "UIM 6.2, uimgate", "What the target names among the intents of the service.", targeting(x.target), nil, x.want)
+		add("target "+x.target, "UIM 6.2, uimgate", "The target selects intents of the service.", targeting(x.target), nil, x.want)
 	}
 	sign := `{` + head + `,"permission":{` + intents + `,"action":"execute"},"obligation":{"action":"signPayload","constraint":{"leftOperand":"http://example.com/vocab/publicKey","operator":"use","rightOperand":"MIIBIjANBgkqh..."}}}`
-	add("signed", "UIM 6.2", "Signed with the agent's agreed key, which takes the place of an elided one.", sign, signed, ok)
-	add("not signed", "UIM 6.2", "Not signed, it is denied.", sign, nil, unmet)
-	add("signed by another", "UIM 6.2", "Signed with another key, it is denied.", sign,
+	add("signed", "UIM 6.2", "A call signed with the agent's agreed key is permitted. This key replaces the key that the policy omits.", sign, signed, ok)
+	add("not signed", "UIM 6.2", "A call that is not signed is denied.", sign, nil, unmet)
+	add("signed by another", "UIM 6.2", "A call signed with another key is denied.", sign,
 		func(r *odrl.Request) { r.AgentKey, r.ProofKey = key, []byte("another") }, unmet)
 	bound := rule(`"assignee":"http://example.com/ai-agent/1"`)
 	add("assignee", "UIM 6.2", "An assignee is the agent that the service knows by that IRI.", bound, nil, ok)
-	add("another agent", "UIM 6.2", "No other agent.", bound, func(r *odrl.Request) { r.AgentID = "agent-9" }, none)
-	add("party", "UIM 6.2", "A party list gives functions.", strings.Replace(permit(""), `"uid"`,
+	add("another agent", "UIM 6.2", "Other agents are not assignees.", bound, func(r *odrl.Request) { r.AgentID = "agent-9" }, none)
+	add("party", "UIM 6.2", "A list of parties assigns functions to them.", strings.Replace(permit(""), `"uid"`,
 		`"party":[{"function":"assignee","identifier":"http://example.com/ai-agent/1"}],"uid"`, 1), func(r *odrl.Request) { r.AgentID = "agent-9" }, none)
 	add("asset", "UIM 6.2", "asset is the target of rules without one.",
 		`{`+head+`,"asset":"http://example.com/api/intents","permission":[{"action":"execute"}]}`, nil, ok)
-	add("purpose", "UIM 6.2", "A declared purpose opens.", limit(one("purpose", "eq", `"research"`)), purpose("research"), ok)
-	add("purpose not declared", "UIM 6.2, uimgate", "None declared opens nothing.", limit(one("purpose", "neq", `"ads"`)), nil, none)
-	add("no fact", "uimgate", "An operand of which nothing is known opens nothing.", limit(one("absolutePosition", "eq", `5`)), nil, none)
+	add("purpose", "UIM 6.2", "A declared purpose satisfies the constraint.", limit(one("purpose", "eq", `"research"`)), purpose("research"), ok)
+	add("purpose not declared", "UIM 6.2, uimgate", "Without a declared purpose, the constraint is not satisfied.", limit(one("purpose", "neq", `"ads"`)), nil, none)
+	add("no fact", "uimgate", "A constraint on an operand without a known value is not satisfied.", limit(one("absolutePosition", "eq", `5`)), nil, none)
 	given := func(operand string, v any) func(*odrl.Request) {
 		return func(r *odrl.Request) { r.Facts = map[string]any{operand: v} }
 	}
 	add("a size", "V 4.5, uimgate", "A number of a call is compared exactly.", limit(one("absoluteSize", "lteq", `"0.3"`)),
 		given("absoluteSize", json.Number("0.30")), ok)
-	add("no size", "V 4.5, uimgate", "What is not a size opens nothing: neither a word nor less than nothing.",
+	add("no size", "V 4.5, uimgate", "A value that is not a size, such as a word or a negative number, does not satisfy the constraint.",
 		limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("-1")), none)
-	add("a length of time", "V 4.5, XSD 1.0 3.2.6.2", "Durations compare where months tell.", limit(one("elapsedTime", "lt", `"P32D"`)),
+	add("a length of time", "V 4.5, XSD 1.0 3.2.6.2", "Durations are compared if their months permit it.", limit(one("elapsedTime", "lt", `"P32D"`)),
 		given("elapsedTime", "P1M"), ok)
-	add("a month or thirty days", "V 4.5, XSD 1.0 3.2.6.2", "Where they do not, nothing is known.",
+	add("a month or thirty days", "V 4.5, XSD 1.0 3.2.6.2", "Otherwise the comparison is unknown.",
 		limit(one("elapsedTime", "lteq", `"P30D"`)), given("elapsedTime", "P1M"), none)
-	add("an address in a range", "V 4.5, uimgate", "To be at a range is to be in it.", limit(one("virtualLocation", "eq", `"10.0.0.0/8"`)),
+	add("an address in a range", "V 4.5, uimgate", "An address matches a range if it is in the range.", limit(one("virtualLocation", "eq", `"10.0.0.0/8"`)),
 		given("virtualLocation", "10.1.2.3"), ok)
-	add("a name and an address", "V 4.5, uimgate", "Of an address nothing is known by a name.",
+	add("a name and an address", "V 4.5, uimgate", "A comparison of an address with a name is unknown.",
 		limit(one("virtualLocation", "neq", `"example.com"`)), given("virtualLocation", "10.1.2.3"), none)
-	add("to come", "uimgate", "What no fact of a call could tell is refused when publishing: whether an event is over or to come.",
+	add("to come", "uimgate", "A policy whose constraint no fact of a call can decide cannot be published, such as whether an event is over.",
 		limit(one("event", "lt", `"http://example.com/fair"`)), nil, "error `operator`")
-	add("duty without handler", "uimgate", "So is a duty that nobody sees to.", rule(`"duty":{"action":"watermark"}`), nil,
+	add("duty without handler", "uimgate", "A policy with a duty that no handler fulfils cannot be published.", rule(`"duty":{"action":"watermark"}`), nil,
 		"error `no-handler`")
 	return list
 }

@@ -38,25 +38,25 @@ func suiteRows() []row {
 	)
 
 	open, closed := `"permission":[{"uid":"ex:p"}]`, `"prohibition":[{"uid":"ex:p"}]`
-	add(1, "A permission of nothing in particular is of anything.", open, "alice read x",
+	add(1, "A permission without party, action and asset applies to every request.", open, "alice read x",
 		active+" p.action:Absent p.party:Absent p.target:Absent", nil)
-	add(2, "A permission of nothing in particular is of anything.", open, "bob read x", active, nil)
-	add(3, "A permission of nothing in particular is of anything.", open, "bob write y", active, nil)
-	add(4, "A prohibition of nothing in particular is of anything.", closed, "alice read x", forbids, nil)
-	add(5, "A prohibition of nothing in particular is of anything.", closed, "bob read x", forbids, nil)
-	add(6, "A prohibition of nothing in particular is of anything.", closed, "bob write y", forbids, nil)
-	add(7, "Use covers read.", permission(`"action":"use"`), "alice read x", active+" p.action:Satisfied p.party:Absent", nil)
-	add(8, "Use covers read.", permission(`"action":"use"`), "bob read x", active, nil)
-	add(9, "Use covers write, which means modify.", permission(`"action":"use"`), "bob write y", active, nil)
-	add(10, "Use does not cover sell.", permission(`"action":"use"`), "alice sell x", inactive+" p.action:Unsatisfied", nil)
-	add(11, "Use covers read, when prohibited too.", prohibition(`"action":"use"`), "alice read x", forbids, nil)
-	add(12, "Use covers read, when prohibited too.", prohibition(`"action":"use"`), "bob read x", forbids, nil)
-	add(13, "Use covers write, when prohibited too.", prohibition(`"action":"use"`), "bob write y", forbids, nil)
-	add(14, "Use does not cover sell, when prohibited either; nothing permits it.", prohibition(`"action":"use"`), "alice sell x",
+	add(2, "A permission without party, action and asset applies to every request.", open, "bob read x", active, nil)
+	add(3, "A permission without party, action and asset applies to every request.", open, "bob write y", active, nil)
+	add(4, "A prohibition without party, action and asset applies to every request.", closed, "alice read x", forbids, nil)
+	add(5, "A prohibition without party, action and asset applies to every request.", closed, "bob read x", forbids, nil)
+	add(6, "A prohibition without party, action and asset applies to every request.", closed, "bob write y", forbids, nil)
+	add(7, "A permission of use includes read.", permission(`"action":"use"`), "alice read x", active+" p.action:Satisfied p.party:Absent", nil)
+	add(8, "A permission of use includes read.", permission(`"action":"use"`), "bob read x", active, nil)
+	add(9, "A permission of use includes write, which means modify.", permission(`"action":"use"`), "bob write y", active, nil)
+	add(10, "A permission of use does not include sell.", permission(`"action":"use"`), "alice sell x", inactive+" p.action:Unsatisfied", nil)
+	add(11, "A prohibition of use includes read.", prohibition(`"action":"use"`), "alice read x", forbids, nil)
+	add(12, "A prohibition of use includes read.", prohibition(`"action":"use"`), "bob read x", forbids, nil)
+	add(13, "A prohibition of use includes write.", prohibition(`"action":"use"`), "bob write y", forbids, nil)
+	add(14, "A prohibition of use does not include sell, but nothing permits sell.", prohibition(`"action":"use"`), "alice sell x",
 		inactive+" p.action:Unsatisfied", nil)
 	toUse, bobs := permission(`"assignee":"ex:alice","action":"use"`), prohibition(`"assignee":"ex:bob","action":"use"`)
 	add(15, "A permission of one party.", toUse, "alice read x", active, nil)
-	add(16, "Another party has none.", toUse, "bob read x", inactive+" p.party:Unsatisfied p.action:Satisfied", nil)
+	add(16, "Another party has no permission.", toUse, "bob read x", inactive+" p.party:Unsatisfied p.action:Satisfied", nil)
 	add(17, "The party, another action.", toUse, "alice sell x", inactive+" p.party:Satisfied p.action:Unsatisfied", nil)
 	add(18, "A prohibition of another party.", bobs, "alice read x", inactive+" p.party:Unsatisfied", nil)
 	add(19, "A prohibition of this party.", bobs, "bob read x", forbids, nil)
@@ -71,7 +71,7 @@ func suiteRows() []row {
 		active+" p.party:Satisfied p.action:Satisfied p.target:Satisfied", nil)
 	add(27, "Another action.", permission(alice), "alice write x", inactive+" p.action:Unsatisfied", nil)
 	add(28, "Another asset.", permission(alice), "alice read y", inactive+" p.target:Unsatisfied", nil)
-	add(29, "Nothing fits.", permission(alice), "bob write y", inactive+" p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied", nil)
+	add(29, "Nothing matches.", permission(alice), "bob write y", inactive+" p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied", nil)
 
 	n := 30
 	for _, op := range []struct{ name, now, before, after string }{
@@ -85,7 +85,7 @@ func suiteRows() []row {
 		rules := permission(alice + `,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"` + op.name + `","rightOperand":{"@value":"` + moment + `","@type":"xsd:dateTime"}}`)
 		for i, want := range []string{op.now, op.before, op.after} {
 			outcome := map[string]string{"yes": active + " c:Satisfied", "no": inactive + " c:Unsatisfied"}[want]
-			add(n, "The moment "+op.name+" one moment: "+[]string{"then", "before it", "after it"}[i]+".", rules, "alice read x", outcome,
+			add(n, "The operator "+op.name+" with a fixed time: "+[]string{"at this time", "before it", "after it"}[i]+".", rules, "alice read x", outcome,
 				at([]string{moment, past, future}[i]))
 			n++
 		}
@@ -101,17 +101,17 @@ func suiteRows() []row {
 	people, books := member("alice", "people"), member("x", "books")
 	add(51, "A member of the source of a party collection.", permission(team+`,"target":"ex:x"`), "alice read x", active,
 		in(`"partOf":[`+people+`]`))
-	add(52, "No member of it.", permission(team+`,"target":"ex:x"`), "bob read x", inactive+" p.party:Unsatisfied",
+	add(52, "Not a member of the collection.", permission(team+`,"target":"ex:x"`), "bob read x", inactive+" p.party:Unsatisfied",
 		in(`"partOf":[`+people+`]`))
 	add(53, "A member of the source of an asset collection.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read x",
 		active, in(`"partOf":[`+books+`]`))
-	add(54, "No member of it.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read y",
+	add(54, "Not a member of the collection.", permission(`"assignee":"ex:alice","action":"read",`+shelf), "alice read y",
 		inactive+" p.target:Unsatisfied", in(`"partOf":[`+books+`]`))
 	both := in(`"partOf":[` + people + `,` + books + `]`)
 	add(55, "Members of both collections.", permission(team+`,`+shelf), "alice read x", active, both)
-	add(56, "The party alone.", permission(team+`,`+shelf), "alice read y", inactive+" p.party:Satisfied p.target:Unsatisfied", both)
-	add(57, "The asset alone.", permission(team+`,`+shelf), "bob read x", inactive+" p.party:Unsatisfied p.target:Satisfied", both)
-	add(58, "Neither.", permission(team+`,`+shelf), "bob write y",
+	add(56, "Only the party is a member.", permission(team+`,`+shelf), "alice read y", inactive+" p.party:Satisfied p.target:Unsatisfied", both)
+	add(57, "Only the asset is a member.", permission(team+`,`+shelf), "bob read x", inactive+" p.party:Unsatisfied p.target:Satisfied", both)
+	add(58, "Neither is a member.", permission(team+`,`+shelf), "bob write y",
 		inactive+" p.party:Unsatisfied p.target:Unsatisfied p.action:Unsatisfied", both)
 
 	duty := permission(alice + `,"duty":{"uid":"ex:d","action":"compensate"}`)
@@ -119,10 +119,10 @@ func suiteRows() []row {
 		return `"dutyReports":[{"rule":"http://example.com/` + rule + `","performanceState":"` + performance +
 			`","deonticState":"` + state + `"}]`
 	}
-	add(59, "A duty that is open leaves the permission active.", duty, "alice read x", active+" d:NonSet",
+	add(59, "An open duty leaves the permission active.", duty, "alice read x", active+" d:NonSet",
 		in(report("d", "Unknown", "NonSet")))
-	add(60, "A duty that is fulfilled.", duty, "alice read x", active+" d:Fulfilled", in(report("d", "Performed", "Fulfilled")))
-	add(61, "A duty that is violated makes it inactive.", duty, "alice read x",
+	add(60, "A fulfilled duty leaves the permission active.", duty, "alice read x", active+" d:Fulfilled", in(report("d", "Performed", "Fulfilled")))
+	add(61, "A violated duty makes the permission inactive.", duty, "alice read x",
 		unpaid+" p:Inactive d:Violated p.party:Satisfied p.action:Satisfied p.target:Satisfied", in(report("d", "Unperformed", "Violated")))
 
 	var windows []string
@@ -135,19 +135,19 @@ func suiteRows() []row {
 	}
 	office := permission(alice + `,"constraint":{"uid":"ex:c","or":[` + strings.Join(windows, ",") + `]}`)
 	add(62, "One of 262 windows, on a Monday morning.", office, "alice read x", active+" c:Satisfied", nil)
-	add(63, "None of them, at night.", office, "alice read x", inactive+" c:Unsatisfied", at("2024-02-12T20:20:10.999Z"))
-	add(64, "None of them, a year before.", office, "alice read x", inactive+" c:Unsatisfied", at(past))
+	add(63, "None of the windows, at night.", office, "alice read x", inactive+" c:Unsatisfied", at("2024-02-12T20:20:10.999Z"))
+	add(64, "None of the windows, a year before.", office, "alice read x", inactive+" c:Unsatisfied", at(past))
 	all := permission(team + `,"target":"ex:x",` + year + `,"duty":{"uid":"ex:d","action":"compensate"}`)
 	world := in(report("another", "Performed", "Fulfilled") + `,"partOf":[` + people + `]`)
-	add(65, "A member, in the year, with a duty that nothing is reported of.", all, "alice read x",
+	add(65, "A member, in the year, with a duty without a report.", all, "alice read x",
 		active+" c:Satisfied p.party:Satisfied d:NonSet", world)
-	add(66, "No member, another action.", all, "bob sell x",
+	add(66, "Not a member, another action.", all, "bob sell x",
 		inactive+" c:Satisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Satisfied", world)
 	add(67, "A member, before the year.", all, "alice read x", inactive+" c:Unsatisfied from:Unsatisfied to:Satisfied",
 		func(a query) query { return world(a).at(past) })
-	add(68, "Nothing fits.", all, "bob write y", inactive+" c:Unsatisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied",
+	add(68, "Nothing matches.", all, "bob write y", inactive+" c:Unsatisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied",
 		func(a query) query { return world(a).at(past) })
-	add(69, "A moment on a day.",
+	add(69, "A time on a day.",
 		permission(alice+`,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"eq","rightOperand":{"@value":"2024-02-12","@type":"xsd:date"}}`), "alice read x", active+" c:Satisfied",
 		func(a query) query { return a.with(`"dateTime":"2024-02-12T00:00:00Z"`).at("") })
 
@@ -165,20 +165,20 @@ func suiteRows() []row {
 		func(a query) query {
 			return a.with(`"purpose":"ex:ours"`).in(`"partOf":[{"member":"http://example.com/ours","collection":"https://w3id.org/dpv#AccountManagement"}]`)
 		})
-	add(75, "The purpose is an instance of nothing known.", purpose("isA", accounts), "alice read x", inactive+" c:Unsatisfied",
+	add(75, "The purpose is not an instance of a known class.", purpose("isA", accounts), "alice read x", inactive+" c:Unsatisfied",
 		with(`"purpose":"ex:ours"`))
-	add(76, "Where no purpose is told, the suite takes isNoneOf for satisfied and the permission for active. *Here it differs on purpose*: what is not told never opens a permission.",
+	add(76, "Without a purpose, the suite treats isNoneOf as satisfied and the permission as active. *This engine differs on purpose*: a missing fact never makes a permission active.",
 		purpose("isNoneOf", `[`+accounts+`,`+quality+`]`), "alice read x", inactive+" c:Unsatisfied", nil)
 	add(77, "The purpose is one of those excluded.", purpose("isNoneOf", `[`+accounts+`,`+quality+`]`), "alice read x",
 		inactive+" c:Unsatisfied", is)
 	channel := permission(alice + `,"constraint":{"uid":"ex:c","leftOperand":"deliveryChannel","operator":"eq","rightOperand":{"@id":"https://app.example/id"}}`)
 	add(78, "By this channel.", channel, "alice read x", active+" c:Satisfied", with(`"deliveryChannel":"https://app.example/id"`))
-	add(79, "By no channel that is told.", channel, "alice read x", inactive+" c:Unsatisfied", nil)
+	add(79, "Without a stated channel.", channel, "alice read x", inactive+" c:Unsatisfied", nil)
 	two := permission(`"assignee":"ex:alice","action":["modify","read"],"target":"ex:x"`)
 	add(80, "One of two actions.", two, "alice read x", active, nil)
 	add(81, "Neither action.", two, "alice sell x", inactive+" p.party:Satisfied p.target:Satisfied p.action:Unsatisfied", nil)
 	compact := `"action":"read",` + permission(`"target":"ex:x","assignee":"ex:alice"`)
-	add(82, "The action stands at the policy.", compact, "alice read x", active+" p.action:Satisfied", nil)
+	add(82, "The action is a property of the policy.", compact, "alice read x", active+" p.action:Satisfied", nil)
 	add(83, "Another action.", compact, "alice sell x", inactive+" p.action:Unsatisfied", nil)
 	return list
 }
