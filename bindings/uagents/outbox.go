@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/mailbox"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -52,6 +53,7 @@ type outbox struct {
 	closing      chan struct{}  // closed when Drain is called
 	cut          chan struct{}  // closed when Drain returns
 	tallies      tallies
+	mailboxes    *mailbox.Mailboxes
 }
 
 func newOutbox(now func() time.Time) *outbox {
@@ -59,6 +61,7 @@ func newOutbox(now func() time.Time) *outbox {
 		courier: delivery.New(delivery.Options{}), almanac: almanac.NewClient(),
 		places: fairqueue.New(postponing), answerPlaces: fairqueue.New(answering), queue: make(chan *laterReply, postponing.Places),
 		closing: make(chan struct{}), cut: make(chan struct{}), tallies: tallies{now: now},
+		mailboxes: mailbox.New(now),
 	}
 }
 
@@ -222,6 +225,12 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	route, err := o.route(ctx, x)
 	if err != nil {
 		return err
+	}
+	if x.mailed(route) {
+		if o.mailboxes.Put(x.Service.ID, x.Sender, body) != nil {
+			return &delivery.Error{Cause: delivery.NoEndpoint, Err: errMailbox}
+		}
+		return nil
 	}
 	route.Unapproved = x.unapproved(ctx)
 	if err = o.courier.Deliver(ctx, route, body, o.closing); err != nil {

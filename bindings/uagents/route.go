@@ -17,7 +17,7 @@ func (o *outbox) reaches(x *exchange) bool {
 	if !x.Sender.Agent() { // users have no endpoint
 		return false
 	}
-	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != nil
+	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != nil || door.Mailbox
 }
 
 // route finds the endpoints of the sender of an envelope: in the configuration, in its registration here, or in the Almanac. If no endpoint
@@ -55,6 +55,13 @@ func (o *outbox) unreachable(x *exchange) *fault {
 	if err != nil {
 		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up at the moment.").After(fullWait).ShedFor(reason.ShedAlmanacLookup)
 		return &fault{f, text, "The Almanac does not respond. Send the envelope again after a few seconds." + instead}
+	}
+	if x.mailed(route) {
+		if o.mailboxes.Room(x.Service.ID, x.Sender) {
+			return nil
+		}
+		f := reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)
+		return &fault{f, "the mailbox of the sender is full", "Fetch and delete the messages in the mailbox."}
 	}
 	failed, isError := errors.AsType[*delivery.Error](o.courier.Reaches(x.r.Context(), route))
 	switch {

@@ -28,6 +28,8 @@ type Settings struct {
 	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is also an Almanac: agents can register at /v1/almanac, and anyone can look them up there."`
 	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether replies are also delivered to endpoints that agents have registered with addresses of private networks or of this machine. Only for closed networks."`
 
+	Mailbox bool `yaml:"mailbox" default:"false" doc:"Whether agents without an endpoint may send envelopes without waiting, and fetch the replies at /v2/agents/<address>/mailbox, as from a mailbox of Agentverse. Replies stay in the memory of the gateway for five minutes."`
+
 	// Unsigned permits envelopes of users, which are not signed.
 	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whose identity cannot be verified, may send synchronous requests for public information: health, search, policy, tools and chat. Users can neither agree nor call intents."`
 
@@ -99,6 +101,12 @@ func (s *Settings) Check(b *config.BlockCheck) {
 		b.Claim("registry", almanac.Path)
 		if config.Within(s.Path, almanac.Path) {
 			b.Errorf("path", "%s conflicts with the paths of the Almanac", yamlconf.Quote(s.Path))
+		}
+	}
+	if s.Mailbox {
+		b.Claim("mailbox", mailboxPath)
+		if b.Shared() {
+			b.Warnf("mailbox", "an agent finds its replies only at the gateway that received its envelopes: route each agent to one gateway")
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(s.Rules)) {

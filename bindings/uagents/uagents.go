@@ -96,18 +96,22 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Route returns one name for the configured path, and one name for all paths of the Almanac. It returns the paths of the service's
+// Route returns one name for the configured path, one for all paths of the Almanac, and one for all mailboxes. It returns the paths of the service's
 // descriptions unchanged, and "" for the paths of other doors.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := SettingsOf(s)
 	if own == nil {
 		return ""
 	}
-	switch _, below := inAlmanac(path); {
+	_, below := inAlmanac(path)
+	_, _, polls := inMailbox(path)
+	switch {
 	case path == own.Path:
 		return "/submit"
 	case below && own.Registry:
 		return almanac.Path
+	case polls && own.Mailbox:
+		return mailboxPath
 	case path == infoPath, path == manifestPath:
 		return path
 	default:
@@ -131,12 +135,16 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h.Set("Access-Control-Allow-Credentials", "false")
 	h.Set("Cache-Control", "no-store")
 	path, below := inAlmanac(r.URL.Path)
+	address, id, polls := inMailbox(r.URL.Path)
 	switch {
 	case r.Method == http.MethodOptions:
 		w.WriteHeader(http.StatusNoContent)
 		return
 	case below && x.settings().Registry:
 		x.looked(path)
+		return
+	case x.settings().Mailbox && polls:
+		x.polled(address, id)
 		return
 	case r.URL.Path != x.settings().Path:
 		x.informed(r.URL.Path)
