@@ -23,6 +23,7 @@ type message struct {
 	data                  strictjson.Object // the call; nil if the message is plain text
 	text                  string
 	proof                 string // a proof of key
+	payment               any    // a payment by x402, as sent; nil: none
 	traceparent           string // as sent
 	immediately           bool   // respond before the task ends
 	modes                 []string
@@ -42,6 +43,7 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	settings.number("historyLength", 0, 1<<20, 0)
 	metadata := in.within("metadata", false)
 	m.traceparent, _ = metadata.object["traceparent"].(string)
+	m.payment = metadata.object[metaPayment]
 	extension := metadata.within(Extension, false)
 	m.proof = extension.text("proof", maxProof, false)
 	for _, mode := range settings.list("acceptedOutputModes") {

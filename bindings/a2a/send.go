@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/payments/x402"
 )
 
 // keyPrefix and a message id form the idempotency key of the call, so that a repeated message gets the same response.
@@ -21,6 +22,13 @@ func (x *exchange) send() {
 	if fail != nil {
 		x.malformed(fail)
 		return
+	}
+	if m.payment != nil && x.Service.Payments.X402 != nil {
+		var err error
+		if x.call.Payment, err = x402.ReadTree(m.payment); err != nil {
+			x.refuse(refusalOf(wire.MalformedPayment(err)))
+			return
+		}
 	}
 	switch {
 	case m.taskID != "":
@@ -132,6 +140,9 @@ func (x *exchange) ended(result *execute.Result, err error, contextID string) {
 func (x *exchange) done(result *execute.Result) task {
 	t := task{
 		state: completed, output: result.Output, charge: result.Charge, standing: result.Standing, replayed: result.Replayed, live: true,
+	}
+	if result.Paid != nil {
+		t.settlement = result.Paid.Receipt
 	}
 	t.of(x.Event)
 	return t

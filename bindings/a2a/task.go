@@ -40,7 +40,8 @@ type task struct {
 	standing      []limit.Status
 	warnings      []intents.MissingOutput
 	replayed      bool
-	live          bool // this request made the call
+	live          bool   // this request made the call
+	settlement    []byte // how the payment that came with the call ended, for a call that succeeded: JSON of x402; nil: there was none
 }
 
 // of copies the intent and the reference of a call from its event.
@@ -107,27 +108,34 @@ func (x *exchange) appendStatus(out []byte, t *task) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("state", string(t.state))
 	w.Text("timestamp", t.since.UTC().Format(timeForm))
-	if t.refusal != nil {
-		w.Append("message", func(out []byte) ([]byte, error) { return x.appendReason(out, t) })
+	if t.refusal != nil || t.settlement != nil {
+		w.Append("message", func(out []byte) ([]byte, error) { return x.appendMessage(out, t) })
 	}
 	return w.End()
 }
 
-// appendReason appends the message that explains why a task failed or was rejected, as text and as a UIM error.
-func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
-	about := x.About(t.refusal)
-	if !t.live { // another request made the call
-		about.RequestID = ""
-	}
+// appendMessage appends the message of a status: why a task failed or was rejected, as text and as a UIM error, or that a payment was taken.
+func (x *exchange) appendMessage(out []byte, t *task) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("messageId", t.id)
 	w.Text("contextId", t.contextID)
 	w.Text("taskId", t.id)
 	w.Text("role", "ROLE_AGENT")
 	w.Append("parts", func(out []byte) ([]byte, error) {
+		if t.refusal == nil {
+			words := strictjson.NewWriter(append(out, '['))
+			words.Text("text", "The payment is credited.")
+			words.Text("mediaType", textType)
+			out, err := words.End()
+			return append(out, ']'), err
+		}
+		about := x.About(t.refusal)
+		if !t.live { // another request made the call
+			about.RequestID = ""
+		}
 		return appendParts(out, refusal.Sentence(t.refusal), wire.Envelope(t.refusal, about))
 	})
-	x.appendMetadata(&w, t)
+	x.appendMetadata(&w, t, paymentOf(t))
 	return w.End()
 }
 
@@ -154,17 +162,32 @@ func (x *exchange) appendArtifact(out []byte, t *task) ([]byte, error) {
 		w.Optional("name", in.Name)
 	}
 	w.Append("parts", func(out []byte) ([]byte, error) { return append(appendData(append(out, '['), t.output), ']'), nil })
-	x.appendMetadata(&w, t)
+	x.appendMetadata(&w, t, nil)
 	return w.End()
 }
 
-// appendMetadata appends the metadata of the extension if the client activated the extension.
-func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
-	if !x.extended {
+// appendMetadata appends the metadata of a payment, which may be nil, and those of the extension if the client activated the extension.
+func (x *exchange) appendMetadata(w *strictjson.Writer, t *task, payment *paymentMetadata) {
+	about := map[string]any{}
+	if x.extended {
+		w.Texts("extensions", []string{Extension})
+		x.describeCall(about, t)
+	}
+	if len(about) == 0 && payment == nil {
 		return
 	}
-	w.Texts("extensions", []string{Extension})
-	about := map[string]any{}
+	w.Append("metadata", func(out []byte) ([]byte, error) {
+		m := strictjson.NewWriter(out)
+		if len(about) > 0 {
+			m.Object(Extension, about)
+		}
+		payment.append(&m)
+		return m.End()
+	})
+}
+
+// describeCall adds the members of the extension to about.
+func (x *exchange) describeCall(about map[string]any, t *task) {
 	if t.charge != nil {
 		about["charge"] = wire.ChargeMembers(t.charge)
 		if t.charge.Receipt != "" {
@@ -179,8 +202,5 @@ func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
 	}
 	if t.live {
 		about["request_id"], about["replayed"] = string(x.RequestID), t.replayed
-	}
-	if len(about) > 0 {
-		w.Object("metadata", map[string]any{Extension: about})
 	}
 }
