@@ -30,12 +30,20 @@ func (b *Budget) Covers(intent, currency string) bool {
 	return b != nil && b.Currency == currency && slices.Contains(b.Intents, intent)
 }
 
+// Nothing reports whether the person permits no charge at all: both amounts are zero. A consent is not made with such a budget, but a person
+// can change a budget to it.
+func (b *Budget) Nothing() bool { return b.Nano == 0 && b.PerCall.Nano == 0 }
+
 // Check returns an error of kind ErrBadBudget unless the budget is complete.
 func (b *Budget) Check() error {
+	amounts := b.Allowance
+	if b.Nothing() {
+		amounts.Nano = 1 // check the currency and the period
+	}
 	switch {
-	case b.Allowance.Check() != nil:
-		return fmt.Errorf("%w: %w", ErrBadBudget, b.Allowance.Check())
-	case b.PerCall.Currency != b.Currency || b.PerCall.Nano <= 0 || b.PerCall.Nano > b.Nano:
+	case amounts.Check() != nil:
+		return fmt.Errorf("%w: %w", ErrBadBudget, amounts.Check())
+	case b.PerCall.Currency != b.Currency || b.PerCall.Nano <= 0 && !b.Nothing() || b.PerCall.Nano > b.Nano:
 		return fmt.Errorf("%w: the amount of one call must be above zero and at most the budget", ErrBadBudget)
 	case len(b.Intents) == 0 || len(b.Intents) > MaxBudgetIntents:
 		return fmt.Errorf("%w: it must name 1 to %d intents", ErrBadBudget, MaxBudgetIntents)

@@ -115,6 +115,9 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 		if err := r.Budget.Check(); err != nil {
 			return Agreement{}, err
 		}
+		if r.Budget.Nothing() {
+			return Agreement{}, fmt.Errorf("%w: its amount is zero", ErrBadBudget)
+		}
 		r.Scope = slices.Clone(r.Scope)
 		for _, uid := range r.Budget.Intents {
 			if entry := uid + operation; !slices.Contains(r.Scope, entry) {

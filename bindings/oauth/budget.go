@@ -79,3 +79,9 @@ func typedAmount(text, currency string) (money.Amount, bool) {
 	a, err := money.New(strings.Replace(text, ",", ".", 1), currency)
 	return a, err == nil && a.Nano > 0
 }
+
+// isZero reports whether a person typed the amount zero.
+func isZero(text, currency string) bool {
+	a, err := money.New(strings.Replace(text, ",", ".", 1), currency)
+	return err == nil && a.IsZero()
+}

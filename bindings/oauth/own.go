@@ -131,6 +131,11 @@ func (d *Door) changeOwn(q *request, form url.Values, browser string) {
 		Entries: own.Budget.Intents,
 	}
 	budget, wrong := budgetOf(spending, &consent.BudgetChoice{BudgetOffer: *own.Offer})
+	if isZero(spending.Amount, own.Budget.Currency) { // the consent stays, and costs nothing
+		none := *own.Budget
+		none.Nano, none.PerCall.Nano = 0, 0
+		budget, wrong = &none, ""
+	}
 	switch {
 	case wrong != "":
 		rejected.Wrong = wrong

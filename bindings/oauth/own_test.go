@@ -127,6 +127,36 @@ func (c *confirmGate) changesRecorded() {
 	}
 }
 
+// A person sets the budget to nothing, and later permits charges again, under the same consent.
+func TestOwnBudgetOfNothing(t *testing.T) {
+	c := newConfirmGate(t, budgets)
+	c.client, _, _ = c.spenderOf(c.person, "1", "month", "")
+	c.topUp(c.client, eur(1000))
+	if got := c.Execute(c.client, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	if got := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm("0", "0.25")); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	refused := c.Execute(c.client, gatetest.Ordering)
+	c.Refuses(refused, http.StatusForbidden, "BUDGET_EXCEEDED")
+	if !strings.Contains(string(refused.Body), "/oauth/consents") || !strings.Contains(string(refused.Body), "spend nothing") {
+		t.Errorf("got %s", refused.Body)
+	}
+	if got := c.Execute(c.client, gatetest.Searching); got.Status != http.StatusOK {
+		t.Errorf("a free call: %d %s", got.Status, got.Body)
+	}
+	if page := c.person.do(http.MethodGet, "/oauth/consents", nil); !strings.Contains(string(page.Body), "0.00 EUR") {
+		t.Errorf("the page does not show the budget: %s", page.Body)
+	}
+	if got := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm("1", "")); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	if got := c.Execute(c.client, gatetest.Ordering); got.Status != http.StatusOK {
+		t.Errorf("permitted again: %d %s", got.Status, got.Body)
+	}
+}
+
 // formWith returns the first form on a page that has a button, as if the button was pressed; nil if there is none.
 func formWith(page gatetest.Answer, button string) url.Values {
 	for form := range strings.SplitSeq(string(page.Body), "<form ") {
@@ -162,7 +192,7 @@ func (c *confirmGate) changeForm(amount, perCall string) url.Values {
 func TestOwnBudgetRefused(t *testing.T) {
 	c := newConfirmGate(t, budgets)
 	for name, amounts := range map[string][3]string{
-		"zero": {"0", "0.10", "Enter how much"}, "negative": {"-1", "0.10", "Enter how much"}, "empty": {"", "", "Enter how much"},
+		"zero for one call": {"1", "0", "Enter the amount for one call"}, "negative": {"-1", "0.10", "Enter how much"}, "empty": {"", "", "Enter how much"},
 		"huge": {"1000000000000", "0.10", "Enter how much"}, "another currency": {"1 USD", "0.10", "Enter how much"},
 		"above the maximum": {"3.11", "0.10", "may spend at most 3.10 EUR"}, "one call above the maximum": {"3", "1.01", "at most 1.00 EUR"},
 		"one call above all": {"0.50", "0.51", "must not be larger"},

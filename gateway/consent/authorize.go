@@ -146,7 +146,7 @@ func (o *BudgetChoice) within(b *pat.Budget) error {
 		return nil
 	case o == nil:
 		return failed(InvalidRequest, "The service offers no budget.")
-	case b.Check() != nil:
+	case b.Check() != nil || b.Nothing():
 		return failed(InvalidRequest, "The budget is not valid.")
 	case !b.Fits(o.Max):
 		return failed(InvalidRequest, "The budget exceeds the maximum of this service, "+o.Max.String()+".")

@@ -121,6 +121,9 @@ func (d *Service) own(ctx context.Context, c agree.Call, id pat.AgreementID, bro
 
 // left returns the rest of a budget.
 func (d *Service) left(ctx context.Context, c agree.Call, agent pat.AgentID, b *pat.Budget) (money.Amount, error) {
+	if b.Nothing() {
+		return b.Amount, nil
+	}
 	states, err := d.store.Fits(ctx, c.Service.ID, []store.Reservation{{Principal: pat.Principal(agent), Limit: limit.OfBudget(b.Allowance)}})
 	if _, full := errors.AsType[*store.LimitError](err); err != nil && !full {
 		return money.Amount{}, err

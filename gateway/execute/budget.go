@@ -71,7 +71,7 @@ func (e *execution) budgetOffer() *service.BudgetOffer {
 // spends reports whether the person behind the agreement permits charges in a currency for the intent of the call, and the operator still
 // offers budgets in it. For agreements without a budget it returns false.
 func (e *execution) spends(currency string) bool {
-	return e.budget.Covers(e.intent.ID, currency) && e.budgetOffer() != nil
+	return e.budget.Covers(e.intent.ID, currency) && !e.budget.Nothing() && e.budgetOffer() != nil
 }
 
 // beyondBudget returns the refusal of a charged call under consent to an intent that is not in the budget. f is the refusal for agreements
@@ -79,6 +79,11 @@ func (e *execution) spends(currency string) bool {
 func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 	if e.claims.Assurance != pat.Consent || e.budget == nil {
 		return f
+	}
+	if e.budget.Nothing() {
+		return reason.BudgetExceeded.Refusal("The person permits this client to spend nothing at present.").
+			With("budget", e.budget.Allowance.String()).With("left", amountDetail(e.budget.Amount)).
+			With("consents_url", e.current.At(service.ConsentsPath))
 	}
 	if e.current.BudgetOffer() != nil && e.budgetOffer() == nil {
 		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend "+e.budget.Currency+" any more.").

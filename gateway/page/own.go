@@ -119,6 +119,9 @@ func budgetChange(own *consent.OwnConsent, forms OwnForms, rejected *RejectedCha
 		Currency: own.Budget.Currency, Amount: own.Budget.Decimal(), PerCall: own.Budget.PerCall.Decimal(),
 		Most: allowanceWords(most), MostCall: own.Offer.PerCall.String(), Fields: forms.Change(own.Handle, own.Changes),
 	}
+	if own.Budget.Nothing() {
+		v.PerCall = ""
+	}
 	if rejected != nil && rejected.Handle == own.Handle {
 		v.Amount, v.PerCall, v.Wrong = rejected.Amount, rejected.PerCall, rejected.Wrong
 	}
