@@ -1,7 +1,7 @@
 // Compiles what `uimgate types --ts` writes against the types of the package.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -35,6 +35,16 @@ test("typed code for intents compiles, that of hostile catalogues too", async ()
   }
   await writeFile(join(dir, "right.ts"), use('{ product_id: "desk-lamp", quantity: 1 }'));
   assert.equal(await compile("right.ts", "hostile.ts"), "");
+});
+
+test("the sample of the documentation compiles", async () => {
+  const page = await readFile(new URL("../../../docs/for-agents/typescript.md", import.meta.url), "utf8");
+  const samples = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map((m) => m[1]);
+  assert.equal(samples.length, 1);
+  const head = 'import { generateKey, UimClient } from "uimgate";\nconst client = await UimClient.discover("shop.example", { key: await generateKey() });\n';
+  await cp(new URL("../../../agent/stubs/testdata/shop_ts.golden", import.meta.url), join(dir, "shop.ts"));
+  await writeFile(join(dir, "sample.ts"), head + samples[0]);
+  assert.equal(await compile("sample.ts"), "");
 });
 
 test("the compiler finds a misspelt parameter", async () => {

@@ -54,6 +54,29 @@ class Link:
         return self.epoch, self.k
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line at the end of a file: its length in bytes, its receipt, and its keys."""
+
+    size: int
+    link: Link | None
+    jwks: Any
+
+    @classmethod
+    def of(cls, record: dict[str, Any], size: int) -> Line:
+        """Reads a record."""
+        return cls(size, link_in(record), record.get("jwks") if record.get("type") == "keys" else None)
+
+
+@dataclass(frozen=True)
+class End:
+    """The end of a file as this process has last read or written it."""
+
+    inode: int
+    size: int
+    lines: list[Line]
+
+
 class Book:
     """The book of an agent in a directory. All processes of the agent may write at the same time. It raises FileErrors."""
 
@@ -64,13 +87,14 @@ class Book:
         self.documents = Documents(self.path.with_name(self.path.name.removesuffix(_EXTENSION) + ".documents"))
         self._most = most
         self._lock = threading.Lock()
+        self._end: End | None = None
 
     def begin(self, request: str, now: float) -> Mark:
         """Records that a call is about to be sent. It returns the places of the newest entries."""
         mark: Mark = {}
 
-        def sent(tail: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            mark.update(newest(links_in(tail)))
+        def sent(lines: list[Line]) -> list[dict[str, Any]]:
+            mark.update(newest(_links(lines)))
             return [{"type": "sent", "at": _time(now), "req": request}]
 
         self._append(sent, now)
@@ -82,9 +106,10 @@ class Book:
         text = receipt if len(receipt) <= _MAX_RECEIPT else ""
         found = list(problems)
 
-        def record(tail: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            for mine in links_in([{"receipt": text}]) if own else []:
-                found.extend(follow(mark, call.replayed, mine, links_in(tail)))
+        def record(lines: list[Line]) -> list[dict[str, Any]]:
+            mine = link_in({"receipt": text}) if own else None
+            if mine:
+                found.extend(follow(mark, call.replayed, mine, _links(lines)))
             line: dict[str, Any] = {"type": "call", "at": _time(now), "call": _members(call, intent)}
             if text:
                 line["receipt"] = text
@@ -99,8 +124,8 @@ class Book:
         """Records the keys that the agent trusts, unless one of the last records has the same ones."""
         jwks = _jwks(keys)
 
-        def record(tail: list[dict[str, Any]]) -> list[dict[str, Any]]:
-            if any(r.get("type") == "keys" and r.get("jwks") == jwks for r in tail):
+        def record(lines: list[Line]) -> list[dict[str, Any]]:
+            if any(line.jwks == jwks for line in lines):
                 return []
             return [{"type": "keys", "at": _time(now), "jwks": jwks}]
 
@@ -111,27 +136,41 @@ class Book:
         sets = _key_records(read_private(self.path, _MAX_FILE + _MAX_LINE) or b"")
         return KeySet.parse(json.dumps(sets[-1])) if sets else None
 
-    def _append(self, f: Callable[[list[dict[str, Any]]], list[dict[str, Any]]], now: float) -> None:
-        """Appends the records that f returns for the last records of the file, while this process has the lock."""
+    def _append(self, f: Callable[[list[Line]], list[dict[str, Any]]], now: float) -> None:
+        """Appends the records that f returns for the last lines of the file, while this process has the lock."""
         with self._lock, locked(self.path.with_name(self.path.name + ".lock"), 5.0):
             try:
                 handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             except OSError as error:
                 raise FileError(f"{self.path}: {error.strerror}") from None
             try:
-                tail, size = _read_tail(handle, self.path)
-                records = f(tail)
-                lines = b"".join(json.dumps(r, separators=(",", ":"), ensure_ascii=False).encode("utf-8") + b"\n" for r in records)
-                if size > 0 and lines and size + len(lines) > self._most:
-                    self._rotate(lines, now)
+                end = self._read_end(handle)
+                self._end = None
+                records = f(end.lines)
+                texts = [json.dumps(r, separators=(",", ":"), ensure_ascii=False).encode("utf-8") + b"\n" for r in records]
+                text, size = b"".join(texts), end.size
+                if size > 0 and text and size + len(text) > self._most:
+                    self._rotate(text, now)
                     return
-                while lines:
-                    written = os.pwrite(handle, lines, size)
-                    lines, size = lines[written:], size + written
+                while text:
+                    written = os.pwrite(handle, text, size)
+                    text, size = text[written:], size + written
+                added = [Line.of(record, len(line)) for record, line in zip(records, texts)]
+                self._end = End(end.inode, size, _last(end.lines + added))
             except OSError as error:
                 raise FileError(f"{self.path}: {error.strerror}") from None
             finally:
                 os.close(handle)
+
+    def _read_end(self, handle: int) -> End:
+        """Returns the end of the file. It reads the file if another process has changed it, and removes an incomplete last line."""
+        info = os.fstat(handle)
+        if stat.S_IMODE(info.st_mode) & 0o077:
+            raise FileError(f"{self.path}: other users can access it: run chmod 600 on it")
+        if self._end and (self._end.inode, self._end.size) == (info.st_ino, info.st_size):
+            return self._end
+        lines, size = _read_tail(handle, info.st_size)
+        return End(info.st_ino, size, [Line.of(_record(line) or {}, len(line) + 1) for line in lines if line])
 
     def _older(self, n: int) -> Path:
         """Returns the path of file n: 0 is the current one, and higher numbers are older."""
@@ -211,41 +250,47 @@ def _key_records(text: bytes) -> list[dict[str, Any]]:
     return [s for s in sets if isinstance(s.get("keys"), list)]
 
 
-def _read_tail(handle: int, path: Path) -> tuple[list[dict[str, Any]], int]:
-    """Removes an incomplete last line. It returns the last complete records, and the size of the file."""
-    info = os.fstat(handle)
-    if stat.S_IMODE(info.st_mode) & 0o077:
-        raise FileError(f"{path}: other users can access it: run chmod 600 on it")
-    start = max(0, info.st_size - _MAX_TAIL)
+def _links(lines: list[Line]) -> list[Link]:
+    return [line.link for line in lines if line.link]
+
+
+def _last(lines: list[Line]) -> list[Line]:
+    """Returns the last lines that have at most _MAX_TAIL bytes in all."""
+    first, size = len(lines), 0
+    while first > 0 and size + lines[first - 1].size <= _MAX_TAIL:
+        first -= 1
+        size += lines[first].size
+    return lines[first:]
+
+
+def _read_tail(handle: int, whole: int) -> tuple[list[bytes], int]:
+    """Removes an incomplete last line. It returns the last complete lines, and the new size of the file."""
+    start = max(0, whole - _MAX_TAIL)
     text = os.pread(handle, _MAX_TAIL, start)
     end = text.rfind(b"\n") + 1
     if end == 0 and start > 0:
-        return [], info.st_size  # one line is longer than the tail
-    if start + end < info.st_size:
+        return [], whole  # one line is longer than the tail
+    if start + end < whole:
         os.ftruncate(handle, start + end)
-    lines = text[:end].split(b"\n")[1 if start > 0 else 0 :]
-    records = [_record(line) for line in lines]
-    return [r for r in records if r is not None], start + end
+    return text[:end].split(b"\n")[1 if start > 0 else 0 :], start + end
 
 
-def links_in(records: list[dict[str, Any]]) -> list[Link]:
-    """Returns the receipts in records of a book."""
-    links = []
-    for record in records:
-        text, problems = record.get("receipt"), record.get("problems")
-        listed = problems if isinstance(problems, list) else []
-        if not isinstance(text, str) or any(isinstance(p, dict) and p.get("name") in _UNSIGNED for p in listed):
-            continue
-        try:
-            _, payload, _, _ = read_jws(text, _MAX_RECEIPT)
-            e = decode_object(payload)
-            account, epoch = e["account"], e.get("epoch", 0)
-            if isinstance(e["k"], int) and isinstance(epoch, int):
-                leaf = b64(hashlib.sha256(b"\0" + payload).digest())
-                links.append(Link(account["agent"], account["currency"], epoch, e["k"], str(e.get("prev", "")), leaf))
-        except (ValueError, KeyError, TypeError, JsonError):
-            continue
-    return links
+def link_in(record: dict[str, Any]) -> Link | None:
+    """Returns the receipt in a record of a book; None if it has none that the service made for the agent."""
+    text, problems = record.get("receipt"), record.get("problems")
+    listed = problems if isinstance(problems, list) else []
+    if not isinstance(text, str) or any(isinstance(p, dict) and p.get("name") in _UNSIGNED for p in listed):
+        return None
+    try:
+        _, payload, _, _ = read_jws(text, _MAX_RECEIPT)
+        e = decode_object(payload)
+        account, epoch = e["account"], e.get("epoch", 0)
+        if isinstance(e["k"], int) and isinstance(epoch, int):
+            leaf = b64(hashlib.sha256(b"\0" + payload).digest())
+            return Link(account["agent"], account["currency"], epoch, e["k"], str(e.get("prev", "")), leaf)
+    except (ValueError, KeyError, TypeError, JsonError):
+        pass
+    return None
 
 
 def newest(links: list[Link]) -> Mark:
