@@ -92,10 +92,10 @@ func (c *connector) open(d door.Status) {
 		c.add(d.Door, "Claude Code", shell, "claude mcp add --transport http "+c.name+" "+at["url"])
 		c.add(d.Door, "VS Code", ".vscode/mcp.json", settingsText("servers", c.name, map[string]string{"type": "http", "url": at["url"]}))
 		c.add(d.Door, "Cursor", ".cursor/mcp.json", settingsText("mcpServers", c.name, map[string]string{"url": at["url"]}))
-		c.add(d.Door, "uimgate agent, after it has agreed", shell, "uimgate agent execute "+c.intent+" --via mcp")
+		c.add(d.Door, "uimgate agent, through MCP", shell, "uimgate agent execute "+c.intent+" --via mcp   # after it has agreed")
 	case "a2a":
-		c.add(d.Door, "Agents of A2A", "the address of the agent card", at["card"])
-		c.add(d.Door, "uimgate agent, after it has agreed", shell, "uimgate agent execute "+c.intent+" --via a2a")
+		c.add(d.Door, "Agents of A2A", "the settings of a client, which reads the agent card", at["card"])
+		c.add(d.Door, "uimgate agent, through A2A", shell, "uimgate agent execute "+c.intent+" --via a2a   # after it has agreed")
 	case "uagents":
 		c.add(d.Door, "uAgents, in Python", "agent.py",
 			"from uagents.communication import send_sync_message", "from uagents.resolver import RulesBasedResolver", "",
@@ -118,7 +118,7 @@ func (c *connector) aea(d door.Status) {
 		c.add(d.Door, "AEA", shell, "aea add connection fetchai/p2p_libp2p_client",
 			"aea config set --type list vendor.fetchai.connections.p2p_libp2p_client.config.nodes '"+string(nodes)+"'")
 	}
-	c.add(d.Door, "AEA", "the address of the service", d.Addresses["address"])
+	c.add(d.Door, "AEA", "a skill, which sends its messages to this address", d.Addresses["address"])
 }
 
 // mrp adds agents at the relay of a service.
@@ -130,7 +130,7 @@ func (c *connector) mrp(d door.Status) {
 	}
 	c.add(d.Door, "uimgate agent at a relay", shell,
 		"uimgate agent agree "+c.url+" --via "+via, "uimgate agent execute "+c.intent+" --via "+via)
-	c.add(d.Door, "Other agents of MRP", "the relay, and the key of the service", relay, key)
+	c.add(d.Door, "Other agents of MRP", "a client, which sends messages through this relay to this key", relay, key)
 }
 
 // quoted returns a text as a literal of JSON, which JavaScript and Python share.

@@ -170,8 +170,10 @@ func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	g.Agree("waiting<script>")
 	agreements, err := g.operator.Agreements(t.Context(), admin.AgreementQuery{AgentID: "shopper"})
 	g.Must(err)
+	g.Write("openapi.curation.yaml", curationText)
 	g.Must(g.Audit.Flush())
 	return g, append([]string{
+		curationPath + "/operation?key=order", "/console/agreements/" + string(agreements.Items[0].ID) + "?verify=yes",
 		agent, "/console/agents/waiting%3Cscript%3E", "/console/agreements/" + string(agreements.Items[0].ID), "/console/calls/" + request,
 		"/console/calls/" + refused, "/console/money/calls/" + charged.Items[0].ID, "/console/money/calls/" + unknown.Items[0].ID,
 	}, everyPage...)
@@ -238,6 +240,12 @@ func TestEveryPageInABrowser(t *testing.T) {
 				"policy": strings.Replace(gatetest.PolicyFile, `"amount": "0.25"`, `"amount": "0.75"`, 1),
 			})
 			check(fmt.Sprintf("impact %d %s", width, scheme))
+			b.open(curationPath + "/operation?key=order")
+			b.press(`form[action="`+curationPath+`/impact"]`, map[string]string{"price": "0.75 EUR", "description": "Orders tea."})
+			check(fmt.Sprintf("curation impact %d %s", width, scheme))
+			b.open(tryPath + "?intent=" + gatetest.Ordering)
+			b.press(`form[action="`+callPath+`"]`, map[string]string{"p.product": "tea"})
+			check(fmt.Sprintf("try result %d %s", width, scheme))
 			b.open("/console/agents/shopper")
 			b.press(`form[action="/console/agents/shopper/block"]`, map[string]string{"reason": "a review"})
 			check(fmt.Sprintf("review %d %s", width, scheme))
@@ -305,6 +313,10 @@ func TestEveryButton(t *testing.T) {
 						if !strings.Contains(evaluate[string](b, `document.body.innerText`), "The decision") {
 							t.Errorf("%s: %s", form, status)
 						}
+					case is("/curation/impact"):
+						if !strings.Contains(evaluate[string](b, `document.body.innerText`), "What would change") {
+							t.Errorf("%s: %s", form, status)
+						}
 					case is("/policy/impact"):
 						if !strings.Contains(evaluate[string](b, `document.body.innerText`), "means the same") {
 							t.Errorf("%s: %s", form, status)
@@ -314,8 +326,8 @@ func TestEveryButton(t *testing.T) {
 					}
 				}
 			}
-			want := map[admin.Role]int{admin.RoleViewer: 2, admin.RoleOperator: 25, admin.RoleBilling: 11, admin.RoleAdmin: 35}[role]
-			if pressed < want || role == admin.RoleViewer && pressed > 2 {
+			want := map[admin.Role]int{admin.RoleViewer: 3, admin.RoleOperator: 28, admin.RoleBilling: 11, admin.RoleAdmin: 35}[role]
+			if pressed < want || role == admin.RoleViewer && pressed > 3 {
 				t.Errorf("%d buttons were pressed, want at least %d", pressed, want)
 			}
 			t.Logf("%d buttons", pressed)

@@ -172,7 +172,7 @@ func decisionTitle(w *admin.Why) string {
 
 func stepsText(w *admin.Why) string {
 	if w.Reason != "" {
-		return "The last step refused the call."
+		return "The last step that was reached refused the call."
 	}
 	return ""
 }
@@ -195,7 +195,8 @@ func stepsTable(steps []record.Step) *table {
 			continue
 		}
 		t.Rows = append(t.Rows, []cell{
-			text(strconv.Itoa(i+1) + " " + name), {Text: strconv.FormatFloat(began, 'f', 3, 64), Number: true},
+			text(strconv.Itoa(i+1) + " " + name),
+			{Text: strconv.FormatFloat(began, 'f', 3, 64), Number: true},
 			{Text: strconv.FormatFloat(ms, 'f', 3, 64), Number: true},
 		})
 		began += ms

@@ -98,14 +98,16 @@ func (r *request) curationOperation() error {
 func (r *request) curationForm(i *admin.CurationItem, sha256 string) form {
 	state := field{ID: "state", Name: "state", Label: "Offer it to agents"}
 	for _, o := range []option{
-		{Value: admin.CurationOffered, Label: "yes"}, {Value: admin.CurationHidden, Label: "no"},
+		{Value: admin.CurationOffered, Label: "yes"},
+		{Value: admin.CurationHidden, Label: "no"},
 		{Value: admin.CurationUndecided, Label: "as the selection decides"},
 	} {
 		o.Selected = o.Value == i.State
 		state.Options = append(state.Options, o)
 	}
 	agreement := field{ID: "agreement", Name: "agreement", Label: "Agreements", Options: []option{
-		{Label: "as configured"}, {Value: "any", Label: "any", Selected: i.Agreement == "any"},
+		{Label: "as configured"},
+		{Value: "any", Label: "any", Selected: i.Agreement == "any"},
 		{Value: "fresh", Label: "fresh ones", Selected: i.Agreement == "fresh"},
 	}}
 	return form{
@@ -113,11 +115,11 @@ func (r *request) curationForm(i *admin.CurationItem, sha256 string) form {
 		Text: "Nothing is changed yet.", Fields: []field{
 			hidden("key", i.Key), hidden("sha256", sha256), state,
 			{ID: "name", Name: "name", Label: "Name", Value: i.Name, Hint: "Empty: that of the document."},
-			{ID: "description", Name: "description", Label: "Description", Type: "textarea", Value: i.Description, Hint: "For agents."},
+			{ID: "description", Name: "description", Label: "Description", Type: "textarea", Value: i.Description, Hint: "For agents.", Rows: 4},
 			{ID: "price", Name: "price", Label: "Price of a call", Value: i.Price, Hint: "Such as 0.05 EUR. Empty: free."},
 			{ID: "limit", Name: "limit", Label: "Limit of one agent", Value: i.Limit, Hint: "Such as 100/hour."},
 			agreement,
-			{ID: "notes", Name: "notes", Label: "Notes", Type: "textarea", Value: i.Notes, Hint: "For people."},
+			{ID: "notes", Name: "notes", Label: "Notes", Type: "textarea", Value: i.Notes, Hint: "For people.", Rows: 3},
 		},
 	}
 }

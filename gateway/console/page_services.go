@@ -95,7 +95,7 @@ func (r *request) cataloguePage() error {
 			{"Intent", func(i admin.CatalogueItem) cell { return code(i.Intent) }},
 			{"What it does", func(i admin.CatalogueItem) cell { return text(shortened(i.Description)) }},
 			{"Price and limits", func(i admin.CatalogueItem) cell { return text(i.Terms) }},
-			{"Changes something", func(i admin.CatalogueItem) cell { return text(yesNo(!i.Safe)) }},
+			{"Writes", func(i admin.CatalogueItem) cell { return text(yesNo(!i.Safe)) }},
 			{"State", func(i admin.CatalogueItem) cell { return cell{Text: i.State, State: states[i.State], More: i.Why} }},
 			{"Calls", func(i admin.CatalogueItem) cell { return number(i.Calls) }},
 			{"Refused", func(i admin.CatalogueItem) cell { return number(i.Refused) }},

@@ -158,7 +158,7 @@ func inputField(n int, p *intents.Parameter, value string) field {
 	case p.Type == "number", p.Type == "integer":
 		f.Type = "number"
 	default:
-		f.Type = "textarea"
+		f.Type, f.Rows = "textarea", 4
 	}
 	return f
 }

@@ -80,6 +80,7 @@ type filters struct {
 type field struct {
 	ID, Name, Label, Type, Value, Hint string
 	Required                           bool
+	Rows                               int // of a textarea; 0: depends on Value
 	Options                            []option
 }
 

@@ -150,7 +150,7 @@ func (a *applier) terms(key string, old, o curation.Operation) {
 	case o.Limit != old.Limit && rate.Period == "" && price == now.Price:
 		a.wait(key, "gets the initial limit")
 	case a.policy == nil || !now.Certain || len(a.policy.Set([]string{o.UID}, price, rate)) > 0:
-		a.wait(key, "keeps its price and limit, because "+terms.ErrForm.Error())
+		a.wait(key, "keeps its price and limit: edit the policy, because "+terms.ErrForm.Error())
 	default:
 		a.repriced = true
 		for _, what := range now.Changes(later) {

@@ -1,6 +1,7 @@
 package openapi_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ func TestApplyCuration(t *testing.T) {
 		"notes":   {"notes: mine", "notes: ours", nil, nil, "", "", ""},
 		"a description": {
 			"hidden: false, uid: shop.example:get-lamp:v1", "hidden: false, uid: shop.example:get-lamp:v1, description: One lamp.",
-			[]string{"shop.example:get-lamp:v1: description is changed"}, nil, `"description": "One lamp."`, "", "A lamp.",
+			[]string{"shop.example:get-lamp:v1: description is changed"},
+			nil, `"description": "One lamp."`, "", "A lamp.",
 		},
 		"a price": {
 			"price: 0.50 EUR", "price: 0.75 EUR", []string{"shop.example:order-lamp:v1: price 0.50 EUR → 0.75 EUR"}, nil, "", `"0.75"`, "",
@@ -67,11 +69,16 @@ func TestApplyCuration(t *testing.T) {
 			"price: 0.50 EUR", "price: 0.50 EUR\n    limit: 5/hour", []string{"shop.example:order-lamp:v1: limit 60/hour → 5/hour"}, nil, "", `5`, "",
 		},
 		"hidden": {
-			"getLamp: {hidden: false", "getLamp: {hidden: true", []string{"shop.example:get-lamp:v1: is retired: agents can no longer call it"}, nil,
+			"getLamp: {hidden: false", "getLamp: {hidden: true",
+			[]string{"shop.example:get-lamp:v1: is retired: agents can no longer call it"},
+			nil,
 			`"retired": true`, "", "",
 		},
-		"retired and hidden": {"hidden: true, uid: shop.example:list-lamps:v1", "hidden: false, uid: shop.example:old:v1", nil,
-			[]string{"listLamps is new or has another uid"}, "", "", ""},
+		"retired and hidden": {
+			"hidden: true, uid: shop.example:list-lamps:v1", "hidden: false, uid: shop.example:old:v1", nil,
+			[]string{"listLamps is new or has another uid"},
+			"", "", "",
+		},
 		"offered":       {"listLamps: {hidden: true", "listLamps: {hidden: false", nil, []string{"listLamps is not in agents.json yet"}, "", "", ""},
 		"another uid":   {"uid: shop.example:get-lamp:v1", "uid: shop.example:lamp:v1", nil, []string{"getLamp is new or has another uid"}, "", "", ""},
 		"the selection": {"new: none", "new: all", nil, []string{"the selection applies to operations that are not listed"}, "", "", ""},
@@ -80,7 +87,8 @@ func TestApplyCuration(t *testing.T) {
 		},
 		"an operation less": {
 			"  listLamps: {hidden: true, uid: shop.example:list-lamps:v1} # GET /lamps, reads\n", "", nil,
-			[]string{"listLamps is no longer listed, so the selection decides about it"}, "", "", "",
+			[]string{"listLamps is no longer listed, so the selection decides about it"},
+			"", "", "",
 		},
 	} {
 		edited := strings.Replace(appliedCuration, c.from, c.to, 1)
@@ -114,4 +122,21 @@ func TestSetOperationKeepsOtherText(t *testing.T) {
 	if _, err := openapi.SetOperation([]byte(appliedCuration), "none", func(*curation.Operation) {}); !errors.Is(err, openapi.ErrCuration) {
 		t.Errorf("an operation that is none: %v", err)
 	}
+}
+
+func FuzzApply(f *testing.F) {
+	f.Add([]byte(appliedCuration))
+	f.Add([]byte(strings.Replace(appliedCuration, "0.50 EUR", "0.75 EUR", 1)))
+	f.Add([]byte("operations: {getLamp: {hidden: true, uid: shop.example:get-lamp:v1}}"))
+	f.Fuzz(func(t *testing.T, edited []byte) {
+		got, err := openapi.Apply([]byte(appliedCuration), edited, []byte(appliedAgents), []byte(appliedPolicy), appliedTerms)
+		if err != nil && !errors.Is(err, openapi.ErrCuration) {
+			t.Errorf("an error that is not about the curation: %v", err)
+		}
+		for _, file := range [][]byte{got.Agents, got.Policy} {
+			if file != nil && !json.Valid(file) {
+				t.Errorf("a file is not JSON: %s", file)
+			}
+		}
+	})
 }
