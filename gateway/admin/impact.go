@@ -49,15 +49,19 @@ func (*ImpactRequest) maxBody() int64 { return maxPolicyBody }
 // A PolicyImpact contains the changes that an edited policy would have made to the calls in one part of the audit stream of this process.
 // The policy alone decides: neither limits nor credit are counted again.
 type PolicyImpact struct {
-	Policy   Policy        `json:"policy"`
-	From     time.Time     `json:"from"`
-	To       time.Time     `json:"to"`
-	Calls    int64         `json:"calls"`    // calls of the service in this part
-	Judged   int64         `json:"judged"`   // of these, those that the edited policy decided
-	Unjudged UnjudgedCalls `json:"unjudged"` // the others, by cause
-	Refused  ImpactSet     `json:"refused"`  // calls that the gateway made, and that the edited policy denies
-	Admitted ImpactSet     `json:"permitted"`
-	Repriced ImpactSet     `json:"repriced"`
+	Policy Policy `json:"policy"`
+	// Process is the process that recorded the calls. OtherProcesses is how many others run, each with an audit stream of its own; nil: not
+	// known. A request to each of them, and the sum of the results, covers all calls.
+	Process        string        `json:"process"`
+	OtherProcesses *int          `json:"other_processes,omitempty" jsonschema:"nullable"`
+	From           time.Time     `json:"from"`
+	To             time.Time     `json:"to"`
+	Calls          int64         `json:"calls"`    // calls of the service in this part
+	Judged         int64         `json:"judged"`   // of these, those that the edited policy decided
+	Unjudged       UnjudgedCalls `json:"unjudged"` // the others, by cause
+	Refused        ImpactSet     `json:"refused"`  // calls that the gateway made, and that the edited policy denies
+	Admitted       ImpactSet     `json:"permitted"`
+	Repriced       ImpactSet     `json:"repriced"`
 	// Money are the charges of the judged calls, by currency.
 	Money []MoneyImpact `json:"money"`
 	// Intents are those whose terms differ from the policy in force. Agents that agreed to the policy in force must agree again before they
@@ -156,6 +160,7 @@ func (o *Operator) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact, e
 		Policy: about, From: r.From.UTC(), To: r.To.UTC(), Intents: s.ChangedBy(policy),
 		Refused: ImpactSet{First: []ImpactCall{}}, Admitted: ImpactSet{First: []ImpactCall{}}, Repriced: ImpactSet{First: []ImpactCall{}},
 	}
+	out.Process, out.OtherProcesses = o.processName(), o.otherProcesses(ctx)
 	if out.Intents == nil {
 		out.Intents = []string{}
 	}

@@ -113,6 +113,17 @@ func TestImpactOfAnEditedPolicy(t *testing.T) {
 	}
 }
 
+func TestImpactNamesItsProcess(t *testing.T) {
+	g := impactGate(t)
+	if got := g.impact(impactPolicy); got.Process != "test:1" || got.OtherProcesses != nil {
+		t.Errorf("without reports: %s, %v", got.Process, got.OtherProcesses)
+	}
+	g.Must(g.Replica.Report(g.Context()))
+	if got := g.impact(impactPolicy); got.OtherProcesses == nil || *got.OtherProcesses != 0 {
+		t.Errorf("the only process: %v", got.OtherProcesses)
+	}
+}
+
 // Parts are added up.
 func TestImpactOfParts(t *testing.T) {
 	t.Parallel()

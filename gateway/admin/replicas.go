@@ -195,3 +195,28 @@ func (o *Operator) awaitApplied(ctx context.Context, s *Stop) {
 		}
 	}
 }
+
+// otherProcesses returns how many processes run beside this one, or nil if that is not known.
+func (o *Operator) otherProcesses(ctx context.Context) *int {
+	list, err := o.Processes(ctx)
+	if err != nil || len(list.Items) == 0 {
+		return nil
+	}
+	n := list.Unreported - 1
+	for _, p := range list.Items {
+		if p.Running {
+			n++
+		}
+	}
+	n = max(0, n)
+	return &n
+}
+
+// processName returns the name of this process in Processes.
+func (o *Operator) processName() string {
+	if o.figures == nil {
+		return o.keys.Process()
+	}
+	name, _ := o.figures.Process()
+	return name
+}

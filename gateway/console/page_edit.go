@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -156,7 +157,11 @@ func (r *request) impactSummary(i *admin.PolicyImpact) section {
 		Facts: []fact{
 			{"From", when(i.From)}, {"Until", when(i.To)}, {"Calls", number(i.Calls)}, {"Decided again", number(i.Judged)},
 		},
-		Lines: []string{"Limits and credit are not counted again. The calls are those of this process."},
+		Lines: []string{"Limits and credit are not counted again. The calls are those in the audit stream of the process " + i.Process + "."},
+	}
+	if n := i.OtherProcesses; n != nil && *n > 0 {
+		out.Lines = append(out.Lines, fmt.Sprintf("%d other processes run, and their calls are not compared here: open their consoles too, or run "+
+			"uimgate policy impact at each of them.", *n))
 	}
 	for _, m := range i.Money {
 		sign := ""

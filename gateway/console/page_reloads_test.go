@@ -2,10 +2,13 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -82,5 +85,33 @@ func TestStopsShowTheProcesses(t *testing.T) {
 	}
 	if page := b.page("/console/stops"); !strings.Contains(page, "Nothing is stopped.") || !strings.Contains(page, "Stops that ended") {
 		t.Errorf("after the end: %s", page)
+	}
+	if got := b.get("/console/stops?format=csv&state=ended"); !strings.Contains(got.body, "charging,every service,operator,") {
+		t.Errorf("got %s", got.body)
+	}
+}
+
+func TestStopsAreSearchedAndPaged(t *testing.T) {
+	g := newConsoleGate(t, "")
+	for i := range 120 {
+		_, err := g.Store.Stop(g.Context(), pat.Stop{Kind: pat.StopAgent, Subject: fmt.Sprintf("agent-%03d", i), By: "ann"})
+		g.Must(err)
+		g.Pass(time.Second)
+	}
+	g.Must(g.View.Refresh(g.Context()))
+	b := g.as(admin.RoleOperator)
+	page := b.page("/console/stops")
+	if n := strings.Count(page, "Resume agent agent-"); n != 50 || !strings.Contains(page, `<a href="/console/stops?after=50" rel="next">`) {
+		t.Errorf("the first page resumes %d stops: %s", n, page)
+	}
+	last := b.page("/console/stops?after=100")
+	if n := strings.Count(last, "Resume agent agent-"); n != 20 || strings.Contains(last, `rel="next"`) || !strings.Contains(last, "agent-000") {
+		t.Errorf("the last page resumes %d stops: %s", n, last)
+	}
+	if found := b.page("/console/stops?search=AGENT-077"); strings.Count(found, "Resume agent agent-") != 1 || !strings.Contains(found, "agent-077") {
+		t.Errorf("got %s", found)
+	}
+	if got := b.get("/console/stops?format=csv"); strings.Count(got.body, "agent agent-") != 120 {
+		t.Errorf("got %s", got.body)
 	}
 }

@@ -2,8 +2,10 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -36,25 +38,60 @@ func appliedTimes(a *admin.Propagation) (list []string) {
 
 // replicaSections show the processes of the gateway, and the stops that ended last.
 func (r *request) replicaSections(inForce []admin.Stop) ([]section, error) {
-	ended, err := r.console.Operator.Stops(r.Context(), admin.StopQuery{State: "ended"})
-	if err != nil {
-		return nil, err
-	}
 	processes, err := r.console.Operator.Processes(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	past := table{Caption: "Stops that ended in the last 30 days, at most 100", Empty: "No stop has ended.", Columns: heads(
-		"What", "Service", "Stopped by", "Stopped", "Resumed by", "Resumed", "Applied",
-	)}
-	for _, s := range ended.Items {
-		past.Rows = append(past.Rows, []cell{
-			text(strings.TrimSpace(string(s.Kind) + " " + s.Subject)), text(cmp.Or(s.Service, "every service")), text(s.By), when(s.At),
-			text(s.EndedBy), when(s.EndedAt), appliedCell(s.Applied),
-		})
+	past, err := r.stopListing("ended").table(r)
+	if err != nil {
+		return nil, err
 	}
-	return []section{{Title: "Resumed", Table: &past}, r.processSection(processes, inForce)}, nil
+	past.Next = ""
+	past.CSV = r.same("format", "csv") + "&state=ended"
+	if len(past.Rows) == 0 {
+		past.CSV = ""
+	}
+	return []section{{Title: "Resumed", Table: past}, r.processSection(processes, inForce)}, nil
 }
+
+// stopListing lists the stops in a state of admin.StopQuery that the search of the request selects.
+func (r *request) stopListing(state string) listing[admin.Stop] {
+	l := listing[admin.Stop]{
+		caption: "Stops in force, the newest first", empty: "Nothing is stopped.", columns: []column[admin.Stop]{
+			{"What", func(s admin.Stop) cell { return cell{Text: stopped(s), State: "bad"} }},
+			{"Service", func(s admin.Stop) cell { return text(cmp.Or(s.Service, "every service")) }},
+			{"By", func(s admin.Stop) cell { return text(s.By) }},
+			{"Since", func(s admin.Stop) cell { return when(s.At) }},
+			{"Reason", func(s admin.Stop) cell { return text(s.Reason) }},
+			{"Applied", func(s admin.Stop) cell { return appliedCell(s.Applied) }},
+		},
+	}
+	if state == "ended" {
+		l.caption, l.empty = "Stops that ended in the last 30 days, at most 100", "No stop has ended."
+		l.columns = slices.Insert(l.columns, 4, column[admin.Stop]{"Resumed", func(s admin.Stop) cell { return when(s.EndedAt) }},
+			column[admin.Stop]{"Resumed by", func(s admin.Stop) cell { return text(s.EndedBy) }})
+		l.columns[0].cell = func(s admin.Stop) cell { return text(stopped(s)) }
+	}
+	search := strings.ToLower(r.URL.Query().Get("search"))
+	l.fetch = func(ctx context.Context, q admin.PageRequest) (admin.Page[admin.Stop], error) {
+		found, err := r.console.Operator.Stops(ctx, admin.StopQuery{State: state})
+		found.Items = slices.DeleteFunc(found.Items, func(s admin.Stop) bool {
+			return !strings.Contains(strings.ToLower(strings.Join([]string{stopped(s), s.Service, s.By, s.EndedBy}, "\n")), search)
+		})
+		from, _ := strconv.Atoi(q.After) // 0: from the start
+		from = max(0, min(from, len(found.Items)))
+		to := min(from+q.Limit, len(found.Items))
+		if to < len(found.Items) {
+			found.Next = strconv.Itoa(to)
+		}
+		found.Items = found.Items[from:to]
+		return found, err
+	}
+	return l
+}
+
+// stopped names what a stop stops.
+func stopped(s admin.Stop) string { return strings.TrimSpace(string(s.Kind) + " " + s.Subject) }
 
 // processSection shows the processes of the gateway.
 func (r *request) processSection(list admin.Processes, inForce []admin.Stop) section {

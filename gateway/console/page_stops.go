@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strings"
 
@@ -13,37 +14,40 @@ import (
 const everyService = "every"
 
 func (r *request) stopsPage() error {
-	stops, err := r.console.Operator.Stops(r.Context(), admin.StopQuery{})
+	if r.URL.Query().Get("format") == "csv" {
+		return r.stopListing(r.URL.Query().Get("state")).download(r)
+	}
+	var shown []admin.Stop
+	list := r.stopListing("")
+	read := list.fetch
+	list.fetch = func(ctx context.Context, q admin.PageRequest) (admin.Page[admin.Stop], error) {
+		found, err := read(ctx, q)
+		shown = found.Items
+		return found, err
+	}
+	inForce, err := list.table(r)
 	if err != nil {
 		return err
 	}
 	p := pageView{Title: "Kill switch", Lead: "Every replica refuses what is stopped within a second. Agreements and PATs remain."}
-	inForce := section{Title: "In force", Text: "Nothing is stopped."}
-	if len(stops.Items) > 0 {
-		inForce.Text = ""
-		t := table{Caption: "Stops in force, the newest first", Columns: heads("What", "Service", "By", "Since", "Reason", "Applied")}
-		for _, s := range stops.Items {
-			what := strings.TrimSpace(string(s.Kind) + " " + s.Subject)
-			t.Rows = append(t.Rows, []cell{
-				{Text: what, State: "bad"},
-				text(cmp.Or(s.Service, "every service")), text(s.By), when(s.At),
-				text(s.Reason), appliedCell(s.Applied),
-			})
-			inForce.Forms = append(inForce.Forms, form{
-				Path: r.address(at("stops", "resume")), Title: "Resume " + what, Button: "Resume…", Danger: true, Fields: []field{
-					hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", cmp.Or(s.Service, everyService)),
-				},
-			})
-		}
-		inForce.Table = &t
+	current := section{Title: "In force", Filters: r.filtered(r.search("search", "Agent, intent, door, service or person")), Table: inForce}
+	for _, s := range shown {
+		current.Forms = append(current.Forms, r.resumeForm(s))
 	}
-	p.Sections = append(p.Sections, inForce, section{Title: "Stop", Forms: r.stopForms()})
-	more, err := r.replicaSections(stops.Items)
+	p.Sections = append(p.Sections, current, section{Title: "Stop", Forms: r.stopForms()})
+	more, err := r.replicaSections(shown)
 	if err != nil {
 		return err
 	}
 	p.Sections = append(p.Sections, more...)
 	return r.show(http.StatusOK, p)
+}
+
+// resumeForm ends a stop.
+func (r *request) resumeForm(s admin.Stop) form {
+	return form{Path: r.address(at("stops", "resume")), Title: "Resume " + stopped(s), Button: "Resume…", Danger: true, Fields: []field{
+		hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", cmp.Or(s.Service, everyService)),
+	}}
 }
 
 func hidden(name, value string) field { return field{Name: name, Type: "hidden", Value: value} }

@@ -35,7 +35,8 @@ change, and the agents that must agree again before they call them. Nothing is c
 
 The policy alone decides: limits and credit are not counted again. Impact reports how many calls it could not judge:
 those whose facts came from parameters, unless audit.parameters is set, and those that were refused before the policy
-decided. If several processes share a database, it reads the stream of the process that answers.`,
+decided. If several processes share a database, it reads the stream of the process that answers, and prints how many
+others run: add the results of all of them.`,
 		Example: `  uimgate policy impact draft.json
   uimgate policy impact draft.json --from 2026-11-01 --to 2026-11-15 -o csv`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -86,6 +87,10 @@ func (o *operator) impact(c *cobra.Command, file string, r admin.ImpactRequest) 
 		if r.After = part.Next; r.After != "" {
 			fmt.Fprintf(c.ErrOrStderr(), "%d %% read, %d calls\n", int(100*part.Progress), sum.Calls)
 		}
+	}
+	if n := sum.OtherProcesses; n != nil && *n > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "The calls are those of the process %s. Other processes, whose calls are not compared: %d\n",
+			cli.Sanitize(sum.Process), *n)
 	}
 	rows := impactRows(&sum)
 	switch o.format {
