@@ -81,8 +81,8 @@ func (s *Service) agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	if err := c.checkIssuer(ctx, session, accepted.Issuer); err != nil {
 		return Agreement{}, err
 	}
-	if c.o.UAgent != nil && len(accepted.Declared) > 0 {
-		return Agreement{}, fmt.Errorf("%w: an agreement in an envelope cannot carry a declaration", ErrOptions)
+	if c.o.UAgent != nil && (len(accepted.Declared) > 1 || len(accepted.Declared) == 1 && accepted.Declared.Plan() == "") {
+		return Agreement{}, fmt.Errorf("%w: an agreement in an envelope can carry a plan, but no other declaration", ErrOptions)
 	}
 	waiting := session.pendingFor(accepted) && c.o.UAgent == nil // a service accepts an envelope only once
 	session.AcceptedIssuer, session.Requested = accepted.Issuer, slices.Clone(accepted.Scope)

@@ -107,7 +107,7 @@ func (s *Service) almanac(ctx context.Context, base string, address identity.Add
 func (s *Service) signEnvelope(ctx context.Context, session Session, policy Policy) (Agreement, error) {
 	session.Form, session.PolicyUID, session.PolicyDigest, session.Document = FormEnvelope, policy.UID, policy.Digest, policy.Raw
 	answer, err := s.sendEnvelope(ctx, issueOp, func(door via.UAgents, id string) (via.Message, error) {
-		return door.Agreement(id, policy.Digest, session.Issuer, session.Requested)
+		return door.Agreement(id, policy.Digest, session.Issuer, session.Declared.Plan(), session.Requested)
 	})
 	if err != nil {
 		return Agreement{}, policyChange(err, policy.Digest)

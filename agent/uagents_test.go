@@ -214,3 +214,30 @@ func TestRepliesMustBeSignedByTheService(t *testing.T) {
 		}
 	}
 }
+
+// An agent of the uAgents protocol chooses a plan in its envelope, and can declare nothing else there.
+func TestUAgentChoosesAPlan(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n",
+		func(g *gatetest.Gate) {
+			g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"},`, `"action": "execute",
+	  "constraint": [{"leftOperand": "uim:plan", "operator": "eq", "rightOperand": "free"}]},`, 1))
+		})
+	upstreamSays(g, http.StatusOK, `{"ok": true}`)
+	s, err := clientOf(t, envelopeOptions(t, g)).Discover(t.Context(), "http://"+published)
+	g.Must(err)
+	digest := g.Directory.Current().Service("default").Offer().Digest
+	both := agent.Acceptance{Digest: digest, Plan: "free", Declared: pat.Declaration{"purpose": {"x"}}}
+	if _, err := s.Agree(t.Context(), both); !errors.Is(err, agent.ErrOptions) {
+		t.Errorf("a plan and a purpose: %v", err)
+	}
+	if _, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Plan: "pro"}); err == nil || !strings.Contains(err.Error(), "plan") {
+		t.Errorf("an unknown plan: %v", err)
+	}
+	if _, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Plan: "free"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Execute(t.Context(), gatetest.Searching, map[string]any{"query": "lamp"}, agent.ExecuteOptions{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -111,6 +111,9 @@ func (a Agreement) Declared() Declaration {
 		return Declaration{PlanName: {record.Plan}}
 	}
 	if a.Form != formJWSAgreement {
+		if a.Plan != "" { // another form has no other declaration
+			return Declaration{PlanName: {a.Plan}}
+		}
 		return nil
 	}
 	j, err := keys.ParseJWS(string(a.Signature), maxSigned)

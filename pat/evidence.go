@@ -74,20 +74,26 @@ func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, err
 	if accepted.Scope, err = normalScope(accepted.Scope); err != nil {
 		return Signer{}, Acceptance{}, &AgreementError{"scope", err.Error()}
 	}
+	if accepted.Plan != "" {
+		if err := (Declaration{PlanName: {accepted.Plan}}).Check(); err != nil {
+			return Signer{}, Acceptance{}, &AgreementError{"plan", "it is not printable text of 1 to 200 bytes"}
+		}
+	}
 	accepted.Assurance, accepted.UID, accepted.Digest = Fresh, offer.UID, offer.Digest
 	return signer, accepted, nil
 }
 
-// verifyKept verifies a stored agreement in a Form again. The error is of kind ErrBadExport.
-func verifyKept(a Agreement, p PolicyDocument, form Form) error {
-	if _, err := offerOf(a, p); err != nil {
+// verifyKept verifies a stored agreement in a Form again. It sets the plan of a, which is only in the evidence of a bundle, unless a has one.
+// The error is of kind ErrBadExport.
+func verifyKept(a *Agreement, p PolicyDocument, form Form) error {
+	if _, err := offerOf(*a, p); err != nil {
 		return err
 	}
 	offer, err := NewOffer(p.Bytes, p.UID)
 	if err != nil {
 		return errorOfKind(ErrBadExport, "%v", err)
 	}
-	signer, accepted, err := verifyForm(form.Kept(a), a.Issuer, offer)
+	signer, accepted, err := verifyForm(form.Kept(*a), a.Issuer, offer)
 	switch {
 	case err != nil:
 		return errorOfKind(ErrBadExport, "the agreement: %v", err)
@@ -96,9 +102,12 @@ func verifyKept(a Agreement, p PolicyDocument, form Form) error {
 	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope) ||
 		!bytes.Equal(accepted.Signed, a.Signed):
 		return errorOfKind(ErrBadExport, "the agreement differs from the one that was signed")
+	case a.Plan != "" && a.Plan != accepted.Plan:
+		return errorOfKind(ErrBadExport, "the agreement has another plan than the one that was signed")
 	case !accepted.Expires.IsZero() && accepted.stale(a.CreatedAt):
 		return errorOfKind(ErrBadExport, "the agreement was not made at the time in the bundle")
 	}
+	a.Plan = accepted.Plan
 	return nil
 }
 

@@ -65,7 +65,7 @@ type bundlePolicy struct {
 // Export returns an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or with only the public
 // key. If the evidence does not verify, the error is of kind ErrBadExport.
 func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
-	if err := verifyEvidence(a, p, forms); err != nil {
+	if err := verifyEvidence(&a, p, forms); err != nil {
 		return nil, err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -148,17 +148,18 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if consent, ok := e.Agreement.Consent(); ok { // a bundle has the plan of a consent only in its record
 		e.Agreement.Plan = consent.Plan
 	}
-	if err := verifyEvidence(e.Agreement, e.Policy, forms); err != nil {
+	if err := verifyEvidence(&e.Agreement, e.Policy, forms); err != nil {
 		return ExportedAgreement{}, err
 	}
 	return e, nil
 }
 
-// verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
-func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
-	if form, ok := formOf(forms, a.Form); ok {
-		return verifyKept(a, p, form)
+// verifyEvidence verifies the signature of a stored agreement again, and may set its plan: see verifyKept. The error is of kind ErrBadExport.
+func verifyEvidence(of *Agreement, p PolicyDocument, forms []Form) error {
+	if form, ok := formOf(forms, of.Form); ok {
+		return verifyKept(of, p, form)
 	}
+	a := *of
 	key, err := keys.ParseSPKI(a.PublicKey)
 	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")

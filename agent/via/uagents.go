@@ -43,8 +43,8 @@ func (d UAgents) Message(c Call) (Message, error) {
 	return m, nil
 }
 
-// Agreement encodes a UIMAgree message: its signed envelope is the agreement. scope may be nil.
-func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Message, error) {
+// Agreement encodes a UIMAgree message or, with a plan, a UIMAgreeToPlan message: its signed envelope is the agreement. scope may be nil.
+func (d UAgents) Agreement(id, policyDigest, issuer, plan string, scope []string) (Message, error) {
 	var list any
 	if scope != nil {
 		entries := make([]any, 0, len(scope))
@@ -53,7 +53,12 @@ func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Mes
 		}
 		list = entries
 	}
-	return d.message(id, "UIMAgree", map[string]any{"policy_digest": policyDigest, "issuer": issuer, "scope": list})
+	members := map[string]any{"policy_digest": policyDigest, "issuer": issuer, "scope": list}
+	if plan == "" {
+		return d.message(id, "UIMAgree", members)
+	}
+	members["plan"] = plan
+	return d.message(id, "UIMAgreeToPlan", members)
 }
 
 // Renewal encodes a UIMRenew message.

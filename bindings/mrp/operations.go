@@ -68,7 +68,7 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 func (x *exchange) agree(ctx context.Context, query request) answer {
 	r := pat.IssueRequest{AgentID: x.received.Sender.String()}
 	if err := x.params(ctx, query, "", func(m *apiwire.Members) error {
-		r.SignedPolicy, r.Scope = m.Text("agreement", true), m.Texts("scope")
+		r.SignedPolicy, r.Scope, r.Plan = m.Text("agreement", true), m.Texts("scope"), m.Text("plan", false)
 		return nil
 	}); err != nil {
 		return x.refuse(err)

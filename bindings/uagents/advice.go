@@ -13,9 +13,13 @@ var advice = map[reason.Reason]string{
 	reason.FreshAgreementRequired:     agreeFirst,
 	reason.PolicyRequiresVerification: "Set expires in the envelope: a signed envelope that expires is a proof of key.",
 	reason.ProofReplayed:              "Send a new envelope: each envelope is accepted only once.",
+	reason.UnknownPlan:                choosePlan,
+	reason.PlanRequired:               choosePlan,
 	reason.AgreementReplayed:          "Send a new envelope: each envelope is accepted only once.",
 	reason.AgreementStale:             "Send UIMAgree in an envelope that expires within 15 minutes, and check your clock.",
 	reason.AgreementMisdirected:       "Use the issuer from UIMPolicy, and send the envelope to the address of the service.",
 }
+
+const choosePlan = "Send UIMAgreeToPlan with one of details.plans."
 
 const agreeFirst = "Send UIMPolicyRequest, then UIMAgree with the digest and the issuer from UIMPolicy."

@@ -37,6 +37,7 @@ var operations = map[string]operation{
 	"UIMSearch":        (*exchange).search,
 	"UIMPolicyRequest": (*exchange).policy,
 	"UIMAgree":         (*exchange).agree,
+	"UIMAgreeToPlan":   (*exchange).agree,
 	"UIMRenew":         (*exchange).renew,
 	"UIMExecute":       (*exchange).execute,
 	"ListTools":        (*exchange).listTools,
@@ -55,7 +56,7 @@ func answered(kind envelope.ModelDigest) bool {
 func (x *exchange) answer() (envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
 	// An agreement has its own expiry, which agree.Service checks.
-	if text := x.untimely(); text != "" && name != "UIMAgree" {
+	if text := x.untimely(); text != "" && name != "UIMAgree" && name != "UIMAgreeToPlan" {
 		return x.written(x.explain(reason.MalformedRequest.Refusal(text), text))
 	}
 	message, err := x.Message()

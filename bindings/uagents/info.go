@@ -72,14 +72,14 @@ func (x *submission) info() any {
 	}
 }
 
-// manifests returns the manifests of all supported protocols. If digest is not empty, it returns the manifest with that digest, or nil if
-// there is none.
+// manifests returns the manifests of the protocols by which agents find the service. If digest is not empty, it returns the manifest with that
+// digest, also that of protocol.Plans, or nil if there is none.
 func manifests(own *protocol.Manifest, digest string) any {
 	all := serviceProtocols(own)
 	if digest == "" {
 		return all
 	}
-	for _, m := range all {
+	for _, m := range append(all, protocol.Plans()) {
 		if string(m.Digest) == digest {
 			return m
 		}

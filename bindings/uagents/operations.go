@@ -66,23 +66,23 @@ func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) 
 	}{offer.UID, offer.Digest, x.Service.Issuer, string(offer.Bytes)})
 }
 
-// agree handles UIMAgree. The envelope that carries the message is the agreement. agree ignores the decoded message, because
-// agreement.Evidence reads and checks the envelope itself.
-func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
-	issued, err := x.issue()
+// agree handles UIMAgree and UIMAgreeToPlan. The envelope that carries the message is the agreement: agreement.Evidence reads and checks the
+// envelope itself.
+func (x *exchange) agree(message strictjson.Object) (envelope.Envelope, error) {
+	issued, err := x.issue(message.Text("plan"))
 	if err != nil {
 		return envelope.Envelope{}, err
 	}
 	return x.agreed(issued)
 }
 
-// issue issues a PAT, with the envelope as the agreement.
-func (x *exchange) issue() (pat.Issuance, error) {
+// issue issues a PAT, with the envelope as the agreement. plan is the one that the agreement must choose; empty: any or none.
+func (x *exchange) issue(plan string) (pat.Issuance, error) {
 	if err := x.known(); err != nil {
 		return pat.Issuance{}, err
 	}
 	issued, err := x.Issue(x.r.Context(), func() (pat.IssueRequest, error) {
-		return pat.IssueRequest{Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
+		return pat.IssueRequest{Plan: plan, Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
 	})
 	if err != nil {
 		return pat.Issuance{}, err

@@ -55,8 +55,12 @@ var talkAdvice = map[reason.Reason]string{
 	reason.AgreementReplayed:          advice[reason.AgreementReplayed],
 	reason.AgreementStale:             "Send the message in an envelope that expires within 15 minutes, and check your clock.",
 	reason.IdempotencyKeyReused:       "Send it as a new message, with a new msg_id.",
+	reason.UnknownPlan:                sayPlan,
+	reason.PlanRequired:               sayPlan,
 	reason.IntentNotFound:             "Send list and some words to find the uid of an intent.",
 }
+
+const sayPlan = "Send agree, the digest of the policy, the word plan and the name of one of the plans."
 
 const sayAgree = "Send policy, read the terms, and send the agree command that follows them."
 
@@ -207,17 +211,26 @@ func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
 	if len(document) > longPolicy {
 		document = "The document is at " + x.Service.PolicyRef()["url"]
 	}
-	return "The policy " + offer.UID + " of " + x.Service.Issuer + ":\n" + document +
-		"\n\nTo agree to it, send exactly the following text, in an envelope that your agent's key signs:\nagree " + offer.Digest, nil
+	text := "The policy " + offer.UID + " of " + x.Service.Issuer + ":\n" + document +
+		"\n\nTo agree to it, send exactly the following text, in an envelope that your agent's key signs:\nagree " + offer.Digest
+	if plans := x.Service.Policy.Plans(); len(plans) > 0 {
+		text += "\nTo choose a plan, add a space, the word plan, a space and its name. The plans are: " + strings.Join(plans, ", ")
+	}
+	return text, nil
 }
 
 // sayAgreed accepts an agreement. The envelope is the evidence, as with UIMAgree.
 func (x *exchange) sayAgreed(m chat.Message, _ chat.Command) (string, error) {
-	if _, exactly := m.Agrees(); !exactly {
-		return "", reason.MalformedRequest.Refusal("To agree, send agree and the digest of the policy in one item of text, without any other words.").
+	_, plan, exactly := m.Agrees()
+	if !exactly {
+		text := "To agree, send agree and the digest of the policy in one item of text, without any other words."
+		if len(x.Service.Policy.Plans()) > 0 {
+			text += " To choose a plan, add the word plan and its name."
+		}
+		return "", reason.MalformedRequest.Refusal(text).
 			With("suggestion", sayAgree)
 	}
-	issued, err := x.issue()
+	issued, err := x.issue(plan)
 	if err != nil {
 		return "", err
 	}

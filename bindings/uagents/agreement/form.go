@@ -89,6 +89,6 @@ func verify(raw []byte, issuer string, offer pat.Offer, misdirected func(target 
 		form = formChat
 	}
 	return pat.Signer{ID: pat.AgentID(a.Agent), Key: key}, pat.Acceptance{
-		Form: form, Signature: bytes.Clone(raw), Nonce: a.ID, Expires: a.Expires, Scope: a.Scope,
+		Form: form, Signature: bytes.Clone(raw), Nonce: a.ID, Expires: a.Expires, Scope: a.Scope, Plan: a.Plan,
 	}, nil
 }

@@ -1,5 +1,5 @@
 // Package agreement reads the agreements of agents of the uAgents protocol. An agreement is an envelope that is signed with the key that
-// the agent's address encodes, and that carries a UIMAgree or a chat message. The envelope as received is the complete evidence, and can be
+// the agent's address encodes, and that carries a UIMAgree, a UIMAgreeToPlan or a chat message. The envelope as received is the complete evidence, and can be
 // verified at any time:
 //
 //	a, err := agreement.Read(evidence)
@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -34,7 +35,8 @@ type Agreement struct {
 	PolicyDigest string
 	Issuer       string   // the issuer of the service; empty in a chat message, where only Target names the service
 	Scope        []string // nil: the message has none
-	Chat         bool     // the agreement is a chat message: agree and the digest
+	Plan         string   // the plan of the policy that the agent chooses; empty: none
+	Chat         bool     // the agreement is a chat message: agree and the digest, and possibly plan and its name
 }
 
 // ErrSignature means that bytes are not an envelope that is signed with an agent's key.
@@ -61,10 +63,12 @@ func Read(raw []byte) (Agreement, error) {
 	read := (*Agreement).read
 	switch name, _ := protocol.NameOf(e.SchemaDigest); name {
 	case "UIMAgree":
+	case "UIMAgreeToPlan":
+		read = (*Agreement).readPlan
 	case "ChatMessage":
 		read = (*Agreement).readChat
 	default:
-		return Agreement{}, &MemberError{"schema_digest", "want the digest of UIMAgree or ChatMessage"}
+		return Agreement{}, &MemberError{"schema_digest", "want the digest of UIMAgree, UIMAgreeToPlan or ChatMessage"}
 	}
 	digest := e.Digest()
 	a := Agreement{Agent: string(e.Sender), Target: string(e.Target), ID: hex.EncodeToString(digest[:])}
@@ -87,50 +91,69 @@ func (a *Agreement) readChat(e envelope.Envelope) error {
 	if err != nil {
 		return &MemberError{"payload", "want a ChatMessage"}
 	}
-	digest, agrees := m.Agrees()
+	digest, plan, agrees := m.Agrees()
 	if !agrees {
-		return &MemberError{"content", "want agree and the digest of the policy in one item of text, and nothing else"}
+		return &MemberError{"content", "want agree and the digest of the policy in one item of text, then plan and its name or nothing else"}
 	}
-	a.Chat, a.PolicyDigest = true, digest
+	a.Chat, a.PolicyDigest, a.Plan = true, digest, plan
 	return nil
 }
 
+// readPlan reads an agreement in a UIMAgreeToPlan.
+func (a *Agreement) readPlan(e envelope.Envelope) error {
+	message, err := a.members(e, "policy_digest", "issuer", "scope", "plan")
+	if err != nil {
+		return err
+	}
+	if a.Plan = message.Text("plan"); a.Plan == "" {
+		return &MemberError{"plan", "want the name of a plan"}
+	}
+	return nil
+}
+
+// read reads an agreement in a UIMAgree.
 func (a *Agreement) read(e envelope.Envelope) error {
+	_, err := a.members(e, "policy_digest", "issuer", "scope")
+	return err
+}
+
+// members reads the members that all agreements have, and returns the message, which may have only members with these names.
+func (a *Agreement) members(e envelope.Envelope, names ...string) (strictjson.Object, error) {
 	text, err := e.Message()
 	if err != nil {
-		return &MemberError{"payload", "want base64 of a message"}
+		return nil, &MemberError{"payload", "want base64 of a message"}
 	}
 	message, err := strictjson.DecodeObject(text)
 	if err != nil {
-		return &MemberError{"payload", "want one JSON object"}
+		return nil, &MemberError{"payload", "want one JSON object"}
 	}
 	for name := range message {
-		if !slices.Contains([]string{"policy_digest", "issuer", "scope"}, name) {
-			return &MemberError{"payload", "want policy_digest, issuer and scope, and no other member"}
+		if !slices.Contains(names, name) {
+			return nil, &MemberError{"payload", "want " + strings.Join(names, ", ") + ", and no other member"}
 		}
 	}
 	if a.PolicyDigest = message.Text("policy_digest"); a.PolicyDigest == "" {
-		return &MemberError{"policy_digest", "want the digest of the policy"}
+		return nil, &MemberError{"policy_digest", "want the digest of the policy"}
 	}
 	if a.Issuer = message.Text("issuer"); a.Issuer == "" {
-		return &MemberError{"issuer", "want the issuer of the service"}
+		return nil, &MemberError{"issuer", "want the issuer of the service"}
 	}
 	if message["scope"] == nil {
-		return nil
+		return message, nil
 	}
 	list, ok := message["scope"].([]any)
 	if !ok {
-		return &MemberError{"scope", "want a list of strings, or null"}
+		return nil, &MemberError{"scope", "want a list of strings, or null"}
 	}
 	a.Scope = make([]string, 0, len(list))
 	for _, item := range list {
 		entry, ok := item.(string)
 		if !ok {
-			return &MemberError{"scope", "want a list of strings, or null"}
+			return nil, &MemberError{"scope", "want a list of strings, or null"}
 		}
 		a.Scope = append(a.Scope, entry)
 	}
-	return nil
+	return message, nil
 }
 
 // IsAddress reports whether text is the address of an agent.

@@ -62,11 +62,17 @@ func TestInvalidAgreements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	uimAgree := protocol.Standard("UIMAgree").Digest
+	uimAgree, toPlan := protocol.Standard("UIMAgree").Digest, protocol.Standard("UIMAgreeToPlan").Digest
 	for name, c := range map[string]struct {
 		digest          envelope.ModelDigest
 		message, member string // the member that the error names; empty: none is wrong
 	}{
+		"with a plan":                   {toPlan, `{"policy_digest":"d","issuer":"i","plan":"pro"}`, ""},
+		"a plan of null":                {toPlan, `{"policy_digest":"d","issuer":"i","plan":null}`, "plan"},
+		"no plan":                       {toPlan, `{"policy_digest":"d","issuer":"i"}`, "plan"},
+		"a list of plans":               {toPlan, `{"policy_digest":"d","issuer":"i","plan":["pro"]}`, "plan"},
+		"a plan in UIMAgree":            {uimAgree, `{"policy_digest":"d","issuer":"i","plan":"pro"}`, "payload"},
+		"a plan in a chat":              {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d plan"}`), "content"},
 		"without scope":                 {uimAgree, `{"policy_digest":"d","issuer":"i"}`, ""},
 		"scope of null":                 {uimAgree, `{"policy_digest":"d","issuer":"i","scope":null}`, ""},
 		"with a scope":                  {uimAgree, `{"policy_digest":"d","issuer":"i","scope":["a","b"]}`, ""},
@@ -97,7 +103,7 @@ func TestInvalidAgreements(t *testing.T) {
 		}
 		a, err := agreement.Read(raw)
 		if c.member == "" {
-			if err != nil || a.PolicyDigest != "d" || a.Issuer != "i" || !a.Expires.IsZero() ||
+			if err != nil || a.PolicyDigest != "d" || a.Issuer != "i" || !a.Expires.IsZero() || (a.Plan == "pro") != (name == "with a plan") ||
 				(name == "with a scope") != slices.Equal(a.Scope, []string{"a", "b"}) {
 				t.Errorf("%s: %+v, %v", name, a, err)
 			}

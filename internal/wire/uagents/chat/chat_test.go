@@ -115,8 +115,14 @@ func TestAgrees(t *testing.T) {
 	t.Parallel()
 	item := func(text string) string { return `{"type": "text", "text": "` + text + `"}` }
 	for content, want := range map[string]string{
-		item("agree sha-256:x"):   "sha-256:x",
-		item(`AGREE\tsha-256:x `): "sha-256:x",
+		item("agree sha-256:x plan pro"):       "sha-256:x pro",
+		item(`agree sha-256:x\nplan  pro `):    "sha-256:x pro",
+		item("agree sha-256:x plan"):           "",
+		item("agree sha-256:x plan pro today"): "",
+		item("agree sha-256:x Plan pro"):       "",
+		item("agree plan pro"):                 "",
+		item("agree sha-256:x"):                "sha-256:x",
+		item(`AGREE\tsha-256:x `):              "sha-256:x",
 		`{"type": "start-session"}, ` + item("agree sha-256:x") + `, {"type": "end-session"}`: "sha-256:x",
 		item("agree"):                                                      "",
 		item("agree sha-256:x not"):                                        "",
@@ -133,7 +139,8 @@ func TestAgrees(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", content, err)
 		}
-		if got, ok := m.Agrees(); ok != (want != "") || ok && got != want {
+		digest, plan, ok := m.Agrees()
+		if got := strings.TrimSpace(digest + " " + plan); ok != (want != "") || ok && got != want {
 			t.Errorf("%s: %q, %t", content, got, ok)
 		}
 	}

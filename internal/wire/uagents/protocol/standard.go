@@ -20,12 +20,14 @@ var (
 	MCP    = sync.OnceValue(func() Manifest { return manifest("mcp") })    // MCPProtocol 0.1.0, for servers that offer tools
 	Health = sync.OnceValue(func() Manifest { return manifest("health") }) // HealthProtocol 0.1.0
 	UIM    = sync.OnceValue(func() Manifest { return manifest("uim") })    // UIMProtocol 1.0.0, for services
+	// Plans is UIMPlanProtocol 1.0.0: UIMAgreeToPlan, an agreement that chooses a plan. UIMProtocol keeps its digest without it.
+	Plans = sync.OnceValue(func() Manifest { return manifest("plans") })
 )
 
 // standard returns the models of the protocols above, and ErrorMessage, by name.
 var standard = sync.OnceValue(func() map[string]Model {
 	models := map[string]Model{}
-	for _, m := range []Manifest{Chat(), MCP(), Health(), UIM()} {
+	for _, m := range []Manifest{Chat(), MCP(), Health(), UIM(), Plans()} {
 		for _, model := range m.Models {
 			models[model.Name] = model
 		}
