@@ -48,7 +48,7 @@ func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (string, erro
 		previous = []byte(c.Agreement.NewBudget)
 	}
 	return keys.SignJWS(key.Private, map[string]any{"typ": TypeBudget, "kid": key.ID}, BudgetRecord{
-		Issuer: i.rules.Issuer, ID: consentID(""), IssuedAt: i.now().Unix(), AgentID: c.Agreement.AgentID, Agreement: c.Agreement.ID,
+		Issuer: i.rules.Issuer, ID: consentID("", ""), IssuedAt: i.now().Unix(), AgentID: c.Agreement.AgentID, Agreement: c.Agreement.ID,
 		Previous: DigestOf(previous), Budget: c.Budget.claim(), Address: c.Address, UserAgent: c.UserAgent,
 	})
 }

@@ -1,6 +1,7 @@
 package pat
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -44,11 +45,14 @@ type ConsentRequest struct {
 	Scope          []string // the part of the shown scope that the person permits; at least one entry
 	Budget         *Budget  // what the client may spend; nil means nothing. The scope also gets the intents of the budget
 	Plan           string   // the plan of the policy that the person chose; empty: none
-	Page           string   // digest of the content that was shown
-	Address        string   // network of the browser
-	UserAgent      string   // the User-Agent field of the browser, shortened
-	Invitation     string   // the operator's name for the invitation; empty if there was none
-	Invited        bool     // the operator invited the client: it is admitted under any Rules.Admission
+	// Agent is the agent of an earlier consent of the same person for the same client, whose counters and credit the consent shares. It must
+	// have the form of Consented. Empty: a new agent.
+	Agent      AgentID
+	Page       string // digest of the content that was shown
+	Address    string // network of the browser
+	UserAgent  string // the User-Agent field of the browser, shortened
+	Invitation string // the operator's name for the invitation; empty if there was none
+	Invited    bool   // the operator invited the client: it is admitted under any Rules.Admission
 	// Once identifies the decision: a second request with the same value fails with ErrAgreementReplayed. If Once is empty, every request is a
 	// new decision.
 	Once string
@@ -100,9 +104,9 @@ func (i *Issuer) ConsentScope(
 	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent, Plan: plan}, requested, nil, spends)
 }
 
-// Consent stores a consent as an agreement of a new agent, with a record that the gateway signs. The agreement is pending if the operator
+// Consent stores a consent as an agreement of r.Agent or a new agent, with a record that the gateway signs. The agreement is pending if the operator
 // must first approve the agent. Errors: those of ConsentScope and r.Admit, a *PolicyMismatchError if the policy that was shown is not the
-// offered one, ErrNotAdmitted, ErrAgreementReplayed, and those of the key ring and the store.
+// offered one, ErrNotAdmitted, ErrBlocked, ErrBadAgentID, ErrAgreementReplayed, and those of the key ring and the store.
 func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, error) {
 	offer := i.terms.Offers()[0].Offer
 	if r.PolicyDigest != offer.Digest {
@@ -128,6 +132,9 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 	if len(r.Scope) == 0 {
 		return Agreement{}, &ScopeFormError{"a consent must name at least one intent"}
 	}
+	if r.Agent != "" && !Consented(r.Agent) {
+		return Agreement{}, ErrBadAgentID
+	}
 	granted, err := i.ConsentScope(ctx, r.Scope, r.Plan, r.Budget.Covers)
 	if err != nil {
 		return Agreement{}, err
@@ -147,14 +154,18 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 	}
 	document := PolicyDocument{Service: a.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: a.CreatedAt}
 	a, err = i.store.Agree(ctx, NewAgreement{
-		Agreement: a, Policy: document, Approved: r.Invited, NonceUntil: a.CreatedAt.Add(3 * agreementWindow),
+		Agreement: a, Policy: document, Approved: r.Invited, Again: r.Agent != "", NonceUntil: a.CreatedAt.Add(3 * agreementWindow),
 	})
 	if errors.Is(err, ErrReplayed) {
 		return Agreement{}, ErrAgreementReplayed
 	}
+	if errors.Is(err, ErrBlocked) {
+		return Agreement{}, ErrBlocked
+	}
 	if err != nil {
 		return Agreement{}, fmt.Errorf("storing the consent: %w", err)
 	}
+	i.endEarlierPlan(ctx, a)
 	return a, nil
 }
 
@@ -172,7 +183,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	if err != nil {
 		return Agreement{}, fmt.Errorf("generating an id: %w", err)
 	}
-	now, jti := i.now(), consentID(r.Once)
+	now, jti := i.now(), consentID(r.Once, r.Agent)
 	record := ConsentRecord{
 		Issuer: i.rules.Issuer, ID: jti, IssuedAt: now.Unix(), AgentID: AgentID(consentedPrefix + jti[:consentedHex]),
 		ClientID: r.ClientID, ClientDocument: r.ClientDocument, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Resource: r.Resource,
@@ -191,15 +202,17 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	}, nil
 }
 
-// consentID returns the jti of the record of a consent: 32 hex digits, derived from once, or random if once is empty.
-func consentID(once string) string {
+// consentID returns the jti of the record of a consent: 32 hex digits, derived from once, or random if once is empty. Its first digits are those
+// of agent, unless agent is empty.
+func consentID(once string, agent AgentID) string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	if once != "" {
 		sum := sha256.Sum256([]byte("jti of the consent " + once))
 		copy(id[:], sum[:])
 	}
-	return hex.EncodeToString(id[:])
+	return cmp.Or(strings.TrimPrefix(string(agent), consentedPrefix), hex.EncodeToString(id[:])[:consentedHex]) +
+		hex.EncodeToString(id[:])[consentedHex:]
 }
 
 // ConsentedToken issues a PAT under a consent, for a resource and a part of the permitted scope; without requested entries, for all of it.

@@ -250,6 +250,9 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 		UserAgent: plain(by.UserAgent, maxUserAgent),
 		Admit:     func() error { return d.keep(strangers) }, Once: handle,
 	}
+	if request.Agent, err = d.planHolder(ctx, c, r, by.Browser); err != nil {
+		return Step{}, err
+	}
 	if by.Invitation != "" {
 		invitation, taken := d.invitation(ctx, c, by.Invitation)
 		if taken != nil {

@@ -15,7 +15,10 @@ import (
 // who has seen a static agreement can send it first.
 func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a, approved := n.Agreement, n.Approved
-	if a.Assurance == pat.Consent { // the id belongs to this consent alone
+	if a.Assurance == pat.Consent && n.Again {
+		return s.claimAgain(ctx, t, a, approved)
+	}
+	if a.Assurance == pat.Consent { // the id belongs to this consent, and to those that name it
 		_, err := s.claimRecord(ctx, t, a.Service, a.AgentID, "", approved)
 		return err
 	}
@@ -51,6 +54,23 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 	}
 	_, err = s.claimRecord(ctx, t, a.Service, record, staticKey(a.KeyID), approved)
 	return err
+}
+
+// claimAgain checks the agent of a further consent of the same person. The error is pat.ErrAgentIDTaken if the id has a key, and so is not that
+// of a consent, or if no consent has the id.
+func (s *Records) claimAgain(ctx context.Context, t *engine.Tx, a pat.Agreement, approved bool) error {
+	agent, exists, err := s.agent(ctx, t, a.Service, a.AgentID)
+	switch {
+	case err != nil:
+		return err
+	case !exists || s.hasKeys(ctx, t, a.Service, a.AgentID):
+		return pat.ErrAgentIDTaken
+	case agent.Status != pat.AgentActive:
+		return pat.ErrBlocked
+	case approved && !agent.Approved:
+		return s.approve(ctx, t, a.Service, a.AgentID)
+	}
+	return nil
 }
 
 // endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if they were signed with
