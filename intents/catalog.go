@@ -20,6 +20,7 @@ type Catalog struct {
 	// whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
 	Doors      map[string]string
 	Successor  *PolicySuccessor // policy_successor; nil if there is none
+	Plans      []Plan           // uim-plans
 	Issuer     string           // uim-issuer
 	License    string           // uim-license
 	Compliance Compliance

@@ -116,6 +116,7 @@ func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	c.License = f.Text("", tree, "uim-license", maxURL)
 	c.Compliance = f.compliance("uim-compliance", tree)
 	c.Successor = f.successor(tree)
+	c.Plans = f.plans(tree)
 	if c.Dialect != Draft {
 		return
 	}

@@ -101,3 +101,33 @@ func TestOfficialClientsAskTheOwner(t *testing.T) {
 		}
 	}
 }
+
+// planned makes the details of a product need a plan: free, twice a day, or pro, for 0.01 EUR.
+func planned() string {
+	const details = `{"target": "shop.example:product-details:v1", "action": "execute", "constraint": [` +
+		`{"leftOperand": "uim:plan", "operator": "eq", "rightOperand": `
+	return `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/plans",
+	  "profile": "http://example.com/profile/odrl-uim", "permission": [` + details + `"free"}, {"leftOperand": "count", "operator": "lteq",
+	  "rightOperand": 2, "unit": "day"}]}, ` + details + `"pro"}], "duty": [{"action": "pay", "amount": "0.01", "unit": "EUR"}]}]}`
+}
+
+// The bridge chooses the plan of --plan when it agrees. With another plan it agrees again, and the price is that of the plan.
+func TestBridgeChoosesAPlan(t *testing.T) {
+	t.Parallel()
+	shop := newShop(t)
+	shop.offer(func(string) string { return planned() })
+	home := t.TempDir()
+	dir, lamp := filepath.Join(home, "data"), map[string]any{"product_id": "desk-lamp"}
+	for _, step := range []struct{ plan, refused, charge string }{{"partner", "UNKNOWN_PLAN", ""}, {"free", "", ""}, {"pro", "", "0.01 EUR"}} {
+		a := assist(t, home, "2025-11-25", append(shop.bridgeTo(dir, "1 EUR/month"), "--plan", step.plan)...)
+		if step.refused != "" {
+			a.refused("product-details_v1", lamp, step.refused)
+			continue
+		}
+		got := a.call("product-details_v1", lamp)
+		charge, _ := got.Meta["UIM-Charge"].(string)
+		if got.IsError || !strings.HasPrefix(charge, step.charge) || (charge == "") != (step.charge == "") {
+			t.Errorf("%s: %+v %s", step.plan, got, block(got, 0))
+		}
+	}
+}

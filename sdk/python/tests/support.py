@@ -44,6 +44,17 @@ def offer(amount="0.25", **members):
     _control.post(CONTROL + "/policy", content=json.dumps(policy)).raise_for_status()
 
 
+def offer_plans():
+    """Makes the gateway offer two plans: free permits 2 searches a day, pro permits 3."""
+    policy = json.loads(json.dumps(POLICY))
+    search = policy["permission"].pop(0)
+    for plan, most in (("free", 2), ("pro", 3)):
+        limit = {"leftOperand": "count", "operator": "lteq", "rightOperand": most, "unit": "day"}
+        chosen = {"leftOperand": "uim:plan", "operator": "eq", "rightOperand": plan}
+        policy["permission"].append({**search, "constraint": [chosen, limit]})
+    _control.post(CONTROL + "/policy", content=json.dumps(policy)).raise_for_status()
+
+
 def counts():
     """Returns how many calls reached the upstream, and how many requests each path had."""
     return _control.get(CONTROL + "/counts").json()

@@ -6,7 +6,7 @@ import unittest
 
 import httpx
 
-from tests.support import ORDER, SEARCH, GatewayTest, control, counts, offer, requests
+from tests.support import ORDER, SEARCH, GatewayTest, control, counts, offer, offer_plans, requests
 from uimgate import (
     Amount,
     ApprovalError,
@@ -14,12 +14,14 @@ from uimgate import (
     BudgetError,
     ConflictError,
     Key,
+    LimitError,
     NotAgreedError,
     OptionsError,
     ParameterError,
     ParametersError,
     Policy,
     PolicyChangedError,
+    RefusalError,
     TokenError,
     UimClient,
     verify_receipt,
@@ -85,6 +87,29 @@ class ClientTest(GatewayTest):
             verify_receipt(receipt, jwks, parameters={})
         with self.assertRaises(OptionsError):
             verify_receipt(receipt, {"keys": {1, 2}})
+
+    def test_plan(self):
+        offer_plans()
+        client = self.client()
+        digest = client.policy().digest
+        with self.assertRaises(OptionsError):
+            client.agree(digest, plan="free", declared={"plan": ["pro"]})
+        with self.assertRaises(RefusalError) as caught:
+            client.agree(digest, plan="partner")
+        self.assertEqual((caught.exception.reason, caught.exception.refusal.details["plans"]), ("UNKNOWN_PLAN", ["free", "pro"]))
+        client.agree(digest)
+        with self.assertRaises(RefusalError) as caught:
+            client.execute(SEARCH, {"query": "lamp"})
+        self.assertEqual(caught.exception.reason, "PLAN_REQUIRED")
+        client.agree(digest, plan="free")
+        for n in range(2):
+            client.execute(SEARCH, {"query": f"lamp {n}"})
+        with self.assertRaises(LimitError):
+            client.execute(SEARCH, {"query": "lamp 2"})
+        client.agree(digest, plan="pro")  # what was used counts on
+        client.execute(SEARCH, {"query": "lamp 3"})
+        with self.assertRaises(LimitError):
+            client.execute(SEARCH, {"query": "lamp 4"})
 
     def test_agree_by_decision(self):
         client, seen, before = self.client(), [], requests("/api/pat/issue")

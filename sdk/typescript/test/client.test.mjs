@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BudgetError, canonical, generateKey, memoryBudget, parseJson, PolicyChangedError, RefusalError, UimClient, verifyReceipt } from "uimgate";
-import { agreed, ORDER, recorder, SEARCH, upstreamCalls, url } from "./support.mjs";
+import { agreed, offer, ORDER, policyOf, recorder, SEARCH, upstreamCalls, url } from "./support.mjs";
 
 test("discovers a service, and computes the digest that its ETag states", async () => {
   const client = await UimClient.discover(url, { key: await generateKey() });
@@ -134,4 +134,31 @@ test("prints no secret", async () => {
   const { inspect } = await import("node:util");
   const text = inspect(client, { depth: 10, showHidden: true }) + JSON.stringify(client);
   assert.doesNotMatch(text, /eyJ/);
+});
+
+test("chooses a plan, and changes it by a new agreement", async () => {
+  const plans = policyOf("https://shop.example/policy/plans", { [ORDER]: "0.25" });
+  for (const [plan, most] of Object.entries({ free: 2, pro: 3 })) {
+    plans.permission.push({
+      target: SEARCH,
+      action: "execute",
+      constraint: [
+        { leftOperand: "uim:plan", operator: "eq", rightOperand: plan },
+        { leftOperand: "count", operator: "lteq", rightOperand: most, unit: "day" },
+      ],
+    });
+  }
+  await offer(plans);
+  const client = await agreed();
+  const { digest } = await client.policy();
+  const search = (query) => client.execute(SEARCH, { query }, { approve: () => true });
+  await assert.rejects(search("lamp"), (e) => e.is("PLAN_REQUIRED"));
+  await assert.rejects(client.agree(digest, { plan: "partner" }), (e) => e.is("UNKNOWN_PLAN") && e.details.plans.join() === "free,pro");
+  await client.agree(digest, { plan: "free" });
+  await search("lamp 1");
+  await search("lamp 2");
+  await assert.rejects(search("lamp 3"), (e) => e instanceof RefusalError && e.status === 429);
+  await client.agree(digest, { plan: "pro" });
+  await search("lamp 4"); // what was used counts on
+  await assert.rejects(search("lamp 5"), (e) => e instanceof RefusalError && e.status === 429);
 });

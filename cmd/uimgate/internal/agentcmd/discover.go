@@ -61,6 +61,9 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 					s.printNote(c, "  %-8s %s", door.name, printable(door.url))
 				}
 			}
+			for _, plan := range catalog.Plans {
+				s.printNote(c, "  plan     %s: %s", printable(plan.Name), planWords(plan))
+			}
 			if catalog.License != "" {
 				s.printNote(c, "  license  %s", printable(catalog.License))
 			}
@@ -69,10 +72,24 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 			}
 			return s.printData(c, map[string]any{
 				"service": catalog.Service, "dialect": catalog.Dialect, "issuer": service.Issuer(), "endpoints": e, "license": catalog.License,
-				"compliance": catalog.Compliance, "intents": intentList(catalog.Intents()), "warnings": orEmpty(service.Warnings()),
+				"compliance": catalog.Compliance, "plans": append([]intents.Plan{}, catalog.Plans...), "intents": intentList(catalog.Intents()), "warnings": orEmpty(service.Warnings()),
 			}, func(w io.Writer) error { return intentTable(w, catalog.Intents()) })
 		}),
 	}
+}
+
+// planWords describes the terms of a plan, with the intents of each.
+func planWords(p intents.Plan) string {
+	const most = 5 // intents that are named
+	list := make([]string, 0, len(p.Terms))
+	for _, t := range p.Terms {
+		of := strings.Join(t.Intents[:min(len(t.Intents), most)], ", ")
+		if more := max(len(t.Intents)-most, 0) + int(t.More); more > 0 {
+			of += fmt.Sprintf(" and %d more", more)
+		}
+		list = append(list, printable(t.Text+" ("+of+")"))
+	}
+	return strings.Join(list, "; ")
 }
 
 func serviceTitle(c *intents.Catalog) string {
