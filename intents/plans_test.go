@@ -15,24 +15,29 @@ func TestPlans(t *testing.T) {
 	t.Parallel()
 	read := func(plans string) []intents.Plan {
 		t.Helper()
-		document := `{"service-info": {"name": "Shop", "description": "d", "service_url": "https://shop.example"}, "intents": [], "uim-plans": ` + plans + `}`
+		document := `{"service-info": {"name": "Shop", "description": "d", "service_url": "https://shop.example"}, "intents": [], ` +
+			`"uim-plans": ` + plans + `}`
 		c, problems := intents.Parse([]byte(document), intents.Options{Now: time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)})
 		if c == nil {
 			t.Fatal(problems)
 		}
 		return c.Plans
 	}
-	want := []intents.Plan{{"free", []intents.PlanTerms{{"20 calls a day", []string{"shop.example:search:v1"}, 3}}}, {"pro", []intents.PlanTerms{}}}
+	want := []intents.Plan{
+		{"free", []intents.PlanTerms{{"20 calls a day", []string{"shop.example:search:v1"}, 3}}}, {"pro", []intents.PlanTerms{}},
+	}
 	got := read(`[{"name": "free", "terms": [{"text": "20 calls a day", "intents": ["shop.example:search:v1"], "more": 3}]}, {"name": "pro"}]`)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, none := range []string{"null", "{}", `"pro"`, "[]", `[1, "pro", {}, {"name": ""}, {"name": 1}, {"name": "` + strings.Repeat("x", 5000) + `"}]`} {
+	long := strings.Repeat("x", 5000)
+	for _, none := range []string{"null", "{}", `"pro"`, "[]", `[1, "pro", {}, {"name": ""}, {"name": 1}, {"name": "` + long + `"}]`} {
 		if got := read(none); got != nil {
 			t.Errorf("%.40s: %+v", none, got)
 		}
 	}
-	faulty := read(`[{"name": "p", "terms": [1, {}, {"text": 1}, {"text": "t", "intents": [1, "", "u"], "more": -1}, {"text": "t", "more": 1e99}]}]`)
+	faulty := read(`[{"name": "p", "terms": [1, {}, {"text": 1}, {"text": "t", "intents": [1, "", "u"], "more": -1},
+	  {"text": "t", "more": 1e99}]}]`)
 	if diff := cmp.Diff([]intents.Plan{{"p", []intents.PlanTerms{{"t", []string{"u"}, 0}, {"t", []string{}, 0}}}}, faulty); diff != "" {
 		t.Error(diff)
 	}

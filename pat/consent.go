@@ -104,9 +104,9 @@ func (i *Issuer) ConsentScope(
 	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent, Plan: plan}, requested, nil, spends)
 }
 
-// Consent stores a consent as an agreement of r.Agent or a new agent, with a record that the gateway signs. The agreement is pending if the operator
-// must first approve the agent. Errors: those of ConsentScope and r.Admit, a *PolicyMismatchError if the policy that was shown is not the
-// offered one, ErrNotAdmitted, ErrBlocked, ErrBadAgentID, ErrAgreementReplayed, and those of the key ring and the store.
+// Consent stores a consent as an agreement of r.Agent or a new agent, with a record that the gateway signs. The agreement is pending if the
+// operator must first approve the agent. Errors: those of ConsentScope and r.Admit, a *PolicyMismatchError if the policy that was shown is
+// not the offered one, ErrNotAdmitted, ErrBlocked, ErrBadAgentID, ErrAgreementReplayed, and those of the key ring and the store.
 func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, error) {
 	offer := i.terms.Offers()[0].Offer
 	if r.PolicyDigest != offer.Digest {
@@ -202,8 +202,8 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	}, nil
 }
 
-// consentID returns the jti of the record of a consent: 32 hex digits, derived from once, or random if once is empty. Its first digits are those
-// of agent, unless agent is empty.
+// consentID returns the jti of the record of a consent: 32 hex digits, derived from once, or random if once is empty. Its first digits are
+// those of agent, unless agent is empty.
 func consentID(once string, agent AgentID) string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails

@@ -83,7 +83,7 @@ func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, err
 	return signer, accepted, nil
 }
 
-// verifyKept verifies a stored agreement in a Form again. It sets the plan of a, which is only in the evidence of a bundle, unless a has one.
+// verifyKept verifies a stored agreement in a Form again. It sets the plan of a, which a bundle has only in the evidence, unless a has one.
 // The error is of kind ErrBadExport.
 func verifyKept(a *Agreement, p PolicyDocument, form Form) error {
 	if _, err := offerOf(*a, p); err != nil {

@@ -154,7 +154,8 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	return e, nil
 }
 
-// verifyEvidence verifies the signature of a stored agreement again, and may set its plan: see verifyKept. The error is of kind ErrBadExport.
+// verifyEvidence verifies the signature of a stored agreement again, and may set its plan: see verifyKept. The error is of kind
+// ErrBadExport.
 func verifyEvidence(of *Agreement, p PolicyDocument, forms []Form) error {
 	if form, ok := formOf(forms, of.Form); ok {
 		return verifyKept(of, p, form)

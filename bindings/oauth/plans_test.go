@@ -82,8 +82,8 @@ func TestPersonMayChooseNoPlan(t *testing.T) {
 	}
 }
 
-// A person who consents again with another plan keeps the counters, and ends the earlier consent. The free plan cannot be used twice. Another
-// browser is another agent.
+// A person who consents again with another plan keeps the counters, and ends the earlier consent. The free plan cannot be used twice.
+// Another browser is another agent.
 func TestPersonChangesThePlan(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "")

@@ -88,7 +88,8 @@ func TestPlansThatCannotBeChosen(t *testing.T) {
 	}
 	p.Write("policy.json", gatetest.PolicyFile)
 	p.Reload()
-	if model, fault := p.ask("UIMAgreeToPlan", p.toPlan("free")); model != "UIMFault" || fault.Object("details").Text("reason") != "UNKNOWN_PLAN" {
+	model, fault := p.ask("UIMAgreeToPlan", p.toPlan("free"))
+	if model != "UIMFault" || fault.Object("details").Text("reason") != "UNKNOWN_PLAN" {
 		t.Errorf("a policy without plans: %s %v", model, fault)
 	}
 }

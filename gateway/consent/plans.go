@@ -38,9 +38,9 @@ func planned(
 	return all, err
 }
 
-// planHolder returns the agent of the last consent that a browser gave for the client of r, if the policy has plans. A person who consents again
-// thereby keeps the counters, and a new plan ends the earlier one, as for an agent with a key. Otherwise a person could use a free plan several
-// times. It returns an empty id if there is no such consent.
+// planHolder returns the agent of the last consent that a browser gave for the client of r, if the policy has plans. A person who consents
+// again thereby keeps the counters, and a new plan ends the earlier one, as for an agent with a key. Otherwise a person could use a free
+// plan several times. It returns an empty id if there is no such consent.
 func (d *Service) planHolder(ctx context.Context, c agree.Call, r *Request, browser string) (pat.AgentID, error) {
 	if len(c.Service.Policy.Plans()) == 0 {
 		return "", nil

@@ -1,6 +1,6 @@
 // Package agreement reads the agreements of agents of the uAgents protocol. An agreement is an envelope that is signed with the key that
-// the agent's address encodes, and that carries a UIMAgree, a UIMAgreeToPlan or a chat message. The envelope as received is the complete evidence, and can be
-// verified at any time:
+// the agent's address encodes, and that carries a UIMAgree, a UIMAgreeToPlan or a chat message. The envelope as received is the complete
+// evidence, and can be verified at any time:
 //
 //	a, err := agreement.Read(evidence)
 //
