@@ -16,7 +16,12 @@ import (
 // streams returns a gateway whose order is a stream; charge is its stream_charge.
 func streams(t *testing.T, charge string) *gatetest.Gate {
 	t.Helper()
-	return gatetest.New(t, "", func(g *gatetest.Gate) {
+	return streamsOf(t, "", charge)
+}
+
+func streamsOf(t *testing.T, settings, charge string) *gatetest.Gate {
+	t.Helper()
+	return gatetest.New(t, settings, func(g *gatetest.Gate) {
 		g.Write("agents.json", strings.Replace(gatetest.AgentsFile, `"intent_name": "Order",`,
 			`"intent_name": "Order", "stream": true, "stream_charge": "`+charge+`",`, 1))
 	})
@@ -123,6 +128,39 @@ func TestEndsOfStreams(t *testing.T) {
 				if !strings.Contains(charge, c.state) {
 					t.Errorf("%s: the charge is not %s: %.500s", accept, c.state, charge)
 				}
+			}
+		})
+	}
+}
+
+// A service that sends a byte and then nothing ends with the time of the call. Its outcome is unknown, unless an event was charged.
+func TestASilentStreamEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ charge, sent, want, state string }{
+		"after a byte, charged at the end":         {"end", "d", `"outcome":"unknown"`, "pending"},
+		"after a byte, charged at the first event": {"first", "d", `"outcome":"unknown"`, "pending"},
+		"after an event, charged at the end":       {"end", "data: {\"n\":1}\n\n", `"outcome":"unknown"`, "pending"},
+		"after an event that is charged":           {"first", "data: {\"n\":1}\n\nd", `"complete":false`, "captured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := streamsOf(t, `services:
+- agents_file: agents.json
+  policy_file: policy.json
+  upstream: {url: UPSTREAM, timeout: 1s}
+  intents: {"`+gatetest.Ordering+`": {proof: optional}}
+`, c.charge)
+			g.Upstream = func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, c.sent)
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+			a := g.Agreed("agent-1")
+			answer := g.Post("/api/intents/execute", order, "Content-Type", "application/json", "Accept", "text/event-stream",
+				"Authorization", "Bearer "+a.Token)
+			if !bytes.Contains(answer.Body, []byte(c.want)) || !strings.Contains(string(answer.Body)+answer.Header.Get("UIM-Charge"), c.state) {
+				t.Errorf("got %d %s %s", answer.Status, answer.Header.Get("UIM-Charge"), answer.Body)
 			}
 		})
 	}
