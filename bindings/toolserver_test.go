@@ -100,7 +100,8 @@ func TestOfficialToolServer(t *testing.T) {
 	}
 	for n, door := range []string{"MCP", "MCP, of clients with a handshake", "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream"} {
 		limited := ways[door]
-		refused := g.Send(limited.request(g, a.Token, strings.NewReader(instead(limited.numbered(a.Token, int64(n)+10), `"query":"lamp"`, `"message":"lamp"`))))
+		beyond := instead(limited.numbered(a.Token, int64(n)+10), `"query":"lamp"`, `"message":"lamp"`)
+		refused := g.Send(limited.request(g, a.Token, strings.NewReader(beyond)))
 		if !bytes.Contains(refused.Body, []byte("QUOTA_EXCEEDED")) || bytes.Contains(refused.Body, []byte("Echo: lamp")) {
 			t.Errorf("%s, beyond the limit: %s", door, refused.Body)
 		}
@@ -112,7 +113,8 @@ func TestOfficialToolServer(t *testing.T) {
 		charged, err := g.Store.Executions(t.Context(), store.Filter{State: store.Captured})
 		g.Must(err)
 		charged = slices.DeleteFunc(charged, func(e store.Execution) bool { return e.Charge.IsZero() })
-		if !bytes.Contains(answer.Body, []byte("Long running operation completed")) || len(charged) != n+2 || charged[0].Charge.String() != "0.25 EUR" {
+		if !bytes.Contains(answer.Body, []byte("Long running operation completed")) || len(charged) != n+2 ||
+			charged[0].Charge.String() != "0.25 EUR" {
 			t.Errorf("%s, paid: %s; %d charges in all", door, answer.Body, len(charged))
 		}
 	}

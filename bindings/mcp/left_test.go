@@ -29,7 +29,8 @@ func found(g *gatetest.Gate, token string) map[string]string {
 // TestSearchShowsWhatIsLeft compares the calls that a search shows as left with the calls that the agent makes.
 func TestSearchShowsWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	const free = `{"target": "shop.example:order:v1", "action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 3}]}`
+	const free = `{"target": "shop.example:order:v1", "action": "execute",
+		"constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 3}]}`
 	const paid = `{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.10", "unit": "EUR"}],
 		"constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 50}]}`
 	g := gatetest.New(t, "", func(g *gatetest.Gate) {

@@ -86,8 +86,8 @@ func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[stri
 	return out, nil
 }
 
-// candidates returns the permissions under which the agent can call an intent, and sets the service and the intent of e. It returns none if
-// the agent cannot call it.
+// candidates returns the permissions that can permit a call of an intent to the agent, and sets the service and the intent of e. It returns
+// none if the agent cannot call it.
 func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agreed func() (keys.Key, error)) ([]odrl.Candidate, error) {
 	in, err := e.current.Executable(uid)
 	if err != nil || !e.claims.Permits(uid) {

@@ -131,8 +131,8 @@ func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte
 	})
 }
 
-// Candidates returns the permissions under which the bearer of a PAT can call an intent, in order of preference, as far as they are known
-// before a call: see odrl.Policy.Terms. agreed returns the key of the agreement; Candidates calls it only if the policy names keys.
+// Candidates returns the permissions that can permit a call of an intent to the bearer of a PAT, in order of preference, as far as they are
+// known before a call: see odrl.Policy.Terms. agreed returns the key of the agreement; Candidates calls it only if the policy names keys.
 func (s *Service) Candidates(
 	ctx context.Context, c *pat.Claims, uid string, agreed func() (keys.Key, error),
 ) ([]odrl.Candidate, error) {

@@ -67,9 +67,10 @@ func Tools(about string, n int) [][]byte {
 	return [][]byte{
 		tool(Search, "Search intents",
 			"Find what "+about+" can do: it offers "+strconv.Itoa(n)+" intents. Returns the best matches for a request, each "+
-				"with its uid, one line, its terms, the calls that are left to you, and whether it is safe, which means that a call changes nothing.", true,
-			`{"type":"object","properties":{"query":{"type":"string","maxLength":`+strconv.Itoa(maxQuery)+`,"description":"What to do, in a few words, `+
-				`such as: cancel an order. Empty lists all intents."},"tags":{"type":"array","items":{"type":"string"},"maxItems":`+
+				"with its uid, one line, its terms, the calls that are left to you, and whether it is safe, which means that a call "+
+				"changes nothing.", true,
+			`{"type":"object","properties":{"query":{"type":"string","maxLength":`+strconv.Itoa(maxQuery)+`,"description":"What to do, in a `+
+				`few words, such as: cancel an order. Empty lists all intents."},"tags":{"type":"array","items":{"type":"string"},"maxItems":`+
 				strconv.Itoa(maxTags)+`,"description":"Only intents with all these tags."},"limit":{"type":"integer","minimum":1,"maximum":`+
 				strconv.Itoa(maxLimit)+`,"default":`+strconv.Itoa(usualLimit)+`}},"additionalProperties":false}`),
 		tool(Describe, "Describe intents", "Get the signatures of intents before a first call: parameters and results in TypeScript notation, "+

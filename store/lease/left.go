@@ -38,10 +38,9 @@ func (h *Holder) Left(ctx context.Context, service string, list []store.Reservat
 		state := states[at[k]]
 		out[i] = store.Remainder{Status: state, AtLeast: !h.opts.Sole && h.leases(&list[i])}
 		// Units of a lease that was made or returned in the meantime may be in both numbers.
-		switch by, units := h.held(&k); {
-		case by == before[i]:
+		if by, units := h.held(&k); by == before[i] {
 			out[i].Left += units
-		default:
+		} else {
 			out[i].AtLeast = true
 		}
 		out[i].Left = max(0, out[i].Left+list[i].Max-state.Max)

@@ -73,7 +73,10 @@ func TestAnswers(t *testing.T) {
 		{"order of a half", "POST", "/orders", `{"product_id":"stool","quantity":0.5}`, 400, "must be a JSON object with"},
 		{"order of nothing", "POST", "/orders", `{"product_id":"stool"}`, 422, "quantity must be 1 to 10"},
 		{"order within a total", "POST", "/orders", `{"product_id":"stool","quantity":3,"max_total":147}`, 201, `"total":147.00`},
-		{"order beyond a total", "POST", "/orders", `{"product_id":"stool","quantity":3,"max_total":146.99}`, 409, `{"error":"the total is 147.00 EUR, and max_total is 146.99"}`},
+		{
+			"order beyond a total", "POST", "/orders", `{"product_id":"stool","quantity":3,"max_total":146.99}`, 409,
+			`{"error":"the total is 147.00 EUR, and max_total is 146.99"}`,
+		},
 		{"total below zero", "POST", "/orders", `{"product_id":"stool","quantity":1,"max_total":-1}`, 400, "must be a JSON object with"},
 		{"order of too many", "POST", "/orders", `{"product_id":"stool","quantity":11}`, 422, "quantity"},
 		{"order beyond the stock", "POST", "/orders", `{"product_id":"standing-desk","quantity":5}`, 409, `{"error":"only 4 in stock"}`},
