@@ -119,7 +119,7 @@ func (d *Door) decisions(id string, c skill.Config) *runtime.DecisionMaker {
 		Key: key, Ledger: identity.Fetchai, Log: d.Log, Treasury: skill.NewTreasury(c, key),
 		Record: func(made runtime.Decision) {
 			if d.RecordSigning != nil {
-				d.RecordSigning(door.Signing{
+				d.RecordSigning(door.SignatureDecision{
 					Door: Name, Service: id, Agent: c.Address, Skill: made.Skill.String(), Kind: made.Kind, SHA256: made.SHA256, Signed: made.Signed,
 				})
 			}

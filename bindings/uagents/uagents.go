@@ -96,8 +96,8 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Route returns one name for the configured path, one for all paths of the Almanac, and one for all mailboxes. It returns the paths of the service's
-// descriptions unchanged, and "" for the paths of other doors.
+// Route returns one name for the configured path, one for all paths of the Almanac, and one for all mailboxes. It returns the paths of the
+// service's descriptions unchanged, and "" for the paths of other doors.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := SettingsOf(s)
 	if own == nil {

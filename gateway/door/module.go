@@ -96,7 +96,7 @@ type Process struct {
 	Documents *fetch.Client
 	Memory    *membudget.Budget // the memory budget of requests
 	// RecordSigning records in the audit stream what the agent of a service has signed or refused to sign. nil: nothing is recorded.
-	RecordSigning func(Signing)
+	RecordSigning func(SignatureDecision)
 	Shed          func(reason.Cause) // counts requests that are refused because of load
 	// DrainTimeout returns how long work in progress may continue after a shutdown or reload has begun.
 	DrainTimeout func() time.Duration
@@ -106,8 +106,8 @@ type Process struct {
 	Version      string // the version of the program
 }
 
-// A Signing is the decision of a service's agent about a message or transaction that one of its skills proposed to sign.
-type Signing struct {
+// A SignatureDecision is the decision of a service's agent about a message or transaction that one of its skills proposed to sign.
+type SignatureDecision struct {
 	Door, Service string
 	Agent         string // address of the service as an agent
 	Skill         string // id of the skill that proposed it

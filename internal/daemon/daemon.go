@@ -310,7 +310,7 @@ func (p *process) build(ctx context.Context) error {
 		Config: p.config, Data: p.data, Keys: p.keys, State: p.store,
 		Shed: p.metrics.Shed, DrainTimeout: func() time.Duration { return p.live.Load().drain }, Metrics: p.metrics.Registry(), Now: p.Now,
 		Log: p.Log, Version: p.Version,
-		RecordSigning: func(s door.Signing) {
+		RecordSigning: func(s door.SignatureDecision) {
 			p.audit.RecordSigning(p.Now(), s.Service, s.Door, s.Agent, s.Signed, record.SigningLine{Skill: s.Skill, Kind: s.Kind, SHA256: s.SHA256})
 		},
 	})

@@ -109,9 +109,10 @@ func (r *Resources) protocol(spec wire.PublicID) (*protocol.Protocol, error) {
 	return nil, protocol.ErrUnsupported
 }
 
-// Add registers a skill with its protocols, and enables it unless Skill.Disabled is set. It returns ErrSkill if the skill has no id or an id that is already registered,
-// if it has two handlers for one protocol or two tasks with one name, if a handler, behaviour or task is incomplete, or if the protocol of a
-// handler is not registered, and the errors of AddProtocol. If it returns an error, nothing is registered.
+// Add registers a skill with its protocols, and enables it unless Skill.Disabled is set. It returns ErrSkill if the skill has no id or an
+// id that is already registered, if it has two handlers for one protocol or two tasks with one name, if a handler, behaviour or task is
+// incomplete, or if the protocol of a handler is not registered. It returns the errors of AddProtocol. After an error, nothing is
+// registered.
 func (r *Resources) Add(s Skill) error {
 	skill := &skillEntry{Skill: s, disabled: s.Disabled}
 	if err := skill.check(); err != nil {
@@ -181,8 +182,8 @@ func (s *skillEntry) check() error {
 	return nil
 }
 
-// Remove removes a skill with its protocols. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress, and
-// its behaviours then stop.
+// Remove removes a skill with its protocols. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress,
+// and its behaviours then stop.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
 	s := r.find(id)

@@ -236,7 +236,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 		Config: cfg, Data: data, Keys: g.Keys, State: g.Store, Listen: g.bind, Documents: g.Documents, Memory: g.Memory, Shed: g.Metrics.Shed,
 		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Metrics: prometheus.NewRegistry(), Now: g.Now, Log: g.Log,
-		RecordSigning: func(s door.Signing) {
+		RecordSigning: func(s door.SignatureDecision) {
 			g.Audit.RecordSigning(g.Now(), s.Service, s.Door, s.Agent, s.Signed, record.SigningLine{Skill: s.Skill, Kind: s.Kind, SHA256: s.SHA256})
 		},
 	}))

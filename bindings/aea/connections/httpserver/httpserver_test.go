@@ -22,7 +22,8 @@ var skillID = wire.PublicID{Author: "shop", Name: "page", Version: "1.0.0"}
 func serving(t *testing.T, handle func(context.Context, runtime.Message) error) (url string, r *runtime.Runtime) {
 	t.Helper()
 	r = runtime.New("gw", runtime.Options{Now: time.Now})
-	if err := r.Resources().Add(runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{Protocol: &protocol.HTTP, Handle: handle}}}); err != nil {
+	s := runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{Protocol: &protocol.HTTP, Handle: handle}}}
+	if err := r.Resources().Add(s); err != nil {
 		t.Fatal(err)
 	}
 	c, err := httpserver.Listen(t.Context(), "127.0.0.1:0", skillID, httpserver.Bounds{}, time.Now)

@@ -25,7 +25,9 @@ type agent struct {
 
 func newAgent(t *testing.T, n *local.Node, address string) *agent {
 	t.Helper()
-	a := &agent{Runtime: runtime.New(address, runtime.Options{Now: time.Now}), connection: n.Connection(address), got: make(chan runtime.Message, 64)}
+	a := &agent{
+		Runtime: runtime.New(address, runtime.Options{Now: time.Now}), connection: n.Connection(address), got: make(chan runtime.Message, 64),
+	}
 	err := a.Resources().Add(runtime.Skill{
 		ID: wire.PublicID{Author: "shop", Name: "takes", Version: "1.0.0"},
 		Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {

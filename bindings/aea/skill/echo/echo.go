@@ -16,7 +16,7 @@ var ID = wire.PublicID{Author: "uimgate", Name: "echo", Version: "1.0.0"}
 
 // Skill returns the skill.
 func Skill() runtime.Skill {
-	return runtime.Skill{ID: ID, Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: handle}}}
+	return runtime.Skill{ID: ID, Handlers: []runtime.Handler{{Protocol: runtime.DefaultProtocol(), Handle: handle}}}
 }
 
 // Takes reports whether the skill replies to a message of the protocol default with these bytes.
@@ -27,5 +27,5 @@ func handle(_ context.Context, m runtime.Message) error {
 	if !ok || message.Performative != protocol.DefaultBytes || !m.Inside() && !Takes(message.Bytes) {
 		return nil
 	}
-	return m.Reply(message)
+	return m.Reply(runtime.Bytes(message.Bytes))
 }
