@@ -1,6 +1,6 @@
--- One schema for every dialect: TEXT, BIGINT and BYTEA (which SQLite keeps as it is given). Columns are
--- never NULL: '' and 0 say "none". Times (…_at, until, deadline) are nanoseconds since 1970 UTC, money is
--- billionths of a unit. The comment in schema.go tells what the tables are for.
+-- One schema for every dialect, with the types TEXT, BIGINT and BYTEA (SQLite stores BYTEA unchanged). Columns are
+-- never NULL: '' and 0 mean "none". Times (…_at, until, deadline) are nanoseconds since 1970 UTC, and amounts are
+-- billionths of a unit. The comment in schema.go describes the tables.
 
 CREATE TABLE sequences (
   name TEXT   NOT NULL PRIMARY KEY, -- 'changes': what replicas must learn, in commit order; 'ready': written by health checks

@@ -1,4 +1,4 @@
--- Listings page by key: each has an index in its order.
+-- Listings are paged by key, so each has an index in its order.
 
 ALTER TABLE policies ADD COLUMN offered_at BIGINT NOT NULL DEFAULT 0; -- last offered from; 0: from first_offered on
 CREATE INDEX policies_offered ON policies (service, (CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END));

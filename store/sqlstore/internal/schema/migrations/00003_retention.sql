@@ -1,4 +1,4 @@
--- Statements by time, top-ups made once, a ledger that is kept for so long, and databases taken back to an earlier state.
+-- Statements by time, top-ups with a reference that is used once, deletion of old ledger entries, and databases restored to an earlier state.
 
 ALTER TABLE ledger ADD COLUMN reference TEXT NOT NULL DEFAULT ''; -- of a top-up: the operator's word for it; '': none
 CREATE UNIQUE INDEX ledger_reference ON ledger (service, reference) WHERE reference <> '';

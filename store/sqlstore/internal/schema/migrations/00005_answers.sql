@@ -1,4 +1,4 @@
--- Answers are stored as what a call returned, an output or a refusal, and no longer as an answer over HTTP.
+-- An answer is stored as the result of a call, an output or a refusal, and no longer as an HTTP response.
 
 ALTER TABLE answers ADD COLUMN code TEXT NOT NULL DEFAULT '';    -- of a refusal
 ALTER TABLE answers ADD COLUMN message TEXT NOT NULL DEFAULT ''; -- of a refusal

@@ -1,5 +1,5 @@
 -- +goose Up
--- The answers kept under idempotency keys are bounded, for each agent and in all.
+-- The total size of the answers that are stored under idempotency keys is limited, for each agent and in total.
 
 ALTER TABLE answers ADD COLUMN size BIGINT NOT NULL DEFAULT 0; -- bytes, as they are counted
 UPDATE answers SET size = OCTET_LENGTH(output) + OCTET_LENGTH(message) + OCTET_LENGTH(details);

@@ -1,4 +1,4 @@
 -- +goose Up
--- What the operator calls an agent: who the customer is.
+-- The operator's name for an agent, which identifies the customer.
 
 ALTER TABLE agents ADD COLUMN name TEXT NOT NULL DEFAULT '';

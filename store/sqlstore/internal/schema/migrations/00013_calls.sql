@@ -1,5 +1,5 @@
 -- +goose Up
--- Agents ask for their calls later, also by the conversation that a call is a part of. Other things than PATs are signed.
+-- Agents can list their earlier calls, also by conversation. The gateway has keys for other purposes than PATs.
 
 ALTER TABLE executions ADD COLUMN context_id TEXT NOT NULL DEFAULT '';      -- of the conversation; '': the protocol has none
 ALTER TABLE executions ADD COLUMN unresolved_at BIGINT NOT NULL DEFAULT 0;  -- when it became unresolved; 0: never

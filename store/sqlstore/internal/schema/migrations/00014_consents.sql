@@ -1,5 +1,5 @@
 -- +goose Up
--- What follows from people's consent on the gateway's own page. Secrets are stored as digests only.
+-- The consents that people give on the gateway's own page. Secrets are stored as digests only.
 
 CREATE TABLE consents (
   service      TEXT   NOT NULL,

@@ -1,5 +1,5 @@
 -- +goose Up
--- Agents of the uAgents protocol that have registered themselves, where a service is their Almanac.
+-- Agents of the uAgents protocol that have registered with a service that is their Almanac.
 
 CREATE TABLE almanac (
   service     TEXT   NOT NULL,

@@ -1,6 +1,6 @@
 -- +goose Up
--- What a relay of messages (Machine Relay Protocol) keeps. Keys are Ed25519 public keys, 32 bytes. What others say is kept as bytes: it
--- may hold what no text of a database can.
+-- The state of a relay of messages (Machine Relay Protocol). Keys are Ed25519 public keys, 32 bytes. Texts of agents are stored as bytes,
+-- because they may contain characters that a TEXT column cannot contain.
 
 CREATE TABLE relay_agents (
   agent          BYTEA  PRIMARY KEY,  -- the key

@@ -1,6 +1,6 @@
 -- +goose Up
--- Each index is written with every charge: the ledger of an agent has one for all that is asked of it, and so have the calls
--- that are under way.
+-- Each index is written with every charge, so one index serves all queries on the ledger of an agent, and one serves all on
+-- the calls in progress.
 
 CREATE INDEX ledger_of_agent ON ledger (service, agent_id, at, seq);
 DROP INDEX ledger_agent;

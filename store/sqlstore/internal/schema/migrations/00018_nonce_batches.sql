@@ -1,6 +1,6 @@
 -- +goose Up
--- On SQLite alone. One process has the database and knows in memory which nonces are used; so it writes them down in rows of many,
--- where each had a row of its own, and an entry of two indexes, in another page.
+-- Only on SQLite. The only process of the database has the used nonces in memory, so it writes many of them in one row. Before, each
+-- nonce had a row and an entry in two indexes, each in another page.
 
 CREATE TABLE nonce_batches (
   id      INTEGER PRIMARY KEY, -- until, or the next number after it that is free: less than a second later

@@ -1,5 +1,5 @@
 -- +goose Up
--- Agreements are listed by the time they were made. Their ids are made of times that agents sign, which may be minutes apart.
+-- Agreements are listed by the time at which they were made. Their ids contain the times that agents sign, which may differ by minutes.
 CREATE INDEX agreements_made ON agreements (service, created_at, id);
 CREATE INDEX agreements_of_agent ON agreements (service, agent_id, created_at, id);
 CREATE INDEX agreements_pending_made ON agreements (service, created_at, id) WHERE state = 'pending';

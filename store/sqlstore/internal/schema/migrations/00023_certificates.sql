@@ -1,6 +1,6 @@
 -- uimgate: expands
 -- +goose Up
--- What certificates by ACME need: accounts, keys, certificates, and the challenges of an order, so that every process can answer them.
+-- The data for certificates by ACME: accounts, keys, certificates, and the challenges of an order, so that every process can answer them.
 CREATE TABLE certificate_files (
     name     TEXT   NOT NULL PRIMARY KEY, -- a path, such as certificates/<CA>/<host>/<host>.key
     value    BYTEA  NOT NULL,

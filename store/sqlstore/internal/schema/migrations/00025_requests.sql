@@ -1,6 +1,6 @@
 -- uimgate: expands
 -- +goose Up
--- Why requests were permitted or refused, by the id that agents quote. Operators read it; nothing else depends on it.
+-- The reasons why requests were permitted or refused, by the id that agents quote. Only operators read this table.
 CREATE TABLE requests (
     id      TEXT   NOT NULL, -- chosen by the client or the gateway; several requests may have one id
     at      BIGINT NOT NULL, -- nanoseconds since 1970

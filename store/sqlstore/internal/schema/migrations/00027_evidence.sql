@@ -1,6 +1,6 @@
 -- +goose Up
--- Evidence of charges: the chain of each account, what was signed and decided, and the log of each service. docs/evidence.md describes what
--- agents see of it.
+-- Evidence of charges: the chain of each account, the signed and the decided texts, and the log of each service. docs/evidence.md describes
+-- the parts that agents see.
 
 ALTER TABLE accounts ADD COLUMN lines BIGINT NOT NULL DEFAULT 0;  -- entries in the chain, which is the number of the next one
 ALTER TABLE accounts ADD COLUMN head BYTEA NOT NULL DEFAULT '';   -- leaf hash of the last entry; empty: there is none

@@ -1,6 +1,6 @@
 -- uimgate: expands
 -- +goose Up
--- What the operator has stopped, for one service or for all. A process of the previous release does not read it.
+-- The stops of the operator, for one service or for all. A process of the previous release does not read them.
 CREATE TABLE stops (
     service  TEXT   NOT NULL, -- '': every service
     kind     TEXT   NOT NULL, -- charging, consent, agent, intent, door, service

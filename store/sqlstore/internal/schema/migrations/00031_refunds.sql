@@ -1,6 +1,6 @@
 -- uimgate: expands
 -- +goose Up
--- What the operator refunded of captured charges. Each refund is a top-up in the ledger, whose reference begins with refund: and the
+-- The refunds of captured charges. Each refund is a top-up in the ledger, whose reference begins with refund: and the id of the
 -- execution.
 CREATE TABLE refunds (
     service      TEXT   NOT NULL,

@@ -1,6 +1,6 @@
 -- uimgate: expands
 -- +goose Up
--- The budgets with which people replaced those of their consents. The newest one of a consent holds. A process of the previous release
+-- The budgets with which people replaced those of their consents. The newest one of a consent applies. A process of the previous release
 -- applies the budget in the PAT.
 CREATE TABLE budgets (
     service      TEXT   NOT NULL,

@@ -1,6 +1,6 @@
 -- uimgate: expands
 -- +goose Up
--- Who is signed in to the console of the operator.
+-- The sessions of people who are signed in to the console of the operator.
 CREATE TABLE console_sessions (
     id           TEXT   NOT NULL PRIMARY KEY, -- digest of the secret in the cookie
     name         TEXT   NOT NULL,
