@@ -74,8 +74,8 @@ func init() { //nolint:gochecknoinits // as a program of an operator does
 	})
 }
 
-// TestDecisionMaker checks that the decision maker of a running gateway signs what a skill may say, refuses an agreement and a transaction,
-// routes its answers to the handler of the skill, and rejects messages of other agents.
+// TestDecisionMaker checks that the decision maker of a running gateway signs the messages that a skill may send, refuses an agreement and
+// a transaction, routes its answers to the handler of the skill, and rejects messages of other agents.
 func TestDecisionMaker(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, strings.Replace(settings, "aea: {", "aea: {skills: {own: [signer]}, ", 1))

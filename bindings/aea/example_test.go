@@ -23,9 +23,9 @@ func parseOrder(content []byte) (runtime.Content, error) {
 	return order(content), nil
 }
 
-// A program adds a skill to the agents of its services. The skill has a protocol of its own: agents send orders, the skill has the skill
-// intents execute them, and returns the output. A task counts the orders, and a behaviour prints their number every hour. The
-// configuration has doors.aea.skills.own: [orders], and the program imports the package that calls RegisterSkill.
+// A program adds a skill to the agents of its services. The skill has its own protocol: agents send orders, the skill intents executes them
+// for it, and the skill returns the output. A task counts the orders, and a behaviour prints their number every hour. The configuration has
+// doors.aea.skills.own: [orders], and the program imports the package that calls RegisterSkill.
 func ExampleRegisterSkill() {
 	id := runtime.PublicID{Author: "example", Name: "orders", Version: "1.0.0"}
 	orders := &runtime.Protocol{

@@ -35,7 +35,7 @@ func read(g *gatetest.Gate, token, uri string) (string, *message) {
 	return got.Result.Contents[0].Text, m
 }
 
-// TestResources reads every listed resource, and some by template. Each is what GET returns.
+// TestResources reads every listed resource, and some by template. Each is the body that GET returns.
 func TestResources(t *testing.T) {
 	g := gatetest.New(t, "")
 	g.Upstream = echoing

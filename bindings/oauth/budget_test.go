@@ -144,7 +144,7 @@ func TestBudgetBoundsEachCall(t *testing.T) {
 	g.Refuses(g.Execute(large, gatetest.Ordering), http.StatusForbidden, "SCOPE_EXCEEDED")
 }
 
-// If the operator lowers the maximum, or gives it another period, it also bounds budgets that people gave before.
+// If the operator lowers the maximum, or gives it another period, it also limits budgets that people gave before.
 func TestMaximumOfOperatorBoundsBudgets(t *testing.T) {
 	g := newGate(t, budgets)
 	a, _, _ := g.spender("2", "month", "")

@@ -180,7 +180,7 @@ func TestConfirmationByAnotherIsRefused(t *testing.T) {
 	c := newConfirmGate(t, confirmed)
 	asked := c.asks(c.Execute(c.client, gatetest.Ordering))
 	stranger := c.browser()
-	stranger.page(c.query(newPKCE())) // has a cookie of its own
+	stranger.page(c.query(newPKCE())) // has a separate cookie
 	for name, b := range map[string]*browser{"no cookie": c.browser(), "another browser": stranger} {
 		if got := b.do(http.MethodGet, asked.URL, nil); got.Status != http.StatusForbidden || strings.Contains(string(got.Body), "lamp") {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)

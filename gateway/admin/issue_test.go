@@ -124,7 +124,7 @@ func TestWithoutChargesOrSellerNoInvoiceIsIssued(t *testing.T) {
 	refused("", "month")
 }
 
-// The tax of the charges 3 × 0.25 EUR, by who pays it and by what the prices are.
+// The tax of the charges 3 × 0.25 EUR, by the party that pays it and by the kind of prices.
 func TestTaxOfInvoices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An auditFile keeps what was written to the audit stream.
+// An auditFile keeps the records that were written to the audit stream.
 type auditFile struct{ bytes.Buffer }
 
 func (*auditFile) Sync() error  { return nil }

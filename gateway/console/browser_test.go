@@ -54,7 +54,7 @@ type tab struct {
 	problems []string // what the browser reported, such as violations of the Content-Security-Policy
 }
 
-// tab opens a tab with cookies of its own.
+// tab opens a tab with separate cookies.
 func (g *consoleGate) tab(ctx context.Context) *tab {
 	g.Helper()
 	own, closed := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())

@@ -29,7 +29,7 @@ const adminToken = "admin-token-canary-0123456789"
 const approval = "pat: {admission: approval}\nservices:\n" +
 	"- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved + "}\n"
 
-// An auditFile keeps what was written to the audit stream.
+// An auditFile keeps the records that were written to the audit stream.
 type auditFile struct{ bytes.Buffer }
 
 func (*auditFile) Sync() error  { return nil }
@@ -196,7 +196,7 @@ func (b *browser) confirm(on, path string, fields url.Values) shown {
 	return b.post(path, form)
 }
 
-// done fails the test unless the response leads to the page with the result of an action.
+// done fails the test unless the response redirects to the page with the result of an action.
 func (b *browser) done(got shown, sentence string) {
 	b.Helper()
 	to := got.header.Get("Location")

@@ -117,7 +117,7 @@ func TestSaveAPolicy(t *testing.T) {
 	compared := b.compare(dearer)
 	sum := hiddenValue(compared.body, "sha256")
 	form := url.Values{"csrf": {csrf(compared.body, savePath)}, "policy": {dearer}, "sha256": {sum}}
-	g.Pass(10 * time.Minute) // a person must then prove again who it is
+	g.Pass(10 * time.Minute) // a person must then prove their identity again
 	review := b.post(savePath, form)
 	if review.status != http.StatusOK || !strings.Contains(review.body, "0.75") || !strings.Contains(review.body, `name="credential"`) ||
 		file() != gatetest.PolicyFile {

@@ -122,7 +122,7 @@ func TestManyRegistrations(t *testing.T) {
 	refused := 0
 	for i := range 100_000 {
 		if i%200 == 0 {
-			n.clock.Add(1) // the rate of all agents is not what this test is about
+			n.clock.Add(1) // this test is not about the rate of all agents
 		}
 		address := fmt.Sprintf("agent %d", i)
 		_, e, err := dialogue.New(address, dialogue.DefaultLimits, n.now).Start(protocol.OEFSearch.Specs[0], aeatest.Self, content)
