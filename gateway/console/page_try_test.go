@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -86,9 +87,7 @@ func TestParametersOfATestCall(t *testing.T) {
 	}
 	send := func(fields url.Values) shown {
 		form := url.Values{"intent": {gatetest.Ordering}, "door": {""}}
-		for name, values := range fields {
-			form[name] = values
-		}
+		maps.Copy(form, fields)
 		return b.submit(chosen, callPath, form)
 	}
 	got := send(url.Values{

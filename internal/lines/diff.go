@@ -1,6 +1,9 @@
 package lines
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxDiff bounds the product of the numbers of lines that Diff compares with each other.
 const maxDiff = 4_000_000
@@ -38,9 +41,9 @@ func Diff(before, after string) (out []string) {
 func longest(a, b []string) func(i, j int) int {
 	width := len(b) + 1
 	table := make([]int32, (len(a)+1)*width)
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
+	for i, of := range slices.Backward(a) {
+		for j, with := range slices.Backward(b) {
+			if of == with {
 				table[i*width+j] = table[(i+1)*width+j+1] + 1
 			} else {
 				table[i*width+j] = max(table[(i+1)*width+j], table[i*width+j+1])

@@ -165,7 +165,7 @@ func (p *Playground) Agree(ctx context.Context, s *service.Service) (admin.TestA
 		return admin.TestAgreement{}, err
 	}
 	var issued struct {
-		Token     string          `json:"uim-pat"` //nolint:gosec // the name of a member
+		Token     string          `json:"uim-pat"`
 		Until     time.Time       `json:"expires_at"`
 		Agreement pat.AgreementID `json:"agreement_id"`
 	}
