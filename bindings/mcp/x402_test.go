@@ -44,6 +44,9 @@ func TestX402(t *testing.T) {
 				!strings.HasPrefix(paid.Result.Meta["UIM-Charge"].(string), "0.25 EUR;") {
 				t.Fatalf("got %+v", paid.Result)
 			}
+			if receipt, _ := paid.Result.Meta["UIM-Top-Up-Receipt"].(string); strings.Count(receipt, ".") != 2 {
+				t.Errorf("the receipt of the payment is %q", receipt)
+			}
 			if again := call(nil); again.Result.IsError || len(chain.Moved()) != 1 {
 				t.Fatalf("on credit: got %+v", again.Result)
 			}

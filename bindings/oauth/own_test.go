@@ -155,6 +155,13 @@ func TestOwnBudgetOfNothing(t *testing.T) {
 	if got := c.Execute(c.client, gatetest.Ordering); got.Status != http.StatusOK {
 		t.Errorf("permitted again: %d %s", got.Status, got.Body)
 	}
+	if got := c.person.do(http.MethodPost, "/oauth/consents", c.changeForm("0.90", "")); got.Status != http.StatusSeeOther {
+		t.Fatalf("got %d %s", got.Status, got.Body)
+	}
+	near := c.Execute(c.client, gatetest.Ordering) // 0.75 of 0.90 EUR
+	if got := near.Header.Get("UIM-Warning"); !strings.HasPrefix(got, "budget-near") || !strings.Contains(got, "0.15 EUR") {
+		t.Errorf("near the end of the budget: %d, the warning is %q", near.Status, got)
+	}
 }
 
 // formWith returns the first form on a page that has a button, as if the button was pressed; nil if there is none.
