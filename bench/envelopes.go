@@ -34,7 +34,7 @@ func agreeInEnvelopes(ctx context.Context, agents []agent, gate addresses) error
 		}
 		door := via.UAgents{URL: gate.Gateway + "/submit", Service: identity.Address(gate.UAgent), Key: key, Now: time.Now}
 		id := uuid.NewString()
-		m, err := door.Agreement(id, digest, issuer, nil)
+		m, err := door.Agreement(id, digest, issuer, "", nil)
 		if err != nil {
 			return err
 		}
