@@ -41,7 +41,8 @@ func TestDoorIsOpenIfBlockPresent(t *testing.T) {
 		if open != want.open {
 			t.Errorf("%s: open: %t, want %v", doors, open, want.open)
 		}
-		if open && (a.Private() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil || !slices.Equal(a.OpenConnections(), want.connections) ||
+		if open && (a.Private() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil ||
+			!slices.Equal(a.OpenConnections(), want.connections) ||
 			a.Relays() != (want.relay != "") || a.Relays() && a.Relay.PerAgent.String() != want.relay ||
 			a.Stub != "" && a.Stub != filepath.Join(string(dir), "files")) {
 			t.Errorf("%s: %+v", doors, a)

@@ -15,8 +15,8 @@ import (
 var noon = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 
 // attest returns the attestation of an agent, as the framework makes it. change may change the content before it is signed.
-func attest(t testing.TB, key identity.Key, from, until time.Time, change func([]byte) []byte) string {
-	t.Helper()
+func attest(tb testing.TB, key identity.Key, from, until time.Time, change func([]byte) []byte) string {
+	tb.Helper()
 	content := append([]byte{}, key.Address().PublicKey()...)
 	content = binary.BigEndian.AppendUint64(content, uint64(from.Unix()))
 	content = binary.BigEndian.AppendUint64(content, uint64(until.Unix()))
@@ -27,11 +27,11 @@ func attest(t testing.TB, key identity.Key, from, until time.Time, change func([
 	return "Agent attr:" + base64.StdEncoding.EncodeToString(content) + ":" + key.Sign(sha256.Sum256(content)).String()
 }
 
-func keyOf(t testing.TB, seed string) identity.Key {
-	t.Helper()
+func keyOf(tb testing.TB, seed string) identity.Key {
+	tb.Helper()
 	key, err := identity.FromSeed(seed, 0)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return key
 }
