@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// A detailed is a request or a result of an operation that describes the change for the audit stream. Empty values are left out.
-type detailed interface{ detail() map[string]string }
+// A describer is a request or a result of an operation that describes the change for the audit stream. Empty values are left out.
+type describer interface{ detail() map[string]string }
 
 // detailsOf returns the details of the requests and results that have some, or nil if there are none. The last value of a name counts.
 func detailsOf(list ...any) map[string]string {
 	var out map[string]string
 	for _, v := range list {
-		d, ok := v.(detailed)
+		d, ok := v.(describer)
 		if !ok {
 			continue
 		}

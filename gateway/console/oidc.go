@@ -156,7 +156,8 @@ type noticeView struct{ Title, Text, Link, Href string }
 // signInFailed logs why a person could not sign in, and shows the page for signing in with the reason. If the identity provider knows the
 // person, the failure is in the audit stream too.
 func (r *request) signInFailed(err error, person oidc.Person) error {
-	status, problem := http.StatusForbidden, ""
+	var problem string
+	status := http.StatusForbidden
 	switch {
 	case errors.Is(err, oidc.ErrAway):
 		status, problem = http.StatusServiceUnavailable, awayText

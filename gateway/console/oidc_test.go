@@ -99,7 +99,8 @@ func TestSignInThroughAProvider(t *testing.T) {
 		t.Errorf("the page does not show who has signed in: %s", page)
 	}
 	out := b.submit("/console/", "/console/signout", nil)
-	if out.status != http.StatusOK || !strings.Contains(out.body, "You are signed out") || !strings.Contains(out.body, g.at.URL+"/logout?client_id=") {
+	if out.status != http.StatusOK || !strings.Contains(out.body, "You are signed out") ||
+		!strings.Contains(out.body, g.at.URL+"/logout?client_id=") {
 		t.Errorf("signing out: %d %s", out.status, out.body)
 	}
 	if got := b.get("/console/"); got.status != http.StatusSeeOther {

@@ -92,8 +92,8 @@ func (r *request) checkToken(text string) error {
 // errCode means that a one-time code is wrong.
 var errCode = errors.New("the code is wrong")
 
-// takeCode uses up a one-time code. Wrong codes do not hold an address back: a code of 128 bits cannot be guessed, and other people may have
-// the same address, such as that of the machine.
+// takeCode uses up a one-time code. Wrong codes do not hold an address back: a code of 128 bits cannot be guessed, and other people may
+// have the same address, such as that of the machine.
 func (r *request) takeCode(code string) (store.ConsoleLink, error) {
 	if !admin.IsConsoleCode(code) {
 		return store.ConsoleLink{}, errCode
@@ -123,8 +123,11 @@ func (r *request) signOut() error {
 // nextOf returns the address of a page of the console, or that of the overview if text is another address.
 func nextOf(text string) string {
 	u, err := url.Parse(text)
-	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.EscapedPath(), admin.ConsolePath) ||
-		strings.HasPrefix(u.EscapedPath(), admin.ConsolePath+"signin") || strings.HasPrefix(u.EscapedPath(), admin.ConsolePath+"oidc") || strings.ContainsAny(text, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || strings.ContainsAny(text, "\\\r\n\t") {
+		return admin.ConsolePath
+	}
+	page, ok := strings.CutPrefix(u.EscapedPath(), admin.ConsolePath)
+	if !ok || strings.HasPrefix(page, "signin") || strings.HasPrefix(page, "oidc") {
 		return admin.ConsolePath
 	}
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}).String()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -66,6 +67,7 @@ func TestWrongTokensAreCountedTogether(t *testing.T) {
 }
 
 func TestStreamsEndWithTheirSession(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*consoleGate, *browser){
 		"sign-out":    func(_ *consoleGate, b *browser) { b.submit("/console/", "/console/signout", nil) },
 		"the session": func(g *consoleGate, _ *browser) { g.Pass(time.Hour) },
@@ -209,9 +211,7 @@ func TestFormsThatAreSentAgain(t *testing.T) {
 	first := b.page(page)
 	form := func(verb string, fields url.Values) url.Values {
 		out := url.Values{"csrf": {csrf(first, page+"/"+verb)}, "confirmed": {"yes"}}
-		for name, values := range fields {
-			out[name] = values
-		}
+		maps.Copy(out, fields)
 		return out
 	}
 	for range 2 { // the second from another tab, which shows an agent that waits

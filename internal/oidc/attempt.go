@@ -73,7 +73,7 @@ func (p *Provider) flow(m *metadata) *oauth2.Config {
 
 // seal returns an attempt as the value of a cookie that only a process with the same options can make.
 func (p *Provider) seal(a *Attempt) string {
-	text, err := json.Marshal(a)
+	text, err := json.Marshal(a) //nolint:gosec // the cookie of the browser that began the attempt
 	if err != nil {
 		return "" // an Attempt can be encoded
 	}

@@ -116,7 +116,9 @@ func (p *Provider) fetch(ctx context.Context) (*metadata, error) {
 	m.provider = (&goidc.ProviderConfig{
 		IssuerURL: d.Issuer, AuthURL: d.Authorize, TokenURL: d.Token, UserInfoURL: d.UserInfo, JWKSURL: d.Keys, Algorithms: signatures,
 	}).NewProvider(p.context(ctx))
-	m.verifier = m.provider.VerifierContext(p.context(ctx), &goidc.Config{ClientID: p.o.ClientID, SupportedSigningAlgs: signatures, Now: p.o.Now})
+	m.verifier = m.provider.VerifierContext(p.context(ctx), &goidc.Config{
+		ClientID: p.o.ClientID, SupportedSigningAlgs: signatures, Now: p.o.Now,
+	})
 	return m, nil
 }
 

@@ -2,6 +2,7 @@ package oidc_test
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -70,6 +71,7 @@ func (s *site) finish(a oidc.Attempt) (oidc.Person, error) {
 }
 
 func TestRolesAndNames(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		claims, info map[string]any
 		claim        string
@@ -128,6 +130,7 @@ func TestRolesAndNames(t *testing.T) {
 }
 
 func TestIDTokensThatAreNotValid(t *testing.T) {
+	t.Parallel()
 	for name, mint := range map[string]func(jwt.MapClaims){
 		"another nonce":             func(c jwt.MapClaims) { c["nonce"] = "x" },
 		"no nonce":                  func(c jwt.MapClaims) { delete(c, "nonce") },
@@ -160,10 +163,7 @@ func TestAttempts(t *testing.T) {
 	cookie, query := s.signedIn(oidc.Attempt{})
 	other, otherQuery := s.signedIn(oidc.Attempt{})
 	changed := func(name, value string) url.Values {
-		q := url.Values{}
-		for n, v := range query {
-			q[n] = v
-		}
+		q := maps.Clone(query)
 		q.Set(name, value)
 		return q
 	}
@@ -250,6 +250,7 @@ func TestProvingAgain(t *testing.T) {
 }
 
 func TestProvidersThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		metadata func(map[string]any)
 		want     string

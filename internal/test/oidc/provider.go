@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,7 +130,7 @@ func (p *Provider) SignIn(at string) string {
 		p.t.Fatal(err)
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.PostForm(p.URL+"/authorize", u.Query()) //nolint:noctx // a test
+	resp, err := client.PostForm(p.URL+"/authorize", u.Query())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -187,7 +188,7 @@ func (p *Provider) login(w http.ResponseWriter, r *http.Request) {
 	}
 	secret := rand.Text()
 	p.known[secret] = p.now()
-	http.SetCookie(w, &http.Cookie{Name: "provider", Value: secret, Path: "/", HttpOnly: true}) //nolint:gosec // loopback has no TLS
+	http.SetCookie(w, &http.Cookie{Name: "provider", Value: secret, Path: "/", HttpOnly: true})
 	p.sendBack(w, r, r.PostForm, p.now())
 }
 
@@ -207,14 +208,7 @@ func (p *Provider) sendBack(w http.ResponseWriter, r *http.Request, q url.Values
 	http.Redirect(w, r, redirect+"?"+back.Encode(), http.StatusFound)
 }
 
-func (p *Provider) redirects(to string) bool {
-	for _, one := range p.Redirects {
-		if one == to {
-			return true
-		}
-	}
-	return false
-}
+func (p *Provider) redirects(to string) bool { return slices.Contains(p.Redirects, to) }
 
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	refuse := func(code string) {
