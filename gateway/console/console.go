@@ -65,6 +65,8 @@ type Console struct {
 	mux     *http.ServeMux
 	origins *http.CrossOriginProtection
 	streams streams
+
+	revenues revenues
 }
 
 // New returns a Console.

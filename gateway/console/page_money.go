@@ -52,7 +52,7 @@ func (r *request) moneyPage() error {
 
 // revenueCharts are the captured charges less refunds of each month, by currency.
 func (r *request) revenueCharts() (out []chart) {
-	list, err := r.console.Operator.Revenue(r.Context(), admin.RevenueQuery{Service: r.service(), By: string(store.ByMonth)})
+	list, err := r.revenue(admin.RevenueQuery{Service: r.service(), By: string(store.ByMonth)})
 	if err != nil {
 		return nil // the accounts below report the error
 	}

@@ -131,11 +131,11 @@ func (r *request) serviceSections(ctx context.Context, s *admin.ServiceStatus) [
 		{Label: "Calls that wait", Value: strconv.Itoa(s.Waiting), Live: "waiting"},
 		{Label: "Circuit breakers", Value: s.Breaker, Live: "breaker", Warn: s.Breaker != "closed"},
 	}
-	revenue, err := r.console.Operator.Revenue(ctx, admin.RevenueQuery{Service: s.ID, By: string(store.ByMonth), From: r.today()})
+	revenue, err := r.revenue(admin.RevenueQuery{Service: s.ID, By: string(store.ByMonth), From: r.today()})
 	if err == nil {
 		for _, one := range revenue.Items {
 			cards = append(cards, card{
-				Label: "Money today", Value: one.Net + " " + one.Currency, Note: fmt.Sprintf("%d calls, %s refunded", one.Calls, one.Refunded),
+				Label: "Money today", Value: one.Net + " " + one.Currency, Note: fmt.Sprintf("%d calls, %s refunded, at %s", one.Calls, one.Refunded, revenue.at.UTC().Format("15:04 UTC")),
 				Href: r.address(at("money")),
 			})
 		}

@@ -42,12 +42,17 @@ func (c *Calls) execution(ctx context.Context, q engine.Conditions) (store.Execu
 // Executions returns records, the newest first, without their answers.
 func (c *Calls) Executions(ctx context.Context, f store.Filter) ([]store.Execution, error) {
 	var q engine.Conditions
-	q.Equal("service", f.Service)
+	open := f.State == store.Held || f.State == store.Unresolved
+	if open && f.AgentID == "" && f.Service != "" {
+		// SQLite would otherwise read all executions of the service by the index executions_service.
+		q.Add("service || '' = ?", f.Service)
+	} else {
+		q.Equal("service", f.Service)
+	}
 	q.Equal("agent_id", string(f.AgentID))
-	switch f.State {
-	case store.Held, store.Unresolved: // as in the partial indexes
+	if open { // as in the partial indexes
 		q.Add("state = '" + string(f.State) + "'")
-	default:
+	} else {
 		q.Equal("state", string(f.State))
 	}
 	if f.After != "" {
