@@ -42,7 +42,8 @@ func actionRows() []row {
 				asks = append(asks, on("ann "+top+" x", none))
 			}
 			list = append(list, row{
-				name: a + " in " + h.parent, from: h.from, says: "A permission of " + h.parent + " includes " + a + ".", doc: permitting(h.parent), asks: asks,
+				name: a + " in " + h.parent, from: h.from, says: "A permission of " + h.parent + " includes " + a + ".",
+				doc: permitting(h.parent), asks: asks,
 			}, row{
 				name: a + " alone", from: h.from, says: "A permission of " + a + " does not permit " + h.parent + ".", doc: permitting(a),
 				lenient: strings.HasPrefix(a, "uim:"),
@@ -75,7 +76,8 @@ func actionRows() []row {
 			asks: []query{on("ann ex:deep x", ok), on("ann ex:mid x", ok), on("ann ex:wide x", ok), on("ann use x", none)},
 		},
 		row{
-			name: "use does not follow from transfer", from: "IM 2.4", says: "A permission of transfer does not permit use.", doc: permitting("transfer"),
+			name: "use does not follow from transfer", from: "IM 2.4", says: "A permission of transfer does not permit use.",
+			doc:  permitting("transfer"),
 			asks: []query{on("ann use x", none), on("ann sell x", ok)},
 		},
 		row{

@@ -77,7 +77,8 @@ func profileRows() []row {
 		strings.Replace(permit(""), `"uid"`, `"profile":"http://other.example/profile","uid"`, 1), nil, "error `unknown-profile`")
 	for _, s := range []struct{ written, means string }{{"lte", "yes"}, {"lteq", "yes"}, {"gte", "no"}, {"ne", "yes"}, {"neg", "yes"}} {
 		c := one("dateTime", s.written, `"2026-12-31T00:00:00Z"`)
-		add("operator "+s.written, "UIM 6.2", "The operator is read as an operator of ODRL.", limit(c), nil, map[string]string{"yes": ok, "no": none}[s.means])
+		add("operator "+s.written, "UIM 6.2", "The operator is read as an operator of ODRL.",
+			limit(c), nil, map[string]string{"yes": ok, "no": none}[s.means])
 	}
 	add("operator use", "UIM 6.2", "The operator is read for public keys only.", limit(one("purpose", "use", `"a"`)), nil, "error `operator`")
 	kinds := []string{"an object", "an interval"}
@@ -87,7 +88,8 @@ func profileRows() []row {
 		`"2026-06-01T00:00:00Z/2026-06-30T00:00:00Z"`,
 	} {
 		add("within "+kinds[i], "UIM 6.2", "Inside the window, as an object or an interval.", limit(fmt.Sprintf(window, "within", w)), nil, ok)
-		add("not within "+kinds[i], "UIM 6.2", "Not satisfied after the window.", limit(fmt.Sprintf(window, "within", w)), at(noon.AddDate(0, 1, 0)), none)
+		add("not within "+kinds[i], "UIM 6.2", "Not satisfied after the window.",
+			limit(fmt.Sprintf(window, "within", w)), at(noon.AddDate(0, 1, 0)), none)
 		add("outside "+kinds[i], "UIM 6.2", "Outside is the opposite of within.", limit(fmt.Sprintf(window, "outside", w)), nil, none)
 	}
 	for i, x := range [][2]string{

@@ -109,8 +109,9 @@ func readingRows() []row {
 			fault: "warning unknown-key /permission/0/price", doc: permitting(`"target":"ex:x","action":"play","price":5`), asks: both,
 		},
 		{
-			name: "a key misspelt", says: "A misspelt constraint is an error, so it is not lost.", fault: "error unknown-key /permission/0/constraints",
-			doc: permitting(`"target":"ex:x","action":"play","constraints":[]`),
+			name: "a key misspelt", says: "A misspelt constraint is an error, so it is not lost.",
+			fault: "error unknown-key /permission/0/constraints",
+			doc:   permitting(`"target":"ex:x","action":"play","constraints":[]`),
 		},
 		{
 			name: "one property twice", says: "Two spellings of one property are an error.", fault: "error duplicate /permission/0/target",

@@ -85,7 +85,8 @@ func suiteRows() []row {
 		rules := permission(alice + `,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"` + op.name + `","rightOperand":{"@value":"` + moment + `","@type":"xsd:dateTime"}}`)
 		for i, want := range []string{op.now, op.before, op.after} {
 			outcome := map[string]string{"yes": active + " c:Satisfied", "no": inactive + " c:Unsatisfied"}[want]
-			add(n, "The operator "+op.name+" with a fixed time: "+[]string{"at this time", "before it", "after it"}[i]+".", rules, "alice read x", outcome,
+			add(n, "The operator "+op.name+" with a fixed time: "+[]string{"at this time", "before it", "after it"}[i]+".",
+				rules, "alice read x", outcome,
 				at([]string{moment, past, future}[i]))
 			n++
 		}
@@ -121,7 +122,8 @@ func suiteRows() []row {
 	}
 	add(59, "An open duty leaves the permission active.", duty, "alice read x", active+" d:NonSet",
 		in(report("d", "Unknown", "NonSet")))
-	add(60, "A fulfilled duty leaves the permission active.", duty, "alice read x", active+" d:Fulfilled", in(report("d", "Performed", "Fulfilled")))
+	add(60, "A fulfilled duty leaves the permission active.",
+		duty, "alice read x", active+" d:Fulfilled", in(report("d", "Performed", "Fulfilled")))
 	add(61, "A violated duty makes the permission inactive.", duty, "alice read x",
 		unpaid+" p:Inactive d:Violated p.party:Satisfied p.action:Satisfied p.target:Satisfied", in(report("d", "Unperformed", "Violated")))
 

@@ -30,8 +30,8 @@ func (b *Budget) Covers(intent, currency string) bool {
 	return b != nil && b.Currency == currency && slices.Contains(b.Intents, intent)
 }
 
-// Nothing reports whether the person permits no charge at all: both amounts are zero. A consent is not made with such a budget, but a person
-// can change a budget to it.
+// Nothing reports whether the person permits no charge at all: both amounts are zero. A consent is not made with such a budget, but a
+// person can change a budget to it.
 func (b *Budget) Nothing() bool { return b.Nano == 0 && b.PerCall.Nano == 0 }
 
 // Check returns an error of kind ErrBadBudget unless the budget is complete.

@@ -134,8 +134,8 @@ const (
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// PlanSubject returns the Subject of a RevokedPlan: which PATs of an agent's record with a plan end. With the zero date, they are those whose
-// nbf is up to At. Otherwise they are those that were issued in advance, with date as their nbf.
+// PlanSubject returns the Subject of a RevokedPlan: which PATs of an agent's record with a plan end. With the zero date, they are those
+// whose nbf is up to At. Otherwise they are those that were issued in advance, with date as their nbf.
 func PlanSubject(record AgentID, plan string, date time.Time) string {
 	var at int64
 	if !date.IsZero() {

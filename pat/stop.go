@@ -62,8 +62,8 @@ func (v *View) StopsRead() <-chan struct{} { return v.stopsRead }
 // maxStopReads bounds the StopReads that a View keeps until TakeStopReads.
 const maxStopReads = 2000
 
-// TakeStopReads returns when the View applied changes of Stops since the last call, without the Stops that were in force when the View first
-// read the store. It also returns the number of the last change that the View has read.
+// TakeStopReads returns when the View applied changes of Stops since the last call, without the Stops that were in force when the View
+// first read the store. It also returns the number of the last change that the View has read.
 func (v *View) TakeStopReads() (reads []StopRead, read int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -99,8 +99,8 @@ type Spent struct {
 // String describes s, such as "1 EUR of 5 EUR/day".
 func (s Spent) String() string { return s.Amount.String() + " of " + s.Limit.String() }
 
-// Fits returns the limits that apply to a price, and the error with which Reserve would fail now. It reserves nothing. The zero Amount means
-// that the price is unknown.
+// Fits returns the limits that apply to a price, and the error with which Reserve would fail now. It reserves nothing. The zero Amount
+// means that the price is unknown.
 func (b *Book) Fits(ctx context.Context, price money.Amount) ([]Spent, error) {
 	applies, err := b.applies(price)
 	if err != nil {

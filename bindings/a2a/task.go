@@ -114,7 +114,8 @@ func (x *exchange) appendStatus(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendMessage appends the message of a status: why a task failed or was rejected, as text and as a UIM error, or that a payment was taken.
+// appendMessage appends the message of a status: why a task failed or was rejected, as text and as a UIM error, or that a payment was
+// taken.
 func (x *exchange) appendMessage(out []byte, t *task) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("messageId", t.id)

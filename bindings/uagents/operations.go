@@ -66,8 +66,8 @@ func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) 
 	}{offer.UID, offer.Digest, x.Service.Issuer, string(offer.Bytes)})
 }
 
-// agree handles UIMAgree and UIMAgreeToPlan. The envelope that carries the message is the agreement: agreement.Evidence reads and checks the
-// envelope itself.
+// agree handles UIMAgree and UIMAgreeToPlan. The envelope that carries the message is the agreement: agreement.Evidence reads and checks
+// the envelope itself.
 func (x *exchange) agree(message strictjson.Object) (envelope.Envelope, error) {
 	issued, err := x.issue(message.Text("plan"))
 	if err != nil {

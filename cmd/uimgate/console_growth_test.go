@@ -62,7 +62,9 @@ func growGateway(t *testing.T, place string, calls int) {
 	t.Helper()
 	agents := max(1, calls/10)
 	agent := fmt.Sprintf("'agent-' || (n.n %% %d + 2)", agents)
-	storetest.Grow(t, place, "agents", agents, map[string]string{"id": "'agent-' || (n.n + 1)", "name": "'Name ' || n.n", "created_at": "r.created_at - n.n"})
+	storetest.Grow(t, place, "agents", agents, map[string]string{
+		"id": "'agent-' || (n.n + 1)", "name": "'Name ' || n.n", "created_at": "r.created_at - n.n",
+	})
 	storetest.Grow(t, place, "agreements", agents, map[string]string{
 		"id": "'a-' || n.n", "agent_id": agent, "nonce": "'n-' || n.n", "created_at": "r.created_at - n.n",
 	})
@@ -73,7 +75,9 @@ func growGateway(t *testing.T, place string, calls int) {
 	storetest.Grow(t, place, "ledger", calls, map[string]string{
 		"seq": "r.seq + n.n + 1000", "at": "r.at - n.n", "agent_id": agent, "execution_id": "'x-' || n.n", "k": "n.n + 10",
 	})
-	storetest.Grow(t, place, "requests", calls, map[string]string{"id": "'r-' || n.n", "at": "r.at - n.n", "number": "r.number + n.n", "agent": agent})
+	storetest.Grow(t, place, "requests", calls, map[string]string{
+		"id": "'r-' || n.n", "at": "r.at - n.n", "number": "r.number + n.n", "agent": agent,
+	})
 }
 
 // readPages reads each page of the console, and fails the test if one of them is too large or too slow.

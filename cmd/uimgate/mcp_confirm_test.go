@@ -12,7 +12,8 @@ import (
 // clients is the directory of the official clients, which make clients installs.
 const clients = "../../bindings/testdata/node"
 
-// node runs a script with the official clients. If they are not installed, it skips the test, or fails it if UIMGATE_REQUIRE_LANGUAGES is 1.
+// node runs a script with the official clients. If they are not installed, it skips the test, or fails it if UIMGATE_REQUIRE_LANGUAGES is
+// 1.
 func node(t *testing.T, args ...string) []byte {
 	t.Helper()
 	_, err := exec.LookPath("node")

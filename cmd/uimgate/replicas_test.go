@@ -30,7 +30,8 @@ func TestStopShowsEveryReplica(t *testing.T) {
 		return len(list.Items) == 3 && list.Unreported == 0
 	})
 	applied := want[admin.Stop](g, "stop", "charging").Applied
-	if applied == nil || applied.Processes != 3 || applied.Applied != 3 || applied.Seconds == nil || *applied.Seconds >= 2 || len(applied.By) != 3 {
+	if applied == nil || applied.Processes != 3 || applied.Applied != 3 || applied.Seconds == nil || *applied.Seconds >= 2 ||
+		len(applied.By) != 3 {
 		t.Fatalf("got %+v", applied)
 	}
 	if err := syscall.Kill(*frozen, syscall.SIGSTOP); err != nil {

@@ -55,8 +55,8 @@ type MovedCredit struct {
 
 func (m MovedCredit) subject() string { return string(m.From) }
 
-// MoveCredit moves credit from one agent to another in one transaction: at most what the agent has paid in and not used, without amounts that
-// are held. Both agents must exist. Errors: pat.ErrNotFound, *store.MoveError, store.ErrReferenceUsed, money.ErrAmount.
+// MoveCredit moves credit from one agent to another in one transaction: at most what the agent has paid in and not used, without amounts
+// that are held. Both agents must exist. Errors: pat.ErrNotFound, *store.MoveError, store.ErrReferenceUsed, money.ErrAmount.
 func (o *Operator) MoveCredit(ctx context.Context, m CreditMove) (MovedCredit, error) {
 	service, err := o.service(m.Service)
 	if err != nil {

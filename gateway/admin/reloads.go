@@ -104,8 +104,8 @@ func (c *ServiceChange) IsZero() bool {
 // shownReloads is how many reloads are listed.
 const shownReloads = 50
 
-// Reloads returns the last 50 reloads of all processes, the newest first. A reload that found no difference is listed only if somebody asked
-// for it.
+// Reloads returns the last 50 reloads of all processes, the newest first. A reload that found no difference is listed only if somebody
+// asked for it.
 func (o *Operator) Reloads(ctx context.Context) (Page[ReloadRecord], error) {
 	list, err := o.store.Reloads(ctx, shownReloads)
 	if err != nil {

@@ -40,7 +40,9 @@ func (s *Stop) changedAt() time.Time {
 }
 
 func showStop(s pat.Stop) Stop {
-	out := Stop{Kind: s.Kind, Subject: s.Subject, Service: s.Service, Reason: s.Reason, By: s.By, At: s.At.UTC(), EndedBy: s.EndedBy, change: s.Change}
+	out := Stop{
+		Kind: s.Kind, Subject: s.Subject, Service: s.Service, Reason: s.Reason, By: s.By, At: s.At.UTC(), EndedBy: s.EndedBy, change: s.Change,
+	}
 	if !s.EndedAt.IsZero() {
 		out.EndedAt = s.EndedAt.UTC()
 	}

@@ -25,7 +25,8 @@ func TestPoliciesAreComparedInTurn(t *testing.T) {
 	_, decided := g.operator.Decide(gone, decide)
 	_, compared := g.operator.Impact(gone, admin.ImpactRequest{Policy: gatetest.PolicyFile})
 	for name, err := range map[string]error{"Decide": decided, "Impact": compared} {
-		if f, ok := errors.AsType[*reason.Refusal](err); !ok || f.Reason != reason.TooManyConnections || f.Status() != http.StatusTooManyRequests {
+		f, ok := errors.AsType[*reason.Refusal](err)
+		if !ok || f.Reason != reason.TooManyConnections || f.Status() != http.StatusTooManyRequests {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

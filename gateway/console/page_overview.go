@@ -72,7 +72,9 @@ func certificates(s *admin.Status) card {
 
 // reloadCard shows whether this process uses the configuration that it read last.
 func reloadCard(s *admin.Status) card {
-	c := card{Label: "Configuration", Value: fmt.Sprintf("%.12s", s.Configuration.Hash), Live: "configuration", Href: at("settings", "reloads")}
+	c := card{
+		Label: "Configuration", Value: fmt.Sprintf("%.12s", s.Configuration.Hash), Live: "configuration", Href: at("settings", "reloads"),
+	}
 	c.Note = "read " + s.Configuration.TakenAt.UTC().Format("2006-01-02 15:04 UTC")
 	if s.RefusedReload != nil {
 		c.Note, c.Warn = "the last reload was refused", true
@@ -135,7 +137,8 @@ func (r *request) serviceSections(ctx context.Context, s *admin.ServiceStatus) [
 	if err == nil {
 		for _, one := range revenue.Items {
 			cards = append(cards, card{
-				Label: "Money today", Value: one.Net + " " + one.Currency, Note: fmt.Sprintf("%d calls, %s refunded, at %s", one.Calls, one.Refunded, revenue.at.UTC().Format("15:04 UTC")),
+				Label: "Money today", Value: one.Net + " " + one.Currency,
+				Note: fmt.Sprintf("%d calls, %s refunded, at %s", one.Calls, one.Refunded, revenue.at.UTC().Format("15:04 UTC")),
 				Href: r.address(at("money")),
 			})
 		}

@@ -108,7 +108,8 @@ func TestStopsAreSearchedAndPaged(t *testing.T) {
 	if n := strings.Count(last, "Resume agent agent-"); n != 20 || strings.Contains(last, `rel="next"`) || !strings.Contains(last, "agent-000") {
 		t.Errorf("the last page resumes %d stops: %s", n, last)
 	}
-	if found := b.page("/console/stops?search=AGENT-077"); strings.Count(found, "Resume agent agent-") != 1 || !strings.Contains(found, "agent-077") {
+	found := b.page("/console/stops?search=AGENT-077")
+	if strings.Count(found, "Resume agent agent-") != 1 || !strings.Contains(found, "agent-077") {
 		t.Errorf("got %s", found)
 	}
 	if got := b.get("/console/stops?format=csv"); strings.Count(got.body, "agent agent-") != 120 {

@@ -23,7 +23,8 @@ func (r *request) settingsPage() error {
 			fact{"Waits for a restart", text(cmp.Or(strings.Join(s.NeedsRestart, ", "), "nothing"))},
 			fact{"Version", text(s.Version)}, fact{"Process", text(s.Process)},
 			fact{"Keys", link("Signing keys", at("settings", "keys"))},
-			fact{"Reloads", link("What the last reloads changed", at("settings", "reloads"))}, fact{"Sessions", link("Who is signed in", at("settings", "sessions"))},
+			fact{"Reloads", link("What the last reloads changed", at("settings", "reloads"))},
+			fact{"Sessions", link("Who is signed in", at("settings", "sessions"))},
 		),
 		Forms: []form{{
 			Path: at("settings", "reload"), Title: "Reload", Button: "Reload",

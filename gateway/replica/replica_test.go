@@ -51,7 +51,9 @@ func start(t *testing.T, place, name string, sole bool) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.store.Close() })
-	ring, err := keys.Open(t.Context(), keys.Config{Store: p.store, Algorithm: "EdDSA", Overlap: time.Hour, Now: p.store.Now, Files: &memory{}})
+	ring, err := keys.Open(t.Context(), keys.Config{
+		Store: p.store, Algorithm: "EdDSA", Overlap: time.Hour, Now: p.store.Now, Files: &memory{},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,8 +64,8 @@ func TestConsoleOfAProcess(t *testing.T) {
 	}
 }
 
-// A process starts while its identity provider is away, a sign-in works when the provider is back, and a reload that changes admin.oidc ends
-// the session.
+// A process starts while its identity provider is away, a sign-in works when the provider is back, and a reload that changes admin.oidc
+// ends the session.
 func TestProviderOfAProcess(t *testing.T) {
 	t.Parallel()
 	provider := oidctest.Start(t, time.Now)

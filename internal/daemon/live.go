@@ -40,7 +40,8 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 		slowest = max(slowest, c.Services[i].LongestTimeout())
 	}
 	return &live{
-		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low, evidence: c.Evidence, oidc: p.providerOf(c),
+		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low, evidence: c.Evidence,
+		oidc:     p.providerOf(c),
 		answered: c.Server.ReadTimeout + slowest + cmp.Or(p.slack, writeSlack), waiting: p.started.NeedsRestart(c),
 	}, nil
 }

@@ -64,7 +64,9 @@ func TestReloadsShowWhatTheyChanged(t *testing.T) {
 	).Replace(testConfig))
 	policy := g.status(t).Services[0].Policy.Digest
 	want := same
-	want.Settings = []string{"pat.limit", "services[default].agents_file", "services[default].policy_file", "services[default].upstream.auth.header"}
+	want.Settings = []string{
+		"pat.limit", "services[default].agents_file", "services[default].policy_file", "services[default].upstream.auth.header",
+	}
 	change := admin.ServiceChange{
 		Service: "default", Change: "changed", PolicyBefore: policy,
 		Added:   admin.ChangedIDs{Count: 1, First: []string{"shop.example:older-search:v1"}},
@@ -84,7 +86,8 @@ func TestReloadsShowWhatTheyChanged(t *testing.T) {
 	}
 	change.PolicyAfter = g.status(t).Services[0].Policy.Digest
 	want.Services = []admin.ServiceChange{change}
-	if d := cmp.Diff(want, list[at], ignored, cmpopts.IgnoreFields(admin.ReloadRecord{}, "Cause", "By", "Via")); d != "" || change.PolicyAfter == policy {
+	d := cmp.Diff(want, list[at], ignored, cmpopts.IgnoreFields(admin.ReloadRecord{}, "Cause", "By", "Via"))
+	if d != "" || change.PolicyAfter == policy {
 		t.Errorf("the reload differs (-want +got):\n%s", d)
 	}
 

@@ -109,8 +109,9 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 	return &work{
 		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), c.epochs, known),
 		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
-		active: map[ref]int64{}, budgets: map[ref]int{}, relied: map[ref]bool{}, nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
-		used: map[ref]bool{}, created: map[ref]int64{},
+		active: map[ref]int64{}, budgets: map[ref]int{}, relied: map[ref]bool{}, nonces: map[nonceKey]bool{},
+		answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
+		used:    map[ref]bool{}, created: map[ref]int64{},
 	}
 }
 

@@ -88,8 +88,8 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (o
 	return out, known, err
 }
 
-// within returns a *store.UnspentError if a payment and what its agent has paid in by its rail and not used are above most together. It must
-// be called after the row of the payment is written: then no other payment of the agent is being settled. It reads the account again,
+// within returns a *store.UnspentError if a payment and what its agent has paid in by its rail and not used are above most together. It
+// must be called after the row of the payment is written: then no other payment of the agent is being settled. It reads the account again,
 // because another process may have created it meanwhile.
 func within(ctx context.Context, t *engine.Tx, p *store.Payment, most money.Amount) error {
 	if most.Currency == "" {

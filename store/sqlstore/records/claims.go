@@ -56,8 +56,8 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 	return err
 }
 
-// claimAgain checks the agent of a further consent of the same person. The error is pat.ErrAgentIDTaken if the id has a key, and so is not that
-// of a consent, or if no consent has the id.
+// claimAgain checks the agent of a further consent of the same person. The error is pat.ErrAgentIDTaken if the id has a key, and so is not
+// that of a consent, or if no consent has the id.
 func (s *Records) claimAgain(ctx context.Context, t *engine.Tx, a pat.Agreement, approved bool) error {
 	agent, exists, err := s.agent(ctx, t, a.Service, a.AgentID)
 	switch {

@@ -197,8 +197,8 @@ func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends
 	return err
 }
 
-// ended reports whether the token's agent or policy was revoked when the token was issued or later, or the agent has changed the plan of the
-// token since.
+// ended reports whether the token's agent or policy was revoked when the token was issued or later, or the agent has changed the plan of
+// the token since.
 func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
 	var one int
 	record := recordOf(k.AgentID, k.Assurance)

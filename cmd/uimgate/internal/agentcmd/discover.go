@@ -72,7 +72,8 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 			}
 			return s.printData(c, map[string]any{
 				"service": catalog.Service, "dialect": catalog.Dialect, "issuer": service.Issuer(), "endpoints": e, "license": catalog.License,
-				"compliance": catalog.Compliance, "plans": append([]intents.Plan{}, catalog.Plans...), "intents": intentList(catalog.Intents()), "warnings": orEmpty(service.Warnings()),
+				"compliance": catalog.Compliance, "plans": append([]intents.Plan{}, catalog.Plans...), "intents": intentList(catalog.Intents()),
+				"warnings": orEmpty(service.Warnings()),
 			}, func(w io.Writer) error { return intentTable(w, catalog.Intents()) })
 		}),
 	}

@@ -31,15 +31,15 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
-// Agrees returns the digest of the policy that a message agrees to, and the plan that it chooses; empty: none. ok is true only if the message
-// has exactly one text item, which consists of agree and the digest, or of these, the word plan and its name, and no other items except the
-// start or the end of a session. Therefore an agent cannot agree by
-// accident, or because another agent joins two of its texts.
+// Agrees returns the digest of the policy that a message agrees to, and the plan that it chooses; empty: none. ok is true only if the
+// message has exactly one text item, which consists of agree and the digest, or of these, the word plan and its name, and no other items
+// except the start or the end of a session. Therefore an agent cannot agree by accident, or because another agent joins two of its texts.
 func (m Message) Agrees() (digest, plan string, ok bool) {
 	c := Read(m.Text)
 	digest, rest := c.Cut()
 	if word, name, chooses := strings.Cut(rest, " "); chooses && word == "plan" {
 		plan, rest = strings.TrimSpace(name), ""
 	}
-	return digest, plan, m.Texts == 1 && m.Others == 0 && c.Name == "agree" && digest != "" && rest == "" && !strings.ContainsAny(plan, " \t\n")
+	ok = m.Texts == 1 && m.Others == 0 && c.Name == "agree" && digest != "" && rest == "" && !strings.ContainsAny(plan, " \t\n")
+	return digest, plan, ok
 }
