@@ -30,5 +30,6 @@ func (t turn) take(ctx context.Context) (release func(), err error) {
 	case <-wait.C:
 	case <-ctx.Done():
 	}
-	return nil, reason.TooManyConnections.Refusal("Another policy is being compared. Try again.").After(turnWait)
+	return nil, reason.TooManyConnections.Refusal("Another policy is being compared. Try again.").After(turnWait).
+		ShedFor(reason.ShedComparisons)
 }

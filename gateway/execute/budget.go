@@ -55,7 +55,7 @@ func (x *Executor) beginWithin(ctx context.Context, e *execution) (grant.Grant, 
 		}
 	}
 	return grant.Grant{}, nil, reason.StoreUnavailable.Refusal("The budget of the consent is being changed.").After(time.Second).
-		Because(store.ErrBudgetChanged)
+		Because(store.ErrBudgetChanged).ShedFor(reason.ShedBudget)
 }
 
 // budgetOffer returns the operator's bounds for the budget of the call's consent. It returns nil if the call has no budget, or if the

@@ -37,6 +37,8 @@ const (
 	ShedStore       Cause = "store"       // the store does not respond in time
 	ShedFacilitator Cause = "facilitator" // the facilitator of payments does not respond
 	ShedStoreQueue  Cause = "store_queue" // too many writes wait for the store
+	ShedBudget      Cause = "budget"      // a person changed the budget of the consent repeatedly while the call began
+	ShedComparisons Cause = "comparisons" // another operator is comparing policies
 )
 
 // Causes returns all causes.
@@ -46,6 +48,7 @@ func Causes() []Cause {
 		ShedSignatures, ShedAdminTokens, ShedClients, ShedAlmanac,
 		ShedAlmanacAddress, ShedAlmanacLookup, ShedDocuments, ShedEnvelopes, ShedStreams, ShedReceipts, ShedAudit, ShedFailing, ShedBreaker,
 		ShedUpstream, ShedGrant, ShedRevocations, ShedStore, ShedFacilitator, ShedStoreQueue,
+		ShedBudget, ShedComparisons,
 	}
 }
 

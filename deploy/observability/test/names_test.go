@@ -186,7 +186,8 @@ func TestAlertsOrPanelsNameEachCause(t *testing.T) {
 	for _, e := range allExpressions(t) {
 		all.WriteString(e.text)
 	}
-	elsewhere := []string{"audit", "breaker", "almanac_lookup"} // UimgateAuditFailing, UimgateBreakerOpen; a service of others
+	// UimgateAuditFailing, UimgateBreakerOpen; a service of others; one person; operators
+	elsewhere := []string{"audit", "breaker", "almanac_lookup", "budget", "comparisons"}
 	for _, c := range values("cause") {
 		named := regexp.MustCompile(`cause=~"([^"]*\|)?` + c + `[|"]`).MatchString(all.String())
 		if named == slices.Contains(elsewhere, c) {
