@@ -123,36 +123,76 @@ func TestOfficialToolServer(t *testing.T) {
 	if r, _ := report.ToolsReport(); len(r.Misfits) != 0 || r.Unread != "" || r.Tools < 3 {
 		t.Errorf("the report is %+v", r)
 	}
-	lost := killWhileWorking(t, g, a.Token, mark)
-	if !strings.Contains(lost, `"outcome":"unknown"`) || !strings.Contains(lost, `"state":"pending"`) ||
-		strings.Contains(lost, "event: output") {
-		t.Errorf("lost: %s", lost)
+	for n, door := range []string{"HTTP", "MCP", "A2A"} {
+		lost := killWhileWorking(t, g, works[door].request(t, g, a.Token), mark)
+		unresolved, err := g.Store.Executions(t.Context(), store.Filter{State: store.Unresolved})
+		g.Must(err)
+		if !strings.Contains(lost, works[door].lost) || strings.Contains(lost, "Long running operation completed") || len(unresolved) != n+1 {
+			t.Errorf("%s, lost: %s; %d unresolved charges", door, lost, len(unresolved))
+		}
+		g.Refuses(wait(0), 502, "UPSTREAM_UNREACHABLE") // during the pause, the gateway sends and charges nothing
+		g.Pass(time.Minute)
+		if again := wait(0); !strings.Contains(again.Header.Get("UIM-Charge"), "state=captured") {
+			t.Errorf("%s, after a restart: %d %s", door, again.Status, again.Body)
+		}
 	}
-	g.Refuses(wait(0), 502, "UPSTREAM_UNREACHABLE") // during the pause, the gateway sends and charges nothing
-	g.Pass(time.Minute)
-	if again := wait(0); !strings.Contains(again.Header.Get("UIM-Charge"), "state=captured") {
-		t.Errorf("after a restart: %d %s", again.Status, again.Body)
+}
+
+// works are calls that take 30 seconds and report their progress ten times a second.
+var works = map[string]work{
+	"HTTP": {
+		path: "/api/intents/execute", header: map[string]string{"Accept": "text/event-stream"}, lost: `"state":"pending"`,
+		body: `{"intent_uid":"shop.example:order:v1","parameters":{"duration":30,"steps":300}}`,
+	},
+	"MCP": {
+		path: "/mcp", lost: "state=pending",
+		header: map[string]string{"MCP-Protocol-Version": "2025-11-25", "Accept": "application/json, text/event-stream"},
+		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order_v1","arguments":{"duration":30,"steps":300},` +
+			`"_meta":{"progressToken":"t"}}}`,
+	},
+	"A2A": {
+		path: "/a2a", header: map[string]string{"A2A-Version": "1.0"}, lost: "TASK_STATE_FAILED",
+		body: `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":{"message":{"messageId":"lost","role":"ROLE_USER",` +
+			`"parts":[{"data":{"intent_uid":"shop.example:order:v1","parameters":{"duration":30,"steps":300}}}]}}}`,
+	},
+}
+
+// A work is a call with a stream as its response. lost is part of the response after the server was killed.
+type work struct {
+	path, body, lost string
+	header           map[string]string
+}
+
+func (w work) request(t *testing.T, g *gatetest.Gate, token string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+w.path, strings.NewReader(w.body))
+	g.Must(err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	for name, value := range w.header {
+		r.Header.Set(name, value)
 	}
+	return r
 }
 
 // instead returns a text in which pairs of texts are replaced.
 func instead(text string, pairs ...string) string { return strings.NewReplacer(pairs...).Replace(text) }
 
 // killWhileWorking kills the process of the server when it reports progress of a call, and returns the rest of the response.
-func killWhileWorking(t *testing.T, g *gatetest.Gate, token, mark string) string {
+func killWhileWorking(t *testing.T, g *gatetest.Gate, r *http.Request, mark string) string {
 	t.Helper()
-	const body = `{"intent_uid":"shop.example:order:v1","parameters":{"duration":30,"steps":300}}`
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.URL+"/api/intents/execute", strings.NewReader(body))
-	g.Must(err)
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "text/event-stream")
-	r.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	g.Must(err)
 	defer func() { _ = resp.Body.Close() }()
 	in := bufio.NewReader(resp.Body)
-	if line, err := in.ReadString('\n'); err != nil || line != "event: progress\n" {
-		t.Fatalf("got %q, %v", line, err)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the response ends before there is progress: %q, %v", line, err)
+		}
+		if strings.Contains(line, `"progress":`) {
+			break
+		}
 	}
 	for pid := range strings.FieldsSeq(string(pgrep(mark))) {
 		if n, err := strconv.Atoi(pid); err == nil {
