@@ -22,7 +22,7 @@ type Process struct {
 	Version       string // release of the program
 	Configuration string // hash of the configuration in use
 	StartedAt     time.Time
-	ReportedAt    time.Time // its last report; the present time if no other process can use the store
+	ReportedAt    time.Time // its last report
 	// Read is the number of the last change that the process has read: see pat.ViewStore.
 	Read int64
 }

@@ -79,9 +79,9 @@ func (o *Operator) addOthers(ctx context.Context, out *CallFigures, points []rec
 	if err != nil {
 		return err
 	}
-	out.Unreported = unreported(list, open, o.now())
+	out.Unreported = o.unreported(list, open)
 	for i := range list {
-		if list[i].Alive(o.now()) {
+		if o.runs(&list[i]) {
 			out.Processes++
 		}
 	}

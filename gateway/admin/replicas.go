@@ -15,8 +15,9 @@ type Process struct {
 	Version       string    `json:"version"`
 	Configuration string    `json:"configuration"` // hash of the configuration that it uses
 	StartedAt     time.Time `json:"started_at"`
-	ReportedAt    time.Time `json:"reported_at"` // its last report; processes report every 10 seconds
-	Running       bool      `json:"running"`     // ReportedAt is at most 30 seconds ago
+	// ReportedAt is its last report. Processes report every 10 seconds; the only process of a store reports only what is new.
+	ReportedAt time.Time `json:"reported_at"`
+	Running    bool      `json:"running"` // ReportedAt is at most 30 seconds ago, or the process is the one that responds
 }
 
 // Processes are the processes that share the store.
@@ -56,8 +57,8 @@ const (
 	appliedPoll = 50 * time.Millisecond
 )
 
-// Complete reports whether all running processes are known to have applied the change.
-func (a *Propagation) Complete() bool { return a != nil && a.Applied == a.Processes }
+// Complete reports whether all running processes are known to have applied the change. If no process is known to run, it reports false.
+func (a *Propagation) Complete() bool { return a != nil && a.Processes > 0 && a.Applied == a.Processes }
 
 // String returns a summary such as "2 of 3 processes, 0.31 s; not yet: host:12".
 func (a *Propagation) String() string {
@@ -95,21 +96,24 @@ func (o *Operator) Processes(ctx context.Context) (Processes, error) {
 	if err != nil {
 		return Processes{}, err
 	}
-	out := Processes{Items: make([]Process, 0, len(list)), Unreported: unreported(list, open, o.now())}
+	out := Processes{Items: make([]Process, 0, len(list)), Unreported: o.unreported(list, open)}
 	for i := range list {
 		p := &list[i]
 		out.Items = append(out.Items, Process{
 			Process: p.Name, Version: p.Version, Configuration: p.Configuration, StartedAt: p.StartedAt.UTC(),
-			ReportedAt: p.ReportedAt.UTC(), Running: p.Alive(o.now()),
+			ReportedAt: p.ReportedAt.UTC(), Running: o.runs(p),
 		})
 	}
 	return out, nil
 }
 
+// runs reports whether a process runs: it is this process, or it has reported recently.
+func (o *Operator) runs(p *store.Process) bool { return p.ID == o.processID || p.Alive(o.now()) }
+
 // unreported returns how many processes have the database open and do not report.
-func unreported(list []store.Process, open int, now time.Time) int {
+func (o *Operator) unreported(list []store.Process, open int) int {
 	for i := range list {
-		if list[i].Alive(now) {
+		if o.runs(&list[i]) {
 			open--
 		}
 	}
@@ -141,14 +145,13 @@ func (o *Operator) addApplied(ctx context.Context, stops []Stop) error {
 	for _, r := range found {
 		reads[key{r.Change, r.Process}] = r.At
 	}
-	now := o.now()
 	for i := range stops {
 		s := &stops[i]
-		s.Applied = &Propagation{By: []Arrival{}, Unreported: unreported(list, open, now)}
+		s.Applied = &Propagation{By: []Arrival{}, Unreported: o.unreported(list, open)}
 		for j := range list {
 			p := &list[j]
 			at, known := reads[key{s.change, p.ID}]
-			s.Applied.add(p, p.Alive(now), known, at.Sub(s.changedAt()), known || p.Read >= s.change)
+			s.Applied.add(p, o.runs(p), known, at.Sub(s.changedAt()), known || p.Read >= s.change)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 // An auditFile keeps the records that were written to the audit stream.
@@ -109,6 +110,28 @@ func TestStopsShowWhoHasAppliedThem(t *testing.T) {
 	}
 	g.Refuses(g.do("GET", "/stops?state=all", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	g.Refuses(g.do("POST", "/stops", map[string]any{"kind": "charging", "wait": "yes"}), http.StatusBadRequest, "MALFORMED_REQUEST")
+}
+
+// The only process of a store reports only what is new.
+func TestTheOnlyProcessRuns(t *testing.T) {
+	g := newAdminGate(t, "")
+	g.Must(g.Replica.Report(g.Context()))
+	ask[admin.Stop](g, "POST", "/stops", map[string]any{"kind": "charging"})
+	g.Must(g.Replica.Report(g.Context()))
+	for _, idle := range []time.Duration{time.Minute, 2 * store.ProcessesKept} {
+		g.Pass(idle)
+		g.Must(g.Replica.Report(g.Context()))
+		_, err := g.Store.Purge(g.Context())
+		g.Must(err)
+		list := ask[admin.Processes](g, "GET", "/processes", nil)
+		if len(list.Items) != 1 || !list.Items[0].Running || list.Unreported != 0 {
+			t.Errorf("after %s: %+v", idle, list)
+		}
+		got := items[admin.Stop](g, "/stops")
+		if len(got) != 1 || !got[0].Applied.Complete() || got[0].Applied.Processes != 1 {
+			t.Errorf("after %s: %+v", idle, got)
+		}
+	}
 }
 
 func TestUnclearStopsAreRefused(t *testing.T) {

@@ -18,6 +18,8 @@ import (
 const (
 	// Every is how often a process reports.
 	Every = 10 * time.Second
+	// silence is how long a process that reports only what is new does not report. Its record must not expire.
+	silence = store.ProcessesKept / 2
 	// again is how soon a process repeats a report that failed.
 	again = time.Second
 	// reportTime bounds one report.
@@ -37,7 +39,7 @@ type Options struct {
 	Figures       *record.Figures
 	Name, Version string
 	Configuration func() string // hash of the configuration in use
-	// Sole states that no other process uses the store. Such a process reports only when there is something new.
+	// Sole states that no other process uses the store. Such a process reports only what is new, and that it runs every 30 minutes.
 	Sole bool
 	Log  *zap.Logger
 	Now  func() time.Time
@@ -48,7 +50,7 @@ type Reporter struct {
 	o        Options
 	process  store.Process // as it was last reported
 	stops    []store.StopRead
-	reported bool
+	reported time.Time // the last report; zero: none
 	failing  bool
 }
 
@@ -97,7 +99,7 @@ func (r *Reporter) Report(ctx context.Context) error {
 	if r.failing = err != nil; r.failing || !fresh {
 		return err
 	}
-	r.process, r.stops, r.reported = next.Process, nil, true
+	r.process, r.stops, r.reported = next.Process, nil, r.o.Now()
 	r.o.Figures.Saved(next.Figures)
 	return nil
 }
@@ -112,7 +114,7 @@ func (r *Reporter) next() (report store.ProcessReport, fresh bool, err error) {
 	report = store.ProcessReport{Process: r.process, Stops: r.stops}
 	report.Process.Read, report.Process.Configuration = read, r.o.Configuration()
 	report.Figures, err = r.o.Figures.Unsaved(r.process.ID)
-	fresh = !r.o.Sole || !r.reported || len(r.stops) > 0 || len(report.Figures) > 0 ||
+	fresh = !r.o.Sole || r.o.Now().Sub(r.reported).Abs() >= silence || len(r.stops) > 0 || len(report.Figures) > 0 ||
 		report.Process.Configuration != r.process.Configuration
 	return report, fresh, err
 }
