@@ -33,8 +33,7 @@ func (f *Figures) Unsaved(process string) ([]store.CallFigures, error) {
 		}
 		hours[at.Truncate(time.Hour)] = true
 		if now.Sub(at) >= store.MinuteFiguresKept {
-			p.saved = p.Calls
-			continue
+			continue // Saved marks it with its hour
 		}
 		one, err := p.stored(process, time.Minute)
 		if err != nil {
@@ -63,12 +62,26 @@ func (p *FigurePoint) stored(process string, length time.Duration) (store.CallFi
 
 // Saved records that the store has the sums that Unsaved returned.
 func (f *Figures) Saved(list []store.CallFigures) {
+	now := f.now().UTC().Truncate(time.Minute)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, one := range list {
+		if one.Length == time.Hour {
+			f.savedHour(one.At, now)
+			continue
+		}
 		var s sums
-		if p := &f.minutes[indexOf(one.At)]; one.Length == time.Minute && p.At.Equal(one.At) && json.Unmarshal(one.Sums, &s) == nil {
+		if p := &f.minutes[indexOf(one.At)]; p.At.Equal(one.At) && json.Unmarshal(one.Sums, &s) == nil {
 			p.saved = s.Calls
+		}
+	}
+}
+
+// savedHour records that the store has an hour whose minutes it no longer keeps. The caller must hold mu.
+func (f *Figures) savedHour(hour, now time.Time) {
+	for at := hour; at.Before(hour.Add(time.Hour)) && now.Sub(at) >= store.MinuteFiguresKept; at = at.Add(time.Minute) {
+		if p := &f.minutes[indexOf(at)]; p.At.Equal(at) {
+			p.saved = p.Calls
 		}
 	}
 }
