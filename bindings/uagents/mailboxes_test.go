@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/mailbox"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
@@ -91,6 +92,40 @@ func TestAgentsWithoutEndpointPoll(t *testing.T) {
 	} {
 		if status, body := p.polls(row.method, row.by, row.of, row.id); status != row.want {
 			t.Errorf("%s: got %d %s, want %d", name, status, body, row.want)
+		}
+	}
+}
+
+// TestMailboxHasSpaceForAcceptedCalls has an agent send more calls at once than its mailbox has space for. The gateway must make, and charge,
+// no call whose reply would be lost.
+func TestMailboxHasSpaceForAcceptedCalls(t *testing.T) {
+	t.Parallel()
+	p := with(t, "mailbox: true")
+	answer := make(chan struct{})
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		<-answer
+		fmt.Fprint(w, `{"lamps": 1}`)
+	}
+	p.postpones("UIMAgree", p.agreement())
+	_, reply := p.fetches()
+	accepted := 0
+	for range mailbox.MaxMessages + 1 {
+		a := p.post(p.unsigned("UIMExecute", search(reply.Text("pat"))).Sign(p.key))
+		if a.Status != http.StatusOK {
+			if a.Status != http.StatusServiceUnavailable {
+				t.Errorf("got %d %s", a.Status, a.Body)
+			}
+			break
+		}
+		accepted++
+	}
+	close(answer)
+	if accepted == 0 || accepted > mailbox.MaxMessages {
+		t.Fatalf("%d calls were accepted, but the mailbox has space for %d", accepted, mailbox.MaxMessages)
+	}
+	for range accepted {
+		if model, _ := p.fetches(); model != "UIMResult" && model != "UIMFault" {
+			t.Errorf("got %s", model)
 		}
 	}
 }

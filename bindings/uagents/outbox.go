@@ -96,11 +96,15 @@ func (x *submission) postpone() {
 		x.fail(full(err))
 		return
 	}
-	if f := o.unreachable(&x.exchange); f != nil { // a call whose reply cannot be delivered is neither executed nor charged
+	release, f := o.unreachable(&x.exchange)
+	if f != nil { // a call whose reply cannot be delivered is neither executed nor charged
 		m.leave()
 		m.share.Close()
 		x.fail(f)
 		return
+	}
+	if leave := m.leave; release != nil {
+		m.leave = func() { release(); leave() }
 	}
 	request := *x.Request
 	request.Outcome = door.Outcome{}

@@ -46,35 +46,35 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 	return to, err
 }
 
-// unreachable returns the fault for an envelope whose sender has no endpoint to which the reply may be posted, or nil if the sender has
-// one.
-func (o *outbox) unreachable(x *exchange) *fault {
+// unreachable returns the fault for an envelope whose sender has neither an endpoint to which the reply may be posted nor space in its
+// mailbox, or nil if the sender has one of them. release ends the reservation of that space; it is nil if none was made.
+func (o *outbox) unreachable(x *exchange) (release func(), f *fault) {
 	const text = "asynchronous envelopes of this sender cannot be answered"
 	const instead = " Or send the envelope with the header x-uagents-connection: sync, to get the reply in the response."
 	route, err := o.route(x.r.Context(), x)
 	if err != nil {
 		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up at the moment.").After(fullWait).ShedFor(reason.ShedAlmanacLookup)
-		return &fault{f, text, "The Almanac does not respond. Send the envelope again after a few seconds." + instead}
+		return nil, &fault{f, text, "The Almanac does not respond. Send the envelope again after a few seconds." + instead}
 	}
 	if x.mailed(route) {
-		if o.mailboxes.Room(x.Service.ID, x.Sender) {
-			return nil
+		if release, ok := o.mailboxes.Reserve(x.Service.ID, x.Sender); ok {
+			return release, nil
 		}
 		f := reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)
-		return &fault{f, "the mailbox of the sender is full", "Fetch and delete the messages in the mailbox."}
+		return nil, &fault{f, "the mailbox of the sender is full", "Fetch and delete the messages in the mailbox."}
 	}
 	failed, isError := errors.AsType[*delivery.Error](o.courier.Reaches(x.r.Context(), route))
 	switch {
 	case !isError:
-		return nil
+		return nil, nil
 	case failed.Cause == delivery.Refused:
-		return malformed(text, "Replies are not posted to the endpoint of the sender. "+private+instead)
+		return nil, malformed(text, "Replies are not posted to the endpoint of the sender. "+private+instead)
 	}
 	detail := "No endpoint of the sender is known. Register one in the Almanac that the service uses (doors.uagents.almanac)."
 	if x.settings().Registry {
 		detail = "No endpoint of the sender is known. Register one in the Almanac of the service, at /v1/almanac (doors.uagents.registry)."
 	}
-	return malformed(text, detail+instead)
+	return nil, malformed(text, detail+instead)
 }
 
 // private names the setting that permits endpoints outside the public internet.

@@ -2,7 +2,9 @@
 // its address by an attestation, as for a mailbox of Agentverse.
 //
 //	m := mailbox.New(time.Now)
+//	release, ok := m.Reserve("shop", address) // before the work whose reply is kept
 //	err := m.Put("shop", address, raw)
+//	release()
 //	address, err := mailbox.Attested(r.Header.Get("Authorization"), time.Now())
 package mailbox
 
@@ -24,6 +26,9 @@ const (
 	MaxBytes    = 16 << 20 // bytes of all messages
 	// Keep is how long a message waits. It is how long a delivered reply is valid.
 	Keep = 5 * time.Minute
+
+	// What Reserve keeps free: space for an acknowledgement and a reply of this size together.
+	reserved, reservedBytes = 2, 32 << 10
 )
 
 // ErrFull means that the mailbox of the agent, or the space of all mailboxes, is full.
@@ -49,10 +54,12 @@ type Mailboxes struct {
 	mu    sync.Mutex
 	of    map[key][]Message // the oldest first
 	bytes int
+	held  map[key]int // reservations
+	holds int         // reservations of all mailboxes
 }
 
 // New returns empty Mailboxes.
-func New(now func() time.Time) *Mailboxes { return &Mailboxes{now: now, of: map[key][]Message{}} }
+func New(now func() time.Time) *Mailboxes { return &Mailboxes{now: now, of: map[key][]Message{}, held: map[key]int{}} }
 
 // Put adds an envelope of a service to the mailbox of an agent. The error is ErrFull.
 func (m *Mailboxes) Put(service string, agent identity.Address, envelope []byte) error {
@@ -68,12 +75,26 @@ func (m *Mailboxes) Put(service string, agent identity.Address, envelope []byte)
 	return nil
 }
 
-// Room reports whether the mailbox of an agent accepts another message.
-func (m *Mailboxes) Room(service string, agent identity.Address) bool {
+// Reserve reserves space for the messages that answer one envelope of an agent, so that Put accepts them: two messages, of 32 KiB together.
+// Longer ones are accepted if there is space. The caller must call release once, after the last Put. ok is false if there is no space.
+func (m *Mailboxes) Reserve(service string, agent identity.Address) (release func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.expire(m.now())
-	return len(m.of[key{service, agent}]) < MaxMessages && m.bytes < MaxBytes
+	k := key{service, agent}
+	if len(m.of[k])+reserved*(m.held[k]+1) > MaxMessages || m.bytes+reservedBytes*(m.holds+1) > MaxBytes {
+		return nil, false
+	}
+	m.held[k]++
+	m.holds++
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.holds--
+		if m.held[k]--; m.held[k] == 0 {
+			delete(m.held, k)
+		}
+	}, true
 }
 
 // List returns the messages of an agent, the oldest first.

@@ -87,7 +87,7 @@ func TestMailboxesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := m.Put("shop", alice, []byte("{}")); !errors.Is(err, mailbox.ErrFull) || m.Room("shop", alice) {
+	if err := m.Put("shop", alice, []byte("{}")); !errors.Is(err, mailbox.ErrFull) || reserves(m, alice) {
 		t.Errorf("got %v, want %v", err, mailbox.ErrFull)
 	}
 	if err := m.Put("shop", bob, make([]byte, mailbox.MaxBytes)); !errors.Is(err, mailbox.ErrFull) {
@@ -98,7 +98,7 @@ func TestMailboxesAreBounded(t *testing.T) {
 	}
 	list := m.List("shop", alice)
 	if m.Delete("shop", bob, list[0].UUID) || !m.Delete("shop", alice, list[0].UUID) || m.Delete("shop", alice, list[0].UUID) ||
-		!m.Room("shop", alice) || m.List("shop", alice)[0].UUID != list[1].UUID {
+		reserves(m, alice) || m.List("shop", alice)[0].UUID != list[1].UUID {
 		t.Error("a message was not deleted exactly once, by its receiver")
 	}
 	now = now.Add(mailbox.Keep)
@@ -107,5 +107,55 @@ func TestMailboxesAreBounded(t *testing.T) {
 	}
 	if err := m.Put("shop", bob, make([]byte, mailbox.MaxBytes)); err != nil {
 		t.Errorf("expired messages take space: %v", err)
+	}
+}
+
+// reserves reports whether a mailbox has space for an answer, and ends the reservation.
+func reserves(m *mailbox.Mailboxes, agent identity.Address) bool {
+	release, ok := m.Reserve("shop", agent)
+	if ok {
+		release()
+	}
+	return ok
+}
+
+func TestReservations(t *testing.T) {
+	t.Parallel()
+	m := mailbox.New(func() time.Time { return noon })
+	alice := keyOf(t, "alice recovery password").Address()
+	var releases []func()
+	for {
+		release, ok := m.Reserve("shop", alice)
+		if !ok {
+			break
+		}
+		releases = append(releases, release)
+	}
+	if len(releases) != mailbox.MaxMessages/2 {
+		t.Errorf("%d reservations, want %d", len(releases), mailbox.MaxMessages/2)
+	}
+	for range mailbox.MaxMessages {
+		if err := m.Put("shop", alice, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, release := range releases {
+		release()
+	}
+	for _, one := range m.List("shop", alice)[:2] {
+		if reserves(m, alice) {
+			t.Error("a mailbox without space for two messages accepts an answer")
+		}
+		m.Delete("shop", alice, one.UUID)
+	}
+	if !reserves(m, alice) {
+		t.Error("a mailbox with space accepts no answer")
+	}
+	bob := keyOf(t, "bob recovery password").Address()
+	if err := m.Put("shop", bob, make([]byte, mailbox.MaxBytes-10<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if reserves(m, alice) {
+		t.Error("mailboxes without space for an answer accept one")
 	}
 }
