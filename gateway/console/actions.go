@@ -109,7 +109,7 @@ func (r *request) review(a action, problem string) error {
 		Back: r.address(a.back(r)),
 	}
 	if id := r.PathValue("id"); id != "" {
-		view.Rows = append(view.Rows, field{Label: "Record", Value: id})
+		view.Rows = append(view.Rows, field{Label: recordLabel(a.path), Value: id})
 	}
 	_, scoped := r.PostForm["scope"] // the form itself names the service, or every service
 	if len(r.console.Directory.Current().Services()) > 1 && !scoped && !strings.HasPrefix(a.path, "settings/") {

@@ -141,7 +141,7 @@ func figuresOf(s *admin.Status) map[string]map[string]string {
 func (c *Console) addCallFigures(ctx context.Context, s *admin.Status, services map[string]map[string]string) {
 	all := map[string]string{"certificates": certificates(s).Value, "configuration": reloadCard(s).Value}
 	if list, err := c.Operator.Processes(ctx); err == nil {
-		all["processes"], _, _ = processFigures(list, s.Configuration.Hash)
+		all["processes"], _, _ = processFigures(list, s.Configuration)
 	}
 	if figures, err := c.Operator.CallFigures(ctx, admin.FigureQuery{}); err == nil {
 		all["calls_per_second"], all["refusals_per_second"] = ratesOf(&figures)

@@ -98,7 +98,9 @@ func (r *request) agentPage() error {
 	)
 	if stopped != nil {
 		where := cmp.Or(stopped.Service, "every service")
-		facts = append(facts, fact{"Stopped", cell{Text: "by " + stopped.By + " at " + where + ": " + stopped.Reason, State: "bad"}})
+		facts = append(facts, fact{"Stopped", cell{
+			Text: strings.TrimSuffix("by "+stopped.By+" at "+where+": "+stopped.Reason, ": "), State: "bad",
+		}})
 	}
 	var money table
 	money.Caption, money.Empty = "Accounts of the agent", "The agent has no account."
@@ -202,7 +204,10 @@ func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
 		},
 		{
 			Path: r.address(at("agents", id, "invoice")), Title: "Issue an invoice", Button: "Issue…", Danger: true, Fields: []field{
-				{ID: "month", Name: "month", Label: "Month", Hint: "A month that has ended, such as 2026-10.", Required: true},
+				{
+					ID: "month", Name: "month", Label: "Month", Value: r.lastMonth(), Required: true,
+					Hint: "A month that ended more than an hour ago. Enter first where invoices go to.",
+				},
 			},
 		},
 	}
@@ -271,7 +276,7 @@ var agentActions = []action{
 	},
 	{
 		path: "agents/{id}/top-up", operation: "POST /usage/top-up", done: "The account is changed.", back: toAgent,
-		question: "Change the credit of this agent?",
+		question: "Change the credit of this agent?", rows: reviewTopUp,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			if r.PostForm.Get("reference") == "" {
@@ -309,6 +314,7 @@ var agentActions = []action{
 	},
 	{
 		path: "agents/{id}/invoice", operation: "POST /agents/{id}/invoice", done: "The invoice is issued.", question: "Issue this invoice?",
+		rows: reviewInvoice,
 		back: func(*request) string { return at("money", "invoices") },
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))

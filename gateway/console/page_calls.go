@@ -51,7 +51,8 @@ func (r *request) callsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Calls", Lead: "To see why a call was refused, search for the request_id that the agent's error shows."},
+	return l.page(r, pageView{Title: "Calls", Lead: "To see why a call was refused or failed, search for the request_id that the agent's error shows. " +
+		"Without the id, choose the agent, and the decision deny or the outcome failed."},
 		r.filtered(
 			r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
 			r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),
@@ -137,7 +138,7 @@ func (r *request) explained(w *admin.Why) []section {
 		fact{"Duties", text(strings.Join(w.Duties, ", "))}, fact{"Outcome", text(w.Outcome)},
 		fact{"Status of the API", text(positive(w.UpstreamStatus))}, fact{"The API took", text(suffixed(millis(w.UpstreamMillis), " ms"))},
 		fact{"Charge", text(strings.TrimSpace(w.Charge + " " + w.ChargeState))},
-		fact{"Call", r.executionCell(w.ExecutionID)}, fact{"Receipt", r.chargedReceipt(w)},
+		fact{"Record of the charge", r.executionCell(w.ExecutionID)},
 	)}
 	if w.Replayed {
 		decided.Text = "The response is that of an earlier call with the same idempotency key."
@@ -156,11 +157,13 @@ func (r *request) explained(w *admin.Why) []section {
 	if len(w.Steps) > 0 {
 		out = append(out, section{Title: "Steps", Text: stepsText(w), Table: stepsTable(w.Steps)})
 	}
-	return out
+	return append(out, receiptSections(r.chargedReceipt(w))...)
 }
 
 func decisionTitle(w *admin.Why) string {
 	switch {
+	case w.Reason != "" && w.Decision == "permit":
+		return "Why it failed"
 	case w.Reason != "":
 		return "Why it was refused"
 	case w.Decision == "pending":
@@ -171,10 +174,13 @@ func decisionTitle(w *admin.Why) string {
 }
 
 func stepsText(w *admin.Why) string {
-	if w.Reason != "" {
-		return "The last step that was reached refused the call."
+	switch {
+	case w.Reason == "":
+		return ""
+	case w.Decision == "permit":
+		return "The gateway permitted the call, which failed in a later step."
 	}
-	return ""
+	return "The last step that was reached refused the call."
 }
 
 // callSteps are the steps of a call, in order.

@@ -213,7 +213,7 @@ func (r *request) changesIn(policy string) section {
 	}
 	changes := words.Compare(s.Policy, draft).Changes
 	for _, c := range changes[:min(len(changes), mostRules)] {
-		out.Lines = append(out.Lines, strings.TrimSpace(c.Text))
+		out.Lines = append(out.Lines, strings.TrimSpace(c.About+" "+c.Text))
 	}
 	if more := len(changes) - mostRules; more > 0 {
 		out.Lines = append(out.Lines, strconv.Itoa(more)+" further changes are not described here.")

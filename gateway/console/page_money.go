@@ -98,7 +98,7 @@ func (r *request) executionsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Charged calls", Lead: "Calls that were charged or had an idempotency key."},
+	return l.page(r, pageView{Title: "Charged calls", Lead: "Calls that were charged or had an idempotency key. Open a call to refund or resolve it."},
 		r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
 }
 
@@ -123,11 +123,8 @@ func (r *request) executionPage() error {
 	case store.Unresolved:
 		forms = append(forms, form{
 			Path: r.address(at("money", "calls", id, "resolve")), Title: "Resolve", Button: "Resolve…", Danger: true,
-			Text: "The gateway does not know whether the API carried out the call. Ask the API's operator, or look into its records.",
-			Fields: []field{{ID: "state", Name: "state", Label: "The call", Options: []option{
-				{Value: string(store.Captured), Label: "was carried out: the agent pays"},
-				{Value: string(store.Released), Label: "was not carried out: the agent does not pay"},
-			}}},
+			Text:   "The gateway does not know whether the API carried out the call. Ask the API's operator, or look into its records.",
+			Fields: []field{{ID: "state", Name: "state", Label: "The call", Options: resolutions}},
 		})
 	case store.Captured:
 		if e.Currency != "" {
@@ -140,18 +137,27 @@ func (r *request) executionPage() error {
 			})
 		}
 	}
-	return r.show(http.StatusOK, pageView{Title: "Call " + id, Sections: []section{
+	sections := []section{
 		{Facts: facts(
 			fact{"Agent", r.agentCell(e.AgentID, "")}, fact{"Intent", text(e.Intent)}, fact{"State", chargeState(e.State)},
 			fact{"Outcome", text(string(e.Outcome))}, fact{"Amount", text(e.Amount + " " + e.Currency)}, fact{"Rule", text(e.Rule)},
-			fact{"Receipt", r.receiptCell(e.ID)},
 			fact{"Began", when(e.BeganAt)}, fact{"Deadline", when(e.Deadline)}, fact{"Settled", when(e.SettledAt)},
 			fact{"Agreement", r.agreementCell(string(e.AgreementID))}, fact{"PAT", code(string(e.TokenID))}, fact{"Policy", code(e.PolicyDigest)},
 			fact{"Idempotency key", code(e.IdempotencyKey)}, fact{"Status of the response", text(positive(e.AnswerStatus))},
 			fact{"Reason of the response", text(e.AnswerReason)},
 		), Forms: forms},
 		{Title: "Refunds", Table: refunds},
-	}})
+	}
+	sections = append(sections, receiptSections(r.receiptCell(e.ID))...)
+	return r.show(http.StatusOK, pageView{Title: "Call " + id, Sections: sections})
+}
+
+// receiptSections show a receipt at the end of a page, because it is long.
+func receiptSections(receipt cell) []section {
+	if receipt.Text == "" {
+		return nil
+	}
+	return []section{{Title: "Receipt", Facts: []fact{{"Signed by the gateway", receipt}}}}
 }
 
 // receiptCell shows the receipt of a call, or nothing if it has none.
@@ -185,7 +191,9 @@ func (r *request) refunds(agent pat.AgentID, execution string) listing[admin.Ref
 }
 
 func (r *request) refundsPage() error {
-	return r.refunds(pat.AgentID(r.URL.Query().Get("agent")), "").page(r, pageView{Title: "Refunds"}, r.filtered(r.search("agent",
+	return r.refunds(pat.AgentID(r.URL.Query().Get("agent")), "").page(r, pageView{
+		Title: "Refunds", Lead: "Credit notes. To refund a charge, open its call under Money, Charged calls.",
+	}, r.filtered(r.search("agent",
 		"Agent id")))
 }
 
@@ -254,7 +262,7 @@ func (r *request) statementsPage() error {
 
 func (r *request) invoicesPage() error {
 	l := listing[admin.IssuedInvoice]{
-		caption: "Invoices, the newest first", empty: "No invoice was issued. Issue one on the page of an agent.",
+		caption: "Invoices, the newest first", empty: "No invoice was issued.",
 		columns: []column[admin.IssuedInvoice]{
 			{"Number", func(i admin.IssuedInvoice) cell {
 				return link(i.Number, r.address(at("agents", string(i.AgentID), "invoice"), "month", i.Month))
@@ -273,7 +281,9 @@ func (r *request) invoicesPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Invoices"}, r.filtered(r.search("agent", "Agent id")))
+	return l.page(r, pageView{
+		Title: "Invoices", Lead: "Issued invoices. Issue one on the page of an agent, and print it or send the file.",
+	}, r.filtered(r.search("agent", "Agent id")))
 }
 
 func (r *request) ledgerPage() error {
@@ -314,7 +324,7 @@ func changeText(e admin.Entry) string {
 var moneyActions = []action{
 	{
 		path: "money/calls/{id}/resolve", operation: "POST /usage/executions/{id}/resolve", done: "The call is resolved.", back: toExecution,
-		question: "Resolve this call?",
+		question: "Resolve this call?", rows: reviewResolution,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			return run(r, of, admin.Resolution{Record: of, State: store.State(r.PostForm.Get("state"))}, r.console.Operator.Resolve)
@@ -322,7 +332,7 @@ var moneyActions = []action{
 	},
 	{
 		path: "money/calls/{id}/refund", operation: "POST /usage/executions/{id}/refund", done: "The charge is refunded.", back: toExecution,
-		question: "Refund this charge?",
+		question: "Refund this charge?", rows: reviewRefund,
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
 			return run(r, of, admin.RefundRequest{Record: of, Amount: f.Get("amount"), Name: f.Get("name"), Reason: f.Get("reason")},
@@ -343,6 +353,12 @@ var moneyActions = []action{
 }
 
 func toExecution(r *request) string { return at("money", "calls", r.PathValue("id")) }
+
+// lastMonth returns the month before the present one.
+func (r *request) lastMonth() string {
+	now := r.console.Now().UTC()
+	return time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
+}
 
 // today returns midnight UTC.
 func (r *request) today() time.Time { return r.console.Now().UTC().Truncate(24 * time.Hour) }

@@ -89,18 +89,19 @@ func (r *request) processCard(s *admin.Status) card {
 	if err != nil {
 		return c
 	}
-	c.Value, c.Note, c.Warn = processFigures(list, s.Configuration.Hash)
+	c.Value, c.Note, c.Warn = processFigures(list, s.Configuration)
 	return c
 }
 
-// processFigures counts the running processes, and describes what is unusual about them.
-func processFigures(list admin.Processes, hash string) (running, note string, warn bool) {
+// processFigures counts the running processes, and describes what is unusual about them. A report from before this process read its
+// configuration does not count as another configuration: after a reload, the next report shows it.
+func processFigures(list admin.Processes, used admin.Configuration) (running, note string, warn bool) {
 	n, other, silent := 0, 0, 0
 	for _, p := range list.Items {
 		switch {
 		case !p.Running:
 			silent++
-		case p.Configuration != hash:
+		case p.Configuration != used.Hash && !p.ReportedAt.Before(used.TakenAt):
 			n, other = n+1, other+1
 		default:
 			n++

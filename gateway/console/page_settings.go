@@ -62,12 +62,7 @@ func (r *request) keysPage() error {
 	return r.show(http.StatusOK, pageView{Title: "Signing keys", Sections: []section{{Table: &t, Forms: []form{{
 		Path: at("settings", "keys", "rotate"), Title: "Rotate", Button: "Rotate…", Danger: true,
 		Text: "Creates a new key. PATs that the previous key has signed remain valid until they expire.", Fields: []field{
-			{ID: "purpose", Name: "purpose", Label: "Key for", Options: []option{
-				{Value: "", Label: "PATs"}, {Value: string(keys.ForReceipts), Label: "receipts"}, {
-					Value: string(keys.ForLogs),
-					Label: "checkpoints of the log",
-				},
-			}},
+			{ID: "purpose", Name: "purpose", Label: "Key for", Options: rotated},
 			{Name: "all", Label: "On every replica (only for PATs)", Type: "checkbox"},
 		},
 	}}}}})
@@ -92,6 +87,13 @@ func (r *request) sessionsPage() error {
 	return r.show(http.StatusOK, pageView{Title: "Who is signed in", Sections: []section{{Table: &t, Forms: forms}}})
 }
 
+// rotated are the purposes of the keys that an operator can rotate.
+var rotated = []option{
+	{Value: "", Label: "PATs"},
+	{Value: string(keys.ForReceipts), Label: "receipts"},
+	{Value: string(keys.ForLogs), Label: "checkpoints of the log"},
+}
+
 var settingsActions = []action{
 	{
 		path: "settings/reload", operation: "POST /reload", done: "The configuration is applied.",
@@ -102,6 +104,7 @@ var settingsActions = []action{
 	},
 	{
 		path: "settings/keys/rotate", operation: "POST /keys/rotate", done: "The key is rotated.", question: "Rotate this key?",
+		rows: reviewRotation,
 		back: func(*request) string { return at("settings", "keys") },
 		do: func(r *request) error {
 			return run(r, admin.Record{}, admin.Rotation{All: r.PostForm.Get("all") == "yes", Purpose: keys.Purpose(r.PostForm.Get("purpose"))},

@@ -178,7 +178,7 @@ func TestMoneyActions(t *testing.T) {
 	if got := b.confirm(page, page+"/refund", url.Values{"amount": {"9 EUR"}, "reason": {"late"}}); got.status != http.StatusConflict {
 		t.Errorf("a refund of more than the charge: %d %s", got.status, got.body)
 	}
-	if text := b.page("/console/money/refunds"); strings.Count(text, "CN-00000") != 1 {
+	if text := b.page("/console/money/refunds"); strings.Count(text, ">CN-00000") != 1 {
 		t.Errorf("refunds: %s", text)
 	}
 
