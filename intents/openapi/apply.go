@@ -23,8 +23,8 @@ type CurationEffect struct {
 }
 
 // Apply returns the effect of an edited curation. was and now are the texts of the curation before and after the edit, and live
-// returns the terms of an intent under the policy. Texts, prices and limits of offered operations change, and intents of operations that
-// are newly hidden are retired. The error wraps ErrCuration, or concerns agents.json or the policy.
+// returns the terms of an intent under the policy. Texts, prices and limits of operations change if agents.json has their intents, and
+// intents of operations that are newly hidden are retired. The error wraps ErrCuration, or concerns agents.json or the policy.
 func Apply(was, now, agents, policy []byte, live func(uid string) Terms) (CurationEffect, error) {
 	before, err := curation.Read(was)
 	if err != nil {
@@ -95,13 +95,12 @@ func (a *applier) change(uid, what string) { a.out.Changes = append(a.out.Change
 func (a *applier) operation(key string, old, o curation.Operation) {
 	in := a.offered[o.UID]
 	switch {
-	case o.Hidden == curation.Hidden && in != nil:
+	case o.Hidden == curation.Hidden && in != nil: // the intent keeps up with the curation, so that it can be offered again
 		if !read.Flag(in["retired"]) || in["retire_after"] != nil {
 			in["retired"], a.edited = true, true // not removed, because the policy may name it
 			delete(in, "retire_after")
 			a.change(o.UID, "is retired: agents can no longer call it")
 		}
-		return
 	case o.Hidden == curation.Hidden:
 		return
 	case in == nil:

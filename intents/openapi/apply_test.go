@@ -74,6 +74,16 @@ func TestApplyCuration(t *testing.T) {
 			nil,
 			`"retired": true`, "", "",
 		},
+		// Otherwise the intent would be offered again later with the old price and text, which the curation no longer has.
+		"hidden with another price and text": {
+			"hidden: false\n    uid: shop.example:order-lamp:v1\n    price: 0.50 EUR",
+			"hidden: true\n    uid: shop.example:order-lamp:v1\n    price: 0.75 EUR\n    name: X",
+			[]string{
+				"shop.example:order-lamp:v1: is retired: agents can no longer call it", "shop.example:order-lamp:v1: intent_name is changed",
+				"shop.example:order-lamp:v1: price 0.50 EUR → 0.75 EUR",
+			},
+			nil, `"intent_name": "X"`, `"0.75"`, "",
+		},
 		"retired and hidden": {
 			"hidden: true, uid: shop.example:list-lamps:v1", "hidden: false, uid: shop.example:old:v1", nil,
 			[]string{"listLamps is new or has another uid"},
