@@ -59,7 +59,9 @@ type Mailboxes struct {
 }
 
 // New returns empty Mailboxes.
-func New(now func() time.Time) *Mailboxes { return &Mailboxes{now: now, of: map[key][]Message{}, held: map[key]int{}} }
+func New(now func() time.Time) *Mailboxes {
+	return &Mailboxes{now: now, of: map[key][]Message{}, held: map[key]int{}}
+}
 
 // Put adds an envelope of a service to the mailbox of an agent. The error is ErrFull.
 func (m *Mailboxes) Put(service string, agent identity.Address, envelope []byte) error {
