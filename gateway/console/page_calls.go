@@ -51,8 +51,10 @@ func (r *request) callsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Calls", Lead: "To see why a call was refused or failed, search for the request_id that the agent's error shows. " +
-		"Without the id, choose the agent, and the decision deny or the outcome failed."},
+	return l.page(r, pageView{
+		Title: "Calls", Lead: "To see why a call was refused or failed, search for the request_id that the agent's error shows. " +
+			"Without the id, choose the agent, and the decision deny or the outcome failed.",
+	},
 		r.filtered(
 			r.search("request", "Request id"), r.search("agent", "Agent id"), r.search("intent", "Intent"), r.search("reason", "Reason"),
 			r.choice("decision", "Decision", decisions...), r.choice("outcome", "Outcome", outcomes...),

@@ -88,7 +88,7 @@ func (r *request) impactForm(policy, sha256 string) form {
 		})
 	}
 	return form{
-		Path: r.address(at("policy", "impact")), Title: "What would change", Button: "Compare", Wide: true,
+		Path: r.address(at("policy", "impact")), Title: "Compare a text", Button: "Compare", Wide: true,
 		Text: "The gateway decides the recorded calls again by this text. Nothing is changed.",
 		Fields: []field{
 			{ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy, Hint: "Edit it, or paste another text."},
@@ -212,12 +212,7 @@ func (r *request) changesIn(policy string) section {
 		return out
 	}
 	changes := words.Compare(s.Policy, draft).Changes
-	for _, c := range changes[:min(len(changes), mostRules)] {
-		out.Lines = append(out.Lines, strings.TrimSpace(c.About+" "+c.Text))
-	}
-	if more := len(changes) - mostRules; more > 0 {
-		out.Lines = append(out.Lines, strconv.Itoa(more)+" further changes are not described here.")
-	}
+	out.Lines = changeLines(changes)
 	if len(changes) == 0 {
 		out.Lines = []string{"The text means the same as the policy in force."}
 	}

@@ -98,7 +98,9 @@ func (r *request) executionsPage() error {
 			})
 		},
 	}
-	return l.page(r, pageView{Title: "Charged calls", Lead: "Calls that were charged or had an idempotency key. Open a call to refund or resolve it."},
+	return l.page(r, pageView{
+		Title: "Charged calls", Lead: "Calls that were charged or had an idempotency key. Open a call to refund or resolve it.",
+	},
 		r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
 }
 

@@ -26,6 +26,7 @@ func (r *request) reloadsPage() error {
 				return cell{Text: "applied", State: "ok"}
 			}},
 			{"Changes", func(x admin.ReloadRecord) cell { return text(strings.Join(changesOf(&x), "; ")) }},
+			{"Policy", func(x admin.ReloadRecord) cell { return policyChangeCell(&x) }},
 			{"Configuration", func(x admin.ReloadRecord) cell { return code(x.Hash) }},
 		},
 		fetch: func(ctx context.Context, _ admin.PageRequest) (admin.Page[admin.ReloadRecord], error) {

@@ -116,3 +116,44 @@ func TestStopsAreSearchedAndPaged(t *testing.T) {
 		t.Errorf("got %s", got.body)
 	}
 }
+
+func TestReloadsLeadToTheChangesOfThePolicy(t *testing.T) {
+	g := newConsoleGate(t, "")
+	before := g.Directory.Current().Services()[0].Offer().Digest
+	g.Must(g.Replica.Report(g.Context()))
+	g.Pass(time.Second)
+	g.Write("policy.json", dearer)
+	g.Reload()
+	after := g.Directory.Current().Services()[0].Offer().Digest
+	text, err := json.Marshal(admin.ReloadRecord{
+		Cause: admin.ReloadByFile, Applied: true, Hash: "h2",
+		Services: []admin.ServiceChange{{Service: "shop", Change: "changed", PolicyBefore: before, PolicyAfter: after}},
+	})
+	g.Must(err)
+	g.Must(g.Store.AddReload(g.Context(), store.Reload{At: g.Now(), Process: "host:1", Record: text}))
+	b := g.as(admin.RoleViewer)
+	_, link, found := strings.Cut(b.page("/console/settings/reloads"), `<a href="/console/policy/changes?`)
+	if !found {
+		t.Fatal("the page of reloads has no link to the changes of the policy")
+	}
+	link, _, _ = strings.Cut(link, `"`)
+	link = strings.ReplaceAll(strings.ReplaceAll(link, "&amp;", "&"), "&service=shop", "")
+	page := b.page("/console/policy/changes?" + link)
+	for _, want := range []string{before, after, "0.75", "0.25", "shop.example:order"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q: %s", want, page)
+		}
+	}
+	if page := b.page("/console/policy/changes?from=" + after + "&to=" + after); !strings.Contains(page, "mean the same") {
+		t.Errorf("the same policy: %s", page)
+	}
+	for path, want := range map[string]int{"?from=" + before + "&to=sha-256:x": 404, "?from=" + before: 400, "": 400} {
+		if got := b.get("/console/policy/changes" + path); got.status != want {
+			t.Errorf("%q: %d %s", path, got.status, got.body)
+		}
+	}
+	// The last report of this process is older than the configuration.
+	if page := b.page("/console/"); strings.Contains(page, "with another configuration") {
+		t.Errorf("the overview warns about a process that has not reported since the reload: %s", page)
+	}
+}

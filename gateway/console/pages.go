@@ -42,6 +42,7 @@ var pages = map[string]func(*request) error{
 	"catalogue/curation/operation": (*request).curationOperation,
 	"catalogue":                    (*request).cataloguePage,
 	"policy":                       (*request).policyPage,
+	"policy/changes":               (*request).policyChangesPage,
 	"policy/edit":                  (*request).editPage,
 	"doors":                        (*request).doorsPage,
 	"doors/try":                    (*request).tryPage,

@@ -81,7 +81,8 @@ func reviewTopUp(r *request) []field {
 	rows := rowsOf(
 		field{Label: change, Value: strings.TrimSpace(r.PostForm.Get("amount"))}, field{Label: "Reference", Value: r.PostForm.Get("reference")},
 	)
-	accounts, err := r.console.Operator.Accounts(r.Context(), admin.AccountQuery{Service: r.service(), AgentID: pat.AgentID(r.PathValue("id"))})
+	of := admin.AccountQuery{Service: r.service(), AgentID: pat.AgentID(r.PathValue("id"))}
+	accounts, err := r.console.Operator.Accounts(r.Context(), of)
 	if err != nil {
 		return rows
 	}
