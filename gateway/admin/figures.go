@@ -87,29 +87,33 @@ func heldLimits(held store.HeldLimits) *HeldLimits {
 	return &out
 }
 
-// readFigures reads from the store the numbers of records that wait for the operator of a service.
-func (o *Operator) readFigures(ctx context.Context, s *service.Service, out *ServiceStatus) {
-	unread := func(err error, names ...string) {
-		out.Unread = append(out.Unread, names...)
-		o.log.Warn("figures of the status cannot be read", zap.String("service", s.ID), zap.Strings("figures", names),
-			zap.Error(wire.Loggable(err)))
+// readBacklog reads from the store the numbers of records that wait for the operator of a service.
+func (o *Operator) readBacklog(ctx context.Context, s *service.Service, out *ServiceStatus) {
+	backlog, err := o.store.Backlog(ctx, s.ID)
+	if err != nil {
+		o.unread(s, out, err, "waiting_agents", "unresolved_charges")
+		return
 	}
-	if backlog, err := o.store.Backlog(ctx, s.ID); err == nil {
-		out.WaitingAgents, out.Unresolved, out.Unclaimed = &backlog.Waiting, &backlog.Unresolved, backlog.Unclaimed
-	} else {
-		unread(err, "waiting_agents", "unresolved_charges")
-	}
+	out.WaitingAgents, out.Unresolved, out.Unclaimed = &backlog.Waiting, &backlog.Unresolved, backlog.Unclaimed
+}
+
+// readHolders reads from the store which reserved agent ids belong to other keys.
+func (o *Operator) readHolders(ctx context.Context, s *service.Service, out *ServiceStatus) {
 	held, err := HeldByOthers(ctx, o.store, s.Definition)
 	if out.HeldByOthers = held; err != nil {
-		unread(err, "held_by_others")
+		o.unread(s, out, err, "held_by_others")
 	}
+}
+
+// readPool reads from the store the common credit of the unapproved agents of a service.
+func (o *Operator) readPool(ctx context.Context, s *service.Service, out *ServiceStatus) {
 	credit := s.Credit.Credit
 	if !s.OpenAdmission || credit.IsZero() || s.Credit.Prepaid {
 		return
 	}
 	pool, err := o.store.Pool(ctx, s.ID, credit, MostPoolUsers)
 	if err != nil {
-		unread(err, "newcomers_pool")
+		o.unread(s, out, err, "newcomers_pool")
 		return
 	}
 	left := money.Amount{Nano: max(0, credit.Nano-pool.Counted.Nano), Currency: credit.Currency}
@@ -117,4 +121,11 @@ func (o *Operator) readFigures(ctx context.Context, s *service.Service, out *Ser
 	for _, u := range pool.Users {
 		out.Newcomers.Users = append(out.Newcomers.Users, PoolAccount{u.AgentID, u.Owed.String()})
 	}
+}
+
+// unread records that figures of a service could not be read from the store.
+func (o *Operator) unread(s *service.Service, out *ServiceStatus, err error, names ...string) {
+	out.Unread = append(out.Unread, names...)
+	o.log.Warn("figures of the status cannot be read", zap.String("service", s.ID), zap.Strings("figures", names),
+		zap.Error(wire.Loggable(err)))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -260,7 +261,24 @@ func (o *Operator) audited() Check {
 }
 
 // Status returns the services of the gateway, and its health. Figures that the store cannot return are nil, and their names are in Unread.
+// It reads the account of each unapproved agent that has a debt, which takes long if there are many.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
+	out := o.status(ctx, o.readBacklog, o.readHolders, o.readPool)
+	if state, err := o.logState(ctx); err == nil {
+		out.Log = state
+	}
+	return out, nil
+}
+
+// Summary returns the members of Status that can be read fast from a database of any size: Log, HeldByOthers and Newcomers are nil.
+func (o *Operator) Summary(ctx context.Context) Status { return o.status(ctx, o.readBacklog) }
+
+// LocalStatus returns the members of Summary that this process has in memory: WaitingAgents and Unresolved are nil, and Unclaimed is 0.
+// Like Health, it checks that the store is writable.
+func (o *Operator) LocalStatus(ctx context.Context) Status { return o.status(ctx) }
+
+// status returns the members of Status that this process has in memory, and those of each service that the given functions set.
+func (o *Operator) status(ctx context.Context, reads ...func(context.Context, *service.Service, *ServiceStatus)) Status {
 	out := Status{
 		Health: o.Health(ctx), Version: o.version, Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(),
 		RefusedReload: o.refused(), Certificates: o.certified(), HeldLimits: heldLimits(o.store.HeldLimits()),
@@ -268,26 +286,30 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	for _, s := range slices.SortedFunc(slices.Values(o.view.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
 		out.Stops = append(out.Stops, showStop(s))
 	}
-	if state, err := o.logState(ctx); err == nil {
-		out.Log = state
-	}
 	for _, s := range o.directory.Current().Services() {
-		policies := offeredPolicies(s)
-		engine, reason := s.Policy.Engine()
-		breakers, heldBack := s.Upstream.Breakers()
-		strangers := s.Upstream.UnapprovedBreakers()
-		underWay, waiting := s.Upstream.UnderWay()
-		one := ServiceStatus{
-			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
-			Policy: policies[0], Successors: policies[1:],
-			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
-			UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(), Tools: toolsStatus(s.Upstream),
-			UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
+		one := o.serviceStatus(s)
+		for _, read := range reads {
+			read(ctx, s, &one)
 		}
-		o.readFigures(ctx, s, &one)
 		out.Services = append(out.Services, one)
 	}
-	return out, nil
+	return out
+}
+
+// serviceStatus returns the members of a ServiceStatus that this process has in memory.
+func (o *Operator) serviceStatus(s *service.Service) ServiceStatus {
+	policies := offeredPolicies(s)
+	engine, reason := s.Policy.Engine()
+	breakers, heldBack := s.Upstream.Breakers()
+	strangers := s.Upstream.UnapprovedBreakers()
+	underWay, waiting := s.Upstream.UnderWay()
+	return ServiceStatus{
+		ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
+		Policy: policies[0], Successors: policies[1:],
+		Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
+		UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(), Tools: toolsStatus(s.Upstream),
+		UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
+	}
 }
 
 // worst returns the worst state of breakers: open, half-open or, if the maps are empty, closed.

@@ -92,15 +92,12 @@ func (c *Console) figures(ctx context.Context, service string) map[string]string
 	read := f.reading.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), figuresReadingTime)
 		defer cancel()
-		status, err := c.Operator.Status(ctx)
+		status := c.Operator.Summary(ctx)
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.at, f.list = c.Now(), map[string]map[string]string{}
-		if err == nil {
-			f.list = figuresOf(&status)
-			c.addCallFigures(ctx, &status, f.list)
-		}
-		return nil, err
+		f.at, f.list = c.Now(), figuresOf(&status)
+		c.addCallFigures(ctx, &status, f.list)
+		return nil, nil //nolint:nilnil // the result is in f
 	})
 	select {
 	case <-read:

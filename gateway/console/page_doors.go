@@ -12,10 +12,7 @@ import (
 )
 
 func (r *request) doorsPage() error {
-	status, err := r.console.Operator.Status(r.Context())
-	if err != nil {
-		return err
-	}
+	status := r.console.Operator.LocalStatus(r.Context())
 	p := pageView{Title: "Doors", Lead: "The protocols of agents, and where agents find the service."}
 	if r.console.Directory.Current().Playground {
 		p.Sections = append(p.Sections, section{Links: []cell{link("Make a call as a test agent", r.address(at("doors", "try")))}})

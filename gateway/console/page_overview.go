@@ -17,10 +17,7 @@ import (
 
 func (r *request) overviewPage() error {
 	ctx := r.Context()
-	status, err := r.console.Operator.Status(ctx)
-	if err != nil {
-		return err
-	}
+	status := r.console.Operator.Summary(ctx)
 	p := pageView{Title: "Overview", Live: r.address(at("events"))}
 	p.Sections = append(p.Sections, r.alarms(&status))
 	for i := range status.Services {

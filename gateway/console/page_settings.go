@@ -13,10 +13,7 @@ import (
 const mostSessions = 100
 
 func (r *request) settingsPage() error {
-	s, err := r.console.Operator.Status(r.Context())
-	if err != nil {
-		return err
-	}
+	s := r.console.Operator.LocalStatus(r.Context())
 	p := pageView{Title: "Settings", Sections: []section{{
 		Facts: facts(
 			fact{"Configuration", code(s.Configuration.Hash)}, fact{"Read", when(s.Configuration.TakenAt)},

@@ -69,16 +69,13 @@ func (r *request) stopForms() (list []form) {
 		uids = append(uids, option{Value: in.UID.String(), Label: in.UID.String()})
 	}
 	names = append(names, option{Value: pat.DoorHTTP, Label: pat.DoorHTTP})
-	status, err := r.console.Operator.Status(r.Context())
-	if err == nil {
-		for _, s := range status.Services {
-			if s.ID != d.ID {
-				continue
-			}
-			for _, one := range s.Doors {
-				if one.Door != pat.DoorHTTP {
-					names = append(names, option{Value: one.Door, Label: one.Door})
-				}
+	for _, s := range r.console.Operator.LocalStatus(r.Context()).Services {
+		if s.ID != d.ID {
+			continue
+		}
+		for _, one := range s.Doors {
+			if one.Door != pat.DoorHTTP {
+				names = append(names, option{Value: one.Door, Label: one.Door})
 			}
 		}
 	}
