@@ -34,23 +34,43 @@ type BudgetRecord struct {
 	UserAgent string       `json:"user_agent"`
 }
 
+// A SignedBudget is the record of a changed budget as the gateway signed it.
+type SignedBudget struct {
+	Record    string // compact JWS: see BudgetRecord
+	PublicKey []byte // the key that signed it, DER SubjectPublicKeyInfo; nil: it is not known
+}
+
+// KeyID returns the id of the key that signed the record, as its header names it. It returns an empty string if the record is malformed.
+func (b SignedBudget) KeyID() keys.ID {
+	_, j, err := readBudgetRecord(b.Record)
+	if err != nil {
+		return ""
+	}
+	return keys.ID(j.KeyID)
+}
+
 // ChangeBudget signs the record of a changed budget. The error is of kind ErrBadBudget if the budget is not valid.
-func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (string, error) {
+func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (SignedBudget, error) {
 	if err := c.Budget.Check(); err != nil {
-		return "", err
+		return SignedBudget{}, err
 	}
 	key, err := i.keys.PrivateKey(ctx)
 	if err != nil {
-		return "", err
+		return SignedBudget{}, err
+	}
+	public, err := keys.New(key.Private.Public())
+	if err != nil {
+		return SignedBudget{}, err
 	}
 	previous := c.Agreement.Signature
 	if c.Agreement.NewBudget != "" {
 		previous = []byte(c.Agreement.NewBudget)
 	}
-	return keys.SignJWS(key.Private, map[string]any{"typ": TypeBudget, "kid": key.ID}, BudgetRecord{
+	record, err := keys.SignJWS(key.Private, map[string]any{"typ": TypeBudget, "kid": key.ID}, BudgetRecord{
 		Issuer: i.rules.Issuer, ID: consentID("", ""), IssuedAt: i.now().Unix(), AgentID: c.Agreement.AgentID, Agreement: c.Agreement.ID,
 		Previous: DigestOf(previous), Budget: c.Budget.claim(), Address: c.Address, UserAgent: c.UserAgent,
 	})
+	return SignedBudget{record, public.SPKI()}, err
 }
 
 // ChangedBudget returns the budget that a person set last for the consent of a PAT, from the newest record of a change. It verifies that

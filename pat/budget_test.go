@@ -81,8 +81,9 @@ func TestChangedBudgetIsVerified(t *testing.T) {
 	w := newWorld(t)
 	a := w.consented(t, func(r *pat.ConsentRequest) { r.Budget = budget() })
 	changed := budget(func(b *pat.Budget) { b.Amount = euros(2) })
-	record, err := w.issuer.ChangeBudget(t.Context(), pat.BudgetChange{Agreement: a, Budget: *changed})
+	change, err := w.issuer.ChangeBudget(t.Context(), pat.BudgetChange{Agreement: a, Budget: *changed})
 	noError(t, err)
+	record := change.Record
 	claims := w.consentedToken(t, a.ID).Claims
 	other := w.consentedToken(t, w.consented(t, func(r *pat.ConsentRequest) { r.Budget = budget() }).ID).Claims
 	got, err := w.issuer.Verifier().ChangedBudget(t.Context(), record, claims, w.now())

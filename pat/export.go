@@ -23,8 +23,9 @@ const (
 
 // An ExportedAgreement is an agreement from a bundle that was verified.
 type ExportedAgreement struct {
-	Agreement Agreement
+	Agreement Agreement // under consent, NewBudget is the newest changed budget that is proved
 	Policy    PolicyDocument
+	Budgets   []ExportedBudget // under consent, the changes of the budget, the oldest first
 }
 
 // bundle is the JSON form of an export. All binary members are in base64url without padding.
@@ -53,6 +54,8 @@ type bundleAgreement struct {
 	Scope        []string    `json:"scope,omitempty"`
 	State        string      `json:"state"`
 	CreatedAt    string      `json:"created_at"` // RFC 3339
+
+	BudgetChanges []bundleBudget `json:"budget_changes,omitempty"` // the oldest first
 }
 
 type bundlePolicy struct {
@@ -63,9 +66,13 @@ type bundlePolicy struct {
 }
 
 // Export returns an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or with only the public
-// key. If the evidence does not verify, the error is of kind ErrBadExport.
-func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
+// key. budgets are the changed budgets of a consent, the oldest first. If the evidence does not verify, the error is of kind ErrBadExport.
+func Export(a Agreement, p PolicyDocument, forms []Form, budgets ...SignedBudget) ([]byte, error) {
 	if err := verifyEvidence(&a, p, forms); err != nil {
+		return nil, err
+	}
+	changes, err := exportBudgets(a, budgets)
+	if err != nil {
 		return nil, err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -77,7 +84,7 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 		ID: a.ID, Service: a.Service, Issuer: a.Issuer, AgentID: a.AgentID, PublicKey: agentKey, KeyID: a.KeyID, GatewayKey: gatewayKey,
 		PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest, Assurance: string(a.Assurance), Form: a.Form,
 		Signed: b64(a.Signed), Signature: b64(a.Signature), Nonce: a.Nonce, Scope: a.Scope, State: string(a.State),
-		CreatedAt: a.CreatedAt.UTC().Format(time.RFC3339Nano),
+		CreatedAt: a.CreatedAt.UTC().Format(time.RFC3339Nano), BudgetChanges: changes,
 	}, bundlePolicy{p.UID, p.Digest, b64(p.Bytes), p.FirstOffered.UTC().Format(time.RFC3339Nano)}})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the bundle: %w", err)
@@ -110,7 +117,8 @@ func ExportPresentation(p Presentation, issuer string, policy PolicyDocument, id
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent the key is the gateway's: the
-// signature proves the gateway's observations, and nothing about other parties. The id, the state and the times are not proved, with two
+// signature proves the gateway's observations, and nothing about other parties. Each changed budget follows the record before it, and changes
+// only amounts; see ExportedBudget.Proved for its signature. The id, the state and the times are not proved, with two
 // exceptions: a fresh agreement or a consent was made within five minutes of CreatedAt, and an agreement in a Form was valid at CreatedAt
 // if it expires. The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
@@ -133,15 +141,16 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	} else {
 		keyID = keys.ID(ra.text("jkt"))
 	}
-	e := ExportedAgreement{Agreement{
+	e := ExportedAgreement{Agreement: Agreement{
 		ID: AgreementID(ra.text("id")), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: AgentID(ra.text("agent_id")),
 		PublicKey: ra.bytes(keyed), KeyID: keyID, PolicyUID: ra.text("policy_uid"), PolicyDigest: ra.text("policy_digest"),
 		Assurance: assurance, Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
 		Nonce: ra.text("nonce"), Scope: ra.list("scope"), State: AgreementState(ra.text("state")), CreatedAt: ra.time("created_at"),
-	}, PolicyDocument{
+	}, Policy: PolicyDocument{
 		Service: ra.text("service"), UID: rp.text("uid"), Digest: rp.text("digest"), Bytes: rp.bytes("document"),
 		FirstOffered: rp.time("first_offered"),
 	}}
+	budgets := ra.budgets()
 	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
 		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or invalid", bad)
 	}
@@ -150,6 +159,14 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	}
 	if err := verifyEvidence(&e.Agreement, e.Policy, forms); err != nil {
 		return ExportedAgreement{}, err
+	}
+	if e.Budgets, err = verifyBudgets(e.Agreement, budgets); err != nil {
+		return ExportedAgreement{}, err
+	}
+	for i, b := range e.Budgets {
+		if b.Proved {
+			e.Agreement.NewBudget = budgets[i].Record
+		}
 	}
 	return e, nil
 }

@@ -48,4 +48,4 @@ type Confirmation struct {
 const ConfirmationKept = 24 * time.Hour
 
 // MaxBudgets is the maximum number of times that the budget of one consent can be changed.
-const MaxBudgets = 200
+const MaxBudgets = pat.MaxBudgetChanges

@@ -12,7 +12,7 @@ import (
 )
 
 // lower returns the record of a budget of 2 EUR with another amount for one call.
-func (c *confirmGate) lower(perCall int64) string {
+func (c *confirmGate) lower(perCall int64) pat.SignedBudget {
 	c.Helper()
 	a, err := c.Store.Agreement(c.Context(), "default", c.agreement())
 	c.Must(err)
@@ -62,12 +62,12 @@ func TestUnsignedBudgetIsRefused(t *testing.T) {
 	record := c.lower(20)
 	c.client, _, _ = c.spenderOf(c.person, "1", "month", "")
 	c.topUp(c.client, eur(1000))
-	header, rest, _ := strings.Cut(c.lower(20), ".")
+	header, rest, _ := strings.Cut(c.lower(20).Record, ".")
 	payload, _, _ := strings.Cut(rest, ".")
-	_, signature, _ := strings.Cut(strings.SplitN(record, ".", 2)[1], ".")
+	_, signature, _ := strings.Cut(strings.SplitN(record.Record, ".", 2)[1], ".")
 	signed := c.lower(10)
-	for number, wrong := range []string{record, header + "." + payload + "." + signature, "no record"} {
-		c.Must(c.Store.SetBudget(c.Context(), "default", c.agreement(), number+1, wrong))
+	for number, wrong := range []string{record.Record, header + "." + payload + "." + signature, "no record"} {
+		c.Must(c.Store.SetBudget(c.Context(), "default", c.agreement(), number+1, pat.SignedBudget{Record: wrong}))
 		c.Refuses(c.Execute(c.client, gatetest.Ordering), http.StatusInternalServerError, "INTERNAL")
 	}
 	c.Must(c.Store.SetBudget(c.Context(), "default", c.agreement(), 4, signed))

@@ -125,6 +125,17 @@ func (c *confirmGate) changesRecorded() {
 	if r.AgentID != c.client.ID || r.Agreement != a.ID || r.Previous == "" || r.Previous == pat.DigestOf(a.Signature) {
 		c.Errorf("got %+v", r)
 	}
+	policy, err := c.Store.Policy(c.Context(), "default", a.PolicyDigest)
+	c.Must(err)
+	changes, err := c.Store.Budgets(c.Context(), "default", id)
+	c.Must(err)
+	bundle, err := pat.Export(a, policy, nil, changes...)
+	c.Must(err)
+	e, err := pat.VerifyExport(bundle, nil)
+	c.Must(err)
+	if len(e.Budgets) != 3 || !e.Budgets[2].Proved || e.Budgets[2].Budget.Amount != eur(25) || e.Agreement.NewBudget != record {
+		c.Errorf("the export has %+v", e.Budgets)
+	}
 }
 
 // A person sets the budget to nothing, and later permits charges again, under the same consent.

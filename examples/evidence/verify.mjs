@@ -268,6 +268,30 @@ const DETACHED = {
   'ecdsa-p256-der': (k, t, s) => crypto.verify('sha256', t, k, s),
 }
 
+// budgetChanges verifies the changes of the budget of a consent, whose record has the payload c.
+function budgetChanges (a, c, previous) {
+  const list = a.budget_changes ?? [], wrong = (n, rest) => bad('AGREEMENT', `change ${n} of the budget ${rest}`)
+  if (!Array.isArray(list) || list.length > 200 || (list.length && !isObject(c.budget))) bad('AGREEMENT', 'only the budget of a consent can change')
+  const keep = ({ currency, period, intents }) => canonical({ currency, period, intents })
+  let proved = 0
+  list.forEach((change, i) => {
+    const n = i + 1
+    const j = parseJWS(change.record, 2 << 20), r = strictObject(j.payload)
+    if (typeOf(j) !== 'uim-budget+jwt' || r.iss !== a.issuer || r.sub !== a.agent_id || r.agr !== a.id) wrong(n, 'is of another consent')
+    if (r.previous !== digest(previous)) wrong(n, 'does not follow the record before it')
+    previous = Buffer.from(change.record)
+    if (keep(r.budget) !== keep(c.budget)) wrong(n, 'changes more than the amounts')
+    if (amount(r.budget.per_call) > amount(r.budget.amount)) wrong(n, 'permits more for one call than in all')
+    if (('key_gone' in change) === ('gateway_public_key' in change)) wrong(n, 'has no key, and does not state that the key is gone')
+    if (change.key_gone === true) return
+    const key = fromSPKI(url(change.gateway_public_key))
+    if (!key || key.kid !== j.header.kid) wrong(n, 'has another key')
+    signed(j, key, ok => { if (!ok) problem('AGREEMENT', a.id, `the signature of change ${n} of the budget does not verify`) })
+    proved = n
+  })
+  if (list.length > proved) skip('changes of budgets whose keys are gone', list.length - proved)
+}
+
 function agreementLine (line) {
   counts.agreements++
   const { agreement: a, policy: p } = line.export || line
@@ -295,6 +319,7 @@ function agreementLine (line) {
     if (typeOf(j).startsWith('uim-') || digest(canonical(strictObject(j.payload))) !== a.policy_digest) where('the signed text is not the policy')
     return
   }
+  if (consent) budgetChanges(a, strictObject(j.payload), signature)
   const c = strictObject(j.payload), same = (x, y) => canonical(x ?? []) === canonical(y ?? [])
   if (typeOf(j) !== (consent ? 'uim-consent+jwt' : 'uim-agreement+jwt')) where('the JWS has another type')
   const audience = consent ? c.iss : [].concat(c.aud), agent = consent ? c.sub : c.iss

@@ -517,6 +517,39 @@ def policy_line(line, _):
     add_policy(line.get("uid"), line.get("digest"), base64.b64decode(plain + "=" * (-len(plain) % 4)))
 
 
+def budget_changes(a, c, previous):
+    """Verifies the changes of the budget of a consent, whose record has the payload c."""
+    changes, proved = a.get("budget_changes", []), 0
+    if not isinstance(changes, list) or len(changes) > 200 or (changes and not isinstance(c.get("budget"), dict)):
+        raise Bad("AGREEMENT", "only the budget of a consent can change")
+    for n, change in enumerate(changes, 1):
+        def wrong(rest, n=n):
+            raise Bad("AGREEMENT", f"change {n} of the budget {rest}")
+        j = parse_jws(change["record"], 2 << 20)
+        r = strict_object(j["payload"])
+        if type_of(j) != "uim-budget+jwt" or (r["iss"], r["sub"], r["agr"]) != (a["issuer"], a["agent_id"], a["id"]):
+            wrong("is of another consent")
+        if r["previous"] != digest(previous):
+            wrong("does not follow the record before it")
+        previous = change["record"].encode("ascii")
+        if any(r["budget"][name] != c["budget"][name] for name in ("currency", "period", "intents")):
+            wrong("changes more than the amounts")
+        if amount(r["budget"]["per_call"]) > amount(r["budget"]["amount"]):
+            wrong("permits more for one call than in all")
+        if ("key_gone" in change) == ("gateway_public_key" in change):
+            wrong("has no key, and does not state that the key is gone")
+        if change.get("key_gone") is True:
+            continue
+        key = from_spki(url(change["gateway_public_key"]))
+        if key is None or key["kid"] != j["header"].get("kid"):
+            wrong("has another key")
+        if not signed(j, key):
+            problem("AGREEMENT", a["id"], f"the signature of change {n} of the budget does not verify")
+        proved = n
+    if len(changes) > proved:
+        skip("changes of budgets whose keys are gone", len(changes) - proved)
+
+
 def agreement_line(line, _):
     def wrong(detail):
         raise Bad("AGREEMENT", detail)
@@ -555,6 +588,8 @@ def agreement_line(line, _):
             wrong("the signed text is not the policy")
         return
     c = strict_object(j["payload"])
+    if consent:
+        budget_changes(a, c, signature)
     if type_of(j) != ("uim-consent+jwt" if consent else "uim-agreement+jwt"):
         wrong("the JWS has another type")
     audience, agent = (c["iss"], c["sub"]) if consent else (c["aud"], c["iss"])

@@ -121,7 +121,31 @@ func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	return pat.Export(agreement, policy, door.Forms(o.doors))
+	budgets, err := o.budgets(ctx, service.ID, agreement)
+	if err != nil {
+		return nil, err
+	}
+	return pat.Export(agreement, policy, door.Forms(o.doors), budgets...)
+}
+
+// budgets returns the changed budgets of a consent. If the key of one is not stored with it, and is still valid, budgets adds it.
+func (o *Operator) budgets(ctx context.Context, service string, a pat.Agreement) ([]pat.SignedBudget, error) {
+	if a.Assurance != pat.Consent {
+		return nil, nil
+	}
+	list, err := o.store.Budgets(ctx, service, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range list {
+		if len(b.PublicKey) > 0 {
+			continue
+		}
+		if key, known := o.keys.Lookup(ctx, b.KeyID(), o.now()); known {
+			list[i].PublicKey = key.Key.SPKI()
+		}
+	}
+	return list, nil
 }
 
 // RevokeAgreement ends an agreement and all PATs issued for it. The agent may agree again.

@@ -32,13 +32,13 @@ func (o *Operator) VerifyAgreement(ctx context.Context, r Record) (AgreementProo
 	if err != nil {
 		return AgreementProof{Text: err.Error(), Agreement: a}, nil //nolint:nilerr // it is the result
 	}
-	return AgreementProof{Proved: true, Text: ProvedBy(e.Agreement, forms), Agreement: a}, nil
+	return AgreementProof{Proved: true, Text: ProvedBy(e, forms), Agreement: a}, nil
 }
 
 // ProvedBy describes what a verified bundle proves. forms are those of other protocols.
-func ProvedBy(a pat.Agreement, forms []pat.Form) string {
-	record, consented := a.Consent()
-	if !consented && slices.ContainsFunc(forms, func(f pat.Form) bool { return slices.Contains(f.InWords, a.Form) }) {
+func ProvedBy(e pat.ExportedAgreement, forms []pat.Form) string {
+	record, consented := e.Agreement.Consent()
+	if !consented && slices.ContainsFunc(forms, func(f pat.Form) bool { return slices.Contains(f.InWords, e.Agreement.Form) }) {
 		return "this key agreed to this policy in words, in a message to an agent of the uAgents protocol. Only the exporter " +
 			"claims that this agent is the service, and the id, the state and the time."
 	}
@@ -50,8 +50,27 @@ func ProvedBy(a pat.Agreement, forms []pat.Form) string {
 		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
 	}
 	return fmt.Sprintf("the gateway's own key signed a record that a person consented to this policy on its page, for the client %q "+
-		"(%q), and was redirected to %q.%s The record shows what the gateway saw, and proves nothing about the person or the client.",
-		record.ClientName, record.ClientID, record.RedirectHost, invited)
+		"(%q), and was redirected to %q.%s%s The record shows what the gateway saw, and proves nothing about the person or the client.",
+		record.ClientName, record.ClientID, record.RedirectHost, invited, changedBudgets(e.Budgets))
+}
+
+// changedBudgets describes the changes of the budget of a consent.
+func changedBudgets(list []pat.ExportedBudget) (text string) {
+	proved := 0
+	for _, b := range list {
+		if b.Proved {
+			proved++
+		}
+	}
+	if proved > 0 {
+		newest := list[proved-1].Budget
+		text = fmt.Sprintf(" The gateway's keys signed the changes of its budget, %d in number, the last one to %s with at most %s for each call.",
+			proved, newest, newest.PerCall)
+	}
+	if unproved := len(list) - proved; unproved > 0 {
+		text += fmt.Sprintf(" NOT PROVED: the last changes of the budget, %d in number. The gateway has deleted the keys that signed them.", unproved)
+	}
+	return text
 }
 
 // A Receipt is the signed receipt of a call.

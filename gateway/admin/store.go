@@ -45,6 +45,8 @@ type Store interface {
 type Evidence interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
+	// Budgets returns the changed budgets of a consent, the oldest first.
+	Budgets(ctx context.Context, service string, id pat.AgreementID) ([]pat.SignedBudget, error)
 	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
 	Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error)
 }

@@ -72,14 +72,19 @@ func (d *Service) ownConsent(ctx context.Context, c agree.Call, kept store.Conse
 	if own.Budget, err = own.Agreement.Budget(); err != nil || own.Budget == nil {
 		return own, err
 	}
+	// The number and the record of the newest change are read together, because the record of the next change has the digest of that record.
+	own.Agreement.NewBudget, own.Changes, err = d.store.Budget(ctx, c.Service.ID, own.Agreement.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return own, err
+	}
+	if own.Budget, err = own.Agreement.Budget(); err != nil {
+		return own, err
+	}
 	if own.Left, err = d.left(ctx, c, own.Agreement.AgentID, own.Budget); err != nil {
 		return own, err
 	}
 	if offer := c.Service.BudgetOffer(); own.Open && offer != nil && offer.Max.Currency == own.Budget.Currency {
 		own.Offer = offer
-	}
-	if _, own.Changes, err = d.store.Budget(ctx, c.Service.ID, own.Agreement.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return own, err
 	}
 	own.Charges, err = d.store.Executions(ctx, store.Filter{Service: c.Service.ID, AgentID: own.Agreement.AgentID, Limit: mostCalls})
 	own.Charges = slices.DeleteFunc(own.Charges, func(e store.Execution) bool { return e.Charge.IsZero() })

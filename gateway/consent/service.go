@@ -64,7 +64,7 @@ type Store interface {
 	DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error
 	MissConfirmation(ctx context.Context, service, id string, most int) error
 	Budget(ctx context.Context, service string, id pat.AgreementID) (record string, number int, err error)
-	SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, record string) error
+	SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, b pat.SignedBudget) error
 	// Fits returns the states of limits, and a *store.LimitError if one of them does not admit a call.
 	Fits(ctx context.Context, service string, of []store.Reservation) ([]limit.Status, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)

@@ -187,14 +187,14 @@ func budgetDecided(b *suite) {
 	b.begin(call(0))
 	_, err := b.Begin(b.Context(), call(1))
 	b.want(err, store.ErrBudgetChanged)
-	b.must(b.SetBudget(b.Context(), service, id, 1, "record"))
+	b.must(b.SetBudget(b.Context(), service, id, 1, signedBudget("record")))
 	_, err = b.Begin(b.Context(), call(0))
 	b.want(err, store.ErrBudgetChanged)
 	keyed := call(1)
 	keyed.Execution.IdempotencyKey, keyed.KeyFor = "key", time.Hour
 	b.settle(b.begin(keyed), store.Captured, store.Done)
 	b.reopen()
-	b.must(b.SetBudget(b.Context(), service, id, 2, "record"))
+	b.must(b.SetBudget(b.Context(), service, id, 2, signedBudget("record")))
 	if again := b.begin(keyed); again.Replay == nil { // it began under the budget of its time
 		b.Errorf("got %+v, want a replay", again)
 	}
@@ -223,7 +223,7 @@ func budgetChangedAmongCalls(b *suite) {
 	concurrently(b, 300, []Engine{b, second, third}, func(e Engine, i int) error {
 		if i%30 == 0 {
 			n := int(newest.Load()) + 1
-			err := e.SetBudget(b.Context(), service, id, n, "record")
+			err := e.SetBudget(b.Context(), service, id, n, signedBudget("record"))
 			if err == nil {
 				newest.Store(int64(n))
 			}

@@ -188,16 +188,16 @@ func budgetChanged(b *suite) {
 	a := agreed.ID
 	_, _, err = b.Budget(b.Context(), service, a)
 	b.want(err, store.ErrNotFound)
-	b.want(b.SetBudget(b.Context(), service, a, 2, "record"), store.ErrUsed) // the first change has the number 1
-	b.want(b.SetBudget(b.Context(), service, a, store.MaxBudgets+1, "record"), store.ErrFull)
-	b.want(b.SetBudget(b.Context(), service, "another", 1, "record"), pat.ErrRevoked)
+	b.want(b.SetBudget(b.Context(), service, a, 2, signedBudget("record")), store.ErrUsed) // the first change has the number 1
+	b.want(b.SetBudget(b.Context(), service, a, store.MaxBudgets+1, signedBudget("record")), store.ErrFull)
+	b.want(b.SetBudget(b.Context(), service, "another", 1, signedBudget("record")), pat.ErrRevoked)
 	for n := 1; n <= 2; n++ {
 		var changes atomic.Int64
 		var all sync.WaitGroup
 		for i := range 8 {
 			engine := []Engine{b.Engine, other}[i%2]
 			all.Go(func() {
-				if engine.SetBudget(b.Context(), service, a, n, fmt.Sprint("record ", n)) == nil {
+				if engine.SetBudget(b.Context(), service, a, n, signedBudget(fmt.Sprint("record ", n))) == nil {
 					changes.Add(1)
 				}
 			})
@@ -215,8 +215,21 @@ func budgetChanged(b *suite) {
 	if got.NewBudget != "record 2" {
 		b.Errorf("got %q", got.NewBudget)
 	}
+	list, err := b.Budgets(b.Context(), service, a)
+	b.must(err)
+	if d := cmp.Diff([]pat.SignedBudget{signedBudget("record 1"), signedBudget("record 2")}, list); d != "" {
+		b.Errorf("the changes (-want +got):\n%s", d)
+	}
+	if list, err := b.Budgets(b.Context(), service, "another"); err != nil || len(list) != 0 {
+		b.Errorf("of an agreement without changes: %v, %v", list, err)
+	}
 	b.must(b.Revoke(b.Context(), pat.Revocation{
 		Service: service, Kind: pat.RevokedAgreement, Subject: string(a), At: start, Until: start.Add(time.Hour),
 	}))
-	b.want(b.SetBudget(b.Context(), service, a, 3, "record"), pat.ErrRevoked)
+	b.want(b.SetBudget(b.Context(), service, a, 3, signedBudget("record")), pat.ErrRevoked)
+}
+
+// signedBudget returns a record of a budget with the key that signed it.
+func signedBudget(record string) pat.SignedBudget {
+	return pat.SignedBudget{Record: record, PublicKey: []byte("key of " + record)}
 }

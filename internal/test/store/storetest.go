@@ -129,7 +129,8 @@ type consents interface {
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
 	DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error
 	MissConfirmation(ctx context.Context, service, id string, most int) error
-	SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, record string) error
+	SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, b pat.SignedBudget) error
+	Budgets(ctx context.Context, service string, id pat.AgreementID) ([]pat.SignedBudget, error)
 	Budget(ctx context.Context, service string, id pat.AgreementID) (record string, number int, err error)
 	UseConfirmation(ctx context.Context, service, id, execution string) error
 	ConsentOf(ctx context.Context, service string, agreement pat.AgreementID) (store.Consent, error)

@@ -10,7 +10,7 @@ import (
 
 // SetBudget records the changed budget of a consent. number counts the changes of the consent, from 1. It returns store.ErrUsed if that
 // change was recorded before, store.ErrFull if number is above store.MaxBudgets, and pat.ErrRevoked unless the agreement is active.
-func (s *Records) SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, record string) error {
+func (s *Records) SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, b pat.SignedBudget) error {
 	if number > store.MaxBudgets {
 		return store.ErrFull
 	}
@@ -31,8 +31,8 @@ func (s *Records) SetBudget(ctx context.Context, service string, id pat.Agreemen
 		if newest != number-1 {
 			return store.ErrUsed
 		}
-		n, err := t.Exec(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, service, id, number, record, engine.Nanos(t.Now()))
+		n, err := t.Exec(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at, public_key)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, service, id, number, b.Record, engine.Nanos(t.Now()), b.PublicKey)
 		if err == nil && n == 0 {
 			err = store.ErrUsed
 		}
@@ -49,4 +49,14 @@ func (s *Records) Budget(ctx context.Context, service string, id pat.AgreementID
 		err = store.ErrNotFound
 	}
 	return record, number, err
+}
+
+// Budgets returns the changed budgets of a consent, the oldest first: at most store.MaxBudgets. A budget that a process of an earlier
+// release recorded has no PublicKey.
+func (s *Records) Budgets(ctx context.Context, service string, id pat.AgreementID) ([]pat.SignedBudget, error) {
+	return engine.All(ctx, s.db, "SELECT record, public_key FROM budgets WHERE service = ? AND agreement_id = ? ORDER BY number",
+		[]any{service, id}, func(scan engine.Scan) (b pat.SignedBudget, err error) {
+			err = scan(&b.Record, &b.PublicKey)
+			return b, err
+		})
 }

@@ -120,7 +120,8 @@ func (o *operator) agreementsExport() *cobra.Command {
 	return &cobra.Command{
 		Use: "export ID", Short: "Print a bundle that proves an agreement to anyone", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Export prints one JSON document with the policy as it was served, the text that the agent signed, the signature and
-the agent's public key. Anyone can verify the document without this gateway: see verify.`,
+the agent's public key. For a person's consent, it has the gateway's record, the record of each change of the budget,
+and the gateway's public keys. Anyone can verify the document without this gateway: see verify.`,
 		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			bundle, err := call(c, o, func(ctx context.Context, api *client.Client) (json.RawMessage, error) {
@@ -139,8 +140,9 @@ func (o *operator) agreementsVerify() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Verify an exported agreement, offline", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service: as a JWS, as a
-signature over the policy, or in an envelope of the uAgents protocol. It needs no gateway and no network. FILE may
-be - for standard input.`,
+signature over the policy, or in an envelope of the uAgents protocol. For a person's consent, it also checks the
+changes of the budget: the signature of each, that each follows the one before, and that it changes only amounts.
+It needs no gateway and no network. FILE may be - for standard input.`,
 		Example: "  uimgate agreements verify agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(o.format); err != nil {
@@ -160,7 +162,7 @@ be - for standard input.`,
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
-			fmt.Fprintln(c.ErrOrStderr(), "Proved: "+admin.ProvedBy(e.Agreement, bindings.Forms()))
+			fmt.Fprintln(c.ErrOrStderr(), "Proved: "+admin.ProvedBy(e, bindings.Forms()))
 			return cli.PrintOne(c, o.format, admin.AgreementOf(e.Agreement), agreementColumns)
 		},
 	}
