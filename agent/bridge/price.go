@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/uimgate/uimgate/agent/bridge/outbox"
 	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
@@ -51,6 +52,22 @@ func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, e
 		p.most = beyond.most
 	}
 	return p, nil
+}
+
+// exceeds reports whether a call may cost more than was reserved for an earlier call under the same key. The earlier call may not have
+// reached the service, which then makes it at the present price.
+func (p price) exceeds(earlier *outbox.Call) bool {
+	r := earlier.Reserved
+	return r != nil && p.most != r.Amount && (p.most.Currency != r.Amount.Currency || p.most.Nano > r.Amount.Nano)
+}
+
+// more returns the part of the price that an earlier call has not reserved.
+func (p price) more(earlier *outbox.Call) money.Amount {
+	most := p.most
+	if r := earlier.Reserved; r != nil && r.Amount.Currency == most.Currency {
+		most.Nano -= r.Amount.Nano
+	}
+	return most
 }
 
 // note records a charge that exceeds the price. The record remains valid until the owner accepts another policy, even if the

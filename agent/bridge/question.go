@@ -98,14 +98,16 @@ func completed(req *mcp.CallToolRequest, of *mcp.CallToolResult) *mcp.CallToolRe
 type confirmation struct {
 	pages  *confirm.Pages
 	digest string
+	cost   price
 	price  string
 	taken  bool // the owner has confirmed the call; otherwise the call must request the outcome of an earlier one
 	used   bool
 }
 
-// holds returns a *confirmationError if the owner has not confirmed the call, and the call does not request the outcome of an earlier one.
+// holds returns a *confirmationError if the owner has not confirmed the call, and the call does not request the outcome of an earlier one
+// at the same price.
 func (c *confirmation) holds(m *toolCall) error {
-	if c == nil || c.taken || m.found {
+	if c == nil || c.taken || m.found && !c.cost.exceeds(&m.call) {
 		return nil
 	}
 	return &confirmationError{price: c.price}
@@ -120,7 +122,7 @@ func (c *confirmation) use() {
 
 // unused restores the confirmation of a call that was not sent, or that requested the outcome of an earlier one.
 func (c *confirmation) unused(m *toolCall) {
-	if c != nil && c.taken && (!c.used || m.found) {
+	if c != nil && c.taken && (!c.used || m.found && !c.cost.exceeds(&m.call)) {
 		c.pages.Return(c.digest)
 	}
 }
@@ -135,8 +137,8 @@ func (b *Bridge) mustConfirm(p price) bool {
 }
 
 // confirmed asks the owner about a call that the owner must confirm, and waits for the answer if the host opens pages. A call that requests
-// the outcome of an earlier one was confirmed before. Errors: *confirmationError, *pageRequest, those of budget.Book.Fits, those of the
-// pages, and context.Canceled if the host no longer waits.
+// the outcome of an earlier one was confirmed before, unless it may cost more. Errors: *confirmationError, *pageRequest, those of
+// budget.Book.Fits, those of the pages, and context.Canceled if the host no longer waits.
 func (m *toolCall) confirmed(
 	ctx context.Context, req *mcp.CallToolRequest, s agent.Session, arguments strictjson.Object, p price,
 ) (*confirmation, error) {
@@ -144,10 +146,10 @@ func (m *toolCall) confirmed(
 		return nil, nil //nolint:nilnil // the call needs no confirmation
 	}
 	uid := m.t.intent.UID.String()
-	c := &confirmation{pages: m.b.o.Confirm, digest: p.digestFor(s, uid, arguments), price: p.words()}
+	c := &confirmation{pages: m.b.o.Confirm, digest: p.digestFor(s, uid, arguments), cost: p, price: p.words()}
 	if callOptions(req.Params.Meta).IdempotencyKey == "" {
-		earlier, err := m.b.outbox.Has(ctx, s.FileName(), digestOf(uid, arguments))
-		if err != nil || earlier {
+		earlier, found, err := m.b.outbox.Look(ctx, s.FileName(), digestOf(uid, arguments))
+		if err != nil || found && !p.exceeds(&earlier) {
 			return c, err
 		}
 	}

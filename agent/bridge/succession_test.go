@@ -3,17 +3,21 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/quote"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/store"
 )
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -108,5 +112,49 @@ func TestBridgeAgreesInAdvance(t *testing.T) {
 	order()
 	if want := "[0.25 EUR 0.25 EUR 0.50 EUR]"; fmt.Sprint(got) != want {
 		t.Errorf("the charges: %v, want %s; the log:\n%s", got, want, logged())
+	}
+}
+
+// The owner is asked about a repetition that may cost more than the call whose outcome is unknown, and its budget must suffice.
+func TestRepetitionAtHigherPrice(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ above, limit, want string }{
+		"above what the owner confirms": {"0.30 EUR", "10 EUR/day", "CONFIRMATION_REQUIRED"},
+		"above the budget":              {"5 EUR", "0.40 EUR/day", "BUDGET_EXCEEDED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, o, _ := succeeded(t, true)
+			o.ReadTerms = func(_ context.Context, p agent.Policy, _ *intents.Catalog) Terms {
+				most := money.Amount{Nano: money.Unit / 4, Currency: "EUR"}
+				if strings.Contains(string(p.Raw), `"0.50"`) {
+					most.Nano *= 2
+				}
+				return Terms{Intents: map[string]CallTerm{gatetest.Ordering: {Most: most}}}
+			}
+			var down atomic.Bool
+			wrap := o.Agent.Wrap
+			o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
+				next = wrap(next)
+				return roundTrip(func(r *http.Request) (*http.Response, error) {
+					if down.Load() && strings.HasSuffix(r.URL.Path, "/execute") {
+						return &http.Response{
+							StatusCode: http.StatusBadGateway, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r,
+						}, nil
+					}
+					return next.RoundTrip(r)
+				})
+			}
+			h := start(t, withBudget(t, asking(t, o, test.above), test.limit))
+			order := map[string]any{"product": "tea"}
+			down.Store(true)
+			has(t, text(h.call(gatetest.Ordering, order), 0), "Outcome unknown")
+			down.Store(false)
+			g.Later(30 * time.Minute)
+			h.refused(gatetest.Ordering, order, test.want)
+			if list, err := g.Store.Executions(t.Context(), store.Filter{Service: "default", Limit: 10}); err != nil || len(list) != 0 {
+				t.Errorf("got %v, %v; want no call", list, err)
+			}
+		})
 	}
 }

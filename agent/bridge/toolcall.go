@@ -103,10 +103,15 @@ func digestOf(uid string, arguments strictjson.Object) string {
 }
 
 // reserve reserves the maximum price of the call. A call whose price is unknown also needs a budget: its charge is counted when the service
-// reports it. The price of an earlier call is already reserved.
+// reports it. The price of an earlier call is already reserved; if the price has risen, the budget must suffice for the difference.
 func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:
+		if p.exceeds(&m.call) {
+			if _, err := m.b.o.Budget.Fits(ctx, p.more(&m.call)); err != nil {
+				return err
+			}
+		}
 		m.reserved = m.b.o.Budget.Redeem(*m.call.Reserved)
 		return nil
 	case m.found, p.known && p.most.IsZero():

@@ -96,8 +96,8 @@ func TestAgentsWithoutEndpointPoll(t *testing.T) {
 	}
 }
 
-// TestMailboxHasSpaceForAcceptedCalls has an agent send more calls at once than its mailbox has space for. The gateway must make, and charge,
-// no call whose reply would be lost.
+// TestMailboxHasSpaceForAcceptedCalls has an agent send more calls at once than its mailbox has space for. The gateway must make, and
+// charge, no call whose reply would be lost.
 func TestMailboxHasSpaceForAcceptedCalls(t *testing.T) {
 	t.Parallel()
 	p := with(t, "mailbox: true")

@@ -97,18 +97,21 @@ func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok 
 	return found, ok, err
 }
 
-// Has reports whether Find would find a call. It changes nothing.
-func (b *Box) Has(ctx context.Context, service, digest string) (found bool, err error) {
+// Look returns the call that Find would return. It changes nothing.
+func (b *Box) Look(ctx context.Context, service, digest string) (found Call, ok bool, err error) {
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
-		return false, nil
+		return Call{}, false, nil
 	}
 	err = b.change(ctx, func(f *file) error {
-		found = slices.ContainsFunc(f.Calls, func(c *Call) bool {
+		at := slices.IndexFunc(f.Calls, func(c *Call) bool {
 			return c.Service == service && c.Digest == digest && !b.made(ctx, c.Owner)
 		})
+		if ok = at >= 0; ok {
+			found = *f.Calls[at]
+		}
 		return errUnchanged
 	})
-	return found, err
+	return found, ok, err
 }
 
 // Put adds a call, or replaces the stored call with the same ID. If the outbox has too many calls to add one, the error is ErrFull.
