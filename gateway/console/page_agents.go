@@ -115,10 +115,12 @@ func (r *request) agentPage() error {
 		{Facts: facts, Forms: r.agentForms(agent, stopped)},
 		{Title: "Money", Table: &money, Lines: nil, Forms: r.creditForms(agent, buyer)},
 		{Title: "Agreements", Table: agreements},
-		{Title: "Calls", Facts: []fact{
+		{Title: "Calls and invoices", Facts: []fact{
 			{"Requests", link("Requests of this agent", r.address(at("calls"), "agent", id))},
 			{"Charges", link("Charged calls of this agent", r.address(at("money", "calls"), "agent", id))},
 			{"Ledger", link("Ledger of this agent", r.address(at("money", "ledger"), "agent", id))},
+			{"Invoices", link("Issued invoices of this agent", r.address(at("money", "invoices"), "agent", id))},
+			{"This month", r.draftCell(id, r.monthAt(0))}, {"Last month", r.draftCell(id, r.monthAt(-1))},
 		}},
 	}}
 	return r.show(http.StatusOK, p)
@@ -205,7 +207,7 @@ func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
 		{
 			Path: r.address(at("agents", id, "invoice")), Title: "Issue an invoice", Button: "Issue…", Danger: true, Fields: []field{
 				{
-					ID: "month", Name: "month", Label: "Month", Value: r.lastMonth(), Required: true,
+					ID: "month", Name: "month", Label: "Month", Value: r.monthAt(-1), Required: true,
 					Hint: "A month that ended more than an hour ago. Enter first where invoices go to.",
 				},
 			},

@@ -356,10 +356,15 @@ var moneyActions = []action{
 
 func toExecution(r *request) string { return at("money", "calls", r.PathValue("id")) }
 
-// lastMonth returns the month before the present one.
-func (r *request) lastMonth() string {
+// monthAt returns the month that is a number of months after the present one.
+func (r *request) monthAt(months int) string {
 	now := r.console.Now().UTC()
-	return time.Date(now.Year(), now.Month()-1, 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
+	return time.Date(now.Year(), now.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
+}
+
+// draftCell links to the invoice of an agent for a month, to print: a draft unless it was issued.
+func (r *request) draftCell(agent, month string) cell {
+	return link("Invoice of "+month+", to print", r.address(at("agents", agent, "invoice"), "month", month))
 }
 
 // today returns midnight UTC.

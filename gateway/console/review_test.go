@@ -103,6 +103,14 @@ func TestReviewsDescribeTheAction(t *testing.T) {
 		})
 	}
 	b.done(b.submit(agent, agent+"/buyer", url.Values{"name": {"Corner Shop"}, "line1": {"1 rue du Port"}, "country": {"FR"}}), "saved")
+	for _, want := range []string{`value="2026-10"`, "/console/agents/agent-1/invoice?month=2026-11", "/console/agents/agent-1/invoice?month=2026-10"} {
+		if page := b.page(agent); !strings.Contains(page, want) {
+			t.Errorf("the page of the agent lacks %q: %s", want, page)
+		}
+	}
+	if draft := b.page(agent + "/invoice?month=2026-11"); !strings.Contains(draft, "Corner Shop") {
+		t.Errorf("the draft lacks the buyer: %s", draft)
+	}
 	if got := b.submit(agent, agent+"/invoice", url.Values{"month": {"2026-10"}}); !strings.Contains(got.body,
 		"<dt>Goes to</dt><dd>Corner Shop, 1 rue du Port, FR</dd>") {
 		t.Errorf("the review lacks the buyer: %s", got.body)
