@@ -2,12 +2,14 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 )
 
 const mostSessions = 100
@@ -45,43 +47,58 @@ func (r *request) settingsPage() error {
 }
 
 func (r *request) keysPage() error {
-	list, err := r.console.Operator.Keys(r.Context())
-	if err != nil {
-		return err
+	list := listing[admin.Key]{
+		caption: "Signing keys",
+		columns: []column[admin.Key]{
+			{"Key", func(k admin.Key) cell { return code(string(k.ID)) }},
+			{"Purpose", func(k admin.Key) cell { return text(cmp.Or(string(k.Purpose), "PATs")) }},
+			{"Algorithm", func(k admin.Key) cell { return text(k.Algorithm) }},
+			{"Process", func(k admin.Key) cell { return text(k.Process) }},
+			{"Signs", func(k admin.Key) cell { return text(yesNo(k.Signing)) }},
+			{"Since", func(k admin.Key) cell { return when(k.CreatedAt) }},
+			{"Ends", func(k admin.Key) cell { return when(k.NotAfter) }},
+		},
+		fetch: func(ctx context.Context, _ admin.PageRequest) (admin.Page[admin.Key], error) { return r.console.Operator.Keys(ctx) },
 	}
-	t := table{Caption: "Signing keys", Columns: heads("Key", "Purpose", "Algorithm", "Process", "Signs", "Since", "Ends")}
-	for _, k := range list.Items {
-		t.Rows = append(t.Rows, []cell{
-			code(string(k.ID)), text(cmp.Or(string(k.Purpose), "PATs")), text(k.Algorithm), text(k.Process), text(yesNo(k.Signing)),
-			when(k.CreatedAt), when(k.NotAfter),
-		})
-	}
-	return r.show(http.StatusOK, pageView{Title: "Signing keys", Sections: []section{{Table: &t, Forms: []form{{
+	return list.page(r, pageView{Title: "Signing keys"}, nil, section{Forms: []form{{
 		Path: at("settings", "keys", "rotate"), Title: "Rotate", Button: "Rotate…", Danger: true,
 		Text: "Creates a new key. PATs that the previous key has signed remain valid until they expire.", Fields: []field{
 			{ID: "purpose", Name: "purpose", Label: "Key for", Options: rotated},
 			{Name: "all", Label: "On every replica (only for PATs)", Type: "checkbox"},
 		},
-	}}}}})
+	}}})
 }
 
 func (r *request) sessionsPage() error {
-	list, err := r.console.Store.ConsoleSessions(r.Context(), mostSessions)
+	found, err := r.console.Store.ConsoleSessions(r.Context(), mostSessions)
 	if err != nil {
 		return errors.Join(errStore, err)
 	}
-	t := table{Caption: "People who are signed in", Columns: heads("Name", "Role", "By", "Since", "Ends unless it is used")}
+	list := listing[store.ConsoleSession]{
+		caption: "People who are signed in",
+		columns: []column[store.ConsoleSession]{
+			{"Name", func(s store.ConsoleSession) cell {
+				if s.ID == r.session.ID {
+					return text(s.Name + " (you)")
+				}
+				return text(s.Name)
+			}},
+			{"Role", func(s store.ConsoleSession) cell { return text(s.Role) }},
+			{"By", func(s store.ConsoleSession) cell { return text(s.Via) }},
+			{"Since", func(s store.ConsoleSession) cell { return when(s.CreatedAt) }},
+			{"Ends unless it is used", func(s store.ConsoleSession) cell { return when(s.Until) }},
+		},
+		fetch: func(context.Context, admin.PageRequest) (admin.Page[store.ConsoleSession], error) {
+			return admin.Page[store.ConsoleSession]{Items: found}, nil
+		},
+	}
 	var forms []form
-	for _, s := range list {
-		name := s.Name
-		if s.ID == r.session.ID {
-			name += " (you)"
-		} else {
+	for _, s := range found {
+		if s.ID != r.session.ID {
 			forms = append(forms, form{Path: at("settings", "sessions", s.ID, "end"), Title: s.Name + ", " + s.Role, Button: "End the session"})
 		}
-		t.Rows = append(t.Rows, []cell{text(name), text(s.Role), text(s.Via), when(s.CreatedAt), when(s.Until)})
 	}
-	return r.show(http.StatusOK, pageView{Title: "Who is signed in", Sections: []section{{Table: &t, Forms: forms}}})
+	return list.page(r, pageView{Title: "Who is signed in"}, nil, section{Forms: forms})
 }
 
 // rotated are the purposes of the keys that an operator can rotate.

@@ -316,3 +316,20 @@ func TestDecideAgain(t *testing.T) {
 		t.Error("a question is in the audit as a change")
 	}
 }
+
+func TestKeysAndSessionsAreDownloaded(t *testing.T) {
+	g := newConsoleGate(t, "")
+	b := g.as(admin.RoleViewer)
+	for path, want := range map[string][2]string{
+		"/console/settings/keys":     {"Key,Purpose,Algorithm,Process,Signs,Since,Ends\n", string(g.Keys.Current()) + ",PATs,EdDSA,"},
+		"/console/settings/sessions": {"Name,Role,By,Since,Ends unless it is used\n", " (you),viewer,"},
+	} {
+		if page := b.page(path); !strings.Contains(page, `<a href="`+path+`?format=csv">`) {
+			t.Errorf("%s has no link to its CSV: %s", path, page)
+		}
+		got := b.get(path + "?format=csv")
+		if got.status != http.StatusOK || !strings.HasPrefix(got.body, want[0]) || strings.Count(got.body, want[1]) != 1 {
+			t.Errorf("%s: %d, %q; want %q and one row with %q", path, got.status, got.body, want[0], want[1])
+		}
+	}
+}
