@@ -71,7 +71,11 @@ func (p *Provider) exchange(ctx context.Context, m *metadata, a *Attempt, code s
 		return Person{}, exchangeError(err)
 	}
 	raw, _ := token.Extra("id_token").(string)
-	id, err := m.verifier.Verify(ctx, raw)
+	var unread error
+	id, err := m.verifier.Verify(context.WithValue(ctx, keyError{}, &unread), raw)
+	if unread != nil {
+		return Person{}, transportError(unread, "it does not answer at its jwks_uri")
+	}
 	if err != nil {
 		return Person{}, tokenError(err)
 	}
@@ -154,9 +158,6 @@ func transportError(err error, text string) error {
 func tokenError(err error) error {
 	if _, ok := errors.AsType[*goidc.TokenExpiredError](err); ok {
 		return fmt.Errorf("%w: it has expired", ErrIdentity)
-	}
-	if _, ok := errors.AsType[*fetch.Error](err); ok {
-		return transportError(err, "")
 	}
 	return fmt.Errorf("%w: its issuer, audience, time or signature is wrong", ErrIdentity)
 }

@@ -116,10 +116,25 @@ func (p *Provider) fetch(ctx context.Context) (*metadata, error) {
 	m.provider = (&goidc.ProviderConfig{
 		IssuerURL: d.Issuer, AuthURL: d.Authorize, TokenURL: d.Token, UserInfoURL: d.UserInfo, JWKSURL: d.Keys, Algorithms: signatures,
 	}).NewProvider(p.context(ctx))
-	m.verifier = m.provider.VerifierContext(p.context(ctx), &goidc.Config{
+	m.verifier = goidc.NewVerifier(d.Issuer, keySet{goidc.NewRemoteKeySet(p.context(ctx), d.Keys)}, &goidc.Config{
 		ClientID: p.o.ClientID, SupportedSigningAlgs: signatures, Now: p.o.Now,
 	})
 	return m, nil
+}
+
+// keySet fetches the keys of the provider. The verifier discards the cause of its errors, so keySet writes it to the *error of keyError.
+type keySet struct{ goidc.KeySet }
+
+// keyError is the key of a context with an *error.
+type keyError struct{}
+
+// VerifySignature implements goidc.KeySet.
+func (k keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := k.KeySet.VerifySignature(ctx, token)
+	if into, ok := ctx.Value(keyError{}).(*error); ok && err != nil && strings.HasPrefix(err.Error(), "fetching keys") {
+		*into = err
+	}
+	return payload, err
 }
 
 // address parses a URL that the provider has published, and returns an error if the gateway or a browser must not request it.

@@ -223,6 +223,21 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// The signature of an ID token cannot be checked if the keys cannot be fetched: that is not the fault of the token.
+func TestKeysThatCannotBeFetched(t *testing.T) {
+	t.Parallel()
+	for name, uri := range map[string]string{"a closed port": "http://127.0.0.1:1/keys", "no such page": ""} {
+		s := newSite(t)
+		if uri == "" {
+			uri = s.at.URL + "/nowhere"
+		}
+		s.at.Metadata = func(m map[string]any) { m["jwks_uri"] = uri }
+		if p, err := s.finish(oidc.Attempt{}); !errors.Is(err, oidc.ErrAway) || p.Role != "" {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+}
+
 func TestProvingAgain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
