@@ -166,7 +166,7 @@ func TestCurationInTheConsole(t *testing.T) {
 	form := b.page(operation)
 	compared := b.submit(operation, curationPath+"/impact", edited(form, "0.75 EUR"))
 	for _, want := range []string{
-		"&#43;   order:", "shop.example:order:v1: price 0.25 EUR → 0.75 EUR", "/console/calls/o-1", "Agents that must agree anew",
+		"&#43;   order:", "shop.example:order:v1: price 0.25 EUR → 0.75 EUR", "/console/calls/o-1", "Agents that must agree again",
 		"/console/agents/agent-1",
 	} {
 		if compared.status != http.StatusOK || !strings.Contains(compared.body, want) {
