@@ -190,6 +190,10 @@ func TestAgentNeedsApproval(t *testing.T) {
 	}
 	g.Must(g.Directory.Current().Service("default").Issuance.Approve(t.Context(), pat.AgentID(at["address"])))
 	proposed(protocol.SigningSignedTransaction)
+	s.proposals <- strings.Replace(orderOf("lamp"), "{", `{"idempotency_key": 7, `, 1)
+	if m := <-s.replies; m.Performative != protocol.SigningError { // without its key, a repetition would be charged again
+		t.Errorf("a key that is a number: got %+v, want an error", m)
+	}
 	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
 	g.Reload()
 	proposed(protocol.SigningSignedTransaction)

@@ -105,7 +105,12 @@ func readTransaction(text []byte, maxBody int64) (c door.Call, err error) {
 	if err != nil {
 		return c, reason.MalformedRequest.Refusal("The transaction is not a JSON object.")
 	}
-	c.IdempotencyKey = tree.Text("idempotency_key")
+	if key, sent := tree["idempotency_key"]; sent {
+		var isText bool
+		if c.IdempotencyKey, isText = key.(string); !isText {
+			return c, reason.MalformedRequest.Refusal("The member idempotency_key must be a string.")
+		}
+	}
 	delete(tree, "idempotency_key")
 	if _, named := tree["pat"]; named {
 		return c, reason.MalformedRequest.Refusal("A transaction has no PAT: the agent of the service has its own.")
