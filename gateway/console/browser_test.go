@@ -269,9 +269,9 @@ func TestEveryButton(t *testing.T) {
 	// Values for the forms. Forms whose values no gateway accepts are refused, and change nothing.
 	fields := map[string]string{
 		"amount": "0.01 EUR", "reason": "browser", "name": "Browser", "line1": "1 Road", "country": "FR", "subject": gatetest.Searching,
-		"month": "none", "jkt": "none", "reference": "none", "purpose": "",
+		"month": "none", "jkt": "none", "reference": "none", "purpose": "", "to": "none",
 	}
-	refused := []string{"/invoice", "/keys", "/payments/resolve"}
+	refused := []string{"/invoice", "/keys", "/move", "/payments/resolve"}
 	for _, role := range admin.Roles {
 		t.Run(string(role), func(t *testing.T) {
 			g, pages := furnished(t) //nolint:contextcheck // a test
