@@ -32,11 +32,12 @@ func (b *book) consented(t *testing.T) bookLine {
 	var changes []pat.SignedBudget
 	for _, amount := range []string{"9.00", "2.00"} {
 		signed := key.compact(pat.TypeBudget, b.marshal(t, map[string]any{
-			"iss": bookIssuer, "sub": bookAgent, "agr": a.ID, "iat": bookStart.Unix(), "budget": budget(amount), "previous": pat.DigestOf([]byte(record)),
+			"iss": bookIssuer, "sub": bookAgent, "agr": a.ID, "iat": bookStart.Unix(), "budget": budget(amount),
+			"previous": pat.DigestOf([]byte(record)),
 		}))
 		changes, record = append(changes, pat.SignedBudget{Record: signed, PublicKey: key.public.SPKI()}), signed
 	}
-	document := pat.PolicyDocument{Service: bookIssuer, UID: a.PolicyUID, Digest: a.PolicyDigest, Bytes: []byte(b.policy), FirstOffered: bookStart}
+	document := pat.PolicyDocument{Service: bookIssuer, UID: a.PolicyUID, Digest: a.PolicyDigest, Bytes: []byte(b.policy)}
 	text, err := pat.Export(a, document, nil, changes...)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// changedConsent returns a consent with its policy and three changes of its budget. The gateway had another key for the second and the third.
+// changedConsent returns a consent with its policy and three changes of its budget. Another key signed the second and the
+// third.
 func changedConsent(t *testing.T, w *world) (pat.Agreement, pat.PolicyDocument, []pat.SignedBudget) {
 	t.Helper()
 	a := w.consented(t, func(r *pat.ConsentRequest) { r.Budget = budget() })

@@ -66,7 +66,8 @@ type bundlePolicy struct {
 }
 
 // Export returns an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or with only the public
-// key. budgets are the changed budgets of a consent, the oldest first. If the evidence does not verify, the error is of kind ErrBadExport.
+// key. budgets are the changed budgets of a consent, the oldest first. If the evidence does not verify, the error is of kind
+// ErrBadExport.
 func Export(a Agreement, p PolicyDocument, forms []Form, budgets ...SignedBudget) ([]byte, error) {
 	if err := verifyEvidence(&a, p, forms); err != nil {
 		return nil, err

@@ -64,11 +64,12 @@ func changedBudgets(list []pat.ExportedBudget) (text string) {
 	}
 	if proved > 0 {
 		newest := list[proved-1].Budget
-		text = fmt.Sprintf(" The gateway's keys signed the changes of its budget, %d in number, the last one to %s with at most %s for each call.",
-			proved, newest, newest.PerCall)
+		text = fmt.Sprintf(" The gateway's keys signed the changes of its budget, %d in number, "+
+			"the last one to %s with at most %s for each call.", proved, newest, newest.PerCall)
 	}
 	if unproved := len(list) - proved; unproved > 0 {
-		text += fmt.Sprintf(" NOT PROVED: the last changes of the budget, %d in number. The gateway has deleted the keys that signed them.", unproved)
+		text += fmt.Sprintf(" NOT PROVED: the last changes of the budget, %d in number. "+
+			"The gateway has deleted the keys that signed them.", unproved)
 	}
 	return text
 }
