@@ -80,9 +80,9 @@ type BeginRequest struct {
 	// Planned means that the agreement chooses a plan, which a later agreement can end. Begin then returns pat.ErrRevoked if the agreement of
 	// Execution is not active, so that no call begins under a plan that has ended.
 	Planned bool
-	// BudgetNumber is the number of the change of the budget by which the charge was decided, for a charge under a consent with a budget: 0
-	// if the person has not changed it. Begin then returns ErrBudgetChanged if the newest change has another number, and pat.ErrRevoked if
-	// the agreement of Execution is not active. nil: the call has no budget.
+	// BudgetNumber is for a charge under a consent with a budget: the number of the change that set the budget which permitted the charge, or
+	// 0 if the person has not changed the budget. Begin returns ErrBudgetChanged if the newest change has a different number, and
+	// pat.ErrRevoked if the agreement of Execution is not active. nil: the call has no budget.
 	BudgetNumber *int
 	// Hold is how long the record stays held before the sweeper may make it unresolved: the timeout of the upstream plus 30 s.
 	Hold time.Duration

@@ -27,7 +27,7 @@ func (m *CreditMove) References() (from, to string) {
 	return MovePrefix + m.Reference + ":from", MovePrefix + m.Reference + ":to"
 }
 
-// A MoveError means that an agent does not have the credit that is to be moved.
+// A MoveError means that an agent has less credit than the amount of a move.
 type MoveError struct{ Left money.Amount }
 
 func (e *MoveError) Error() string { return fmt.Sprintf("the agent has %s of unused credit", e.Left) }

@@ -128,7 +128,7 @@ func (a *envelopeAgent) agrees(g *gateway) error {
 		return err
 	}
 	door, session := a.door(g), string(envelope.NewSession())
-	m, err := door.Agreement(session, digest, issuer, nil)
+	m, err := door.Agreement(session, digest, issuer, "", nil)
 	if err != nil {
 		return err
 	}

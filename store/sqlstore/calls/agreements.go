@@ -21,7 +21,7 @@ const (
 	// stillActive selects the agreement if it is active, and no other has replaced it by the given time.
 	stillActive = "SELECT 1 " + fromActive + " AND NOT " + replacedAt + " BETWEEN 1 AND ? FOR UPDATE"
 
-	// newestBudget must follow selectActive or stillActive in a statement of its own: whoever changes a budget locks the agreement.
+	// newestBudget must follow selectActive or stillActive in a separate statement, because a change of a budget locks the agreement.
 	newestBudget = "SELECT COALESCE(MAX(number), 0) AS newest FROM budgets WHERE service = ? AND agreement_id = ?"
 	sameBudget   = "SELECT 1 FROM (" + newestBudget + ") b WHERE newest = ?"
 )

@@ -223,7 +223,8 @@ func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, e
 	q.Add("l.service = ? AND l.agent_id = ? AND l.at IN (?, ?, ?) AND l.execution_id = ? AND l.k >= 0",
 		service, string(agent), began, settled, unresolved, execution)
 	q.Equal("l.to_state", string(to))
-	out, err := l.entries(ctx, service, q.Query(SelectChain, "ORDER BY l.seq DESC", 1), q.Args, false)
+	// The plus sign keeps SQLite from reading the whole ledger in the order of its numbers.
+	out, err := l.entries(ctx, service, q.Query(SelectChain, "ORDER BY +l.seq DESC", 1), q.Args, false)
 	switch {
 	case err != nil:
 		return store.LedgerEntry{}, err
