@@ -86,7 +86,7 @@ func dashHint(args []string) string {
 // one.
 func policyCommand() *cobra.Command {
 	c := policycmd.Command()
-	c.AddCommand(operatorcmd.PolicyImpact(), operatorcmd.PolicySave())
+	c.AddCommand(operatorcmd.PolicyImpact(), operatorcmd.PolicySave(), operatorcmd.PolicyChanges())
 	return c
 }
 

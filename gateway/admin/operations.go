@@ -95,6 +95,7 @@ func operations(o *Operator) []operation {
 		{post, "/decide", RoleViewer, "Decide a call by a policy, without making it", with(o.Decide)},
 		{post, "/policy/impact", RoleViewer, "Compare an edited policy with recorded calls", with(o.Impact)},
 		{get, "/policy", RoleViewer, "Show the file of the policy", with(o.PolicyText)},
+		{get, "/policy/changes", RoleViewer, "Describe what changed for agents from one policy to another", with(o.PolicyChanges)},
 		{post, "/policy", RoleAdmin, "Replace the file of the policy, and reload", with(o.SavePolicy)},
 		{get, "/catalogue", RoleViewer, "List intents with their terms and their use", with(o.Catalogue)},
 		{get, "/curation", RoleViewer, "Show the curation of an import", with(o.Curation)},

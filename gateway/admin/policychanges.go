@@ -12,6 +12,12 @@ type PolicyPair struct {
 	From, To string
 }
 
+func (p *PolicyPair) parameters(q parameters) {
+	q.service(&p.Service)
+	q.text("from", &p.From)
+	q.text("to", &p.To)
+}
+
 // PolicyChanges describes in words what changed for agents from one policy to another. It returns NO_SUCH_RECORD if the store does not have
 // one of the two.
 func (o *Operator) PolicyChanges(ctx context.Context, p PolicyPair) (words.Comparison, error) {

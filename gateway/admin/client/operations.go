@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -61,6 +62,11 @@ func (c *Client) Decide(ctx context.Context, r admin.DecideRequest) (admin.Polic
 // Impact is admin.Operator.Impact.
 func (c *Client) Impact(ctx context.Context, r admin.ImpactRequest) (admin.PolicyImpact, error) {
 	return post[admin.PolicyImpact](ctx, c, "/policy/impact", &r)
+}
+
+// PolicyChanges is admin.Operator.PolicyChanges.
+func (c *Client) PolicyChanges(ctx context.Context, p admin.PolicyPair) (words.Comparison, error) {
+	return get[words.Comparison](ctx, c, "/policy/changes", &p)
 }
 
 // PolicyText is admin.Operator.PolicyText.
