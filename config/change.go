@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 
 	"github.com/uimgate/uimgate/internal/yamlconf"
@@ -36,10 +37,7 @@ func (c *Config) Changed(next *Config) []string {
 
 // changedKeys compares two structs. It skips the list of services.
 func changedKeys(was, is reflect.Value, path string) (changed []string) {
-	following := map[string]yamlconf.Value{}
-	for key, v := range yamlconf.Values(is) {
-		following[key] = v
-	}
+	following := maps.Collect(yamlconf.Values(is))
 	for key, before := range yamlconf.Values(was) {
 		after, both := following[key]
 		delete(following, key)

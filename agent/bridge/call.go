@@ -82,7 +82,7 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 	began := b.begin(func() {
 		defer m.exit()
 		result, err := b.execute(work, m, req)
-		if question, ok := errors.AsType[*pageRequest](err); ok {
+		if question, ok := errors.AsType[*pageError](err); ok {
 			answered <- question.result()
 			return
 		}

@@ -57,20 +57,20 @@ func (e *confirmationError) explain() (failure, string) {
 		"Then call the tool again with exactly the same arguments, within ten minutes.", e.Error(), e.url)
 }
 
-// A pageRequest is the error of a call whose host must first send the owner to a page.
-type pageRequest struct {
+// A pageError is the error of a call whose host must first send the owner to a page.
+type pageError struct {
 	question confirm.Question
 	message  string
 }
 
-func (e *pageRequest) Error() string { return e.message }
+func (e *pageError) Error() string { return e.message }
 
-func (e *pageRequest) elicitation() *mcp.ElicitParams {
+func (e *pageError) elicitation() *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "url", Message: e.message, URL: e.question.URL, ElicitationID: e.question.ID}
 }
 
 // result returns the result that requires input. See MCP 2026-07-28, basic/patterns/mrtr.
-func (e *pageRequest) result() *mcp.CallToolResult {
+func (e *pageError) result() *mcp.CallToolResult {
 	r, p := resultOf("input_required"), e.elicitation()
 	p.ElicitationID = "" // the revision has none
 	r.InputRequests, r.RequestState = mcp.InputRequestMap{elicited: p}, e.question.ID
@@ -137,7 +137,7 @@ func (b *Bridge) mustConfirm(p price) bool {
 }
 
 // confirmed asks the owner about a call that the owner must confirm, and waits for the answer if the host opens pages. A call that requests
-// the outcome of an earlier one was confirmed before, unless it may cost more. Errors: *confirmationError, *pageRequest, those of
+// the outcome of an earlier one was confirmed before, unless it may cost more. Errors: *confirmationError, *pageError, those of
 // budget.Book.Fits, those of the pages, and context.Canceled if the host no longer waits.
 func (m *toolCall) confirmed(
 	ctx context.Context, req *mcp.CallToolRequest, s agent.Session, arguments strictjson.Object, p price,
@@ -189,7 +189,7 @@ func (m *toolCall) ask(ctx context.Context, req *mcp.CallToolRequest, c *confirm
 	}
 	ctx, cancel := m.whileHostWaits(ctx)
 	defer cancel()
-	asked := &pageRequest{q, fmt.Sprintf("%s: %s. Price: %s. Open the page to confirm or refuse this call.",
+	asked := &pageError{q, fmt.Sprintf("%s: %s. Price: %s. Open the page to confirm or refuse this call.",
 		call.Service, call.Name, call.Price)}
 	opens, ownRounds := capabilities(req)
 	switch response, answered := req.Params.InputResponses[elicited].(*mcp.ElicitResult); {

@@ -34,7 +34,7 @@ func node(t *testing.T, args ...string) []byte {
 }
 
 // The official clients of both eras order by the bridge, whose owner confirms each order on a page.
-func TestOfficialClientsAskTheOwner(t *testing.T) {
+func TestOfficialClientsAskTheOwner(t *testing.T) { //nolint:tparallel // the parts count the orders of one shop
 	t.Parallel()
 	shop := newShop(t)
 	program, err := exec.LookPath("uimgate")

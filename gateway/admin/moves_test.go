@@ -1,6 +1,7 @@
 package admin_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,9 +17,7 @@ func TestMoveCredit(t *testing.T) {
 	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
 	body := func(change map[string]any) map[string]any {
 		all := map[string]any{"from": "agent-1", "to": "agent-2", "amount": "4 EUR", "reference": "m 1", "reason": "consented again"}
-		for name, value := range change {
-			all[name] = value
-		}
+		maps.Copy(all, change)
 		return all
 	}
 	made := ask[admin.MovedCredit](g, "POST", "/usage/move", body(nil))

@@ -120,7 +120,8 @@ func (r *request) agentPage() error {
 			{"Charges", link("Charged calls of this agent", r.address(at("money", "calls"), "agent", id))},
 			{"Ledger", link("Ledger of this agent", r.address(at("money", "ledger"), "agent", id))},
 			{"Invoices", link("Issued invoices of this agent", r.address(at("money", "invoices"), "agent", id))},
-			{"This month", r.draftCell(id, r.monthAt(0))}, {"Last month", r.draftCell(id, r.monthAt(-1))},
+			{"This month", r.draftCell(id, r.monthAt(0))},
+			{"Last month", r.draftCell(id, r.monthAt(-1))},
 		}},
 	}}
 	return r.show(http.StatusOK, p)

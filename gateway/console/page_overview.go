@@ -22,7 +22,7 @@ func (r *request) overviewPage() error {
 	p.Sections = append(p.Sections, r.alarms(&status))
 	for i := range status.Services {
 		if s := &status.Services[i]; s.ID == r.service() {
-			p.Sections = append(p.Sections, r.serviceSections(ctx, s)...)
+			p.Sections = append(p.Sections, r.serviceSections(s)...)
 		}
 	}
 	p.Sections = append(p.Sections, r.callSections(ctx)...)
@@ -117,7 +117,7 @@ func processFigures(list admin.Processes, used admin.Configuration) (running, no
 }
 
 // serviceSections are the figures of one service.
-func (r *request) serviceSections(ctx context.Context, s *admin.ServiceStatus) []section {
+func (r *request) serviceSections(s *admin.ServiceStatus) []section {
 	cards := []card{
 		{
 			Label: "Agents that wait", Value: count(s.WaitingAgents), Live: "waiting_agents", Warn: positiveCount(s.WaitingAgents),

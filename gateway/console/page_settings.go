@@ -58,7 +58,9 @@ func (r *request) keysPage() error {
 			{"Since", func(k admin.Key) cell { return when(k.CreatedAt) }},
 			{"Ends", func(k admin.Key) cell { return when(k.NotAfter) }},
 		},
-		fetch: func(ctx context.Context, _ admin.PageRequest) (admin.Page[admin.Key], error) { return r.console.Operator.Keys(ctx) },
+		fetch: func(ctx context.Context, _ admin.PageRequest) (admin.Page[admin.Key], error) {
+			return r.console.Operator.Keys(ctx)
+		},
 	}
 	return list.page(r, pageView{Title: "Signing keys"}, nil, section{Forms: []form{{
 		Path: at("settings", "keys", "rotate"), Title: "Rotate", Button: "Rotate…", Danger: true,

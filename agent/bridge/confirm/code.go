@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// MinCode and MaxCode bound the length of a code, in characters.
-	MinCode, MaxCode = 6, 128
+	// MinCode is the minimum length of a code, in characters.
+	MinCode = 6
+	// MaxCode is the maximum length of a code, in characters.
+	MaxCode = 128
 
 	codeVersion = 1
 	codeRounds  = 600_000

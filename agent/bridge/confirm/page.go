@@ -98,7 +98,8 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The form cannot be read.", http.StatusBadRequest)
 		return
 	}
-	id, a := r.PathValue("id"), gone
+	id := r.PathValue("id")
+	var a answer
 	switch r.PostForm.Get("decision") {
 	case "confirm":
 		a = p.confirm(id, r.PostForm.Get("code"))

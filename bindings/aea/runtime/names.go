@@ -8,7 +8,7 @@ import (
 // The types of the wire that a program needs for its own skills and protocols. A Content is a message: its type encodes itself, and the
 // Parse function of its Protocol decodes it.
 //
-// nolint:revive // one comment describes the group
+//nolint:revive // one comment describes the group
 type (
 	PublicID       = wire.PublicID
 	Protocol       = protocol.Protocol

@@ -340,11 +340,11 @@ func paymentUnspent(b *suite) {
 	unspent(3)
 }
 
-// boundedBy returns a payment by x402 that is credited, and the error of Pay within a bound.
-func (b *suite) boundedBy(reference string, nano, most int64) error {
+// bounded makes a payment by x402 that is credited, and returns the error of Pay within a bound of 5 USD.
+func (b *suite) bounded(reference string, nano int64) error {
 	p := card(reference, agent, nano)
 	p.Rail = store.RailX402
-	_, _, err := b.Pay(b.Context(), p, usd(most))
+	_, _, err := b.Pay(b.Context(), p, usd(5))
 	return err
 }
 
@@ -355,16 +355,16 @@ func paymentBounded(b *suite) {
 			b.Fatalf("got %v, want an UnspentError", err)
 		}
 	}
-	over(b.boundedBy("x-1", 6, 5))
-	b.must(b.boundedBy("x-2", 3, 5))
-	b.must(b.boundedBy("x-3", 2, 5))
-	over(b.boundedBy("x-4", 1, 5))
-	b.must(b.boundedBy("x-3", 2, 5)) // known: it is not counted twice
+	over(b.bounded("x-1", 6))
+	b.must(b.bounded("x-2", 3))
+	b.must(b.bounded("x-3", 2))
+	over(b.bounded("x-4", 1))
+	b.must(b.bounded("x-3", 2)) // known: it is not counted twice
 	held := b.begin(b.paid(2))
-	over(b.boundedBy("x-4", 1, 5)) // what is held may be released
+	over(b.bounded("x-4", 1)) // what is held may be released
 	b.settle(held, store.Captured, store.Done)
-	b.must(b.boundedBy("x-4", 2, 5))
-	over(b.boundedBy("x-5", 1, 5))
+	b.must(b.bounded("x-4", 2))
+	over(b.bounded("x-5", 1))
 	b.pay(card("p-1", agent, 50), false) // by another rail, without a bound
 	if a := b.account(); a.ToppedUp != usd(57) {
 		b.Fatalf("got %+v, want 57 paid in", a)

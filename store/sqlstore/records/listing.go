@@ -161,6 +161,8 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 
 // tokenRevoked is the condition that a token is revoked. A revocation of the token, its family or its agreement counts regardless of when
 // the token was issued, and so does the end of the agreement. Other revocations count for tokens that were issued before them.
+//
+//nolint:gosec // SQL, not a credential
 const tokenRevoked = `(EXISTS (SELECT 1 FROM agreements g WHERE g.service = tokens.service AND g.id = tokens.agreement_id AND g.state = 'revoked')
 	OR EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
 	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
