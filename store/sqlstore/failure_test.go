@@ -113,7 +113,7 @@ func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 	t.Helper()
 	dir := t.TempDir()
-	s := openWithPragma(t, dir, "max_page_count(260)")
+	s := openWithPragma(t, dir, "max_page_count(300)")
 	started, denied := 0, 0
 	for i := range 2000 {
 		_, err := s.Begin(t.Context(), call(i))

@@ -128,7 +128,7 @@ func moveOnce(b *suite) {
 
 // movesAtOnce moves credit back and forth, each move twice.
 func movesAtOnce(b *suite) {
-	b.topUp(agent, usd(30))
+	b.topUp(agent, usd(60)) // in any order, no move finds too little
 	b.topUp("another", usd(30))
 	second, third := b.open(b.T, b.place, b.clock.Now), b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(errors.Join(second.Close(), third.Close())) }()
@@ -141,5 +141,5 @@ func movesAtOnce(b *suite) {
 		_, _, err := e.MoveCredit(b.Context(), m)
 		return err
 	}, anyOf())
-	b.toppedUp(map[pat.AgentID]int64{agent: 10, "another": 50})
+	b.toppedUp(map[pat.AgentID]int64{agent: 40, "another": 50})
 }

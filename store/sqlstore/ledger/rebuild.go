@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -223,15 +224,15 @@ func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, e
 	q.Add("l.service = ? AND l.agent_id = ? AND l.at IN (?, ?, ?) AND l.execution_id = ? AND l.k >= 0",
 		service, string(agent), began, settled, unresolved, execution)
 	q.Equal("l.to_state", string(to))
-	// The plus sign keeps SQLite from reading the whole ledger in the order of its numbers.
-	out, err := l.entries(ctx, service, q.Query(SelectChain, "ORDER BY +l.seq DESC", 1), q.Args, false)
+	// An execution has few entries. The query does not order them, because SQLite would then read the whole ledger in the order of its numbers.
+	out, err := l.entries(ctx, service, q.Query(SelectChain, "", 0), q.Args, false)
 	switch {
 	case err != nil:
 		return store.LedgerEntry{}, err
 	case len(out) == 0:
 		return store.LedgerEntry{}, store.ErrNotFound
 	}
-	return out[0], nil
+	return slices.MaxFunc(out, func(a, b store.LedgerEntry) int { return cmp.Compare(a.Seq, b.Seq) }), nil
 }
 
 // TopUpEntry returns the entry of a top-up. The errors are those of Entry.

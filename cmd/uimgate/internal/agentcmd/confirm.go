@@ -32,7 +32,8 @@ func agentConfirmCodeCommand(s *agentSettings) *cobra.Command {
 		Long: `Confirm-code reads a code of 6 to 128 characters: twice from the terminal, or one line from stdin. uimgate mcp
 --confirm-above asks for it on the page on which you confirm a call. The file has only a digest of the code. Do
 not give the code to an assistant.`,
-		Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate agent confirm-code\n  uimgate mcp shop.example --confirm-above \"1 EUR\"",
+		Args:    cli.Args(cobra.NoArgs),
 		RunE: s.run(func(c *cobra.Command, _ []string) error {
 			path, err := s.confirmPath()
 			if err != nil {
