@@ -2,6 +2,7 @@ package aea_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/aea/connections/httpclient"
@@ -127,14 +129,24 @@ func init() { //nolint:gochecknoinits // as a program of an operator does
 				return nil
 			}}},
 			Behaviours: []runtime.Behaviour{{Name: "visit", Once: true, Act: func(ctx context.Context) error {
+				url := ""
 				select {
-				case url := <-visitorURLs:
+				case url = <-visitorURLs:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				for { // until the connection is up
 					_, err := r.Start(visitorID, protocol.HTTP.Specs[0], httpclient.ID.String(), protocol.HTTPMessage{
 						Performative: protocol.HTTPRequest, Method: http.MethodPost, URL: url, Body: []byte("a lamp"),
 					})
-					return err
-				case <-ctx.Done():
-					return ctx.Err()
+					if !errors.Is(err, runtime.ErrDown) {
+						return err
+					}
+					select {
+					case <-time.After(10 * time.Millisecond):
+					case <-ctx.Done():
+						return ctx.Err()
+					}
 				}
 			}}},
 		}, nil
