@@ -129,7 +129,7 @@ func init() { //nolint:gochecknoinits // as a program of an operator does
 				return nil
 			}}},
 			Behaviours: []runtime.Behaviour{{Name: "visit", Once: true, Act: func(ctx context.Context) error {
-				url := ""
+				var url string
 				select {
 				case url = <-visitorURLs:
 				case <-ctx.Done():

@@ -224,7 +224,8 @@ func (l *Ledger) Entry(ctx context.Context, service string, agent pat.AgentID, e
 	q.Add("l.service = ? AND l.agent_id = ? AND l.at IN (?, ?, ?) AND l.execution_id = ? AND l.k >= 0",
 		service, string(agent), began, settled, unresolved, execution)
 	q.Equal("l.to_state", string(to))
-	// An execution has few entries. The query does not order them, because SQLite would then read the whole ledger in the order of its numbers.
+	// An execution has few entries. The query does not order them, because SQLite would then read the whole ledger in the order of its
+	// numbers.
 	out, err := l.entries(ctx, service, q.Query(SelectChain, "", 0), q.Args, false)
 	switch {
 	case err != nil:
