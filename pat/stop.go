@@ -106,21 +106,24 @@ func (v *View) inForce() map[stopKey]Stop {
 // Stops returns the Stops in force, in no particular order.
 func (v *View) Stops() []Stop { return slices.Collect(maps.Values(v.inForce())) }
 
-// stopped reports whether a Stop of a service, or of every service, is in force.
-func (v *View) stopped(service string, kind StopKind, subject string) bool {
+// StopOf returns the Stop of a kind of thing at a service, or at every service, that is in force, and whether there is one. subject is empty
+// unless the kind has subjects.
+func (v *View) StopOf(service string, kind StopKind, subject string) (Stop, bool) {
 	stops := v.inForce()
 	if len(stops) == 0 {
-		return false
+		return Stop{}, false
 	}
-	_, here := stops[stopKey{service, kind, subject}]
-	_, everywhere := stops[stopKey{"", kind, subject}]
-	return here || everywhere
+	stop, found := stops[stopKey{service, kind, subject}]
+	if !found {
+		stop, found = stops[stopKey{"", kind, subject}]
+	}
+	return stop, found
 }
 
 // Stopped returns a *StoppedError if the operator has stopped a kind of thing at this service, and nil otherwise. subject is empty unless
 // the kind has subjects. It reads only the View, and not the store.
 func (v *Verifier) Stopped(kind StopKind, subject string) error {
-	if v.c.View.stopped(v.c.Service, kind, subject) {
+	if _, stopped := v.c.View.StopOf(v.c.Service, kind, subject); stopped {
 		return &StoppedError{kind}
 	}
 	return nil

@@ -45,30 +45,30 @@ func asking(t *testing.T, o Options, above ...string) Options {
 // press answers the question on a page as a browser does, and returns the page that follows.
 func press(t *testing.T, address, decision, code string) (status int, page string) {
 	t.Helper()
-	resp, err := http.PostForm(address, url.Values{"decision": {decision}, "code": {code}})
-	if err != nil {
-		t.Fatal(err)
+	return received(t)(http.PostForm(address, url.Values{"decision": {decision}, "code": {code}}))
+}
+
+// received returns a function that reads a response.
+func received(t *testing.T) func(*http.Response, error) (status int, page string) {
+	t.Helper()
+	return func(resp *http.Response, err error) (int, string) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(body)
 }
 
 func read(t *testing.T, address string) string {
 	t.Helper()
-	resp, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	_, page := received(t)(http.Get(address))
+	return page
 }
 
 // A person is the owner of the agent in front of a host that opens pages.
@@ -191,7 +191,7 @@ func TestHostThatLies(t *testing.T) {
 	}
 }
 
-// A host that accepts while nobody presses anything gets no call: the bridge waits until the host gives up.
+// The host accepts, but the owner does not answer on the page. The bridge waits until the host gives up, and makes no call.
 func TestHostAcceptsWithoutTheOwner(t *testing.T) {
 	t.Parallel()
 	for _, revision := range revisions {

@@ -85,10 +85,11 @@ func (o *Operator) catalogueItem(ctx context.Context, s *service.Service, in *in
 		item.Terms = page.ShortTerms(ctx, s.Definition, one)
 	}
 	callable, why := s.Callable(ctx, item.Intent)
-	switch stop := o.intentStop(s.ID, item.Intent); {
+	stop, stopped := o.view.StopOf(s.ID, pat.StopIntent, item.Intent)
+	switch {
 	case in.Retired:
 		item.State = IntentRetired
-	case stop != nil:
+	case stopped:
 		item.State, item.Why = IntentStopped, stop.Reason
 	case !callable:
 		item.State, item.Why = IntentClosed, why
@@ -98,14 +99,4 @@ func (o *Operator) catalogueItem(ctx context.Context, s *service.Service, in *in
 		item.Calls, item.Refused, item.Failed = use.Calls, use.Refused, use.Failed
 	}
 	return item
-}
-
-// intentStop returns the stop of an intent that is in force, or nil.
-func (o *Operator) intentStop(service, uid string) *pat.Stop {
-	for _, s := range o.view.Stops() {
-		if s.Kind == pat.StopIntent && s.Subject == uid && (s.Service == "" || s.Service == service) {
-			return &s
-		}
-	}
-	return nil
 }

@@ -287,14 +287,8 @@ func (o *Operator) SaveCuration(ctx context.Context, r CurationEdit) (CurationRe
 	if err != nil {
 		return CurationResult{}, err
 	}
-	if err := replaceFiles(edits); err != nil {
-		return CurationResult{}, err
-	}
-	reloaded, err := o.Reload(ctx, ReloadRequest{Force: r.Force})
+	reloaded, err := o.saveFiles(ctx, edits, r.Force)
 	if err != nil {
-		return CurationResult{}, restoreFiles(edits, err)
-	}
-	if err := keepFiles(edits); err != nil {
 		return CurationResult{}, err
 	}
 	out := CurationResult{

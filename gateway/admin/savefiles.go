@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,19 @@ type fileEdit struct {
 	sha256     string // of the text that was edited
 	text       []byte // the new text
 	old        []byte // the text that was replaced
+}
+
+// saveFiles replaces files of the configuration, reloads, and keeps the previous texts. If it cannot replace a file, or the reload is
+// refused, it restores all of them. force is ReloadRequest.Force. The caller must hold o.saving.
+func (o *Operator) saveFiles(ctx context.Context, edits []*fileEdit, force bool) (Reload, error) {
+	if err := replaceFiles(edits); err != nil {
+		return Reload{}, err
+	}
+	reloaded, err := o.Reload(ctx, ReloadRequest{Force: force})
+	if err != nil {
+		return Reload{}, restoreFiles(edits, err)
+	}
+	return reloaded, keepFiles(edits)
 }
 
 // replaceFiles writes the new texts, and keeps each previous text in a file at savingPath. If it cannot replace one file, it replaces none.

@@ -99,14 +99,8 @@ func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, er
 	}
 	defer o.saving.Unlock()
 	edits := []*fileEdit{{path: s.PolicyFile, what: "policy", most: odrl.MaxDocument, sha256: r.SHA256, text: []byte(r.Policy)}}
-	if err := replaceFiles(edits); err != nil {
-		return SaveResult{}, err
-	}
-	reloaded, err := o.Reload(ctx, ReloadRequest{Force: r.Force})
+	reloaded, err := o.saveFiles(ctx, edits, r.Force)
 	if err != nil {
-		return SaveResult{}, restoreFiles(edits, err)
-	}
-	if err := keepFiles(edits); err != nil {
 		return SaveResult{}, err
 	}
 	now, err := o.service(s.ID)

@@ -12,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -112,27 +113,14 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}
-	all := e.room.reservations[:0] // the limits of each candidate are a part of all
-	if own != nil {
-		all = append(all, store.Reservation{Principal: principal, Limit: *own})
-	}
-	if e.intent.Ceiling.Max > 0 {
-		all = append(all, store.Reservation{Limit: limit.OfService(e.intent.ID, e.intent.Ceiling)})
-	}
+	all := e.appendOwn(e.room.reservations[:0], own) // the limits of each candidate are a part of all
 	charges := false
 	r.Limits, r.Candidates = slices.Clip(all), e.room.candidates[:0]
-	for _, candidate := range e.decision.Candidates {
+	for i := range e.decision.Candidates {
+		candidate := &e.decision.Candidates[i]
 		charges = charges || !candidate.Charge.IsZero()
 		before := len(all)
-		for _, l := range candidate.Limits {
-			all = append(all, store.Reservation{Principal: principal, Limit: l})
-		}
-		for _, l := range candidate.Carried {
-			all = append(all, store.Reservation{Principal: principal, Limit: l, Carried: true})
-		}
-		if s.OpenAdmission && !e.approved && candidate.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
-			all = append(all, store.Reservation{Limit: e.intent.Newcomers})
-		}
+		all = e.appendLimits(all, candidate)
 		if !candidate.Charge.IsZero() {
 			all = e.appendSpending(all, candidate.Charge)
 		}
@@ -150,6 +138,33 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 		}
 	}
 	return r, nil
+}
+
+// appendOwn appends the limits that each call of the intent counts in, under whichever permission. own is the limit of the PAT; it may be
+// nil.
+func (e *execution) appendOwn(to []store.Reservation, own *limit.Limit) []store.Reservation {
+	if own != nil {
+		to = append(to, store.Reservation{Principal: e.claims.Principal(), Limit: *own})
+	}
+	if e.intent.Ceiling.Max > 0 {
+		to = append(to, store.Reservation{Limit: limit.OfService(e.intent.ID, e.intent.Ceiling)})
+	}
+	return to
+}
+
+// appendLimits appends the limits that a call under a permission counts in, without the budget.
+func (e *execution) appendLimits(to []store.Reservation, c *odrl.Candidate) []store.Reservation {
+	principal := e.claims.Principal()
+	for _, l := range c.Limits {
+		to = append(to, store.Reservation{Principal: principal, Limit: l})
+	}
+	for _, l := range c.Carried {
+		to = append(to, store.Reservation{Principal: principal, Limit: l, Carried: true})
+	}
+	if e.service.OpenAdmission && !e.approved && c.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
+		to = append(to, store.Reservation{Limit: e.intent.Newcomers})
+	}
+	return to
 }
 
 const (

@@ -139,14 +139,17 @@ func amountDetail(a money.Amount) map[string]string {
 	return map[string]string{"amount": a.Decimal(), "currency": a.Currency}
 }
 
-// shown returns the states of the limits that can refuse calls. It omits budgets, because they count money, and limits without a maximum,
-// because the call counts in them only for other plans.
+// shown returns the states of the limits that are not hidden.
 func shown(limits []limit.Status) []limit.Status {
-	hidden := func(l limit.Status) bool {
-		return l.Kind == limit.Budget || l.Kind == limit.Policy && l.Max == limit.MaxCount
-	}
-	if !slices.ContainsFunc(limits, hidden) {
+	omitted := func(s limit.Status) bool { return hidden(s.Limit) }
+	if !slices.ContainsFunc(limits, omitted) {
 		return limits
 	}
-	return slices.DeleteFunc(slices.Clone(limits), hidden)
+	return slices.DeleteFunc(slices.Clone(limits), omitted)
+}
+
+// hidden reports whether agents are not shown a limit: budgets, because they count money, and limits without a maximum, because the call
+// counts in them only for other plans.
+func hidden(l limit.Limit) bool {
+	return l.Kind == limit.Budget || l.Kind == limit.Policy && l.Max == limit.MaxCount
 }

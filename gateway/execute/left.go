@@ -2,6 +2,7 @@ package execute
 
 import (
 	"context"
+	"slices"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -106,27 +107,8 @@ func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agr
 	return allowed, nil
 }
 
-// limitsOf returns the limits that a call of the intent under a permission counts in, as begin reserves them. own is the limit of the PAT;
-// it may be nil.
+// limitsOf returns the limits that can refuse a call of the intent under a permission, of those that begin reserves. own is the limit of
+// the PAT; it may be nil.
 func (e *execution) limitsOf(own *limit.Limit, c *odrl.Candidate) []store.Reservation {
-	var all []store.Reservation
-	add := func(r store.Reservation) {
-		if len(shown([]limit.Status{{Limit: r.Limit}})) > 0 {
-			all = append(all, r)
-		}
-	}
-	principal := e.claims.Principal()
-	if own != nil {
-		add(store.Reservation{Principal: principal, Limit: *own})
-	}
-	if e.intent.Ceiling.Max > 0 {
-		add(store.Reservation{Limit: limit.OfService(e.intent.ID, e.intent.Ceiling)})
-	}
-	for _, l := range c.Limits {
-		add(store.Reservation{Principal: principal, Limit: l})
-	}
-	if e.service.OpenAdmission && !e.approved && c.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
-		add(store.Reservation{Limit: e.intent.Newcomers})
-	}
-	return all
+	return slices.DeleteFunc(e.appendLimits(e.appendOwn(nil, own), c), func(r store.Reservation) bool { return hidden(r.Limit) })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The store was away for so long that the figures of minutes are no longer kept. Those of the hour still are.
+// The store did not respond for so long that it no longer keeps the figures of the minutes. It still keeps those of the hour.
 func TestFiguresOfOldHoursAreReturnedUntilTheyAreSaved(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 5, 0, 0, time.UTC)

@@ -229,16 +229,17 @@ func (p *process) reload(ctx context.Context, force bool) config.Problems {
 // case, it reopens the audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls
 // of agents: see endings.
 func (p *process) reloadFor(ctx context.Context, cause admin.ReloadCause, force bool) (problems config.Problems) {
+	var change admin.ReloadRecord
+	defer func() { // after the lock: a store that does not respond must not delay other reloads
+		change.Cause, change.Problems = cause, len(problems)
+		p.noteReload(ctx, change)
+	}()
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
 	p.enter(Reloading)
 	defer p.enter(Serving)
 	was, before := p.config, p.directory.Current()
-	change := admin.ReloadRecord{Before: before.Hash}
-	defer func() {
-		change.Cause, change.Problems = cause, len(problems)
-		p.noteReload(ctx, change)
-	}()
+	change.Before = before.Hash
 	p.audit.Reopen()
 	next, problems := p.Load()
 	if next == nil {

@@ -15,9 +15,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/config"
@@ -181,18 +182,11 @@ func (p *Playground) Agree(ctx context.Context, s *service.Service) (admin.TestA
 
 // tokenID returns the jti of a PAT, without verifying the PAT, or an empty id.
 func tokenID(token string) pat.TokenID {
-	var claims struct {
-		ID pat.TokenID `json:"jti"`
-	}
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
+	var claims jwt.RegisteredClaims
+	if _, _, err := jwt.NewParser().ParseUnverified(token, &claims); err != nil {
 		return ""
 	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil || json.Unmarshal(text, &claims) != nil {
-		return ""
-	}
-	return claims.ID
+	return pat.TokenID(claims.ID)
 }
 
 // address returns the URL of a door of a service, or nil if the door is closed.

@@ -67,7 +67,7 @@ type Provider struct {
 	serial int
 }
 
-// A grant is what a code stands for.
+// A grant is the sign-in that an authorization code identifies.
 type grant struct {
 	person                    Person
 	redirect, nonce, verifier string

@@ -161,7 +161,7 @@ var (
 	errReply   = errors.New("a reply of the skill is not a response")
 )
 
-// ask sends a request to the skill, and waits for its reply. status is the status of the response if there is no reply, and otherwise 0.
+// ask sends a request to the skill, and waits for its reply. Without a reply, status is the status of the HTTP response; otherwise it is 0.
 func (c *Connection) ask(ctx context.Context, r *http.Request, body []byte, port *runtime.Port) (reply protocol.HTTPMessage, status int) {
 	url := *r.URL
 	url.Scheme, url.Host = "http", r.Host
