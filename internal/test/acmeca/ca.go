@@ -3,18 +3,22 @@
 package acmeca
 
 import (
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/letsencrypt/pebble/v2/ca"
+	"github.com/letsencrypt/pebble/v2/core"
 	"github.com/letsencrypt/pebble/v2/db"
 	"github.com/letsencrypt/pebble/v2/va"
 	"github.com/letsencrypt/pebble/v2/wfe"
@@ -22,7 +26,7 @@ import (
 
 // Options are the options of Start.
 type Options struct {
-	// Seconds is how long a certificate is valid. 0 means 90 days.
+	// Seconds is how long a certificate is valid. 0 means 90 days. A client renews it in the second half of that time.
 	Seconds uint64
 	// AccountID and AccountKey identify the account that a client must be bound to. If they are empty, it needs none.
 	AccountID, AccountKey string
@@ -72,6 +76,10 @@ func Start(tb testing.TB, o Options) *CA {
 			_, _ = io.WriteString(w, `{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many orders"}`)
 			return
 		}
+		if strings.Contains(r.URL.Path, "/renewalInfo/") {
+			inSecondHalf(h, w, r)
+			return
+		}
 		answer := &status{ResponseWriter: w}
 		h.ServeHTTP(answer, r)
 		if orders && answer.code == http.StatusCreated {
@@ -85,6 +93,23 @@ func Start(tb testing.TB, o Options) *CA {
 	c.Directory = server.URL + wfe.DirectoryPath
 	c.Roots = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	return c
+}
+
+// inSecondHalf answers a request for renewal information (RFC 9773 §4.2). The window that pebble suggests is the whole lifetime of the
+// certificate, so a client could renew it at once. The answer has only the second half.
+func inSecondHalf(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, r)
+	var info core.RenewalInfo
+	if answer.Code == http.StatusOK && json.Unmarshal(answer.Body.Bytes(), &info) == nil {
+		start, end := info.SuggestedWindow.Start, info.SuggestedWindow.End
+		info.SuggestedWindow.Start = start.Add(end.Sub(start) / 2)
+		answer.Body.Reset()
+		_ = json.NewEncoder(answer.Body).Encode(info)
+	}
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
 }
 
 // Validate makes the CA respond, and validate challenges at the addresses of a gateway's listeners instead of the ports 80 and 443.
