@@ -51,7 +51,7 @@ vuln: ## looks up known vulnerabilities, as each release does; needs the network
 	$(GO) run $(VULN) ./...
 
 soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded under load, and the long forms of other tests
-	@$(RUN) -tags soak -count=1 -v ./internal/soak
+	@$(RUN) -tags soak -timeout 1h -count=1 -v ./internal/soak
 	@$(RUN) --race -tags soak -count=1 ./store/...
 	@$(RUN) --race -tags soak -count=1 -run ALimitHolds ./bindings
 	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon
