@@ -41,7 +41,7 @@ func (q *AccountQuery) parameters(p parameters) {
 
 // Accounts lists the accounts, sorted by agent and currency.
 func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Account]{}, err
 	}
@@ -64,6 +64,10 @@ type TopUp struct {
 	Reverse   bool        `json:"reverse,omitempty"` // subtract the amount instead of adding it
 }
 
+func (t TopUp) detail() map[string]string {
+	return map[string]string{"amount": t.Amount, "reference": t.Reference, "reverse": Flag(t.Reverse)}
+}
+
 func (t *TopUp) parameters(p parameters) { p.service(&t.Service) }
 
 func (t *TopUp) members(m *wire.Members) error {
@@ -83,12 +87,16 @@ type TopUpResult struct {
 	Repeated bool `json:"repeated,omitempty"` // the reference was used before for the same top-up: the account has not changed
 }
 
+func (r TopUpResult) detail() map[string]string {
+	return map[string]string{"repeated": Flag(r.Repeated)}
+}
+
 func (r TopUpResult) subject() string { return string(r.AgentID) }
 
 // TopUp adds to the balance of an agent, or subtracts from it. The agent must exist, because money for a misspelt id would be lost. A
 // top-up with a reference is made only once. Errors: pat.ErrNotFound, money.ErrAmount, store.ErrReferenceUsed.
 func (o *Operator) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
-	service, err := o.service(t.Service)
+	service, err := o.services.Find(t.Service)
 	if err != nil {
 		return TopUpResult{}, err
 	}

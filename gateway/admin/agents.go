@@ -56,7 +56,7 @@ func (q *AgentQuery) parameters(p parameters) {
 
 // Agents lists agents, sorted by id.
 func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Agent]{}, err
 	}
@@ -73,12 +73,12 @@ func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error
 		return Page[Agent]{}, err
 	}
 	page := pageOf(list, q.limit(), showAgent, func(a pat.Agent) string { return string(a.ID) })
-	return named(ctx, o, service.ID, page, func(a *Agent) (pat.AgentID, *string) { return a.AgentID, &a.Name })
+	return named(ctx, o.store, service.ID, page, func(a *Agent) (pat.AgentID, *string) { return a.AgentID, &a.Name })
 }
 
 // Agent returns one agent.
 func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -87,14 +87,14 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 		return Agent{}, err
 	}
 	shown := showAgent(agent)
-	shown.Name, err = o.agentName(ctx, service.ID, agent.ID)
+	shown.Name, err = agentName(ctx, o.store, service.ID, agent.ID)
 	return shown, err
 }
 
 // BlockAgent ends all PATs of an agent; the gateway then issues no new ones to that agent. The id need not be in use: an unused id cannot
 // be claimed by any agent until it is unblocked.
 func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -113,7 +113,7 @@ func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) 
 
 // UnblockAgent lets a blocked agent agree again. Its previous PATs remain revoked.
 func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -125,7 +125,7 @@ func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
 
 // ApproveAgent approves an agent that is waiting, and returns the record that was approved: see pat.Issuer.ToApprove.
 func (o *Operator) ApproveAgent(ctx context.Context, r Record) (Agent, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Agent{}, err
 	}
@@ -146,6 +146,8 @@ type AgentKey struct {
 	KeyID  string `json:"jkt"` // RFC 7638 thumbprint with SHA-256
 }
 
+func (k AgentKey) detail() map[string]string { return map[string]string{"jkt": k.KeyID} }
+
 func (k *AgentKey) members(m *wire.Members) error {
 	k.KeyID = m.Text("jkt", true)
 	return m.Done()
@@ -153,7 +155,7 @@ func (k *AgentKey) members(m *wire.Members) error {
 
 // AddAgentKey adds a key that may act for an agent.
 func (o *Operator) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {
-	service, err := o.service(k.Service)
+	service, err := o.services.Find(k.Service)
 	if err != nil {
 		return Agent{}, err
 	}

@@ -74,7 +74,7 @@ func (q *AgreementQuery) parameters(p parameters) {
 
 // Agreements lists agreements, newest first.
 func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agreement], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Agreement]{}, err
 	}
@@ -91,12 +91,12 @@ func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agree
 		return Page[Agreement]{}, err
 	}
 	page := pageOf(list, q.limit(), AgreementOf, func(a pat.Agreement) string { return store.AgreementCursor(a).String() })
-	return named(ctx, o, service.ID, page, func(a *Agreement) (pat.AgentID, *string) { return a.AgentID, &a.AgentName })
+	return named(ctx, o.store, service.ID, page, func(a *Agreement) (pat.AgentID, *string) { return a.AgentID, &a.AgentName })
 }
 
 // Agreement returns one agreement.
 func (o *Operator) Agreement(ctx context.Context, r Record) (Agreement, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Agreement{}, err
 	}
@@ -109,7 +109,7 @@ func (o *Operator) Agreement(ctx context.Context, r Record) (Agreement, error) {
 
 // ExportAgreement returns the bundle that proves an agreement to anyone: see pat.VerifyExport.
 func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessage, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement
 // revoke ends the record with the id in r, unless find returns an error. find must return an error if there is no such record: its id is
 // probably misspelt, and the operator must not assume that the record has ended.
 func (o *Operator) revoke(ctx context.Context, kind pat.RevocationKind, r Revocation, find func(*service.Service) error) error {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (b *BuyerChange) members(m *wire.Members) error {
 
 // Buyer returns the buyer of an agent.
 func (o *Operator) Buyer(ctx context.Context, r Record) (Buyer, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Buyer{}, err
 	}
@@ -55,7 +55,7 @@ func (o *Operator) Buyer(ctx context.Context, r Record) (Buyer, error) {
 
 // SetBuyer sets the customer to whom the invoices of an agent are made out. It does not change invoices that were issued before.
 func (o *Operator) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error) {
-	service, err := o.service(c.Service)
+	service, err := o.services.Find(c.Service)
 	if err != nil {
 		return Buyer{}, err
 	}

@@ -82,7 +82,7 @@ func (o *Operator) Calls(ctx context.Context, q CallQuery) (Page[Call], error) {
 		return Page[Call]{}, wrongParameter("after", "must be the cursor of a page of calls")
 	}
 	if q.Service != "" {
-		if _, err := o.service(q.Service); err != nil {
+		if _, err := o.services.Find(q.Service); err != nil {
 			return Page[Call]{}, err
 		}
 	}

@@ -50,7 +50,7 @@ func (q *CatalogueQuery) parameters(p parameters) {
 
 // Catalogue lists the intents of a service. The cursor is the uid of the last intent of the previous page.
 func (o *Operator) Catalogue(ctx context.Context, q CatalogueQuery) (Page[CatalogueItem], error) {
-	s, err := o.service(q.Service)
+	s, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[CatalogueItem]{}, err
 	}

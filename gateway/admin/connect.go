@@ -30,7 +30,7 @@ func (q *ConnectionQuery) parameters(p parameters) { p.service(&q.Service) }
 
 // Connections returns how clients connect to a service through the doors that are open.
 func (o *Operator) Connections(_ context.Context, q ConnectionQuery) (Page[Connection], error) {
-	s, err := o.service(q.Service)
+	s, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Connection]{}, err
 	}

@@ -43,7 +43,7 @@ func (o *Operator) creditNoteRecord(ctx context.Context, s *service.Service, exe
 	if out.Parties, err = o.parties(ctx, s, call.AgentID); err != nil {
 		return "", err
 	}
-	if out.AgentName, err = o.agentName(ctx, s.ID, call.AgentID); err != nil {
+	if out.AgentName, err = agentName(ctx, o.store, s.ID, call.AgentID); err != nil {
 		return "", err
 	}
 	text, err := json.Marshal(out)
@@ -52,7 +52,7 @@ func (o *Operator) creditNoteRecord(ctx context.Context, s *service.Service, exe
 
 // CreditNote returns the credit note with a number such as CN-000042. The error is store.ErrNotFound if there is none.
 func (o *Operator) CreditNote(ctx context.Context, r Record) (CreditNote, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return CreditNote{}, err
 	}

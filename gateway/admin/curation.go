@@ -69,7 +69,7 @@ const (
 // Curation returns the curation file of a service, as it is now, and the operations that match, in the order of their keys. The refusal is
 // NO_SUCH_RECORD if there is no such file.
 func (o *Operator) Curation(_ context.Context, q CurationQuery) (Curation, error) {
-	s, err := o.service(q.Service)
+	s, err := o.services.Find(q.Service)
 	if err != nil {
 		return Curation{}, err
 	}
@@ -176,7 +176,7 @@ type CurationImpact struct {
 // CurationImpact compares an edited curation with the present file, and the policy that results with recorded calls: see Impact. It changes
 // nothing.
 func (o *Operator) CurationImpact(ctx context.Context, r CurationEdit) (CurationImpact, error) {
-	s, err := o.service(r.Service)
+	s, err := o.services.Find(r.Service)
 	if err != nil {
 		return CurationImpact{}, err
 	}
@@ -269,7 +269,7 @@ type SavedFile struct {
 // beside them as files whose names end with .1. It refuses the edit if the curation was changed since it was read, or if a file cannot be
 // written. If the reload is refused, it restores all files.
 func (o *Operator) SaveCuration(ctx context.Context, r CurationEdit) (CurationResult, error) {
-	s, err := o.service(r.Service)
+	s, err := o.services.Find(r.Service)
 	if err != nil {
 		return CurationResult{}, err
 	}

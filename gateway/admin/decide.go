@@ -126,7 +126,7 @@ func (o *Operator) Decide(ctx context.Context, r DecideRequest) (PolicyDecision,
 			r.Service = call.Service
 		}
 	}
-	s, err := o.service(r.Service)
+	s, err := o.services.Find(r.Service)
 	if err != nil {
 		return PolicyDecision{}, err
 	}

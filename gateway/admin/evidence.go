@@ -73,7 +73,7 @@ var errNoReceipts = errors.New("this gateway has no key for receipts")
 // Evidence returns the entries of an account in a month, a page at a time. Errors: store.ErrNotFound if there is no such account,
 // *store.ForgottenError.
 func (o *Operator) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvidence, error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return AccountEvidence{}, err
 	}

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"math/big"
 	"slices"
 	"time"
 
@@ -127,7 +129,7 @@ const (
 // Impact compares the decisions of the gateway with those of an edited policy. It reads the audit stream of this process for up to 10
 // seconds or 200,000 records; continue with Next until it is empty. Other comparisons of policies wait meanwhile.
 func (o *Operator) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact, error) {
-	s, err := o.service(r.Service)
+	s, err := o.services.Find(r.Service)
 	if err != nil {
 		return PolicyImpact{}, err
 	}
@@ -329,7 +331,7 @@ func amountText(a money.Amount) string {
 }
 
 // sums adds up amounts by currency.
-type sums map[string]*total
+type sums map[string]*big.Int
 
 func (s sums) add(a money.Amount) {
 	if !a.IsZero() {
@@ -342,16 +344,10 @@ func moneyImpacts(before, after sums) []MoneyImpact {
 	currencies := slices.Concat(slices.Collect(maps.Keys(before)), slices.Collect(maps.Keys(after)))
 	slices.Sort(currencies)
 	for _, currency := range slices.Compact(currencies) {
-		var was, will, difference total
-		if t := before[currency]; t != nil {
-			was = *t
-		}
-		if t := after[currency]; t != nil {
-			will = *t
-		}
-		difference.nano[0].Sub(&will.nano[0], &was.nano[0])
+		was, will := cmp.Or(before[currency], new(big.Int)), cmp.Or(after[currency], new(big.Int))
 		list = append(list, MoneyImpact{
-			Currency: currency, Before: decimal(&was.nano[0]), After: decimal(&will.nano[0]), Difference: decimal(&difference.nano[0]),
+			Currency: currency, Before: money.SumDecimal(was), After: money.SumDecimal(will),
+			Difference: money.SumDecimal(new(big.Int).Sub(will, was)),
 		})
 	}
 	return list

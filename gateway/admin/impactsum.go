@@ -1,5 +1,11 @@
 package admin
 
+import (
+	"math/big"
+
+	"github.com/uimgate/uimgate/internal/money"
+)
+
 // Add adds the next part of the same request to p.
 func (p *PolicyImpact) Add(next PolicyImpact) {
 	p.Calls += next.Calls
@@ -29,7 +35,7 @@ func (s *ImpactSet) add(next ImpactSet) {
 
 func (s sums) addText(currency, amount string) {
 	if s[currency] == nil {
-		s[currency] = &total{}
+		s[currency] = new(big.Int)
 	}
-	s[currency].nano[0].Add(&s[currency].nano[0], nanoOf(amount))
+	s[currency].Add(s[currency], money.SumOf(amount))
 }

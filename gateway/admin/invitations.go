@@ -36,7 +36,7 @@ type Invitation struct {
 
 // Invite creates an invitation.
 func (o *Operator) Invite(ctx context.Context, i Invite) (Invitation, error) {
-	service, err := o.service(i.Service)
+	service, err := o.services.Find(i.Service)
 	if err != nil {
 		return Invitation{}, err
 	}

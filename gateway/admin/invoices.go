@@ -97,7 +97,7 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 
 // invoice returns the invoice of the calls that statements of the month sum up. It reads the statements if they are nil.
 func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []store.Statement) (Invoice, error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -122,7 +122,7 @@ func (o *Operator) invoice(ctx context.Context, q InvoiceQuery, statements []sto
 		Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
 	out.Provisional = o.now().Before(out.To.Add(invoiceDelay))
-	if out.Name, err = o.agentName(ctx, service.ID, agent.ID); err != nil {
+	if out.Name, err = agentName(ctx, o.store, service.ID, agent.ID); err != nil {
 		return Invoice{}, err
 	}
 	if out.Parties, err = o.parties(ctx, service, agent.ID); err != nil {

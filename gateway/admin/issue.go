@@ -26,6 +26,8 @@ type IssueRequest struct {
 	Month  string     `json:"month"` // such as 2026-11
 }
 
+func (r IssueRequest) detail() map[string]string { return map[string]string{"month": r.Month} }
+
 func (r *IssueRequest) members(m *wire.Members) error {
 	r.Month = m.Text("month", true)
 	return m.Done()
@@ -107,7 +109,7 @@ func (q *IssuedQuery) parameters(p parameters) {
 
 // IssuedInvoices lists issued invoices, newest first, with an item for each currency of an invoice.
 func (o *Operator) IssuedInvoices(ctx context.Context, q IssuedQuery) (Page[IssuedInvoice], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[IssuedInvoice]{}, err
 	}

@@ -42,6 +42,10 @@ type Rotation struct {
 	Purpose keys.Purpose `json:"purpose,omitempty"`
 }
 
+func (r Rotation) detail() map[string]string {
+	return map[string]string{"all": Flag(r.All), "purpose": string(r.Purpose)}
+}
+
 func (r *Rotation) parameters(parameters) {}
 
 func (r *Rotation) members(m *wire.Members) error {

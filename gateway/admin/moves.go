@@ -58,7 +58,7 @@ func (m MovedCredit) subject() string { return string(m.From) }
 // MoveCredit moves credit from one agent to another in one transaction: at most what the agent has paid in and not used, without amounts
 // that are held. Both agents must exist. Errors: pat.ErrNotFound, *store.MoveError, store.ErrReferenceUsed, money.ErrAmount.
 func (o *Operator) MoveCredit(ctx context.Context, m CreditMove) (MovedCredit, error) {
-	service, err := o.service(m.Service)
+	service, err := o.services.Find(m.Service)
 	if err != nil {
 		return MovedCredit{}, err
 	}

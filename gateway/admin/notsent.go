@@ -18,6 +18,10 @@ type NotSent struct {
 	Before      time.Time   `json:"-"`
 }
 
+func (n NotSent) detail() map[string]string {
+	return map[string]string{"before": n.Before.UTC().Format(time.RFC3339Nano), "agent": string(n.AgentID)}
+}
+
 func (n *NotSent) parameters(p parameters) {
 	p.service(&n.Service)
 	p.page(&n.PageRequest)

@@ -9,9 +9,6 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// maxBody is the maximum size of the body of a request, in bytes.
-const maxBody = 64 << 10
-
 // An operation is one method of one path of the admin API. An operation whose method is not GET continues if its caller disconnects.
 type operation struct {
 	method, path string
@@ -121,8 +118,8 @@ type call struct {
 }
 
 // change returns what the call changes by an operation.
-func (c *call) change(o operation) change {
-	return change{o.name(), Record{Service: c.query.meant, ID: c.subject}, c.detail}
+func (c *call) change(o operation) Change {
+	return Change{o.name(), Record{Service: c.query.meant, ID: c.subject}, c.detail}
 }
 
 // readCall reads the query and the record id of a request.
@@ -136,7 +133,7 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 		return nil, reason.NoSuchRecord.Refusal("")
 	}
 	resolve := func(name string) (string, error) {
-		s, err := o.service(name)
+		s, err := o.services.Find(name)
 		if err != nil {
 			return "", err
 		}
@@ -160,10 +157,10 @@ func with[Q, A any, P interface {
 		if err := c.members(P(&q)); err != nil {
 			return nil, err
 		}
-		c.detail = detailsOf(q)
+		c.detail = DetailsOf(q)
 		answer, err := do(c.Context(), q)
 		if err == nil {
-			c.detail = detailsOf(q, answer)
+			c.detail = DetailsOf(q, answer)
 		}
 		return answered(c)(answer, err)
 	}}
@@ -191,9 +188,6 @@ func answered(c *call) func(any, error) (any, error) {
 		return answer, err
 	}
 }
-
-// A largeBody is a request whose body may be larger than maxBody.
-type largeBody interface{ maxBody() int64 }
 
 // members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.
 func (c *call) members(request Request) error {

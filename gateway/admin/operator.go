@@ -75,6 +75,8 @@ type Config struct {
 // an error of package pat, keys, store or money, or come from the Store.
 type Operator struct {
 	directory   *service.Directory
+	services    Services
+	changes     *Changes
 	store       Store
 	keys        *keys.Keyring
 	receipts    *receipt.Signer
@@ -127,7 +129,7 @@ func New(c Config) *Operator {
 		c.LogTrouble = func() string { return "" }
 	}
 	o := &Operator{
-		directory: c.Directory, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
+		directory: c.Directory, services: Services{c.Directory}, changes: &Changes{c.Log, c.Audit, c.Now}, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
 		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID, intents: c.Intents,
 		index: c.Index, certificate: c.Certificate, certified: c.Certificates, logState: c.LogState, logTrouble: c.LogTrouble,
 		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,

@@ -73,7 +73,7 @@ func (q *PATQuery) parameters(p parameters) {
 
 // PATs lists the records of PATs, newest first.
 func (o *Operator) PATs(ctx context.Context, q PATQuery) (Page[PAT], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[PAT]{}, err
 	}
@@ -96,7 +96,7 @@ func (o *Operator) PATs(ctx context.Context, q PATQuery) (Page[PAT], error) {
 
 // PAT returns the record of one PAT, by its jti.
 func (o *Operator) PAT(ctx context.Context, r Record) (PAT, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return PAT{}, err
 	}
@@ -138,7 +138,7 @@ func (t *PresentedToken) members(m *wire.Members) error {
 
 // Introspect reports whether a PAT of any agent is valid, and returns its claims (RFC 7662).
 func (o *Operator) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
-	service, err := o.service(t.Service)
+	service, err := o.services.Find(t.Service)
 	if err != nil {
 		return pat.Introspection{}, err
 	}

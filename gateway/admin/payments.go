@@ -54,7 +54,7 @@ func showPayment(p store.Payment) Payment {
 
 // Payments lists the payments of a service, the newest first.
 func (o *Operator) Payments(ctx context.Context, q PaymentQuery) (Page[Payment], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Payment]{}, err
 	}
@@ -76,6 +76,10 @@ type PaymentResolution struct {
 	AgentID pat.AgentID `json:"agent_id,omitempty"`
 }
 
+func (r PaymentResolution) detail() map[string]string {
+	return map[string]string{"state": string(r.State), "agent": string(r.AgentID)}
+}
+
 func (r *PaymentResolution) parameters(p parameters) { p.service(&r.Service) }
 
 func (r *PaymentResolution) members(m *wire.Members) error {
@@ -87,7 +91,7 @@ func (r *PaymentResolution) members(m *wire.Members) error {
 // ResolvePayment enters a payment that waits in the ledger, or ends it as failed. Errors: pat.ErrNotFound, store.ErrNotFound,
 // store.ErrSettled, store.ErrReferenceUsed.
 func (o *Operator) ResolvePayment(ctx context.Context, r PaymentResolution) (Payment, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Payment{}, err
 	}

@@ -142,7 +142,7 @@ func (o *Operator) tested(id string) (*service.Service, error) {
 	if o.playground == nil || !o.directory.Current().Playground {
 		return nil, reason.NotOffered.Refusal("The playground is off: see admin.playground.")
 	}
-	return o.service(id)
+	return o.services.Find(id)
 }
 
 // TestAgent describes the test agent of a service. It changes nothing.

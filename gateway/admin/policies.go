@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/pat"
 )
 
 // A Policy is the policy of a service that is in force, one that takes effect later, or a past one.
@@ -42,7 +41,7 @@ func (q *PolicyQuery) parameters(p parameters) {
 // Policies lists the policy in force first, then those that take effect later, and then those that were offered or agreed to before, newest
 // first. Policies beyond the limit cannot be listed.
 func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Policy]{}, err
 	}
@@ -67,22 +66,4 @@ func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], e
 	}
 	out.Items = out.Items[:min(len(out.Items), q.limit())]
 	return out, nil
-}
-
-// A RevokedPolicy is the result of RevokePolicy.
-type RevokedPolicy struct {
-	Digest  string `json:"digest"`
-	Revoked bool   `json:"revoked"`
-}
-
-// RevokePolicy ends all PATs issued so far under the policy whose digest is r.ID.
-func (o *Operator) RevokePolicy(ctx context.Context, r Revocation) (RevokedPolicy, error) {
-	err := o.revoke(ctx, pat.RevokedPolicy, r, func(s *service.Service) error {
-		_, err := o.store.Policy(ctx, s.ID, r.ID)
-		return err
-	})
-	if err != nil {
-		return RevokedPolicy{}, err
-	}
-	return RevokedPolicy{r.ID, true}, nil
 }

@@ -21,7 +21,7 @@ func (p *PolicyPair) parameters(q parameters) {
 // PolicyChanges describes in words what changed for agents from one policy to another. It returns NO_SUCH_RECORD if the store does not have
 // one of the two.
 func (o *Operator) PolicyChanges(ctx context.Context, p PolicyPair) (words.Comparison, error) {
-	s, err := o.service(p.Service)
+	s, err := o.services.Find(p.Service)
 	if err != nil {
 		return words.Comparison{}, err
 	}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/suggest"
@@ -40,11 +38,6 @@ func readQuery(raw string) (url.Values, error) {
 		}
 	}
 	return values, nil
-}
-
-// printableText reports whether s has only printable characters, which excludes newlines. The empty string is printable.
-func printableText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 func (q *query) take(name string) string {

@@ -27,6 +27,10 @@ type RefundRequest struct {
 	Reason string     `json:"reason"`           // one line of at most 512 bytes; the credit note shows it
 }
 
+func (r RefundRequest) detail() map[string]string {
+	return map[string]string{"amount": r.Amount, "name": r.Name, "reason": r.Reason}
+}
+
 func (r *RefundRequest) members(m *wire.Members) error {
 	r.Amount, r.Name, r.Reason = m.Text("amount", false), m.Text("name", false), m.Text("reason", true)
 	return m.Done()
@@ -51,6 +55,10 @@ type Refund struct {
 	Repeated    bool        `json:"repeated,omitempty"` // the refund had been made before, so nothing was changed
 }
 
+func (r Refund) detail() map[string]string {
+	return map[string]string{"amount": r.Amount + " " + r.Currency, "number": r.Number, "repeated": Flag(r.Repeated)}
+}
+
 // creditNotePrefix begins the number of a credit note.
 const creditNotePrefix = "CN-"
 
@@ -69,7 +77,7 @@ func showRefund(r store.Refund) Refund {
 // and in the chain of the account, and has a credit note. Errors: store.ErrNotFound, store.ErrNotCaptured, *store.RefundError,
 // store.ErrReferenceUsed, money.ErrAmount.
 func (o *Operator) Refund(ctx context.Context, r RefundRequest) (Refund, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Refund{}, err
 	}
@@ -131,7 +139,7 @@ func (q *RefundQuery) parameters(p parameters) {
 
 // Refunds lists refunds, newest first.
 func (o *Operator) Refunds(ctx context.Context, q RefundQuery) (Page[Refund], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Refund]{}, err
 	}
@@ -175,20 +183,20 @@ type Revenue struct {
 func showRevenue(r store.Revenue) Revenue {
 	captured, refunded := sumOf(r.Captured), sumOf(r.Refunded)
 	return Revenue{
-		Name: r.Name, Currency: r.Currency, Calls: r.Calls, Captured: decimal(captured), Refunded: decimal(refunded),
-		Net: decimal(new(big.Int).Sub(captured, refunded)),
+		Name: r.Name, Currency: r.Currency, Calls: r.Calls, Captured: money.SumDecimal(captured), Refunded: money.SumDecimal(refunded),
+		Net: money.SumDecimal(new(big.Int).Sub(captured, refunded)),
 	}
 }
 
 // sumOf returns a sum in units of 10⁻⁹.
 func sumOf(s store.Sum) *big.Int {
-	sum := new(big.Int).Mul(big.NewInt(s.Units), unit)
+	sum := new(big.Int).Mul(big.NewInt(s.Units), big.NewInt(money.Unit))
 	return sum.Add(sum, big.NewInt(s.Nano))
 }
 
 // Revenue sums up the captured charges of a period by intent, agent or month, less the refunds of the period.
 func (o *Operator) Revenue(ctx context.Context, q RevenueQuery) (Page[Revenue], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Revenue]{}, err
 	}

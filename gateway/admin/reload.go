@@ -2,11 +2,18 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
+
+// Configuration identifies the configuration in use.
+type Configuration struct {
+	Hash    string    `json:"hash"`     // digest over the digests of all files of the configuration
+	TakenAt time.Time `json:"taken_at"` // when the start or the last successful reload read the configuration
+}
 
 // A Reload is the result of applying a configuration. Its problems are only warnings.
 type Reload struct {
@@ -21,6 +28,8 @@ type ReloadRequest struct {
 	// Force applies a configuration although it ends the calls of agents. A configuration with other errors is still refused.
 	Force bool `json:"force,omitempty"`
 }
+
+func (r ReloadRequest) detail() map[string]string { return map[string]string{"force": Flag(r.Force)} }
 
 func (r *ReloadRequest) parameters(parameters) {}
 
@@ -64,4 +73,18 @@ func showProblems(found config.Problems) []Problem {
 		out = append(out, Problem{p.File, p.Line, p.Column, string(p.Level), p.Message})
 	}
 	return out
+}
+
+// A RefusedReload is a configuration that was refused.
+type RefusedReload struct {
+	At       time.Time `json:"at"`
+	Problems []Problem `json:"problems"` // the first MostProblems
+}
+
+// MostProblems is the maximum number of problems of a RefusedReload.
+const MostProblems = 20
+
+// RefusedAt returns the RefusedReload for a reload that was refused at a time because of the given problems.
+func RefusedAt(at time.Time, found config.Problems) *RefusedReload {
+	return &RefusedReload{At: at.UTC(), Problems: showProblems(found[:min(len(found), MostProblems)])}
 }

@@ -2,14 +2,10 @@ package admin
 
 import (
 	"fmt"
-	"net/url"
-	"strconv"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 const (
@@ -24,6 +20,12 @@ type Request interface{ parameters(p parameters) }
 
 // A requestBody is a Request that also has members in a JSON body.
 type requestBody interface{ members(m *wire.Members) error }
+
+// A largeBody is a request whose body may be larger than maxBody.
+type largeBody interface{ maxBody() int64 }
+
+// maxBody is the maximum size of the body of a request, in bytes.
+const maxBody = 64 << 10
 
 // parameters reads or writes the parameters of a request: each method sets *value from the parameter, or the parameter from *value.
 type parameters interface {
@@ -82,29 +84,6 @@ func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) str
 	return p
 }
 
-// service returns the service with the given id. If id is empty, it returns the only service.
-func (o *Operator) service(id string) (*service.Service, error) {
-	snapshot := o.directory.Current()
-	ids := make([]string, 0, len(snapshot.Services()))
-	for _, s := range snapshot.Services() {
-		ids = append(ids, s.ID)
-	}
-	switch {
-	case id == "" && len(ids) == 1:
-		return snapshot.Services()[0], nil
-	case id == "":
-		return nil, reason.ServiceMissing.Refusal("").With("services", ids)
-	}
-	if s := snapshot.Service(id); s != nil {
-		return s, nil
-	}
-	f := reason.UnknownService.Refusal("").With("services", ids)
-	if near := suggest.Name(id, ids); near != "" {
-		f.Message = "This gateway has no such service. Did you mean " + near + "?"
-	}
-	return nil, f
-}
-
 // wrongParameter returns a refusal of the value of a query parameter.
 func wrongParameter(name, what string) *reason.Refusal {
 	return reason.MalformedRequest.Refusal("The query parameter "+name+" "+what+".").With("parameter", name)
@@ -115,50 +94,13 @@ func wrongMember(name, what string) *reason.Refusal {
 	return reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", "/"+name)
 }
 
-// Values returns the query parameters of a request.
-func Values(r Request) url.Values {
-	v := url.Values{}
-	r.parameters(encoder(v))
-	return v
-}
-
-// An encoder collects the parameters that a client sends. It omits empty parameters.
-type encoder url.Values
-
-func (w encoder) text(name string, value *string) {
-	if *value != "" {
-		url.Values(w).Set(name, *value)
-	}
-}
-
-func (w encoder) service(value *string)                         { w.text("service", value) }
-func (w encoder) record(*string)                                {}
-func (w encoder) oneOf(name string, value *string, _ ...string) { w.text(name, value) }
-
-func (w encoder) number(name string, value *int64) {
-	if *value != 0 {
-		url.Values(w).Set(name, strconv.FormatInt(*value, 10))
-	}
-}
-
-func (w encoder) moment(name string, value *time.Time) {
-	if !value.IsZero() {
-		url.Values(w).Set(name, value.UTC().Format(time.RFC3339Nano))
-	}
-}
-
-func (w encoder) page(value *PageRequest) {
-	if value.Limit != 0 {
-		url.Values(w).Set("limit", strconv.Itoa(value.Limit))
-	}
-	w.text("after", &value.After)
-}
-
 // A Revocation ends a record for the given reason.
 type Revocation struct {
 	Record `json:"-"`
 	Reason string `json:"reason,omitempty"` // one line of at most 512 bytes; empty: "by the operator"
 }
+
+func (r Revocation) detail() map[string]string { return map[string]string{"reason": r.Reason} }
 
 func (r *Revocation) members(m *wire.Members) error {
 	r.Reason = m.Text("reason", false)

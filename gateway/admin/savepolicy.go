@@ -35,7 +35,7 @@ type PolicyText struct {
 
 // PolicyText returns the present contents of the file of the policy in force.
 func (o *Operator) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyText, error) {
-	s, err := o.service(q.Service)
+	s, err := o.services.Find(q.Service)
 	if err != nil {
 		return PolicyText{}, err
 	}
@@ -60,6 +60,10 @@ type PolicyEdit struct {
 	Force bool `json:"force,omitempty"`
 }
 
+func (r PolicyEdit) detail() map[string]string {
+	return map[string]string{"force": Flag(r.Force), "previous_sha256": r.SHA256}
+}
+
 func (r *PolicyEdit) parameters(p parameters) { p.service(&r.Service) }
 
 func (r *PolicyEdit) members(m *wire.Members) error {
@@ -78,12 +82,16 @@ type SaveResult struct {
 	Reload Reload `json:"reload"`
 }
 
+func (r SaveResult) detail() map[string]string {
+	return map[string]string{"policy_digest": r.Policy.Digest}
+}
+
 // SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text beside it as a file whose name ends with
 // .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
 // reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
 // SaveResult.Policy.Offered is false if the reload applied the policy of another file.
 func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
-	s, err := o.service(r.Service)
+	s, err := o.services.Find(r.Service)
 	if err != nil {
 		return SaveResult{}, err
 	}
@@ -103,7 +111,7 @@ func (o *Operator) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, er
 	if err != nil {
 		return SaveResult{}, err
 	}
-	now, err := o.service(s.ID)
+	now, err := o.services.Find(s.ID)
 	about.Offered = err == nil && now.Offer().Digest == about.Digest
 	return SaveResult{Path: s.PolicyFile, Kept: keptPath(s.PolicyFile), Policy: about, Reload: reloaded}, nil
 }

@@ -26,25 +26,25 @@ func (o *Operator) EndConsoleSession(ctx context.Context, r Record) (EndedSessio
 
 // SignedIn writes to the log and to the audit stream that a session of the console began. from is the source address of the request; an
 // invalid address is omitted. subject identifies the person at the identity provider; empty: there is none.
-func SignedIn(o *Operator, c Caller, subject string, from netip.Addr) {
+func (o *Operator) SignedIn(c Caller, subject string, from netip.Addr) {
 	o.signed("sign in", c, subject, from)
 }
 
 // SignedOut writes to the log and to the audit stream that a person has ended their own session.
-func SignedOut(o *Operator, c Caller, from netip.Addr) {
+func (o *Operator) SignedOut(c Caller, from netip.Addr) {
 	o.signed("sign out", c, "", from)
 }
 
 // SignInRefused writes to the log and to the audit stream that a person whom the identity provider knows could not sign in, or could not
 // prove again who it is. Its parameters are those of SignedIn.
-func SignInRefused(o *Operator, c Caller, subject string, from netip.Addr) {
+func (o *Operator) SignInRefused(c Caller, subject string, from netip.Addr) {
 	o.signed("sign in refused", c, subject, from)
 }
 
 func (o *Operator) signed(did string, c Caller, subject string, from netip.Addr) {
-	line := change{did, Record{ID: subject}, nil}.line(c)
+	line := Change{Operation: did, About: Record{ID: subject}}.Line(c)
 	if from.IsValid() {
 		line.Address = from.String()
 	}
-	o.recordChange("", line)
+	o.changes.Record("", line)
 }

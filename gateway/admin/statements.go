@@ -41,7 +41,7 @@ func (q *StatementQuery) parameters(p parameters) {
 // Statements returns a statement for each account. Only the last page may have fewer items than the limit. Errors: *store.ForgottenError,
 // store.ErrPeriod.
 func (o *Operator) Statements(ctx context.Context, q StatementQuery) (Page[Statement], error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return Page[Statement]{}, err
 	}
@@ -51,5 +51,5 @@ func (o *Operator) Statements(ctx context.Context, q StatementQuery) (Page[State
 		return Page[Statement]{}, err
 	}
 	page := pageOf(list, q.limit(), receipt.StatementOf, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency })
-	return named(ctx, o, service.ID, page, func(s *Statement) (pat.AgentID, *string) { return s.AgentID, &s.Name })
+	return named(ctx, o.store, service.ID, page, func(s *Statement) (pat.AgentID, *string) { return s.AgentID, &s.Name })
 }

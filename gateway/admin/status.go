@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -35,12 +34,6 @@ type Check struct {
 	// Degraded means that the gateway continues to work despite a failure.
 	Degraded bool   `json:"degraded,omitempty"`
 	Reason   string `json:"reason,omitempty"` // the error or degradation
-}
-
-// Configuration identifies the configuration in use.
-type Configuration struct {
-	Hash    string    `json:"hash"`     // digest over the digests of all files of the configuration
-	TakenAt time.Time `json:"taken_at"` // when the start or the last successful reload read the configuration
 }
 
 // Status describes the services of the gateway, and its health.
@@ -70,20 +63,6 @@ type CertificateStatus struct {
 	// Expires is when the first of them expires; the zero time: there is none yet.
 	Expires time.Time `json:"expires,omitzero"`
 	Missing int       `json:"missing,omitempty"` // names without a certificate
-}
-
-// A RefusedReload is a configuration that was refused.
-type RefusedReload struct {
-	At       time.Time `json:"at"`
-	Problems []Problem `json:"problems"` // the first MostProblems
-}
-
-// MostProblems is the maximum number of problems of a RefusedReload.
-const MostProblems = 20
-
-// RefusedAt returns the RefusedReload for a reload that was refused at a time because of the given problems.
-func RefusedAt(at time.Time, found config.Problems) *RefusedReload {
-	return &RefusedReload{At: at.UTC(), Problems: showProblems(found[:min(len(found), MostProblems)])}
 }
 
 // A ServiceStatus is the state of one service.

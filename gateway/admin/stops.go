@@ -169,7 +169,7 @@ func (o *Operator) stopOf(r StopRequest) (pat.Stop, error) {
 		return pat.Stop{}, wrongMember("by", why)
 	}
 	if r.Service != "" {
-		if _, err := o.service(r.Service); err != nil {
+		if _, err := o.services.Find(r.Service); err != nil {
 			return pat.Stop{}, err
 		}
 	}

@@ -42,7 +42,7 @@ func Totals(list []Statement) []StatementTotal {
 	out := make([]StatementTotal, 0, len(sums))
 	for _, currency := range slices.Sorted(maps.Keys(sums)) {
 		t := sums[currency]
-		text := func(i int) string { return decimal(&t.nano[i]) }
+		text := func(i int) string { return money.SumDecimal(&t.nano[i]) }
 		charges := func(i int) Charges { return Charges{Calls: t.calls[i], Amount: text(2 + i)} }
 		out = append(out, StatementTotal{
 			Currency: currency, Accounts: t.accounts, ToppedUp: text(0), Reversed: text(1),
@@ -57,7 +57,7 @@ func (t *total) add(s Statement) {
 	t.accounts++
 	amounts := func(first int, texts ...string) {
 		for i, text := range texts {
-			t.nano[first+i].Add(&t.nano[first+i], nanoOf(text))
+			t.nano[first+i].Add(&t.nano[first+i], money.SumOf(text))
 		}
 	}
 	amounts(0, s.ToppedUp, s.Reversed)
@@ -68,24 +68,4 @@ func (t *total) add(s Statement) {
 		}
 	}
 	amounts(6, s.Closing.ToppedUp, s.Closing.Held, s.Closing.Unresolved, s.Closing.Captured, s.Closing.Balance)
-}
-
-var unit = big.NewInt(money.Unit)
-
-// nanoOf parses a number in the format of money.Amount.Decimal, and returns it in units of 10⁻⁹. It returns 0 if text is not a number.
-func nanoOf(text string) *big.Int {
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return new(big.Int)
-	}
-	r.Mul(r, new(big.Rat).SetInt(unit))
-	return new(big.Int).Set(r.Num())
-}
-
-// decimal formats a sum in units of 10⁻⁹ as money.Amount.Decimal does. A sum that is too large for an Amount has 9 decimals.
-func decimal(nano *big.Int) string {
-	if nano.IsInt64() {
-		return money.Amount{Nano: nano.Int64()}.Decimal()
-	}
-	return new(big.Rat).SetFrac(nano, unit).FloatString(9)
 }

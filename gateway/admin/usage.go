@@ -29,7 +29,7 @@ func (q *UsageQuery) parameters(p parameters) {
 
 // filter converts the query into one of the store.
 func (o *Operator) filter(q UsageQuery) (store.Filter, error) {
-	service, err := o.service(q.Service)
+	service, err := o.services.Find(q.Service)
 	if err != nil {
 		return store.Filter{}, err
 	}
@@ -127,7 +127,7 @@ func (o *Operator) Executions(ctx context.Context, q UsageQuery) (Page[Execution
 
 // Execution returns one call.
 func (o *Operator) Execution(ctx context.Context, r Record) (Execution, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Execution{}, err
 	}
@@ -144,6 +144,8 @@ type Resolution struct {
 	State  store.State `json:"state"` // store.Captured or store.Released
 }
 
+func (r Resolution) detail() map[string]string { return map[string]string{"state": string(r.State)} }
+
 func (r *Resolution) members(m *wire.Members) error {
 	r.State = store.State(m.Text("state", true))
 	return m.Done()
@@ -151,7 +153,7 @@ func (r *Resolution) members(m *wire.Members) error {
 
 // Resolve captures or releases the charge of a call of unknown outcome, as the operator decides.
 func (o *Operator) Resolve(ctx context.Context, r Resolution) (Execution, error) {
-	service, err := o.service(r.Service)
+	service, err := o.services.Find(r.Service)
 	if err != nil {
 		return Execution{}, err
 	}

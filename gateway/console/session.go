@@ -112,7 +112,7 @@ func (r *request) begin(who admin.Caller, p proof) error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie(secret, int(sessionTime.Seconds()))
-	admin.SignedIn(r.console.Operator, who, p.subject, r.peer())
+	r.console.Operator.SignedIn(who, p.subject, r.peer())
 	return nil
 }
 

@@ -113,7 +113,7 @@ func (r *request) signOut() error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie("", -1)
-	admin.SignedOut(r.console.Operator, r.caller, r.peer())
+	r.console.Operator.SignedOut(r.caller, r.peer())
 	if r.signedOutOf() {
 		return nil
 	}

@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// MayUse returns a *RoleError if the role of a caller does not allow an operation, which is named by method and path, such as
+// POST /agents/{id}/block.
+func (o *Operator) MayUse(c Caller, name string) error {
+	needed, known := o.roles[name]
+	if !known {
+		needed = RoleAdmin
+	}
+	if !c.Role.Allows(needed) {
+		return &RoleError{Operation: name, Needed: needed}
+	}
+	return nil
+}
+
+// Do carries out an operation for a caller, unless MayUse returns an error. It then writes the change to the log and to the audit stream,
+// also if the operation failed but may have made the change.
+// about is the service and the record that the operation changes.
+func Do[Q, A any](
+	ctx context.Context, o *Operator, c Caller, name string, about Record, q Q, do func(context.Context, Q) (A, error),
+) (answer A, err error) {
+	if err := o.MayUse(c, name); err != nil {
+		return answer, err
+	}
+	answer, err = do(WithCaller(ctx, c), q)
+	if err != nil {
+		o.failed(c, Change{name, about, DetailsOf(q)}, err)
+		return answer, err
+	}
+	if named, ok := any(answer).(interface{ subject() string }); ok {
+		about.ID = named.subject()
+	}
+	if s, err := o.services.Find(about.Service); err == nil {
+		about.Service = s.ID
+	}
+	o.did(c, Change{name, about, DetailsOf(q, answer)})
+	return answer, nil
+}
+
+// did writes a change to the log and to the audit stream.
+func (o *Operator) did(c Caller, ch Change) { o.changes.Record(ch.About.Service, ch.Line(c)) }
+
+// failed writes an operation that failed to the log and to the audit stream, unless the error is a refusal: an operation can fail after the
+// store has committed the change.
+func (o *Operator) failed(c Caller, ch Change, err error) {
+	why := refusalFor(err)
+	if why.Status() < http.StatusInternalServerError {
+		return
+	}
+	service := ch.About.Service
+	if s, err := o.services.Find(service); err == nil {
+		service = s.ID
+	}
+	line := ch.Line(c)
+	line.Failed = string(why.Reason)
+	o.changes.Record(service, line)
+}
+
+// RefusalFor returns the refusal with which the admin API responds to an error of an operation.
+func RefusalFor(err error) *reason.Refusal { return refusalFor(err) }
