@@ -57,19 +57,19 @@ func TestCallFiguresSurviveARestart(t *testing.T) {
 	g.search(a, "first", "")
 	g.Must(g.Replica.Report(g.Context()))
 	g.search(a, "second", "")
-	sum := func() (calls int64, processes int) {
+	sum := func() (calls int64, reporting int) {
 		for _, step := range []string{"minute", "hour"} {
 			calls = 0
 			found := ask[admin.CallFigures](g, "GET", "/figures?step="+step, nil)
 			for _, p := range found.Points {
 				calls += p.Calls
 			}
-			processes = found.Processes
+			reporting = found.Processes
 		}
-		return calls, processes
+		return calls, reporting
 	}
-	if calls, processes := sum(); calls != 2 || processes != 1 {
-		t.Errorf("%d calls of %d processes; want 2 of 1", calls, processes)
+	if calls, reporting := sum(); calls != 2 || reporting != 1 {
+		t.Errorf("%d calls of %d processes; want 2 of 1", calls, reporting)
 	}
 	g.Must(g.Replica.Report(g.Context()))
 	g.settings.Figures, g.settings.ProcessID = record.NewFigures("test:2", g.Now), "another"

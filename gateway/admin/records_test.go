@@ -161,9 +161,9 @@ func TestAgentsArePaged(t *testing.T) {
 
 func TestApprovalOfAWaitingAgent(t *testing.T) {
 	g := newAdminGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
-	a, status := g.Agree("agent-1")
-	if status != http.StatusAccepted {
-		t.Fatalf("got %d, want %d", status, http.StatusAccepted)
+	a, code := g.Agree("agent-1")
+	if code != http.StatusAccepted {
+		t.Fatalf("got %d, want %d", code, http.StatusAccepted)
 	}
 	waiting := items[admin.Agreement](g, "/agreements?state=pending")
 	if len(waiting) != 1 || waiting[0].AgentID != "agent-1" || waiting[0].State != pat.AgreementPending {

@@ -75,9 +75,9 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, header{"UIM-Request-ID": "r-1"}); got.status != http.StatusOK {
 		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
-	status := g.health(func(h admin.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
-	if status != http.StatusOK {
-		t.Errorf("/readyz: %d, want %d", status, http.StatusOK)
+	code := g.health(func(h admin.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
+	if code != http.StatusOK {
+		t.Errorf("/readyz: %d, want %d", code, http.StatusOK)
 	}
 	if n := g.metric("uimgate_audit_write_failures_total"); n == "0" || n == "" {
 		t.Errorf("%q failures are counted", n)
@@ -106,11 +106,11 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	if n := len(g.upstream.calls()); n != 0 {
 		t.Errorf("%d calls reached the service, want 0", n)
 	}
-	status := g.health(func(h admin.Health) bool {
+	code := g.health(func(h admin.Health) bool {
 		return !h.Ready && !audit(h).OK && audit(h).Reason == "audit records cannot be written: no space left on device"
 	})
-	if status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz: %d, want %d", status, http.StatusServiceUnavailable)
+	if code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: %d, want %d", code, http.StatusServiceUnavailable)
 	}
 	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil { // an operator frees space, and sends SIGHUP
 		t.Fatal(err)

@@ -36,12 +36,12 @@ The file contains the decisions about the agent's calls, but no parameters or ou
 			if agent == "" || month == "" || out == "" {
 				return cli.Usage(errors.New("--agent, --month and --out are required"))
 			}
-			api, err := o.client(c.Context())
+			gateway, err := o.client(c.Context())
 			if err != nil {
 				return err
 			}
 			q := admin.EvidenceQuery{Record: o.record(agent), Month: month, Currency: currency}
-			return intoFile(out, func(w io.Writer) error { return writeBundle(c.Context(), api, q, w) })
+			return intoFile(out, func(w io.Writer) error { return writeBundle(c.Context(), gateway, q, w) })
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "the agent")
@@ -72,26 +72,26 @@ func intoFile(name string, write func(io.Writer) error) (err error) {
 }
 
 // writeBundle writes the evidence of one account in a month.
-func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery, w io.Writer) error {
+func writeBundle(ctx context.Context, gateway *client.Client, q admin.EvidenceQuery, w io.Writer) error {
 	if q.Currency == "" {
 		var err error
-		if q.Currency, err = onlyCurrency(ctx, api, q.Record); err != nil {
+		if q.Currency, err = onlyCurrency(ctx, gateway, q.Record); err != nil {
 			return err
 		}
 	}
 	q.Limit = 500
-	page, err := api.Evidence(ctx, q)
+	page, err := gateway.Evidence(ctx, q)
 	if err != nil {
 		return err
 	}
 	b := evidence.NewBundleWriter(w, evidence.BundleHeader{
 		Issuer: page.Issuer, Agent: q.ID, From: page.From, To: page.To, Proofs: &page.Proofs,
 	})
-	if err := writeKeys(ctx, api, b); err != nil {
+	if err := writeKeys(ctx, gateway, b); err != nil {
 		return err
 	}
-	agreements := newAgreements(api, q.Service)
-	if err := agreements.log(b, page.Log); err != nil {
+	parts := newBundleParts(gateway, q.Service)
+	if err := parts.log(b, page.Log); err != nil {
 		return err
 	}
 	first := page
@@ -100,18 +100,18 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 			b.Consistency(p.Old, p.New, p.Hashes)
 		}
 		for _, p := range page.Policies {
-			agreements.policy(b, p.UID, p.Digest, p.Document)
+			parts.policy(b, p.UID, p.Digest, p.Document)
 		}
 		for _, e := range page.Entries {
-			if err := agreements.write(ctx, b, e); err != nil {
+			if err := parts.write(ctx, b, e); err != nil {
 				return err
 			}
 		}
 		if page.Next == "" {
 			break
 		}
-		q.After, q.Epoch, q.Size = page.Next, agreements.epoch, agreements.size
-		if page, err = api.Evidence(ctx, q); err != nil {
+		q.After, q.Epoch, q.Size = page.Next, parts.epoch, parts.size
+		if page, err = gateway.Evidence(ctx, q); err != nil {
 			return err
 		}
 	}
@@ -121,8 +121,8 @@ func writeBundle(ctx context.Context, api *client.Client, q admin.EvidenceQuery,
 }
 
 // onlyCurrency returns the currency of the agent's only account.
-func onlyCurrency(ctx context.Context, api *client.Client, agent admin.Record) (string, error) {
-	list, err := api.Accounts(ctx, admin.AccountQuery{
+func onlyCurrency(ctx context.Context, gateway *client.Client, agent admin.Record) (string, error) {
+	list, err := gateway.Accounts(ctx, admin.AccountQuery{
 		Service: agent.Service, AgentID: pat.AgentID(agent.ID), PageRequest: admin.PageRequest{Limit: 2},
 	})
 	switch {
@@ -137,8 +137,8 @@ func onlyCurrency(ctx context.Context, api *client.Client, agent admin.Record) (
 	return list.Items[0].Currency, nil
 }
 
-func writeKeys(ctx context.Context, api *client.Client, b *evidence.BundleWriter) error {
-	list, err := api.Keys(ctx)
+func writeKeys(ctx context.Context, gateway *client.Client, b *evidence.BundleWriter) error {
+	list, err := gateway.Keys(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,20 +154,20 @@ func writeKeys(ctx context.Context, api *client.Client, b *evidence.BundleWriter
 	return nil
 }
 
-// agreements writes entries. Before the first entry that refers to an agreement or a policy, it writes that document.
-type agreements struct {
-	api     *client.Client
+// bundleParts writes entries. Before the first entry that refers to an agreement or a policy, it writes that document.
+type bundleParts struct {
+	gateway *client.Client
 	service string
 	written map[string]bool
 	// epoch and size belong to the newest checkpoint that was written.
 	epoch, size int64
 }
 
-func newAgreements(api *client.Client, service string) *agreements {
-	return &agreements{api: api, service: service, written: map[string]bool{}}
+func newBundleParts(gateway *client.Client, service string) *bundleParts {
+	return &bundleParts{gateway: gateway, service: service, written: map[string]bool{}}
 }
 
-func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line admin.EvidenceLine) error {
+func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line admin.EvidenceLine) error {
 	r, err := evidence.ParseReceipt(line.Receipt)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line a
 	e := r.Entry
 	if e.Agreement != "" && !a.written[e.Agreement] {
 		a.written[e.Agreement] = true
-		text, err := a.api.ExportAgreement(ctx, admin.Record{Service: a.service, ID: e.Agreement})
+		text, err := a.gateway.ExportAgreement(ctx, admin.Record{Service: a.service, ID: e.Agreement})
 		if err != nil {
 			return fmt.Errorf("exporting agreement %s: %w", e.Agreement, err)
 		}
@@ -196,7 +196,7 @@ func (a *agreements) write(ctx context.Context, b *evidence.BundleWriter, line a
 
 // log writes the entries that belong to no account, and then the proofs that they are in the log: an entry may introduce the key of the
 // checkpoint.
-func (a *agreements) log(b *evidence.BundleWriter, list []admin.EvidenceLine) error {
+func (a *bundleParts) log(b *evidence.BundleWriter, list []admin.EvidenceLine) error {
 	for _, line := range list {
 		b.Entry(line.Receipt)
 	}
@@ -213,7 +213,7 @@ func (a *agreements) log(b *evidence.BundleWriter, list []admin.EvidenceLine) er
 }
 
 // proof writes the proof that an entry is in the log, and its checkpoint unless it was written before.
-func (a *agreements) proof(b *evidence.BundleWriter, r *evidence.Receipt, line admin.EvidenceLine) error {
+func (a *bundleParts) proof(b *evidence.BundleWriter, r *evidence.Receipt, line admin.EvidenceLine) error {
 	if line.Logged == "" {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (a *agreements) proof(b *evidence.BundleWriter, r *evidence.Receipt, line a
 }
 
 // policyOf writes the policy in the export of an agreement, unless it was written before.
-func (a *agreements) policyOf(b *evidence.BundleWriter, export []byte) error {
+func (a *bundleParts) policyOf(b *evidence.BundleWriter, export []byte) error {
 	var exported struct {
 		Policy struct{ UID, Digest, Document string }
 	}
@@ -252,7 +252,7 @@ func (a *agreements) policyOf(b *evidence.BundleWriter, export []byte) error {
 }
 
 // policy writes a policy, unless it was written before.
-func (a *agreements) policy(b *evidence.BundleWriter, uid, digest string, document []byte) {
+func (a *bundleParts) policy(b *evidence.BundleWriter, uid, digest string, document []byte) {
 	if !a.written[digest] {
 		a.written[digest] = true
 		b.Policy(uid, digest, document)

@@ -22,18 +22,18 @@ const (
 
 // rotateAll makes every process create new keys, and returns the newest key of each process and purpose. A process that does not run still
 // has its previous key, with the time at which it ends.
-func rotateAll(ctx context.Context, api *client.Client) (admin.Page[admin.Key], error) {
-	before, err := api.Keys(ctx)
+func rotateAll(ctx context.Context, gateway *client.Client) (admin.Page[admin.Key], error) {
+	before, err := gateway.Keys(ctx)
 	if err != nil {
 		return before, err
 	}
-	if _, err := api.RotateKey(ctx, admin.Rotation{All: true}); err != nil {
+	if _, err := gateway.RotateKey(ctx, admin.Rotation{All: true}); err != nil {
 		return admin.Page[admin.Key]{}, err
 	}
 	end := time.NewTimer(rotationWait)
 	defer end.Stop()
 	for {
-		after, err := api.Keys(ctx)
+		after, err := gateway.Keys(ctx)
 		if err != nil {
 			return after, err
 		}
