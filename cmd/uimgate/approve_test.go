@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
@@ -50,7 +51,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 			t.Errorf("%v: %+v; want %q", c.args, s, c.want)
 		}
 	}
-	waiting := want[admin.Page[admin.Agent]](g, "agents", "list", "--status", "waiting")
+	waiting := want[api.Page[agreements.Agent]](g, "agents", "list", "--status", "waiting")
 	if len(waiting.Items) != 1 || waiting.Items[0].AgentID != "a" {
 		t.Errorf("got %+v; want Items of length 1 and Items[0].AgentID %q", waiting, "a")
 	}
@@ -59,7 +60,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 		!strings.Contains(s.errors, "is also the id of a waiting agent") {
 		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "is also the id of a waiting agent")
 	}
-	if got := want[admin.Agent](g, "agents", "approve", "1", "--id"); !got.Approved || got.AgentID != "1" {
+	if got := want[agreements.Agent](g, "agents", "approve", "1", "--id"); !got.Approved || got.AgentID != "1" {
 		t.Errorf("got %+v", got)
 	}
 }

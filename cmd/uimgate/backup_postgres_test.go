@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
@@ -55,7 +56,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
 		t.Errorf("an earlier PAT: %s, want a text that contains %q", got, `"UNAUTHORIZED"`)
 	}
-	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 ||
+	if list := want[api.Page[billing.Statement]](g, "usage", "statements"); len(list.Items) != 1 ||
 		list.Items[0].Closing.Unresolved != "0.25" {
 		t.Errorf("got %+v; want Items of length 1 and Items[0].Closing.Unresolved %q", list, "0.25")
 	}

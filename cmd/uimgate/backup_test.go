@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 )
 
 var ordering = map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}}
@@ -71,10 +73,10 @@ func TestBackupAndRestore(t *testing.T) {
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"UPSTREAM_ERROR"`) {
 		t.Errorf("pat.limit refuses a call after the restore: %s, want a text that contains %q", got, `"UPSTREAM_ERROR"`)
 	}
-	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
+	if list := want[api.Page[agreements.Agent]](g, "agents", "list"); len(list.Items) != 2 {
 		t.Errorf("got %+v, want Items of length 2", list)
 	}
-	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated ||
+	if got := want[billing.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated ||
 		got.Balance != "9.75" {
 		t.Errorf("got %+v", got)
 	}
@@ -165,7 +167,7 @@ func TestRestoreOverDamagedState(t *testing.T) {
 		t.Error("the former write-ahead log is next to the new state")
 	}
 	g.start()
-	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 1 {
+	if list := want[api.Page[agreements.Agent]](g, "agents", "list"); len(list.Items) != 1 {
 		t.Errorf("got %+v, want Items of length 1", list)
 	}
 }

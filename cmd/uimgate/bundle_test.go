@@ -13,7 +13,8 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/evidence/log"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 )
 
 // bundleLine has the members of all lines of a bundle.
@@ -52,9 +53,13 @@ func TestUsageBundle(t *testing.T) {
 	t.Parallel()
 	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
-	g.post("/api/intents/execute", token, map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}})
-	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
-	month := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured").SettledAt.UTC().Format("2006-01")
+	g.post(
+		"/api/intents/execute",
+		token,
+		map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}},
+	)
+	open := want[api.Page[calls.Execution]](g, "usage", "executions", "--state", "unresolved").Items
+	month := want[calls.Execution](g, "usage", "resolve", open[0].ID, "captured").SettledAt.UTC().Format("2006-01")
 	out := filepath.Join(t.TempDir(), "a.jsonl.gz")
 	if s := g.run("usage", "bundle", "--agent", "agent-1", "--month", month, "--out", out); s.code != exitDone || s.errors != "" {
 		t.Fatalf("got %+v", s)

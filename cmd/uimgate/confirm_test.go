@@ -19,7 +19,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
 )
@@ -204,7 +207,7 @@ func (p *confirmingPerson) confirms() {
 func (p *confirmingPerson) ledgerOf(g *testGateway) int {
 	p.Helper()
 	n := 0
-	for _, e := range want[admin.Page[admin.Execution]](g, "usage", "executions").Items {
+	for _, e := range want[api.Page[calls.Execution]](g, "usage", "executions").Items {
 		if e.State != store.Released {
 			n++
 		}
@@ -215,11 +218,11 @@ func (p *confirmingPerson) ledgerOf(g *testGateway) int {
 // payIn adds 5 EUR to the credit of the agent of the consent.
 func (p *confirmingPerson) payIn(g *testGateway) {
 	p.Helper()
-	agreements := want[admin.Page[admin.Agreement]](g, "agreements", "list").Items
+	agreements := want[api.Page[agreements.Agreement]](g, "agreements", "list").Items
 	if len(agreements) != 1 {
 		p.Fatalf("got %+v", agreements)
 	}
-	want[admin.TopUpResult](g, "usage", "top-up", string(agreements[0].AgentID), "5", "EUR")
+	want[billing.TopUpResult](g, "usage", "top-up", string(agreements[0].AgentID), "5", "EUR")
 }
 
 // engines are the databases of tests, as settings.
@@ -363,7 +366,7 @@ func TestBundleWithAConfirmation(t *testing.T) {
 	if got := p.orders(g.addresses.Listen); got != "OK" {
 		t.Fatalf("got %q", got)
 	}
-	charge := want[admin.Page[admin.Execution]](g, "usage", "executions").Items[0]
+	charge := want[api.Page[calls.Execution]](g, "usage", "executions").Items[0]
 	out := filepath.Join(t.TempDir(), "bundle.jsonl.gz")
 	proofs := 0
 	await(t, func() bool { // the log takes new entries every second

@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	storetest "github.com/uimgate/uimgate/internal/test/store"
 )
 
@@ -43,9 +46,9 @@ func TestPagesOfAGrownGateway(t *testing.T) {
 			if !g.order(token, "grown") {
 				t.Fatal("the order failed")
 			}
-			agreement := want[admin.Page[admin.Agreement]](g, "agreements", "list").Items[0].ID
-			execution := want[admin.Page[admin.Execution]](g, "usage", "executions").Items[0].ID
-			await(t, func() bool { return len(want[admin.Page[admin.Call]](g, "calls", "list").Items) > 0 })
+			agreement := want[api.Page[agreements.Agreement]](g, "agreements", "list").Items[0].ID
+			execution := want[api.Page[calls.Execution]](g, "usage", "executions").Items[0].ID
+			await(t, func() bool { return len(want[api.Page[calls.Call]](g, "calls", "list").Items) > 0 })
 			g.stop()
 			at := filepath.Join(g.dir, "data", "state.db")
 			if settings != "" {
@@ -88,7 +91,7 @@ func readPages(g *testGateway, agreement, execution string) {
 		g.Fatal(err)
 	}
 	client := &http.Client{Jar: jar}
-	link := want[admin.ConsoleLink](g, "console", "--no-browser")
+	link := want[signin.ConsoleLink](g, "console", "--no-browser")
 	resp, err := client.PostForm(g.addresses.Admin+"/console/link", url.Values{"code": {link.Code}})
 	if err != nil || resp.StatusCode != http.StatusOK {
 		g.Fatalf("signing in: %v, %v", resp, err)

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 )
 
 // A verdict is the report of a verifier.
@@ -87,7 +89,7 @@ func TestAgentBundle(t *testing.T) {
 		}
 	}
 	agent("execute", "shop.example:order:v1", "product=lamp")
-	want[admin.TopUpResult](g, "usage", "top-up", "robot", "10", "EUR", "--reference", "payment 1")
+	want[billing.TopUpResult](g, "usage", "top-up", "robot", "10", "EUR", "--reference", "payment 1")
 	logged(3)
 	agent("execute", "shop.example:order:v1", "product=chair")
 	logged(5)
@@ -142,8 +144,8 @@ func TestBundleOverRotationAndRestore(t *testing.T) {
 	charge := func() {
 		t.Helper()
 		g.post("/api/intents/execute", token, ordering)
-		open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
-		month = want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured").SettledAt.UTC().Format("2006-01")
+		open := want[api.Page[calls.Execution]](g, "usage", "executions", "--state", "unresolved").Items
+		month = want[calls.Execution](g, "usage", "resolve", open[0].ID, "captured").SettledAt.UTC().Format("2006-01")
 	}
 	// logged writes the bundle until the log has the given number of entries of each kind.
 	logged := func(kinds map[evidence.Kind]int) {
@@ -197,7 +199,7 @@ func TestBundleOverRotationAndRestore(t *testing.T) {
 		t.Fatalf("got %+v", s)
 	}
 	g.start()
-	want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
+	want[billing.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
 	logged(map[evidence.Kind]int{evidence.KindKey: 4, evidence.KindCharge: 6, evidence.KindRestored: 1, evidence.KindTopUp: 1})
 	accepted(2)
 

@@ -17,7 +17,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -30,12 +36,12 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	_, key := g.agree("agent-1")
 	g.agree("..")
 	g.agree("we/ird?id#%2F")
-	list := want[admin.Page[admin.Agent]](g, "agents", "list")
+	list := want[api.Page[agreements.Agent]](g, "agents", "list")
 	if len(list.Items) != 3 {
 		t.Fatalf("got %+v, want Items of length 3", list)
 	}
 	for _, a := range list.Items {
-		if got := want[admin.Agent](g, "agents", "show", string(a.AgentID)); got.AgentID != a.AgentID {
+		if got := want[agreements.Agent](g, "agents", "show", string(a.AgentID)); got.AgentID != a.AgentID {
 			t.Errorf("%s: %+v", a.AgentID, got)
 		}
 	}
@@ -44,7 +50,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		!strings.HasPrefix(page.out, "AGENT ID") {
 		t.Errorf("got %+v", page)
 	}
-	if got := want[admin.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked ||
+	if got := want[agreements.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked ||
 		got.Reason != "why not" {
 		t.Errorf("got %+v; want Status %v and Reason %q", got, pat.AgentBlocked, "why not")
 	}
@@ -56,10 +62,10 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {
 		t.Error(err)
 	}
-	if got := want[admin.Agent](g, "agents", "unblock", "agent-1"); got.Status != pat.AgentActive {
+	if got := want[agreements.Agent](g, "agents", "unblock", "agent-1"); got.Status != pat.AgentActive {
 		t.Errorf("got %+v, want Status %v", got, pat.AgentActive)
 	}
-	if got := want[admin.Agent](g, "agents", "approve", "agent-1"); !got.Approved {
+	if got := want[agreements.Agent](g, "agents", "approve", "agent-1"); !got.Approved {
 		t.Errorf("got %+v", got)
 	}
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -71,10 +77,10 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := g.write("second.jwk", string(second.JWK()))
-	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
+	if got := want[agreements.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
 		t.Errorf("got %+v", got)
 	}
-	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
+	if got := want[agreements.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
 		t.Errorf("got %+v, want Keys of length 2", got)
 	}
 	for _, args := range [][]string{
@@ -92,7 +98,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	t.Parallel()
 	g := startGatewayWithOperator(t)
 	g.agree("agent-1")
-	list := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-1")
+	list := want[api.Page[agreements.Agreement]](g, "agreements", "list", "--agent", "agent-1")
 	if len(list.Items) != 1 {
 		t.Fatalf("got %+v, want Items of length 1", list)
 	}
@@ -101,7 +107,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 		!strings.Contains(s.out, "agent-1") {
 		t.Errorf("got %+v; want code %v, out containing %q and out containing %q", s, exitDone, "policy_uid", "agent-1")
 	}
-	policies := want[admin.Page[admin.Policy]](g, "agreements", "policies")
+	policies := want[api.Page[policies.Policy]](g, "agreements", "policies")
 	if len(policies.Items) != 1 || !policies.Items[0].Offered || policies.Items[0].Digest != list.Items[0].PolicyDigest {
 		t.Errorf("got the policies %+v, want the agreed one", policies.Items)
 	}
@@ -136,7 +142,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	g := startGatewayWithOperator(t)
 	one, _ := g.agree("agent-1")
 	two, _ := g.agree("agent-2")
-	list := want[admin.Page[admin.PAT]](g, "pats", "list", "--agent", "agent-1", "--active")
+	list := want[api.Page[agreements.PAT]](g, "pats", "list", "--agent", "agent-1", "--active")
 	if len(list.Items) != 1 {
 		t.Fatalf("got %+v, want Items of length 1", list)
 	}
@@ -155,8 +161,8 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	if !active(one) || active("x.y.z") {
 		t.Errorf("active: the PAT %v, an invalid text %v; want true, false", active(one), active("x.y.z"))
 	}
-	if got := want[admin.PAT](g, "pats", "revoke", string(list.Items[0].ID), "--reason", "leaked"); got.State != admin.PATRevoked {
-		t.Errorf("got %+v, want State %v", got, admin.PATRevoked)
+	if got := want[agreements.PAT](g, "pats", "revoke", string(list.Items[0].ID), "--reason", "leaked"); got.State != agreements.PATRevoked {
+		t.Errorf("got %+v, want State %v", got, agreements.PATRevoked)
 	}
 	if active(one) || !active(two) {
 		t.Error("the wrong PAT was revoked")
@@ -167,8 +173,8 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	if s := g.run("pats", "introspect", g.write("pat.txt", two)); s.code != exitDone || !strings.Contains(s.out, "active  no") {
 		t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, "active  no")
 	}
-	agreement := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
-	if got := want[admin.Agreement](g, "agreements", "revoke", string(agreement.ID)); got.State != pat.AgreementRevoked {
+	agreement := want[api.Page[agreements.Agreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
+	if got := want[agreements.Agreement](g, "agreements", "revoke", string(agreement.ID)); got.State != pat.AgreementRevoked {
 		t.Errorf("got %+v, want State %v", got, pat.AgreementRevoked)
 	}
 	for _, args := range [][]string{
@@ -196,12 +202,12 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 			"parameters": map[string]any{"product": "lamp"},
 		})
 	}
-	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
+	open := want[api.Page[calls.Execution]](g, "usage", "executions", "--state", "unresolved").Items
 	if len(open) != 3 {
 		t.Fatalf("got %+v, want length 3", open)
 	}
 	for before, released := range map[time.Time]int{time.Now().Add(-time.Hour): 0, open[1].BeganAt: 1} {
-		got := want[admin.Page[admin.Execution]](g, "usage", "resolve", "--not-sent-before", before.Format(time.RFC3339Nano)).Items
+		got := want[api.Page[calls.Execution]](g, "usage", "resolve", "--not-sent-before", before.Format(time.RFC3339Nano)).Items
 		if len(got) != released || released == 1 && (got[0].ID != open[2].ID || got[0].State != "released") {
 			t.Errorf("before %s: %+v", before, got)
 		}
@@ -209,19 +215,19 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	if s := g.run("usage", "executions"); !strings.Contains(s.out, "0.25 EUR") || !strings.Contains(s.out, "unresolved") {
 		t.Errorf("got %+v; want out containing %q and out containing %q", s, "0.25 EUR", "unresolved")
 	}
-	if got := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured"); got.State != "captured" {
+	if got := want[calls.Execution](g, "usage", "resolve", open[0].ID, "captured"); got.State != "captured" {
 		t.Errorf("got %+v, want State %q", got, "captured")
 	}
-	if got := want[admin.Execution](g, "usage", "resolve", open[1].ID, "released"); got.State != "released" {
+	if got := want[calls.Execution](g, "usage", "resolve", open[1].ID, "released"); got.State != "released" {
 		t.Errorf("got %+v, want State %q", got, "released")
 	}
 	if s := g.run("usage", "resolve", open[0].ID, "released"); s.code != exitWrong {
 		t.Errorf("got %+v, want code %v", s, exitWrong)
 	}
-	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "10", "EUR"); got.Balance != "9.75" {
+	if got := want[billing.Account](g, "usage", "top-up", "agent-1", "10", "EUR"); got.Balance != "9.75" {
 		t.Errorf("got %+v, want Balance %q", got, "9.75")
 	}
-	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
+	if got := want[billing.Account](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
 		t.Errorf("got %+v, want ToppedUp %q", got, "10.05")
 	}
 	if s := g.run("usage", "accounts", "-o",
@@ -232,10 +238,10 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 		!strings.Contains(s.out, "top-up") {
 		t.Errorf("got %+v; want code %v, out containing %q and out containing %q", s, exitDone, "unresolved → captured", "top-up")
 	}
-	if got := want[admin.Execution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
+	if got := want[calls.Execution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
 		t.Errorf("got %+v; want ID %v and State %q", got, open[0].ID, "captured")
 	}
-	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference",
+	if got := want[billing.TopUpResult](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference",
 		"refund 1"); got.ToppedUp != "9.05" {
 		t.Errorf("got %+v, want ToppedUp %q", got, "9.05")
 	}
@@ -276,11 +282,11 @@ func TestOperatorStatements(t *testing.T) {
 			"parameters": map[string]any{"product": "lamp"},
 		})
 	}
-	want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR")
-	list := want[admin.Page[admin.Statement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
-	sums := want[struct{ Totals []admin.StatementTotal }](g, "usage", "statements").Totals
+	want[billing.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR")
+	list := want[api.Page[billing.Statement]](g, "usage", "statements", "--month", time.Now().UTC().Format("2006-01"))
+	sums := want[struct{ Totals []billing.StatementTotal }](g, "usage", "statements").Totals
 	if len(sums) != 1 || sums[0].Accounts != 3 || sums[0].ToppedUp != "10.00" ||
-		sums[0].Unresolved != (admin.Charges{Calls: 3, Amount: "0.75"}) || sums[0].Closing.Balance != "9.25" {
+		sums[0].Unresolved != (billing.Charges{Calls: 3, Amount: "0.75"}) || sums[0].Closing.Balance != "9.25" {
 		t.Errorf("got %+v", sums)
 	}
 	if s := g.run("agents", "name", "agent-1", "Corner Shop"); s.code != exitDone || !strings.Contains(s.out, "Corner Shop") {
@@ -340,10 +346,10 @@ func TestOperatorInvoices(t *testing.T) {
 		"intent_uid": "shop.example:order:v1",
 		"parameters": map[string]any{"product": "lamp"},
 	})
-	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
-	got := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured")
+	open := want[api.Page[calls.Execution]](g, "usage", "executions", "--state", "unresolved").Items
+	got := want[calls.Execution](g, "usage", "resolve", open[0].ID, "captured")
 	month := got.SettledAt.UTC().Format("2006-01")
-	bill := want[admin.Invoice](g, "usage", "invoice", "agent-1", "--month", month)
+	bill := want[billing.Invoice](g, "usage", "invoice", "agent-1", "--month", month)
 	if len(bill.Rows) != 1 || bill.Rows[0].Amount != "0.25" || bill.Totals[0].Amount != "0.25" || len(bill.Evidence) != 1 {
 		t.Fatalf("got %+v; want Rows of length 1, Rows[0].Amount %q, Totals[0].Amount %q and Evidence of length 1", bill, "0.25", "0.25")
 	}
@@ -379,11 +385,11 @@ func TestOperatorBuyersAndCreditNotes(t *testing.T) {
 		"intent_uid": "shop.example:order:v1",
 		"parameters": map[string]any{"product": "lamp"},
 	})
-	if b := want[admin.Buyer](g, "agents", "invoice-to", "agent-1"); b.Name != "" {
+	if b := want[billing.Buyer](g, "agents", "invoice-to", "agent-1"); b.Name != "" {
 		t.Errorf("got %+v", b)
 	}
 	buyer := []string{"--name", "Corner & Co.", "--address", "1 rue du Port", "--address", "Marseille", "--country", "FR"}
-	stated := want[admin.Buyer](g, slices.Concat(
+	stated := want[billing.Buyer](g, slices.Concat(
 		[]string{"agents", "invoice-to", "agent-1", "--tax-id", "FR1", "--vat", "reverse-charge"}, buyer)...)
 	if stated.AgentID != "agent-1" || len(stated.Address) != 2 || stated.VAT != store.TaxReverseCharge {
 		t.Errorf("got %+v", stated)
@@ -401,8 +407,8 @@ func TestOperatorBuyersAndCreditNotes(t *testing.T) {
 			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)
 		}
 	}
-	call := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items[0]
-	settled := want[admin.Execution](g, "usage", "resolve", call.ID, "captured")
+	call := want[api.Page[calls.Execution]](g, "usage", "executions", "--state", "unresolved").Items[0]
+	settled := want[calls.Execution](g, "usage", "resolve", call.ID, "captured")
 	month := settled.SettledAt.UTC().Format("2006-01")
 	s := g.run("usage", "invoice", "agent-1", "--month", month, "--issue")
 	if s.code != exitWrong || !strings.Contains(s.errors, "has not ended") {
@@ -411,8 +417,8 @@ func TestOperatorBuyersAndCreditNotes(t *testing.T) {
 	if s := g.run("usage", "invoices"); s.code != exitDone || strings.Contains(s.out, "INV-") {
 		t.Errorf("got %+v", s)
 	}
-	refund := want[admin.Refund](g, "usage", "refund", call.ID, "--reason", "late")
-	note := want[admin.CreditNote](g, "usage", "credit-note", refund.Number)
+	refund := want[billing.Refund](g, "usage", "refund", call.ID, "--reason", "late")
+	note := want[billing.CreditNote](g, "usage", "credit-note", refund.Number)
 	if note.Amount != "0.25" || note.Buyer == nil || note.Tax == nil || note.Tax.Payable != "0.25" || note.Tax.Rule != store.TaxReverseCharge {
 		t.Errorf("got %+v", note)
 	}
@@ -424,7 +430,7 @@ func TestOperatorBuyersAndCreditNotes(t *testing.T) {
 	if s := g.run("usage", "credit-note", "CN-000009"); s.code != exitWrong || s.out != "" {
 		t.Errorf("got %+v", s)
 	}
-	if cleared := want[admin.Buyer](g, "agents", "invoice-to", "agent-1", "--clear"); cleared.Name != "" {
+	if cleared := want[billing.Buyer](g, "agents", "invoice-to", "agent-1", "--clear"); cleared.Name != "" {
 		t.Errorf("got %+v", cleared)
 	}
 }
@@ -437,7 +443,7 @@ func TestAllPages(t *testing.T) {
 		g.agree("agent-" + strconv.Itoa(i))
 	}
 	for _, group := range []string{"agents", "agreements", "pats"} {
-		all := want[admin.Page[map[string]any]](g, group, "list", "--all")
+		all := want[api.Page[map[string]any]](g, group, "list", "--all")
 		if len(all.Items) != many || all.Next != "" {
 			t.Errorf("%s: got %+v; want Items of length %v and Next empty", group, all, many)
 		}
@@ -448,7 +454,7 @@ func TestAllPages(t *testing.T) {
 			if after != "" {
 				args = append(args, "--after", after)
 			}
-			page := want[admin.Page[map[string]any]](g, args...)
+			page := want[api.Page[map[string]any]](g, args...)
 			seen += len(page.Items)
 			if after = page.Next; after == "" {
 				break
@@ -458,11 +464,11 @@ func TestAllPages(t *testing.T) {
 			t.Errorf("%s: %d in pages; want %v", group, seen, many)
 		}
 	}
-	jti := string(want[admin.Page[admin.PAT]](g, "pats", "list").Items[0].ID)
-	if got := want[admin.PAT](g, "pats", "show", jti); string(got.ID) != jti {
+	jti := string(want[api.Page[agreements.PAT]](g, "pats", "list").Items[0].ID)
+	if got := want[agreements.PAT](g, "pats", "show", jti); string(got.ID) != jti {
 		t.Errorf("got %+v", got)
 	}
-	if got := want[admin.Agent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
+	if got := want[agreements.Agent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
 		t.Errorf("got %+v, want Status %v", got, pat.AgentBlocked)
 	}
 }
@@ -473,9 +479,9 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.out, "shop.example") || !strings.Contains(s.out, "closed") {
 		t.Errorf("got %+v; want code %v, out containing %q and out containing %q", s, exitDone, "shop.example", "closed")
 	}
-	before := want[admin.Status](g, "status")
+	before := want[status.Status](g, "status")
 	g.write("policy.json", strings.Replace(operatorPolicy, `"0.25"`, `"0.50"`, 1))
-	if got := want[admin.Reload](g, "reload"); got.Configuration.Hash == before.Configuration.Hash {
+	if got := want[reloads.Reload](g, "reload"); got.Configuration.Hash == before.Configuration.Hash {
 		t.Errorf("got %+v", got)
 	}
 	text, err := os.ReadFile(g.config())
@@ -497,23 +503,24 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 		t.Errorf("got %+v; want the file, the line and the problem of the refused reload", s)
 	}
 	g.write("uimgate.yaml", string(text))
-	first := want[admin.Page[admin.Key]](g, "keys", "list").Items
-	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose != keys.ForPATs }) // others sign agent cards and receipts
+	first := want[api.Page[agreements.Key]](g, "keys", "list").Items
+	first = slices.DeleteFunc(first, func(k agreements.Key) bool { return k.Purpose != keys.ForPATs }) // others sign agent cards and receipts
 	if len(first) != 1 || first[0].ID != before.SigningKey {
 		t.Fatalf("got %+v; want length 1 and [0].ID %v", first, before.SigningKey)
 	}
-	next := want[admin.Key](g, "keys", "rotate")
+	next := want[agreements.Key](g, "keys", "rotate")
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 7 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("got %+v", s)
 	}
-	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(next.ID)); got.NotAfter.Year() != 2100 {
+	if got := want[agreements.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(next.ID)); got.NotAfter.Year() != 2100 {
 		t.Errorf("got %+v", got)
 	}
-	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(first[0].ID)); got.NotAfter.Year() == 2100 {
+	got := want[agreements.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(first[0].ID))
+	if got.NotAfter.Year() == 2100 {
 		t.Errorf("the end of a rotated key was postponed: %+v", got)
 	}
-	rotated := want[admin.Page[admin.Key]](g, "keys", "rotate", "--all").Items
-	rotated = slices.DeleteFunc(rotated, func(k admin.Key) bool { return k.Purpose != keys.ForPATs })
+	rotated := want[api.Page[agreements.Key]](g, "keys", "rotate", "--all").Items
+	rotated = slices.DeleteFunc(rotated, func(k agreements.Key) bool { return k.Purpose != keys.ForPATs })
 	if len(rotated) != 1 {
 		t.Fatalf("got %+v, want the key of the only process", rotated)
 	}
@@ -524,7 +531,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("status"); !strings.Contains(s.errors, next.Process) || !strings.Contains(s.errors, string(next.ID)) {
 		t.Errorf("got %+v; want errors containing %q and %q", s, next.Process, next.ID)
 	}
-	receipts := want[admin.Key](g, "keys", "rotate", "--purpose", "receipt")
+	receipts := want[agreements.Key](g, "keys", "rotate", "--purpose", "receipt")
 	if receipts.Purpose != keys.ForReceipts || !receipts.Signing {
 		t.Errorf("got %+v, want a key for receipts", receipts)
 	}
@@ -533,12 +540,15 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 			t.Errorf("%v: got %+v, want code %d", args, s, exitUsage)
 		}
 	}
-	if retired := want[admin.Page[admin.Key]](g, "keys", "retire", "--all").Items; !slices.ContainsFunc(retired, func(k admin.Key) bool {
-		return k.ID == next.ID && !k.NotAfter.IsZero()
-	}) {
+	if retired := want[api.Page[agreements.Key]](g, "keys", "retire", "--all").Items; !slices.ContainsFunc(
+		retired,
+		func(k agreements.Key) bool {
+			return k.ID == next.ID && !k.NotAfter.IsZero()
+		},
+	) {
 		t.Errorf("got %+v; want %s among them", retired, next.ID)
 	}
-	if status := want[admin.Status](g, "status"); status.SigningKey == next.ID {
+	if status := want[status.Status](g, "status"); status.SigningKey == next.ID {
 		t.Errorf("the gateway signs with %s, which was retired", next.ID)
 	} else {
 		next.ID = status.SigningKey
@@ -548,7 +558,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 	g.stop()
 	made := command(t, "", "keys", "new", "-c", g.config(), "-o", "json")
-	var key admin.Key
+	var key agreements.Key
 	if err := json.Unmarshal([]byte(made.out), &key); err != nil || made.code != exitDone || key.ID != next.ID {
 		t.Errorf("%+v, %v; want the existing key", made, err)
 	}
@@ -568,7 +578,7 @@ func TestKeysNewIsIdempotent(t *testing.T) {
 	var kids []keys.ID
 	for range 2 {
 		s := command(t, "", "keys", "new", "-c", filepath.Join(dir, "uimgate.yaml"), "--data", filepath.Join(dir, "data"), "-o", "json")
-		var key admin.Key
+		var key agreements.Key
 		if err := json.Unmarshal([]byte(s.out), &key); s.code != exitDone || err != nil || key.Algorithm != "ES256" ||
 			strings.Contains(s.out, `"d"`) {
 			t.Fatalf("got %+v, %v", s, err)

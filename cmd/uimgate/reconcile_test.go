@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -74,7 +75,7 @@ func TestInterruptedCallIsReconciled(t *testing.T) {
 	t.Cleanup(func() { g.stop() })
 	settled := map[string]store.State{}
 	for deadline := time.Now().Add(time.Minute); len(settled) < 2; time.Sleep(50 * time.Millisecond) {
-		for _, e := range want[admin.Page[admin.Execution]](g, "usage", "executions").Items {
+		for _, e := range want[api.Page[calls.Execution]](g, "usage", "executions").Items {
 			if e.State == store.Captured || e.State == store.Released {
 				settled[e.ID] = e.State
 			}

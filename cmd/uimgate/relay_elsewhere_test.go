@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
@@ -83,7 +84,7 @@ func TestRelayInAnotherProcess(t *testing.T) {
 	}
 	id, _, _ := strings.Cut(strings.TrimPrefix(done.Charge, "0.25 EUR; id="), ";")
 	var moves []string
-	for _, e := range want[admin.Page[admin.Entry]](g, "usage", "ledger").Items { // the newest first
+	for _, e := range want[api.Page[calls.Entry]](g, "usage", "ledger").Items { // the newest first
 		moves = append(moves, string(e.To))
 		if e.ExecutionID != id || string(e.AgentID) != a.ID() || e.Intent != found.Intents[0].UID || e.Amount+" "+e.Currency != "0.25 EUR" {
 			t.Errorf("%+v, want the charge of %s for %s", e, a.ID(), id)

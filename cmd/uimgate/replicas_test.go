@@ -7,7 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
@@ -26,10 +27,10 @@ func TestStopShowsEveryReplica(t *testing.T) {
 	}
 	g := replicas[0]
 	await(t, func() bool {
-		list := want[admin.Processes](g, "processes")
+		list := want[processes.Processes](g, "processes")
 		return len(list.Items) == 3 && list.Unreported == 0
 	})
-	applied := want[admin.Stop](g, "stop", "charging").Applied
+	applied := want[processes.Stop](g, "stop", "charging").Applied
 	if applied == nil || applied.Processes != 3 || applied.Applied != 3 || applied.Seconds == nil || *applied.Seconds >= 2 ||
 		len(applied.By) != 3 {
 		t.Fatalf("got %+v", applied)
@@ -37,11 +38,11 @@ func TestStopShowsEveryReplica(t *testing.T) {
 	if err := syscall.Kill(*frozen, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	resumed := want[admin.Stop](g, "resume", "charging").Applied
+	resumed := want[processes.Stop](g, "resume", "charging").Applied
 	if resumed == nil || resumed.Processes != 3 || resumed.Applied != 2 || len(resumed.By) != 3 {
 		t.Errorf("with a frozen process: got %+v", resumed)
 	}
-	late := slices.IndexFunc(resumed.By, func(p admin.Arrival) bool { return !p.Applied && p.Seconds == nil })
+	late := slices.IndexFunc(resumed.By, func(p processes.Arrival) bool { return !p.Applied && p.Seconds == nil })
 	if s := g.run("stop", "list", "--ended"); late < 0 || !strings.Contains(s.out, "2 of 3 processes, ") ||
 		!strings.Contains(s.out, "; not yet: "+resumed.By[late].Process) {
 		t.Errorf("got %+v", s)
@@ -50,7 +51,7 @@ func TestStopShowsEveryReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, func() bool {
-		ended := want[admin.Page[admin.Stop]](replicas[1], "stop", "list", "--ended")
+		ended := want[api.Page[processes.Stop]](replicas[1], "stop", "list", "--ended")
 		return len(ended.Items) == 1 && ended.Items[0].Applied.Complete() && ended.Items[0].Applied.Applied == 3
 	})
 	// A process that ends no longer counts. A new one has read the stops when it starts.
@@ -59,7 +60,7 @@ func TestStopShowsEveryReplica(t *testing.T) {
 	replicas[2].stop()
 	replicas[2].startProcess()
 	await(t, func() bool {
-		list := want[admin.Page[admin.Stop]](g, "stop", "list")
+		list := want[api.Page[processes.Stop]](g, "stop", "list")
 		return list.Items[0].Applied.Processes == 2 && list.Items[0].Applied.Applied == 2
 	})
 }

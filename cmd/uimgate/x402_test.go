@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	facilitatortest "github.com/uimgate/uimgate/internal/test/facilitator"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
@@ -77,7 +78,7 @@ func killedWhilePaying(t *testing.T, place string, fault facilitatortest.Fault) 
 	g.start()
 	t.Cleanup(func() { g.stop() })
 	await(t, func() bool {
-		list := want[admin.Page[admin.Payment]](g, "usage", "payments").Items
+		list := want[api.Page[billing.Payment]](g, "usage", "payments").Items
 		if fault == facilitatortest.HangingFirst { // nothing was settled: the payer may send the payment again
 			return len(list) == 0
 		}
@@ -86,7 +87,7 @@ func killedWhilePaying(t *testing.T, place string, fault facilitatortest.Fault) 
 	if status, _ := g.pay(token, payment); status != http.StatusOK {
 		t.Errorf("the same payment again: got status %d", status)
 	}
-	accounts := want[admin.Page[admin.Statement]](g, "usage", "statements").Items
+	accounts := want[api.Page[billing.Statement]](g, "usage", "statements").Items
 	if len(chain.Moved()) != 1 || len(accounts) != 1 || accounts[0].Closing.ToppedUp != "1.00" || accounts[0].Closing.Captured != "0.25" {
 		t.Errorf("got %d payments, %+v; want one payment, of 1.00", len(chain.Moved()), accounts)
 	}

@@ -11,6 +11,12 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -21,21 +27,21 @@ func TestRolesAllowOperations(t *testing.T) {
 	g := newAdminGate(t, "")
 	for _, c := range []struct {
 		operation string
-		allowed   []admin.Role
+		allowed   []api.Role
 	}{
-		{"GET /agents", []admin.Role{admin.RoleViewer, admin.RoleOperator, admin.RoleBilling, admin.RoleAdmin}},
-		{"POST /agents/{id}/block", []admin.Role{admin.RoleOperator, admin.RoleAdmin}},
-		{"POST /stops", []admin.Role{admin.RoleOperator, admin.RoleAdmin}},
-		{"POST /usage/move", []admin.Role{admin.RoleBilling, admin.RoleAdmin}},
-		{"POST /usage/top-up", []admin.Role{admin.RoleBilling, admin.RoleAdmin}},
-		{"POST /usage/executions/{id}/refund", []admin.Role{admin.RoleBilling, admin.RoleAdmin}},
-		{"POST /keys/rotate", []admin.Role{admin.RoleAdmin}},
-		{"POST /not/an/operation", []admin.Role{admin.RoleAdmin}},
+		{"GET /agents", []api.Role{api.RoleViewer, api.RoleOperator, api.RoleBilling, api.RoleAdmin}},
+		{"POST /agents/{id}/block", []api.Role{api.RoleOperator, api.RoleAdmin}},
+		{"POST /stops", []api.Role{api.RoleOperator, api.RoleAdmin}},
+		{"POST /usage/move", []api.Role{api.RoleBilling, api.RoleAdmin}},
+		{"POST /usage/top-up", []api.Role{api.RoleBilling, api.RoleAdmin}},
+		{"POST /usage/executions/{id}/refund", []api.Role{api.RoleBilling, api.RoleAdmin}},
+		{"POST /keys/rotate", []api.Role{api.RoleAdmin}},
+		{"POST /not/an/operation", []api.Role{api.RoleAdmin}},
 	} {
-		var allowed []admin.Role
-		for _, r := range append([]admin.Role{"", "root"}, admin.Roles...) {
-			err := g.operator.MayUse(admin.Caller{Name: "ann", Role: r}, c.operation)
-			if refused, ok := errors.AsType[*admin.RoleError](err); ok {
+		var allowed []api.Role
+		for _, r := range append([]api.Role{"", "root"}, api.Roles...) {
+			err := g.operator.MayUse(api.Caller{Name: "ann", Role: r}, c.operation)
+			if refused, ok := errors.AsType[*api.RoleError](err); ok {
 				if refused.Operation != c.operation || refused.Needed == "" {
 					t.Errorf("%s: the error %+v does not name the operation and the role", c.operation, refused)
 				}
@@ -49,7 +55,7 @@ func TestRolesAllowOperations(t *testing.T) {
 	}
 }
 
-func texts(roles []admin.Role) (out []string) {
+func texts(roles []api.Role) (out []string) {
 	for _, r := range roles {
 		out = append(out, string(r))
 	}
@@ -66,16 +72,16 @@ func TestChangesAreInTheAudit(t *testing.T) {
 	g.operator = admin.New(g.settings)
 	g.listener.Config.Handler = g.handler(g.operator, adminToken)
 
-	ask[admin.Agent](g, "POST", "/agents/agent-1/name", map[string]string{"name": "Ann's agent"})
-	block := admin.Revocation{Record: admin.Record{ID: "agent-1"}, Reason: "it calls in a loop"}
+	ask[agreements.Agent](g, "POST", "/agents/agent-1/name", map[string]string{"name": "Ann's agent"})
+	block := api.Revocation{Record: api.Record{ID: "agent-1"}, Reason: "it calls in a loop"}
 	const did = "POST /agents/{id}/block"
-	_, err := admin.Do(t.Context(), g.operator, admin.Caller{Name: "vic", Role: admin.RoleViewer}, did, block.Record, block,
-		g.operator.BlockAgent)
-	if _, ok := errors.AsType[*admin.RoleError](err); !ok {
+	_, err := admin.Do(t.Context(), g.operator, api.Caller{Name: "vic", Role: api.RoleViewer}, did, block.Record, block,
+		g.operator.Agreements.BlockAgent)
+	if _, ok := errors.AsType[*api.RoleError](err); !ok {
 		t.Errorf("a viewer blocked an agent: %v", err)
 	}
-	ann := admin.Caller{Name: "ann", Role: admin.RoleOperator, Via: "oidc"}
-	blocked, err := admin.Do(t.Context(), g.operator, ann, did, block.Record, block, g.operator.BlockAgent)
+	ann := api.Caller{Name: "ann", Role: api.RoleOperator, Via: "oidc"}
+	blocked, err := admin.Do(t.Context(), g.operator, ann, did, block.Record, block, g.operator.Agreements.BlockAgent)
 	if err != nil || blocked.Status != pat.AgentBlocked {
 		t.Errorf("got %+v, %v", blocked, err)
 	}
@@ -105,7 +111,7 @@ func TestChangesHaveDetails(t *testing.T) {
 	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
-	list, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Captured})
+	list, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	charge := list.Items[0].ID
 	file := &auditFile{}
@@ -115,18 +121,18 @@ func TestChangesHaveDetails(t *testing.T) {
 	g.settings.Reload = func(context.Context, bool) config.Problems { return nil }
 	g.operator = admin.New(g.settings)
 	g.listener.Config.Handler = g.handler(g.operator, adminToken)
-	text, err := g.operator.PolicyText(t.Context(), admin.PolicyTextQuery{})
+	text, err := g.operator.Policies.PolicyText(t.Context(), policies.PolicyTextQuery{})
 	g.Must(err)
 	edited := strings.Replace(text.Text, `"amount": "0.25"`, `"amount": "0.75"`, 1)
 
-	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "wire-1"})
-	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "wire-1"})
-	ask[admin.Refund](g, "POST", "/usage/executions/"+charge+"/refund", map[string]any{"reason": "late"})
-	ask[admin.Reload](g, "POST", "/reload", map[string]any{"force": true})
-	saved := ask[admin.SaveResult](g, "POST", "/policy", map[string]any{"policy": edited, "sha256": text.SHA256})
-	topUp := admin.TopUp{AgentID: "agent-1", Amount: "1 EUR", Reverse: true}
-	_, err = admin.Do(t.Context(), g.operator, admin.Caller{Name: "ann", Role: admin.RoleBilling, Via: "link", RequestID: "request-1"},
-		"POST /usage/top-up", admin.Record{}, topUp, g.operator.TopUp)
+	ask[billing.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "wire-1"})
+	ask[billing.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "wire-1"})
+	ask[billing.Refund](g, "POST", "/usage/executions/"+charge+"/refund", map[string]any{"reason": "late"})
+	ask[reloads.Reload](g, "POST", "/reload", map[string]any{"force": true})
+	saved := ask[policies.SaveResult](g, "POST", "/policy", map[string]any{"policy": edited, "sha256": text.SHA256})
+	topUp := billing.TopUp{AgentID: "agent-1", Amount: "1 EUR", Reverse: true}
+	_, err = admin.Do(t.Context(), g.operator, api.Caller{Name: "ann", Role: api.RoleBilling, Via: "link", RequestID: "request-1"},
+		"POST /usage/top-up", api.Record{}, topUp, g.operator.Billing.TopUp)
 	g.Must(err)
 	var got []map[string]string
 	for line := range strings.Lines(file.String()) {

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -34,7 +36,7 @@ func TestCallsAreSearched(t *testing.T) {
 	} {
 		got := []string{}
 		for after := ""; ; {
-			page := ask[admin.Page[admin.Call]](g, "GET", "/calls?limit=2&"+query+"&after="+after, nil)
+			page := ask[api.Page[calls.Call]](g, "GET", "/calls?limit=2&"+query+"&after="+after, nil)
 			for _, c := range page.Items {
 				got = append(got, c.RequestID)
 			}
@@ -46,7 +48,7 @@ func TestCallsAreSearched(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	paid := items[admin.Call](g, "/calls?intent="+gatetest.Ordering)[0]
+	paid := items[calls.Call](g, "/calls?intent="+gatetest.Ordering)[0]
 	if paid.Charge != "0.25 EUR" || paid.ChargeState != "captured" || paid.Status != http.StatusOK || paid.ExecutionID == "" ||
 		paid.At.IsZero() ||
 		paid.Outcome != "done" || paid.Process != "test:1" || paid.AgentID != "agent-1" || paid.Rule == "" {
@@ -67,9 +69,9 @@ func TestAgentsAreSearched(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
 	g.Agreed("other")
-	ask[admin.Agent](g, "POST", "/agents/other/name", map[string]any{"name": "Agency Ltd"})
+	ask[agreements.Agent](g, "POST", "/agents/other/name", map[string]any{"name": "Agency Ltd"})
 	for query, want := range map[string][]string{"age": {"agent-1", "other"}, "agency": {"other"}, "agent-": {"agent-1"}, "gent": {}, "%25": {}} {
-		got := names(items[admin.Agent](g, "/agents?search="+query), func(a admin.Agent) string { return string(a.AgentID) })
+		got := names(items[agreements.Agent](g, "/agents?search="+query), func(a agreements.Agent) string { return string(a.AgentID) })
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -24,9 +24,9 @@ func decideGate(t *testing.T) *adminGate {
 	return g
 }
 
-func (g *adminGate) decide(body map[string]any) admin.PolicyDecision {
+func (g *adminGate) decide(body map[string]any) policies.PolicyDecision {
 	g.Helper()
-	return ask[admin.PolicyDecision](g, "POST", "/decide", body)
+	return ask[policies.PolicyDecision](g, "POST", "/decide", body)
 }
 
 func TestDecideAgain(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDecideAgain(t *testing.T) {
 		}
 	}
 	denied := g.decide(map[string]any{"request_id": "denied", "facts": map[string]any{"purpose": "fun"}})
-	want := []admin.ConstraintState{
+	want := []policies.ConstraintState{
 		{
 			Rule: "https://shop.example/rules/search", Type: "Permission", Name: "/permission/0/constraint/0", Operand: "purpose", Operator: "eq",
 			Wanted: []string{"research"}, Found: "fun", State: "unsatisfied",
@@ -88,7 +88,7 @@ func TestDecideAgain(t *testing.T) {
 			Operator: "lteq", Wanted: []string{"1"}, Unit: "hour", State: "counted",
 		},
 	}
-	if !slices.EqualFunc(denied.Constraints, want, func(a, b admin.ConstraintState) bool {
+	if !slices.EqualFunc(denied.Constraints, want, func(a, b policies.ConstraintState) bool {
 		return a.Name == b.Name && a.Rule == b.Rule && a.Type == b.Type && a.Operand == b.Operand && a.Operator == b.Operator &&
 			slices.Equal(a.Wanted, b.Wanted) && a.Unit == b.Unit && a.Found == b.Found && a.State == b.State
 	}) {

@@ -4,18 +4,19 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // MayUse returns a *RoleError if the role of a caller does not allow an operation, which is named by method and path, such as
 // POST /agents/{id}/block.
-func (o *Operator) MayUse(c Caller, name string) error {
+func (o *Operator) MayUse(c api.Caller, name string) error {
 	needed, known := o.roles[name]
 	if !known {
-		needed = RoleAdmin
+		needed = api.RoleAdmin
 	}
 	if !c.Role.Allows(needed) {
-		return &RoleError{Operation: name, Needed: needed}
+		return &api.RoleError{Operation: name, Needed: needed}
 	}
 	return nil
 }
@@ -24,32 +25,32 @@ func (o *Operator) MayUse(c Caller, name string) error {
 // also if the operation failed but may have made the change.
 // about is the service and the record that the operation changes.
 func Do[Q, A any](
-	ctx context.Context, o *Operator, c Caller, name string, about Record, q Q, do func(context.Context, Q) (A, error),
+	ctx context.Context, o *Operator, c api.Caller, name string, about api.Record, q Q, do func(context.Context, Q) (A, error),
 ) (answer A, err error) {
 	if err := o.MayUse(c, name); err != nil {
 		return answer, err
 	}
-	answer, err = do(WithCaller(ctx, c), q)
+	answer, err = do(api.WithCaller(ctx, c), q)
 	if err != nil {
-		o.failed(c, Change{name, about, DetailsOf(q)}, err)
+		o.failed(c, api.Change{Operation: name, About: about, Detail: api.DetailsOf(q)}, err)
 		return answer, err
 	}
-	if named, ok := any(answer).(interface{ subject() string }); ok {
-		about.ID = named.subject()
+	if id, ok := api.ChangedID(answer); ok {
+		about.ID = id
 	}
 	if s, err := o.services.Find(about.Service); err == nil {
 		about.Service = s.ID
 	}
-	o.did(c, Change{name, about, DetailsOf(q, answer)})
+	o.did(c, api.Change{Operation: name, About: about, Detail: api.DetailsOf(q, answer)})
 	return answer, nil
 }
 
 // did writes a change to the log and to the audit stream.
-func (o *Operator) did(c Caller, ch Change) { o.changes.Record(ch.About.Service, ch.Line(c)) }
+func (o *Operator) did(c api.Caller, ch api.Change) { o.changes.Record(ch.About.Service, ch.Line(c)) }
 
 // failed writes an operation that failed to the log and to the audit stream, unless the error is a refusal: an operation can fail after the
 // store has committed the change.
-func (o *Operator) failed(c Caller, ch Change, err error) {
+func (o *Operator) failed(c api.Caller, ch api.Change, err error) {
 	why := refusalFor(err)
 	if why.Status() < http.StatusInternalServerError {
 		return

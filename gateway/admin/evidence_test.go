@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 )
 
 // The pages of a month end with the last entry of the signed statement, even if the agent pays in while they are read.
@@ -14,13 +14,13 @@ func TestEvidencePagesAreThoseOfTheStatement(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
 	topUp := func() {
-		ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
+		ask[billing.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
 	}
 	for range 3 {
 		topUp()
 	}
 	path := "/agents/agent-1/evidence?currency=EUR&limit=2&month=" + g.Now().UTC().Format("2006-01")
-	page := ask[admin.AccountEvidence](g, "GET", path, nil)
+	page := ask[billing.AccountEvidence](g, "GET", path, nil)
 	if page.Statement == "" || page.Invoice == "" || page.Next == "" {
 		t.Fatalf("got %+v", page)
 	}
@@ -35,7 +35,7 @@ func TestEvidencePagesAreThoseOfTheStatement(t *testing.T) {
 		if page.Next == "" {
 			break
 		}
-		page = ask[admin.AccountEvidence](g, "GET", path+"&after="+page.Next, nil)
+		page = ask[billing.AccountEvidence](g, "GET", path+"&after="+page.Next, nil)
 		if page.Statement != "" {
 			t.Errorf("the page after %s has another statement", first)
 		}

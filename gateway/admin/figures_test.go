@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/limit"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
@@ -18,7 +18,7 @@ const smallCredit = "billing: {credit: 1.00 EUR, newcomers: 1.00 EUR}\nservices:
 // A figure that cannot be read is null, never 0.
 func TestStatusOfAStoreThatCannotBeRead(t *testing.T) {
 	g := newAdminGate(t, smallCredit)
-	if s := ask[admin.Status](g, "GET", "/status", nil).Services[0]; s.WaitingAgents == nil || *s.WaitingAgents != 0 ||
+	if s := ask[status.Status](g, "GET", "/status", nil).Services[0]; s.WaitingAgents == nil || *s.WaitingAgents != 0 ||
 		s.Unresolved == nil || len(s.Unread) != 0 || s.Newcomers == nil {
 		t.Fatalf("got %+v; want figures", s)
 	}
@@ -29,7 +29,7 @@ func TestStatusOfAStoreThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s lacks %s", body, want)
 		}
 	}
-	s := ask[admin.Status](g, "GET", "/status", nil).Services[0]
+	s := ask[status.Status](g, "GET", "/status", nil).Services[0]
 	if want := []string{"waiting_agents", "unresolved_charges", "newcomers_pool"}; !slices.Equal(s.Unread, want) || s.Newcomers != nil {
 		t.Errorf("got %+v; want Unread %v", s, want)
 	}
@@ -37,7 +37,7 @@ func TestStatusOfAStoreThatCannotBeRead(t *testing.T) {
 
 func TestStatusShowsWhoUsedTheCommonCredit(t *testing.T) {
 	g := newAdminGate(t, smallCredit)
-	if n := ask[admin.Status](g, "GET", "/status", nil).Services[0].Newcomers; n == nil || n.Left != "1.00 EUR" || len(n.Users) != 0 {
+	if n := ask[status.Status](g, "GET", "/status", nil).Services[0].Newcomers; n == nil || n.Left != "1.00 EUR" || len(n.Users) != 0 {
 		t.Fatalf("got %+v; want the whole credit left", n)
 	}
 	for id, calls := range map[string]int{"agent-1": 1, "agent-2": 2} {
@@ -48,8 +48,8 @@ func TestStatusShowsWhoUsedTheCommonCredit(t *testing.T) {
 			}
 		}
 	}
-	n := ask[admin.Status](g, "GET", "/status", nil).Services[0].Newcomers
-	if want := []admin.PoolAccount{{AgentID: "agent-2", Owed: "0.50 EUR"}, {AgentID: "agent-1", Owed: "0.25 EUR"}}; n == nil ||
+	n := ask[status.Status](g, "GET", "/status", nil).Services[0].Newcomers
+	if want := []status.PoolAccount{{AgentID: "agent-2", Owed: "0.50 EUR"}, {AgentID: "agent-1", Owed: "0.25 EUR"}}; n == nil ||
 		n.Left != "0.25 EUR" || n.Owed != "0.75 EUR" || !slices.Equal(n.Users, want) {
 		t.Errorf("got %+v; want 0.25 EUR left, and users %+v", n, want)
 	}
@@ -57,13 +57,13 @@ func TestStatusShowsWhoUsedTheCommonCredit(t *testing.T) {
 
 func TestStatusShowsHeldLimits(t *testing.T) {
 	g := newAdminGate(t, "")
-	if s := ask[admin.Status](g, "GET", "/status", nil); s.HeldLimits != nil {
+	if s := ask[status.Status](g, "GET", "/status", nil); s.HeldLimits != nil {
 		t.Errorf("got %+v; want none", s.HeldLimits)
 	}
 	g.Must(g.Store.MarkRestored(g.Context(), store.RestoredLimits{Mode: store.RestoreUsed, Allowance: 20}))
 	at := g.Now()
 	g.Later(2 * time.Hour)
-	held := ask[admin.Status](g, "GET", "/status", nil).HeldLimits
+	held := ask[status.Status](g, "GET", "/status", nil).HeldLimits
 	if held == nil || held.Restored == nil || held.Clock != nil || held.Restored.Limits != store.RestoreUsed || held.Restored.Allowance != 20 {
 		t.Fatalf("got %+v", held)
 	}
@@ -71,7 +71,7 @@ func TestStatusShowsHeldLimits(t *testing.T) {
 		t.Errorf("got %+v; want day, week, month and year", p)
 	}
 	g.Must(g.Store.MarkRestored(g.Context(), store.RestoredLimits{Mode: store.RestoreFresh}))
-	if s := ask[admin.Status](g, "GET", "/status", nil); s.HeldLimits != nil {
+	if s := ask[status.Status](g, "GET", "/status", nil); s.HeldLimits != nil {
 		t.Errorf("after --limits fresh: %+v; want none", s.HeldLimits)
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/internal/playground"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -48,7 +50,7 @@ func newAdminGate(t *testing.T, settings string) *adminGate {
 }
 
 func (g *adminGate) handler(o *admin.Operator, token string) http.Handler {
-	return admin.Handler(o, admin.Listener{Tokens: admin.NewTokenCheck(func() string { return token }, g.Now), Metrics: g.Metrics.Registry()})
+	return admin.Handler(o, admin.Listener{Tokens: signin.NewTokenCheck(func() string { return token }, g.Now), Metrics: g.Metrics.Registry()})
 }
 
 // administer changes the token of the admin listener, and disables reloads.
@@ -110,7 +112,7 @@ func decode[T any](g *adminGate, a gatetest.Answer) T {
 
 func items[T any](g *adminGate, path string) []T {
 	g.Helper()
-	return ask[admin.Page[T]](g, "GET", path, nil).Items
+	return ask[api.Page[T]](g, "GET", path, nil).Items
 }
 
 func names[T any, S ~string](list []T, name func(T) S) []S {

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -30,7 +32,7 @@ const workTime = 30 * time.Second
 type Listener struct {
 	// Tokens checks the bearer token that requests under Path must have. Share it with other ways in, so that all count wrong tokens together.
 	// nil: all these requests are refused, unless the listener is owned.
-	Tokens *TokenCheck
+	Tokens *signin.TokenCheck
 	// Owned states that only the operator can reach the listener, for example because it is a socket that only its owner may open. The
 	// listener then checks neither the token nor the Host of a request.
 	Owned   bool
@@ -70,7 +72,7 @@ func Probes(o *Operator, l Listener) http.Handler {
 
 func newListener(o *Operator, l Listener) *listener {
 	if l.Tokens == nil {
-		l.Tokens = NewTokenCheck(func() string { return "" }, o.now)
+		l.Tokens = signin.NewTokenCheck(func() string { return "" }, o.now)
 	}
 	return &listener{
 		operator: o, tokens: l.Tokens, owned: l.Owned, console: l.Console, shed: l.Shed,
@@ -93,7 +95,7 @@ func (a *listener) probes() *http.ServeMux {
 
 type listener struct {
 	operator *Operator
-	tokens   *TokenCheck
+	tokens   *signin.TokenCheck
 	owned    bool
 	console  http.Handler
 	scrape   http.Handler
@@ -106,7 +108,7 @@ func (a *listener) livez(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (a *listener) readyz(w http.ResponseWriter, r *http.Request) {
-	h := a.operator.Health(r.Context())
+	h := a.operator.Statuses.Health(r.Context())
 	status := http.StatusOK
 	if !h.Ready {
 		status = http.StatusServiceUnavailable
@@ -115,7 +117,7 @@ func (a *listener) readyz(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *listener) metrics(w http.ResponseWriter, r *http.Request) {
-	if !a.operator.directory.Current().Metrics {
+	if !a.operator.services.Directory.Current().Metrics {
 		a.fail(w, r, noSuchPath())
 		return
 	}
@@ -140,7 +142,7 @@ func (a *listener) api() http.Handler {
 // serve returns a handler that carries out one operation and responds with its result as JSON.
 func (a *listener) serve(o operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		ctx := WithCaller(r.Context(), a.caller(w))
+		ctx := api.WithCaller(r.Context(), a.caller(w))
 		if o.method != http.MethodGet {
 			ctx = context.WithoutCancel(ctx)
 		}
@@ -156,13 +158,13 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 		}
 		answer, err := o.do(c)
 		if err != nil {
-			if o.role != RoleViewer {
+			if o.role != api.RoleViewer {
 				a.operator.failed(a.caller(w), c.change(o), err)
 			}
 			a.fail(w, r, err)
 			return
 		}
-		if o.role != RoleViewer { // operations that every role may use change nothing
+		if o.role != api.RoleViewer { // operations that every role may use change nothing
 			a.operator.did(a.caller(w), c.change(o))
 		}
 		a.answer(w, http.StatusOK, answer)
@@ -181,8 +183,8 @@ func (a *listener) guard(next http.Handler) http.Handler {
 }
 
 // caller returns the Caller of an operation over HTTP: the owner of the socket, or a holder of the admin token.
-func (a *listener) caller(w http.ResponseWriter) Caller {
-	c := Caller{Name: "operator", Role: RoleAdmin, Via: "token", RequestID: aboutRequest(w).RequestID}
+func (a *listener) caller(w http.ResponseWriter) api.Caller {
+	c := api.Caller{Name: "operator", Role: api.RoleAdmin, Via: "token", RequestID: aboutRequest(w).RequestID}
 	if a.owned {
 		c.Name, c.Via = "owner", "socket"
 	}
@@ -217,7 +219,7 @@ func (a *listener) admit(r *http.Request) error {
 func (a *listener) browsed(next http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := a.knownHost(r)
-		if err == nil && !a.operator.directory.Current().Console {
+		if err == nil && !a.operator.services.Directory.Current().Console {
 			err = noSuchPath()
 		}
 		if err != nil {
@@ -242,7 +244,7 @@ func (a *listener) knownHost(r *http.Request) error {
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" {
 		return nil
 	}
-	if slices.Contains(a.operator.directory.Current().AdminHosts, host) {
+	if slices.Contains(a.operator.services.Directory.Current().AdminHosts, host) {
 		return nil
 	}
 	return reason.HostNotAllowed.Refusal("")

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/problem"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -260,14 +262,14 @@ func TestSeveralServices(t *testing.T) {
 	g.Refuses(g.do("GET", "/agents", nil), http.StatusBadRequest, "SERVICE_MISSING")
 	g.Refuses(g.do("GET", "/agents?service=twoo", nil), http.StatusNotFound, "UNKNOWN_SERVICE")
 	g.Refuses(g.do("POST", "/agents/x/block?service=three", nil), http.StatusNotFound, "UNKNOWN_SERVICE")
-	ask[admin.Agent](g, "POST", "/agents/x/block?service=two", nil)
-	if got := items[admin.Agent](g, "/agents?service=one"); len(got) != 0 {
+	ask[agreements.Agent](g, "POST", "/agents/x/block?service=two", nil)
+	if got := items[agreements.Agent](g, "/agents?service=one"); len(got) != 0 {
 		t.Errorf("got %+v, want none", got)
 	}
-	if got := items[admin.Agent](g, "/agents?service=two"); len(got) != 1 {
+	if got := items[agreements.Agent](g, "/agents?service=two"); len(got) != 1 {
 		t.Errorf("got %+v, want length 1", got)
 	}
-	if got := ask[admin.Status](g, "GET", "/status", nil); len(got.Services) != 2 || got.Services[1].ID != "two" {
+	if got := ask[status.Status](g, "GET", "/status", nil); len(got.Services) != 2 || got.Services[1].ID != "two" {
 		t.Errorf("got %+v; want Services of length 2 and Services[1].ID %q", got, "two")
 	}
 }
@@ -279,10 +281,10 @@ func TestHealth(t *testing.T) {
 		r.Header.Del("Authorization")
 		return g.Send(r)
 	}
-	ready := func(want int, failing ...string) admin.Health {
+	ready := func(want int, failing ...string) status.Health {
 		t.Helper()
 		a := get("/readyz")
-		h := decode[admin.Health](g, a)
+		h := decode[status.Health](g, a)
 		var bad []string
 		for name, c := range h.Checks {
 			if c.OK != (c.Reason == "") {
@@ -306,7 +308,7 @@ func TestHealth(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "revocations")
 	g.Must(g.View.Refresh(t.Context()))
 	ready(http.StatusOK)
-	g.operator.Drain()
+	g.operator.Statuses.Drain()
 	if h := ready(http.StatusServiceUnavailable, "serving"); !h.Draining {
 		t.Errorf("got %+v", h)
 	}
@@ -345,13 +347,16 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(string(got.Body), "agent-canary") {
 		t.Error("an agent id is a label")
 	}
-	off := newAdminGate(t, "telemetry: {metrics: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	off := newAdminGate(
+		t,
+		"telemetry: {metrics: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n",
+	)
 	off.Refuses(off.Send(off.request("GET", "/metrics", nil)), http.StatusNotFound, "NO_SUCH_PATH")
 }
 
 func TestStatus(t *testing.T) {
 	g := newAdminGate(t, "")
-	s := ask[admin.Status](g, "GET", "/status", nil)
+	s := ask[status.Status](g, "GET", "/status", nil)
 	offer := g.Directory.Current().Service("default").Offer()
 	if !s.Ready || s.SigningKey == "" || len(s.Services) != 1 || s.Configuration.Hash == "" {
 		t.Fatalf("got %+v", s)
@@ -366,8 +371,8 @@ func TestStatus(t *testing.T) {
 func TestReload(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.problems = config.Problems{{File: "policy.json", Line: 3, Level: problem.Warning, Message: "odd"}}
-	done := ask[admin.Reload](g, "POST", "/reload", nil)
-	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (admin.Problem{
+	done := ask[reloads.Reload](g, "POST", "/reload", nil)
+	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (reloads.Problem{
 		File: "policy.json", Line: 3,
 		Level: "warning", Message: "odd",
 	}) {

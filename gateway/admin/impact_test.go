@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/internal/problem"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -54,15 +55,15 @@ func impactGate(t *testing.T) *adminGate {
 	return g
 }
 
-func (g *adminGate) impact(policy string) admin.PolicyImpact {
+func (g *adminGate) impact(policy string) policies.PolicyImpact {
 	g.Helper()
-	return ask[admin.PolicyImpact](g, "POST", "/policy/impact", map[string]any{"policy": policy})
+	return ask[policies.PolicyImpact](g, "POST", "/policy/impact", map[string]any{"policy": policy})
 }
 
 func TestImpactOfAnEditedPolicy(t *testing.T) {
 	g := impactGate(t)
-	ids := func(set admin.ImpactSet) []string {
-		return names(set.First, func(c admin.ImpactCall) string { return c.RequestID })
+	ids := func(set policies.ImpactSet) []string {
+		return names(set.First, func(c policies.ImpactCall) string { return c.RequestID })
 	}
 	for name, c := range map[string]struct {
 		edit                         []string
@@ -99,7 +100,7 @@ func TestImpactOfAnEditedPolicy(t *testing.T) {
 			!slices.Equal(ids(got.Repriced), c.repriced) || money != c.money || !slices.Equal(got.Intents, c.intents) {
 			t.Errorf("%s: got %+v", name, got)
 		}
-		if got.Calls != 6 || got.Judged != 5 || got.Unjudged != (admin.UnjudgedCalls{Undecided: 1, Limited: 1}) || got.Next != "" ||
+		if got.Calls != 6 || got.Judged != 5 || got.Unjudged != (policies.UnjudgedCalls{Undecided: 1, Limited: 1}) || got.Next != "" ||
 			got.Progress != 1 {
 			t.Errorf("%s: %d calls, %d judged, %+v, progress %v", name, got.Calls, got.Judged, got.Unjudged, got.Progress)
 		}
@@ -127,14 +128,14 @@ func TestImpactNamesItsProcess(t *testing.T) {
 // Parts are added up.
 func TestImpactOfParts(t *testing.T) {
 	t.Parallel()
-	part := admin.PolicyImpact{
-		Calls: 3, Judged: 2, Unjudged: admin.UnjudgedCalls{Withheld: 1}, Refused: admin.ImpactSet{Calls: 70, First: make([]admin.ImpactCall, 70)},
-		Money: []admin.MoneyImpact{{Currency: "EUR", Before: "0.10", After: "0.05", Difference: "-0.05"}}, Progress: 0.5, Next: "x",
+	part := policies.PolicyImpact{
+		Calls: 3, Judged: 2, Unjudged: policies.UnjudgedCalls{Withheld: 1}, Refused: policies.ImpactSet{Calls: 70, First: make([]policies.ImpactCall, 70)},
+		Money: []policies.MoneyImpact{{Currency: "EUR", Before: "0.10", After: "0.05", Difference: "-0.05"}}, Progress: 0.5, Next: "x",
 	}
 	sum := part
 	last := part
 	last.Progress, last.Next = 1, ""
-	last.Money = append(last.Money, admin.MoneyImpact{Currency: "USD", Before: "0.00", After: "1.00", Difference: "1.00"})
+	last.Money = append(last.Money, policies.MoneyImpact{Currency: "USD", Before: "0.00", After: "1.00", Difference: "1.00"})
 	sum.Add(last)
 	if sum.Calls != 6 || sum.Judged != 4 || sum.Unjudged.Withheld != 2 || sum.Refused.Calls != 140 || len(sum.Refused.First) != 100 ||
 		sum.Progress != 1 || sum.Next != "" || len(sum.Money) != 2 || sum.Money[0].Difference != "-0.10" || sum.Money[1].After != "1.00" {
@@ -177,7 +178,7 @@ func TestImpactReadsRotatedFiles(t *testing.T) {
 	if got := g.impact(impactPolicy); got.Calls != 7 {
 		t.Errorf("%d calls, want 7", got.Calls)
 	}
-	since := ask[admin.PolicyImpact](g, "POST", "/policy/impact", map[string]any{
+	since := ask[policies.PolicyImpact](g, "POST", "/policy/impact", map[string]any{
 		"policy": impactPolicy, "from": g.Now().Add(-time.Hour).Format(time.RFC3339Nano), "to": g.Now().Add(time.Hour).Format(time.RFC3339Nano),
 	})
 	if since.Calls != 1 || since.Progress != 1 {
@@ -210,16 +211,16 @@ func TestSavePolicy(t *testing.T) {
 	save := func(policy, over string) gatetest.Answer {
 		return g.do("POST", "/policy", map[string]any{"policy": policy, "sha256": over})
 	}
-	before := ask[admin.PolicyText](g, "GET", "/policy", nil)
+	before := ask[policies.PolicyText](g, "GET", "/policy", nil)
 	if before.Text != impactPolicy || !before.InForce || !before.Writable || before.Policy.Digest == "" ||
 		before.Path != g.Path("policy.json") {
 		t.Errorf("got %+v", before)
 	}
 	edited := strings.ReplaceAll(impactPolicy, "0.25", "0.20")
-	saved := ask[admin.SaveResult](g, "POST", "/policy", map[string]any{"policy": edited, "sha256": before.SHA256})
+	saved := ask[policies.SaveResult](g, "POST", "/policy", map[string]any{"policy": edited, "sha256": before.SHA256})
 	kept, err := os.ReadFile(saved.Kept)
 	g.Must(err)
-	after := ask[admin.PolicyText](g, "GET", "/policy", nil)
+	after := ask[policies.PolicyText](g, "GET", "/policy", nil)
 	if string(kept) != impactPolicy || after.Text != edited || !after.InForce || after.Policy.Digest != saved.Policy.Digest ||
 		saved.Policy.Digest == before.Policy.Digest {
 		t.Errorf("saved %+v, then %+v", saved, after)
@@ -254,7 +255,7 @@ func TestSavePolicy(t *testing.T) {
 	}
 	g.Must(os.Rename(g.Path("policy.json"), g.Path("mounted.json")))
 	g.Must(os.Symlink("mounted.json", g.Path("policy.json")))
-	if got := ask[admin.PolicyText](g, "GET", "/policy", nil); got.Writable {
+	if got := ask[policies.PolicyText](g, "GET", "/policy", nil); got.Writable {
 		t.Error("a link is writable")
 	}
 	g.Refuses(save(impactPolicy, after.SHA256), http.StatusConflict, "POLICY_NOT_SAVED")

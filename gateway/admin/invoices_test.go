@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,10 +11,10 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
-	"github.com/uimgate/uimgate/store"
 )
 
 func TestInvoiceOfCapturedCharges(t *testing.T) {
@@ -27,29 +26,30 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 	g.Execute(a, gatetest.Ordering)
 	g.BreakOff()
 	g.Execute(a, gatetest.Ordering)
-	open := items[admin.Execution](g, "/usage/executions?state=unresolved")
-	of := func(query string) admin.Invoice {
-		return ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice"+query, nil)
+	open := items[calls.Execution](g, "/usage/executions?state=unresolved")
+	of := func(query string) billing.Invoice {
+		return ask[billing.Invoice](g, "GET", "/agents/agent-1/invoice"+query, nil)
 	}
 	got := of("?month=" + month)
-	agreement := items[admin.Agreement](g, "/agreements?agent_id=agent-1")[0]
+	agreement := items[agreements.Agreement](g, "/agreements?agent_id=agent-1")[0]
 	from, err := time.Parse("2006-01", month)
 	g.Must(err)
-	want := admin.Invoice{
-		Number: got.Number, Status: admin.InvoiceDraft, Service: got.Service, Issuer: "shop.example", AgentID: "agent-1",
+	want := billing.Invoice{
+		Number: got.Number, Status: billing.InvoiceDraft, Service: got.Service, Issuer: "shop.example", AgentID: "agent-1",
 		From: from, To: from.AddDate(0, 1, 0), Provisional: true,
-		Rows: []admin.InvoiceRow{{
+		Rows: []billing.InvoiceRow{{
 			Intent: gatetest.Ordering, Rule: open[0].Rule, Calls: 2, UnitPrice: "0.25", Amount: "0.50", Currency: "EUR",
 		}},
-		Totals: []admin.InvoiceTotal{{Currency: "EUR", Calls: 2, Amount: "0.50", Held: "0.25", Unresolved: "0.25"}},
-		Evidence: []admin.InvoiceEvidence{{
+		Totals: []billing.InvoiceTotal{{Currency: "EUR", Calls: 2, Amount: "0.50", Held: "0.25", Unresolved: "0.25"}},
+		Evidence: []billing.InvoiceEvidence{{
 			AgreementID: agreement.ID, SignatureDigest: signatureDigest(g, agreement), PolicyDigest: agreement.PolicyDigest, Calls: 2,
 		}},
 	}
 	if !gocmp.Equal(got, want) || len(got.Number) != len("2026-11-0123456789ab") {
 		t.Error(got.Number, gocmp.Diff(want, got))
 	}
-	if other := ask[admin.Invoice](g, "GET", "/agents/agent-2/invoice?month="+month, nil); other.Number == got.Number || len(other.Rows) != 0 {
+	if other := ask[billing.Invoice](g, "GET", "/agents/agent-2/invoice?month="+month, nil); other.Number == got.Number ||
+		len(other.Rows) != 0 {
 		t.Errorf("got %+v", other)
 	}
 	for _, query := range []string{"", "?month=2026", "?month=2026-13", "?month=1969-12", "?month=2200-01"} {
@@ -58,14 +58,14 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 	g.Refuses(g.do("GET", "/agents/nobody/invoice?month="+month, nil), http.StatusNotFound, "NO_SUCH_RECORD")
 
 	g.Later(want.To.Sub(g.Now()) + time.Hour) // a capture belongs to its own month
-	ask[admin.Execution](g, "POST", "/usage/executions/"+open[0].ID+"/resolve", map[string]any{"state": "captured"})
+	ask[calls.Execution](g, "POST", "/usage/executions/"+open[0].ID+"/resolve", map[string]any{"state": "captured"})
 	want.Provisional = false
 	if again := of("?month=" + month); !gocmp.Equal(again, want) {
 		t.Error(gocmp.Diff(want, again))
 	}
 	next := of("?month=" + want.To.Format("2006-01"))
 	if next.Number == got.Number || !next.Provisional || len(next.Rows) != 1 || next.Rows[0].Calls != 1 ||
-		next.Totals[0] != (admin.InvoiceTotal{Currency: "EUR", Calls: 1, Amount: "0.25", Held: "0.00", Unresolved: "0.00"}) {
+		next.Totals[0] != (billing.InvoiceTotal{Currency: "EUR", Calls: 1, Amount: "0.25", Held: "0.00", Unresolved: "0.00"}) {
 		t.Errorf("got %+v", next)
 	}
 	g.Later(401 * 24 * time.Hour)
@@ -75,7 +75,7 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 }
 
 // signatureDigest computes the digest from the export alone, as the recipient of an invoice would.
-func signatureDigest(g *adminGate, a admin.Agreement) string {
+func signatureDigest(g *adminGate, a agreements.Agreement) string {
 	g.Helper()
 	var export struct {
 		Agreement struct{ Signature []byte }
@@ -85,43 +85,20 @@ func signatureDigest(g *adminGate, a admin.Agreement) string {
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// The number of rows is bounded, and their sum is complete.
-func TestInvoiceRowsAreBounded(t *testing.T) {
-	var list []store.ChargedCalls
-	for n := range 1500 {
-		list = append(list, store.ChargedCalls{
-			Intent: fmt.Sprintf("shop.example:order-%04d:v1", n), Rule: "r", Calls: 2, Price: money.Amount{Nano: money.Unit / 4, Currency: "EUR"},
-		})
-	}
-	list = append(list, store.ChargedCalls{Intent: "a", Rule: "r", Calls: 1, Price: money.Amount{Nano: money.Unit, Currency: "USD"}})
-	i := admin.Charged(list)
-	if len(i.Rows) != 1002 || i.Totals[0].Amount != "750.00" || i.Totals[0].Calls != 3000 || i.Totals[1].Amount != "1.00" {
-		t.Fatalf("%d rows, %+v", len(i.Rows), i.Totals)
-	}
-	for n, want := range []admin.InvoiceRow{
-		{Calls: 1000, Amount: "250.00", Currency: "EUR", Others: 500},
-		{Calls: 1, Amount: "1.00", Currency: "USD", Others: 1},
-	} {
-		if got := i.Rows[1000+n]; got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-	}
-}
-
 func TestTotalsByCurrency(t *testing.T) {
-	charges := func(calls int64, amount string) admin.Charges { return admin.Charges{Calls: calls, Amount: amount} }
+	charges := func(calls int64, amount string) billing.Charges { return billing.Charges{Calls: calls, Amount: amount} }
 	none := charges(0, "0.00")
-	statement := func(currency, captured, balance string) admin.Statement {
-		return admin.Statement{
+	statement := func(currency, captured, balance string) billing.Statement {
+		return billing.Statement{
 			Currency: currency, ToppedUp: "10.00", Reversed: "0.00",
-			Lines: []admin.StatementLine{
+			Lines: []billing.StatementLine{
 				{Held: charges(2, captured), Captured: charges(1, captured), Released: none, Unresolved: none},
 				{Held: none, Captured: none, Released: charges(1, "0.000000001"), Unresolved: none},
 			},
-			Closing: admin.Position{ToppedUp: "10.00", Held: "0.00", Unresolved: "0.00", Captured: captured, Balance: balance},
+			Closing: billing.Position{ToppedUp: "10.00", Held: "0.00", Unresolved: "0.00", Captured: captured, Balance: balance},
 		}
 	}
-	got := admin.Totals([]admin.Statement{
+	got := billing.Totals([]billing.Statement{
 		statement("USD", "1.50", "-8.50"), statement("EUR", "9000000000.125", "0.10"), statement("EUR", "9000000000.125", "-0.30"),
 	})
 	if len(got) != 2 || got[0].Currency != "EUR" || got[0].Accounts != 2 || got[0].ToppedUp != "20.00" ||
@@ -147,20 +124,20 @@ func TestAgentNames(t *testing.T) {
 		}
 	}
 	const corner = "Corner Shop ООО «Ромашка»"
-	if got := decode[admin.Agent](g, name(corner)); got.Name != corner {
+	if got := decode[agreements.Agent](g, name(corner)); got.Name != corner {
 		t.Errorf("got %+v, want Name %v", got, corner)
 	}
-	if got := items[admin.Agent](g, "/agents"); got[0].Name != corner {
+	if got := items[agreements.Agent](g, "/agents"); got[0].Name != corner {
 		t.Errorf("got %+v, want [0].Name %v", got, corner)
 	}
-	if got := items[admin.Agreement](g, "/agreements"); got[0].AgentName != corner {
+	if got := items[agreements.Agreement](g, "/agreements"); got[0].AgentName != corner {
 		t.Errorf("got %+v, want [0].AgentName %v", got, corner)
 	}
 	month := g.Now().UTC().Format("2006-01")
-	if got := ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil); got.Name != corner {
+	if got := ask[billing.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil); got.Name != corner {
 		t.Errorf("got %+v, want Name %v", got, corner)
 	}
-	if got := decode[admin.Agent](g, name("")); got.Name != "" {
+	if got := decode[agreements.Agent](g, name("")); got.Name != "" {
 		t.Errorf("got %+v, want Name empty", got)
 	}
 	if a := g.do("POST", "/agents/nobody/name", map[string]any{"name": "x"}); a.Status != http.StatusNotFound {

@@ -9,7 +9,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
 )
@@ -40,8 +41,8 @@ func TestAnIssuedInvoiceNeverChanges(t *testing.T) {
 		g.Execute(a, gatetest.Ordering)
 	}
 	month := g.Now().UTC().Format("2006-01")
-	issue := func() admin.Invoice {
-		return ask[admin.Invoice](g, "POST", "/agents/agent-1/invoice", map[string]any{"month": month})
+	issue := func() billing.Invoice {
+		return ask[billing.Invoice](g, "POST", "/agents/agent-1/invoice", map[string]any{"month": month})
 	}
 	refused := func(want string) {
 		t.Helper()
@@ -57,15 +58,16 @@ func TestAnIssuedInvoiceNeverChanges(t *testing.T) {
 	refused("has not ended")
 	g.Later(time.Minute)
 	refused("uimgate agents invoice-to")
-	ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
-	draft := ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil)
-	tax := &admin.Tax{Rule: store.TaxStandard, Rate: "19", Net: "0.63", Amount: "0.12", Payable: "0.75"}
-	if draft.Status != admin.InvoiceDraft || !gocmp.Equal(draft.Totals[0].Tax, tax) {
+	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
+	draft := ask[billing.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil)
+	tax := &billing.Tax{Rule: store.TaxStandard, Rate: "19", Net: "0.63", Amount: "0.12", Payable: "0.75"}
+	if draft.Status != billing.InvoiceDraft || !gocmp.Equal(draft.Totals[0].Tax, tax) {
 		t.Errorf("got %+v, %+v", draft, draft.Totals[0].Tax)
 	}
 	issued := issue()
-	if issued.Number != "INV-000001" || issued.Status != admin.InvoiceIssued || issued.IssuedAt == nil || issued.Seller.Name != "Example Shop GmbH" ||
-		issued.Buyer.Name != "Corner Shop SARL" || issued.Terms != "Payable within 14 days." {
+	if issued.Number != "INV-000001" || issued.Status != billing.InvoiceIssued || issued.IssuedAt == nil || issued.Seller.Name != "Example Shop GmbH" ||
+		issued.Buyer.Name != "Corner Shop SARL" ||
+		issued.Terms != "Payable within 14 days." {
 		t.Errorf("got %+v", issued)
 	}
 	want := issued
@@ -75,23 +77,23 @@ func TestAnIssuedInvoiceNeverChanges(t *testing.T) {
 	}
 
 	other := map[string]any{"name": "Another", "address": []string{"x"}, "country": "DE", "vat": "exempt"}
-	ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", other)
+	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", other)
 	g.Later(401 * 24 * time.Hour)
 	_, err := g.Store.Purge(t.Context())
 	g.Must(err)
-	for name, again := range map[string]admin.Invoice{
-		"issued again": issue(), "read again": ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil),
+	for name, again := range map[string]billing.Invoice{
+		"issued again": issue(), "read again": ask[billing.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil),
 	} {
 		if d := gocmp.Diff(issued, again); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	list := items[admin.IssuedInvoice](g, "/usage/invoices?limit=1&month="+month)
+	list := items[billing.IssuedInvoice](g, "/usage/invoices?limit=1&month="+month)
 	if len(list) != 1 || list[0].Number != "INV-000001" || list[0].Amount != "0.75" || list[0].Payable != "0.75" ||
 		list[0].Buyer != "Corner Shop SARL" {
 		t.Errorf("got %+v", list)
 	}
-	if list := items[admin.IssuedInvoice](g, "/usage/invoices?after=INV-000001"); len(list) != 0 {
+	if list := items[billing.IssuedInvoice](g, "/usage/invoices?after=INV-000001"); len(list) != 0 {
 		t.Errorf("got %+v", list)
 	}
 	g.Refuses(g.do("GET", "/usage/invoices?after=1", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
@@ -100,7 +102,7 @@ func TestAnIssuedInvoiceNeverChanges(t *testing.T) {
 func TestWithoutChargesOrSellerNoInvoiceIsIssued(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
-	ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
+	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
 	month := g.Now().UTC().Format("2006-01")
 	g.Later(32 * 24 * time.Hour)
 	refused := func(month, want string) {
@@ -129,12 +131,12 @@ func TestTaxOfInvoices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		prices, rule string
-		want         *admin.Tax
+		want         *billing.Tax
 	}{
-		{"gross", "", &admin.Tax{Rule: "standard", Rate: "19", Net: "0.63", Amount: "0.12", Payable: "0.75"}},
-		{"net", "standard", &admin.Tax{Rule: "standard", Rate: "19", Net: "0.75", Amount: "0.14", Payable: "0.89"}},
-		{"gross", "reverse-charge", &admin.Tax{Rule: "reverse-charge", Rate: "0", Net: "0.75", Amount: "0.00", Payable: "0.75"}},
-		{"net", "exempt", &admin.Tax{Rule: "exempt", Rate: "0", Net: "0.75", Amount: "0.00", Payable: "0.75"}},
+		{"gross", "", &billing.Tax{Rule: "standard", Rate: "19", Net: "0.63", Amount: "0.12", Payable: "0.75"}},
+		{"net", "standard", &billing.Tax{Rule: "standard", Rate: "19", Net: "0.75", Amount: "0.14", Payable: "0.89"}},
+		{"gross", "reverse-charge", &billing.Tax{Rule: "reverse-charge", Rate: "0", Net: "0.75", Amount: "0.00", Payable: "0.75"}},
+		{"net", "exempt", &billing.Tax{Rule: "exempt", Rate: "0", Net: "0.75", Amount: "0.00", Payable: "0.75"}},
 	} {
 		t.Run(c.prices+" "+c.rule, func(t *testing.T) {
 			t.Parallel()
@@ -145,8 +147,8 @@ func TestTaxOfInvoices(t *testing.T) {
 			}
 			buyer := map[string]any{"vat": c.rule}
 			maps.Copy(buyer, cornerShop)
-			ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", buyer)
-			got := ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+g.Now().UTC().Format("2006-01"), nil)
+			ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", buyer)
+			got := ask[billing.Invoice](g, "GET", "/agents/agent-1/invoice?month="+g.Now().UTC().Format("2006-01"), nil)
 			if d := gocmp.Diff(c.want, got.Totals[0].Tax); d != "" {
 				t.Error(d)
 			}
@@ -159,20 +161,20 @@ func TestCreditNote(t *testing.T) {
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
 	month := g.Now().UTC().Format("2006-01")
-	ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
-	call := items[admin.Execution](g, "/usage/executions")[0]
-	ask[admin.Refund](g, "POST", "/usage/executions/"+call.ID+"/refund", map[string]any{"reason": "late"})
-	ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", map[string]any{}) // removes it
-	note := func() admin.CreditNote { return ask[admin.CreditNote](g, "GET", "/usage/refunds/CN-000001", nil) }
+	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
+	call := items[calls.Execution](g, "/usage/executions")[0]
+	ask[billing.Refund](g, "POST", "/usage/executions/"+call.ID+"/refund", map[string]any{"reason": "late"})
+	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", map[string]any{}) // removes it
+	note := func() billing.CreditNote { return ask[billing.CreditNote](g, "GET", "/usage/refunds/CN-000001", nil) }
 	first := note()
-	tax := &admin.Tax{Rule: store.TaxStandard, Rate: "19", Net: "0.21", Amount: "0.04", Payable: "0.25"}
+	tax := &billing.Tax{Rule: store.TaxStandard, Rate: "19", Net: "0.21", Amount: "0.04", Payable: "0.25"}
 	if first.Number != "CN-000001" || first.Buyer == nil || first.Buyer.Name != "Corner Shop SARL" || first.Seller.TaxID != "DE123456789" ||
 		first.ExecutionID != call.ID || first.Reason != "late" || first.Invoice != "" || !gocmp.Equal(first.Tax, tax) {
 		t.Errorf("got %+v, tax %+v", first, first.Tax)
 	}
 	g.Later(32 * 24 * time.Hour)
-	ask[admin.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
-	invoice := ask[admin.Invoice](g, "POST", "/agents/agent-1/invoice", map[string]any{"month": month})
+	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
+	invoice := ask[billing.Invoice](g, "POST", "/agents/agent-1/invoice", map[string]any{"month": month})
 	if got := note(); got.Invoice != invoice.Number {
 		t.Errorf("got invoice %q, want %s", got.Invoice, invoice.Number)
 	}
@@ -209,7 +211,7 @@ func TestUnclearBuyersAreRefused(t *testing.T) {
 	}
 	g.Refuses(g.do("POST", "/agents/nobody/buyer", cornerShop), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("GET", "/agents/nobody/buyer", nil), http.StatusNotFound, "NO_SUCH_RECORD")
-	if got := ask[admin.Buyer](g, "GET", "/agents/agent-1/buyer", nil); got.Name != "" {
+	if got := ask[billing.Buyer](g, "GET", "/agents/agent-1/buyer", nil); got.Name != "" {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 )
 
 func TestMoveCredit(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
 	g.Agreed("agent-2")
-	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
+	ask[billing.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
 	body := func(change map[string]any) map[string]any {
 		all := map[string]any{"from": "agent-1", "to": "agent-2", "amount": "4 EUR", "reference": "m 1", "reason": "consented again"}
 		maps.Copy(all, change)
 		return all
 	}
-	made := ask[admin.MovedCredit](g, "POST", "/usage/move", body(nil))
+	made := ask[billing.MovedCredit](g, "POST", "/usage/move", body(nil))
 	if made.Amount != "4.00" || made.Currency != "EUR" || made.From != "agent-1" || made.To != "agent-2" || made.Reason != "consented again" ||
 		made.Repeated || made.At.IsZero() {
 		t.Errorf("got %+v", made)
@@ -34,7 +34,7 @@ func TestMoveCredit(t *testing.T) {
 			t.Errorf("got %+v, %v; want %+v", r.Entry, err, want)
 		}
 	}
-	if again := ask[admin.MovedCredit](g, "POST", "/usage/move", body(nil)); !again.Repeated || again.FromReceipt != made.FromReceipt {
+	if again := ask[billing.MovedCredit](g, "POST", "/usage/move", body(nil)); !again.Repeated || again.FromReceipt != made.FromReceipt {
 		t.Errorf("got %+v", again)
 	}
 	for name, c := range map[string]struct {
@@ -61,11 +61,11 @@ func TestMoveCredit(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d %s", name, got.Status, got.Body, c.status, c.reason)
 		}
 	}
-	rest := ask[admin.MovedCredit](g, "POST", "/usage/move", body(map[string]any{"amount": "EUR", "reference": "m 2"}))
+	rest := ask[billing.MovedCredit](g, "POST", "/usage/move", body(map[string]any{"amount": "EUR", "reference": "m 2"}))
 	if rest.Amount != "6.00" {
 		t.Errorf("all: got %+v", rest)
 	}
-	accounts := items[admin.Account](g, "/usage/accounts")
+	accounts := items[billing.Account](g, "/usage/accounts")
 	if len(accounts) != 2 || accounts[0].Balance != "0.00" || accounts[1].Balance != "10.00" {
 		t.Errorf("got %+v", accounts)
 	}

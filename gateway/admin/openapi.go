@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 // tree is a JSON object under construction.
@@ -60,7 +62,7 @@ func describe(op operation, schemas *schemas) tree {
 	}}}
 	if strings.Contains(op.path, "{id}") {
 		list.items = append(list.items, tree{
-			"name": "id", "in": "path", "required": true, "schema": tree{"type": "string", "maxLength": maxText},
+			"name": "id", "in": "path", "required": true, "schema": tree{"type": "string", "maxLength": api.MaxText},
 			"description": "Identifies the record.",
 		})
 	}
@@ -72,10 +74,10 @@ func describe(op operation, schemas *schemas) tree {
 		},
 	}
 	if op.request != nil {
-		op.request.parameters(list)
+		op.request.Query(list)
 	}
 	out["parameters"] = list.items
-	if _, ok := op.request.(requestBody); ok && op.method != http.MethodGet {
+	if _, ok := op.request.(api.Body); ok && op.method != http.MethodGet {
 		body := schemas.of(reflect.TypeOf(op.request).Elem(), true)
 		out["requestBody"] = tree{"required": schemas.needed(op.request), "content": jsonContent(body)}
 	}

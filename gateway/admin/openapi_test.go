@@ -16,6 +16,8 @@ import (
 	validator "github.com/pb33f/libopenapi-validator"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -193,10 +195,11 @@ func TestOpenAPIDescribesLinksAndInvitations(t *testing.T) {
 	g.settings.ConsoleURL = func() string { return g.listener.URL + admin.ConsolePath }
 	g.listener.Config.Handler = g.handler(admin.New(g.settings), adminToken)
 	ann := map[string]any{"name": "ann", "role": "viewer"}
-	if l := ask[admin.ConsoleLink](g, "POST", "/console/links", ann); l.Name != "ann" || l.Code == "" {
+	if l := ask[signin.ConsoleLink](g, "POST", "/console/links", ann); l.Name != "ann" || l.Code == "" {
 		t.Errorf("got the link of %q for ann", l.Name)
 	}
-	if i := ask[admin.Invitation](g, "POST", "/invitations", map[string]any{"name": "bob", "within": "1h"}); i.Name != "bob" || i.Code == "" {
+	if i := ask[agreements.Invitation](g, "POST", "/invitations", map[string]any{"name": "bob", "within": "1h"}); i.Name != "bob" ||
+		i.Code == "" {
 		t.Errorf("got the invitation of %q for bob", i.Name)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 // schemas collects the JSON Schemas of Go types, by their names among the components of the document.
@@ -33,12 +35,12 @@ func (s *schemas) of(t reflect.Type, closed bool) any {
 }
 
 // needed reports whether the body of a request has members that must not be missing.
-func (s *schemas) needed(request Request) bool {
+func (s *schemas) needed(request api.Request) bool {
 	return len(s.definitions[schemaName(reflect.TypeOf(request).Elem())].Required) > 0
 }
 
-// qualifier matches the path of a package, without the last element, in the name of a type.
-var qualifier = regexp.MustCompile(`[\w.~-]+/`)
+// qualifier matches the path of this package or of one below it in the name of a type, or the path of another one without its last element.
+var qualifier = regexp.MustCompile(`[\w.~/-]+/gateway/admin(/\w+)*\.|[\w.~-]+/`)
 
 // otherRunes matches the characters that must not occur in the name of a component.
 var otherRunes = regexp.MustCompile(`[^\w.-]+`)
@@ -48,7 +50,7 @@ func schemaName(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""
 	}
-	name := strings.ReplaceAll(qualifier.ReplaceAllString(t.String(), ""), "admin.", "")
+	name := qualifier.ReplaceAllString(t.PkgPath()+"."+t.Name(), "")
 	return strings.Trim(otherRunes.ReplaceAllString(name, "-"), "-")
 }
 
@@ -78,29 +80,33 @@ func (l *parameterList) add(name, description string, schema tree) {
 	l.items = append(l.items, item)
 }
 
-func (l *parameterList) service(*string) {
-	l.add("service", "The id of the service. It may be missing if the gateway has only one.", tree{"type": "string", "maxLength": maxText})
+func (l *parameterList) Service(*string) {
+	l.add("service", "The id of the service. It may be missing if the gateway has only one.", tree{"type": "string", "maxLength": api.MaxText})
 }
 
-func (l *parameterList) record(*string) {}
+func (l *parameterList) Record(*string) {}
 
-func (l *parameterList) text(name string, _ *string) {
-	l.add(name, "", tree{"type": "string", "maxLength": maxText})
+func (l *parameterList) Text(name string, _ *string) {
+	l.add(name, "", tree{"type": "string", "maxLength": api.MaxText})
 }
 
-func (l *parameterList) oneOf(name string, _ *string, values ...string) {
+func (l *parameterList) OneOf(name string, _ *string, values ...string) {
 	l.add(name, "", tree{"type": "string", "enum": values})
 }
 
-func (l *parameterList) number(name string, _ *int64) {
+func (l *parameterList) Number(name string, _ *int64) {
 	l.add(name, "", tree{"type": "integer", "format": "int64", "minimum": 0})
 }
 
-func (l *parameterList) moment(name string, _ *time.Time) {
+func (l *parameterList) Moment(name string, _ *time.Time) {
 	l.add(name, "", tree{"type": "string", "format": "date-time"})
 }
 
-func (l *parameterList) page(*PageRequest) {
-	l.add("limit", "The maximum number of records.", tree{"type": "integer", "minimum": 1, "maximum": maxLimit, "default": defaultLimit})
-	l.add("after", "The member next of the previous page.", tree{"type": "string", "maxLength": maxText})
+func (l *parameterList) Page(*api.PageRequest) {
+	l.add(
+		"limit",
+		"The maximum number of records.",
+		tree{"type": "integer", "minimum": 1, "maximum": api.MaxLimit, "default": api.DefaultLimit},
+	)
+	l.add("after", "The member next of the previous page.", tree{"type": "string", "maxLength": api.MaxText})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -12,14 +13,14 @@ import (
 // An operation is one method of one path of the admin API. An operation whose method is not GET continues if its caller disconnects.
 type operation struct {
 	method, path string
-	role         Role   // the role that a caller needs
-	summary      string // for the document of OpenAPI
+	role         api.Role // the role that a caller needs
+	summary      string   // for the document of OpenAPI
 	endpoint
 }
 
 // An endpoint carries out an operation.
 type endpoint struct {
-	request  Request      // an empty request; nil: the operation has no input
+	request  api.Request  // an empty request; nil: the operation has no input
 	response reflect.Type // of the result
 	do       func(*call) (any, error)
 }
@@ -35,77 +36,83 @@ func (o *operation) reloads() bool {
 func operations(o *Operator) []operation {
 	get, post := http.MethodGet, http.MethodPost
 	return []operation{
-		{get, "/openapi.json", RoleViewer, "Describe this API by OpenAPI 3.1", bare(o.OpenAPI)},
-		{get, "/status", RoleViewer, "Show the services and their health", bare(o.Status)},
-		{post, "/reload", RoleOperator, "Read the configuration again", with(o.Reload)},
-		{get, "/agents", RoleViewer, "List agents", with(o.Agents)},
-		{get, "/agents/{id}", RoleViewer, "Show an agent", with(o.Agent)},
-		{post, "/agents/{id}/block", RoleOperator, "Block an agent", with(o.BlockAgent)},
-		{post, "/agents/{id}/unblock", RoleOperator, "Unblock an agent", with(o.UnblockAgent)},
-		{post, "/agents/{id}/approve", RoleOperator, "Approve an agent", with(o.ApproveAgent)},
-		{post, "/agents/{id}/keys", RoleOperator, "Add a key to an agent", with(o.AddAgentKey)},
-		{post, "/agents/{id}/name", RoleOperator, "Set or remove the name of an agent", with(o.NameAgent)},
-		{get, "/agents/{id}/buyer", RoleViewer, "Show the buyer of an agent", with(o.Buyer)},
-		{post, "/agents/{id}/buyer", RoleBilling, "Set or remove the buyer of an agent", with(o.SetBuyer)},
-		{get, "/agents/{id}/invoice", RoleViewer, "Show the invoice of an agent for a month", with(o.Invoice)},
-		{post, "/agents/{id}/invoice", RoleBilling, "Issue the invoice of an agent for a month", with(o.IssueInvoice)},
-		{get, "/agents/{id}/evidence", RoleViewer, "Show the signed entries of an account in a month", with(o.Evidence)},
-		{post, "/console/links", RoleAdmin, "Create a link that signs a person in to the console", with(o.ConsoleLink)},
-		{post, "/console/sessions/{id}/end", RoleAdmin, "End a session of the console", with(o.EndConsoleSession)},
-		{post, "/invitations", RoleOperator, "Invite a person to consent", with(o.Invite)},
-		{get, "/agreements", RoleViewer, "List agreements", with(o.Agreements)},
-		{get, "/agreements/{id}", RoleViewer, "Show an agreement", with(o.Agreement)},
-		{get, "/agreements/{id}/export", RoleViewer, "Export an agreement with its proof", with(o.ExportAgreement)},
-		{get, "/agreements/{id}/proof", RoleViewer, "Verify an agreement", with(o.VerifyAgreement)},
-		{post, "/agreements/{id}/revoke", RoleOperator, "Revoke an agreement", with(o.RevokeAgreement)},
-		{get, "/policies", RoleViewer, "List policies", with(o.Policies)},
-		{post, "/policies/{id}/revoke", RoleAdmin, "Revoke all agreements to a policy", with(o.RevokePolicy)},
-		{get, "/pats", RoleViewer, "List PATs", with(o.PATs)},
-		{get, "/pats/{id}", RoleViewer, "Show a PAT", with(o.PAT)},
-		{post, "/pats/{id}/revoke", RoleOperator, "Revoke a PAT", with(o.RevokePAT)},
-		{post, "/introspect", RoleViewer, "Introspect a PAT (RFC 7662)", with(o.Introspect)},
-		{get, "/usage/accounts", RoleViewer, "List accounts", with(o.Accounts)},
-		{get, "/usage/statements", RoleViewer, "List statements of accounts", with(o.Statements)},
-		{get, "/usage/ledger", RoleViewer, "List entries of the ledger", with(o.Ledger)},
-		{get, "/usage/executions", RoleViewer, "List executions", with(o.Executions)},
-		{get, "/usage/executions/{id}", RoleViewer, "Show an execution", with(o.Execution)},
-		{get, "/usage/executions/{id}/receipt", RoleViewer, "Show the receipt of a charged call", with(o.Receipt)},
-		{post, "/usage/executions/{id}/resolve", RoleBilling, "Capture or release the charge of a call of unknown outcome", with(o.Resolve)},
-		{post, "/usage/executions/{id}/refund", RoleBilling, "Refund a captured charge", with(o.Refund)},
-		{get, "/usage/refunds", RoleViewer, "List refunds", with(o.Refunds)},
-		{get, "/usage/refunds/{id}", RoleViewer, "Show a credit note", with(o.CreditNote)},
-		{get, "/usage/invoices", RoleViewer, "List issued invoices", with(o.IssuedInvoices)},
-		{get, "/usage/revenue", RoleViewer, "Sum up revenue by intent, agent or month", with(o.Revenue)},
-		{post, "/usage/not-sent", RoleBilling, "Release the charges of calls that did not reach the service", with(o.ResolveNotSent)},
-		{post, "/usage/top-up", RoleBilling, "Top up an account, or reverse a top-up", with(o.TopUp)},
-		{post, "/usage/move", RoleBilling, "Move unused credit to another agent", with(o.MoveCredit)},
-		{get, "/reloads", RoleViewer, "List the last reloads of the configuration, and what they changed", bare(o.Reloads)},
-		{get, "/processes", RoleViewer, "List the processes that share the database", bare(o.Processes)},
-		{get, "/stops", RoleViewer, "List the stops in force, or the stops that ended", with(o.Stops)},
-		{post, "/stops", RoleOperator, "Stop calls", with(o.Stop)},
-		{post, "/stops/resume", RoleOperator, "End a stop", with(o.Resume)},
-		{get, "/usage/payments", RoleViewer, "List payments", with(o.Payments)},
-		{post, "/usage/payments/resolve", RoleBilling, "Decide about a payment that waits", with(o.ResolvePayment)},
-		{get, "/figures", RoleViewer, "Count the calls of each minute or hour", with(o.CallFigures)},
-		{get, "/calls", RoleViewer, "Search requests", with(o.Calls)},
-		{get, "/requests/{id}", RoleViewer, "Explain a request", with(o.Why)},
-		{post, "/decide", RoleViewer, "Decide a call by a policy, without making it", with(o.Decide)},
-		{post, "/policy/impact", RoleViewer, "Compare an edited policy with recorded calls", with(o.Impact)},
-		{get, "/policy", RoleViewer, "Show the file of the policy", with(o.PolicyText)},
-		{get, "/policy/changes", RoleViewer, "Describe what changed for agents from one policy to another", with(o.PolicyChanges)},
-		{post, "/policy", RoleAdmin, "Replace the file of the policy, and reload", with(o.SavePolicy)},
-		{get, "/catalogue", RoleViewer, "List intents with their terms and their use", with(o.Catalogue)},
-		{get, "/curation", RoleViewer, "Show the curation of an import", with(o.Curation)},
-		{post, "/curation/impact", RoleViewer, "Show what an edited curation would change", with(o.CurationImpact)},
-		{post, "/curation", RoleAdmin, "Replace the curation and what depends on it, and reload", with(o.SaveCuration)},
-		{get, "/connections", RoleViewer, "Show how clients connect to a service", with(o.Connections)},
-		{get, "/playground", RoleViewer, "Show the test agent of a service", with(o.TestAgent)},
-		{post, "/playground/agree", RoleOperator, "Make the test agent agree to the policy in force", with(o.AgreeTest)},
-		{post, "/playground/call", RoleOperator, "Call an intent as the test agent", with(o.TryCall)},
-		{get, "/keys", RoleViewer, "List signing keys", bare(o.Keys)},
-		{post, "/keys/rotate", RoleAdmin, "Rotate a signing key", with(o.RotateKey)},
-		{post, "/keys/retire", RoleAdmin, "Retire all signing keys", with(o.RetireKeys)},
-		{post, "/keys/{id}/retire", RoleAdmin, "Retire a signing key", with(o.RetireKey)},
+		{get, "/openapi.json", api.RoleViewer, "Describe this API by OpenAPI 3.1", bare(o.OpenAPI)},
+		{get, "/status", api.RoleViewer, "Show the services and their health", bare(o.Statuses.Status)},
+		{post, "/reload", api.RoleOperator, "Read the configuration again", with(o.Reloads.Reload)},
+		{get, "/agents", api.RoleViewer, "List agents", with(o.Agreements.Agents)},
+		{get, "/agents/{id}", api.RoleViewer, "Show an agent", with(o.Agreements.Agent)},
+		{post, "/agents/{id}/block", api.RoleOperator, "Block an agent", with(o.Agreements.BlockAgent)},
+		{post, "/agents/{id}/unblock", api.RoleOperator, "Unblock an agent", with(o.Agreements.UnblockAgent)},
+		{post, "/agents/{id}/approve", api.RoleOperator, "Approve an agent", with(o.Agreements.ApproveAgent)},
+		{post, "/agents/{id}/keys", api.RoleOperator, "Add a key to an agent", with(o.Agreements.AddAgentKey)},
+		{post, "/agents/{id}/name", api.RoleOperator, "Set or remove the name of an agent", with(o.Agreements.NameAgent)},
+		{get, "/agents/{id}/buyer", api.RoleViewer, "Show the buyer of an agent", with(o.Billing.Buyer)},
+		{post, "/agents/{id}/buyer", api.RoleBilling, "Set or remove the buyer of an agent", with(o.Billing.SetBuyer)},
+		{get, "/agents/{id}/invoice", api.RoleViewer, "Show the invoice of an agent for a month", with(o.Billing.Invoice)},
+		{post, "/agents/{id}/invoice", api.RoleBilling, "Issue the invoice of an agent for a month", with(o.Billing.IssueInvoice)},
+		{get, "/agents/{id}/evidence", api.RoleViewer, "Show the signed entries of an account in a month", with(o.Billing.Evidence)},
+		{post, "/console/links", api.RoleAdmin, "Create a link that signs a person in to the console", with(o.SignIn.ConsoleLink)},
+		{post, "/console/sessions/{id}/end", api.RoleAdmin, "End a session of the console", with(o.SignIn.EndConsoleSession)},
+		{post, "/invitations", api.RoleOperator, "Invite a person to consent", with(o.Agreements.Invite)},
+		{get, "/agreements", api.RoleViewer, "List agreements", with(o.Agreements.Agreements)},
+		{get, "/agreements/{id}", api.RoleViewer, "Show an agreement", with(o.Agreements.Agreement)},
+		{get, "/agreements/{id}/export", api.RoleViewer, "Export an agreement with its proof", with(o.Agreements.ExportAgreement)},
+		{get, "/agreements/{id}/proof", api.RoleViewer, "Verify an agreement", with(o.Agreements.VerifyAgreement)},
+		{post, "/agreements/{id}/revoke", api.RoleOperator, "Revoke an agreement", with(o.Agreements.RevokeAgreement)},
+		{get, "/policies", api.RoleViewer, "List policies", with(o.Policies.Policies)},
+		{post, "/policies/{id}/revoke", api.RoleAdmin, "Revoke all agreements to a policy", with(o.Agreements.RevokePolicy)},
+		{get, "/pats", api.RoleViewer, "List PATs", with(o.Agreements.PATs)},
+		{get, "/pats/{id}", api.RoleViewer, "Show a PAT", with(o.Agreements.PAT)},
+		{post, "/pats/{id}/revoke", api.RoleOperator, "Revoke a PAT", with(o.Agreements.RevokePAT)},
+		{post, "/introspect", api.RoleViewer, "Introspect a PAT (RFC 7662)", with(o.Agreements.Introspect)},
+		{get, "/usage/accounts", api.RoleViewer, "List accounts", with(o.Billing.Accounts)},
+		{get, "/usage/statements", api.RoleViewer, "List statements of accounts", with(o.Billing.Statements)},
+		{get, "/usage/ledger", api.RoleViewer, "List entries of the ledger", with(o.Calls.Ledger)},
+		{get, "/usage/executions", api.RoleViewer, "List executions", with(o.Calls.Executions)},
+		{get, "/usage/executions/{id}", api.RoleViewer, "Show an execution", with(o.Calls.Execution)},
+		{get, "/usage/executions/{id}/receipt", api.RoleViewer, "Show the receipt of a charged call", with(o.Billing.Receipt)},
+		{
+			post,
+			"/usage/executions/{id}/resolve",
+			api.RoleBilling,
+			"Capture or release the charge of a call of unknown outcome",
+			with(o.Calls.Resolve),
+		},
+		{post, "/usage/executions/{id}/refund", api.RoleBilling, "Refund a captured charge", with(o.Billing.Refund)},
+		{get, "/usage/refunds", api.RoleViewer, "List refunds", with(o.Billing.Refunds)},
+		{get, "/usage/refunds/{id}", api.RoleViewer, "Show a credit note", with(o.Billing.CreditNote)},
+		{get, "/usage/invoices", api.RoleViewer, "List issued invoices", with(o.Billing.IssuedInvoices)},
+		{get, "/usage/revenue", api.RoleViewer, "Sum up revenue by intent, agent or month", with(o.Billing.Revenue)},
+		{post, "/usage/not-sent", api.RoleBilling, "Release the charges of calls that did not reach the service", with(o.Calls.ResolveNotSent)},
+		{post, "/usage/top-up", api.RoleBilling, "Top up an account, or reverse a top-up", with(o.Billing.TopUp)},
+		{post, "/usage/move", api.RoleBilling, "Move unused credit to another agent", with(o.Billing.MoveCredit)},
+		{get, "/reloads", api.RoleViewer, "List the last reloads of the configuration, and what they changed", bare(o.Reloads.Reloads)},
+		{get, "/processes", api.RoleViewer, "List the processes that share the database", bare(o.Processes.Processes)},
+		{get, "/stops", api.RoleViewer, "List the stops in force, or the stops that ended", with(o.Processes.Stops)},
+		{post, "/stops", api.RoleOperator, "Stop calls", with(o.Processes.Stop)},
+		{post, "/stops/resume", api.RoleOperator, "End a stop", with(o.Processes.Resume)},
+		{get, "/usage/payments", api.RoleViewer, "List payments", with(o.Billing.Payments)},
+		{post, "/usage/payments/resolve", api.RoleBilling, "Decide about a payment that waits", with(o.Billing.ResolvePayment)},
+		{get, "/figures", api.RoleViewer, "Count the calls of each minute or hour", with(o.Processes.CallFigures)},
+		{get, "/calls", api.RoleViewer, "Search requests", with(o.Calls.Calls)},
+		{get, "/requests/{id}", api.RoleViewer, "Explain a request", with(o.Calls.Why)},
+		{post, "/decide", api.RoleViewer, "Decide a call by a policy, without making it", with(o.Policies.Decide)},
+		{post, "/policy/impact", api.RoleViewer, "Compare an edited policy with recorded calls", with(o.Policies.Impact)},
+		{get, "/policy", api.RoleViewer, "Show the file of the policy", with(o.Policies.PolicyText)},
+		{get, "/policy/changes", api.RoleViewer, "Describe what changed for agents from one policy to another", with(o.Policies.PolicyChanges)},
+		{post, "/policy", api.RoleAdmin, "Replace the file of the policy, and reload", with(o.Policies.SavePolicy)},
+		{get, "/catalogue", api.RoleViewer, "List intents with their terms and their use", with(o.Catalogue.Catalogue)},
+		{get, "/curation", api.RoleViewer, "Show the curation of an import", with(o.Policies.Curation)},
+		{post, "/curation/impact", api.RoleViewer, "Show what an edited curation would change", with(o.Policies.CurationImpact)},
+		{post, "/curation", api.RoleAdmin, "Replace the curation and what depends on it, and reload", with(o.Policies.SaveCuration)},
+		{get, "/connections", api.RoleViewer, "Show how clients connect to a service", with(o.Catalogue.Connections)},
+		{get, "/playground", api.RoleViewer, "Show the test agent of a service", with(o.TestCalls.TestAgent)},
+		{post, "/playground/agree", api.RoleOperator, "Make the test agent agree to the policy in force", with(o.TestCalls.AgreeTest)},
+		{post, "/playground/call", api.RoleOperator, "Call an intent as the test agent", with(o.TestCalls.TryCall)},
+		{get, "/keys", api.RoleViewer, "List signing keys", bare(o.Agreements.Keys)},
+		{post, "/keys/rotate", api.RoleAdmin, "Rotate a signing key", with(o.Agreements.RotateKey)},
+		{post, "/keys/retire", api.RoleAdmin, "Retire all signing keys", with(o.Agreements.RetireKeys)},
+		{post, "/keys/{id}/retire", api.RoleAdmin, "Retire a signing key", with(o.Agreements.RetireKey)},
 	}
 }
 
@@ -118,8 +125,8 @@ type call struct {
 }
 
 // change returns what the call changes by an operation.
-func (c *call) change(o operation) Change {
-	return Change{o.name(), Record{Service: c.query.meant, ID: c.subject}, c.detail}
+func (c *call) change(o operation) api.Change {
+	return api.Change{Operation: o.name(), About: api.Record{Service: c.query.meant, ID: c.subject}, Detail: c.detail}
 }
 
 // readCall reads the query and the record id of a request.
@@ -129,7 +136,7 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 		return nil, err
 	}
 	id := r.PathValue("id")
-	if len(id) > maxText || !printableText(id) {
+	if len(id) > api.MaxText || !api.Printable(id) {
 		return nil, reason.NoSuchRecord.Refusal("")
 	}
 	resolve := func(name string) (string, error) {
@@ -145,22 +152,22 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 // with returns an endpoint that reads the request of an operation, of type Q, and carries out the operation.
 func with[Q, A any, P interface {
 	*Q
-	Request
+	api.Request
 }](do func(context.Context, Q) (A, error),
 ) endpoint {
 	return endpoint{P(new(Q)), reflect.TypeFor[A](), func(c *call) (any, error) {
 		var q Q
-		P(&q).parameters(c.query)
+		P(&q).Query(c.query)
 		if err := c.query.done(); err != nil {
 			return nil, err
 		}
-		if err := c.members(P(&q)); err != nil {
+		if err := c.Members(P(&q)); err != nil {
 			return nil, err
 		}
-		c.detail = DetailsOf(q)
+		c.detail = api.DetailsOf(q)
 		answer, err := do(c.Context(), q)
 		if err == nil {
-			c.detail = DetailsOf(q, answer)
+			c.detail = api.DetailsOf(q, answer)
 		}
 		return answered(c)(answer, err)
 	}}
@@ -172,7 +179,7 @@ func bare[A any](do func(context.Context) (A, error)) endpoint {
 		if err := c.query.done(); err != nil {
 			return nil, err
 		}
-		if err := c.members(nil); err != nil {
+		if err := c.Members(nil); err != nil {
 			return nil, err
 		}
 		return answered(c)(do(c.Context()))
@@ -182,32 +189,32 @@ func bare[A any](do func(context.Context) (A, error)) endpoint {
 // answered returns a function that passes on a result, and sets c.subject to the record that the result names, if it names one.
 func answered(c *call) func(any, error) (any, error) {
 	return func(answer any, err error) (any, error) {
-		if named, ok := answer.(interface{ subject() string }); ok && err == nil {
-			c.subject = named.subject()
+		if id, ok := api.ChangedID(answer); ok && err == nil {
+			c.subject = id
 		}
 		return answer, err
 	}
 }
 
-// members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.
-func (c *call) members(request Request) error {
+// Members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.
+func (c *call) Members(request api.Request) error {
 	if c.Method == http.MethodGet {
 		return nil
 	}
 	object := map[string]any{}
 	if c.ContentLength != 0 {
 		var err error
-		limit := int64(maxBody)
-		if large, ok := request.(largeBody); ok {
-			limit = large.maxBody()
+		limit := int64(api.MaxBody)
+		if large, ok := request.(api.LargeBody); ok {
+			limit = large.MaxBody()
 		}
 		if object, err = wire.ReadObject(c.Request, limit); err != nil {
 			return err
 		}
 	}
 	m := wire.NewMembers(object)
-	if b, ok := request.(requestBody); ok {
-		return b.members(m)
+	if b, ok := request.(api.Body); ok {
+		return b.Members(m)
 	}
 	return m.Done()
 }

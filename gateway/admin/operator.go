@@ -1,20 +1,29 @@
-// Package admin implements the operator's operations on a running gateway, as methods of an Operator and as an HTTP handler. Both use the
-// same request and response types. Package client calls the operations from another process.
+// Package admin combines the operator's operations on a running gateway into an Operator and an HTTP handler. The packages below it have the
+// operations. Both use the same request and response types. Package client calls the operations from another process.
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
-//	agents, err := operator.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
+//	agents, err := operator.Agreements.Agents(ctx, agreements.AgentQuery{Status: pat.AgentBlocked})
 //	http.Serve(ln, admin.Handler(operator, admin.Listener{Tokens: tokens, Metrics: registry}))
 package admin
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/catalogue"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/gateway/record"
@@ -29,7 +38,7 @@ type Config struct {
 	Store     Store
 	Keys      *keys.Keyring
 	Receipts  *receipt.Signer // nil: Evidence returns an error
-	Logs      Logs            // nil: Evidence has no proofs of the log
+	Logs      billing.Logs    // nil: Evidence has no proofs of the log
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
@@ -39,14 +48,14 @@ type Config struct {
 	// NeedsRestart returns the changed settings, such as server.listen, that take effect only after a restart. nil: there are none.
 	NeedsRestart func() []string
 	// RefusedReload returns the last reload if it was refused, and otherwise nil. nil: no reload was refused.
-	RefusedReload func() *RefusedReload
+	RefusedReload func() *reloads.RefusedReload
 	// Certificate describes what is wrong with the certificates of the listeners, without host names. It returns an empty string if they are
 	// valid. nil: the certificates are not checked.
 	Certificate func() string
 	// Certificates describes the certificates of the listeners. It returns nil if they serve http. nil: they do.
-	Certificates func() *CertificateStatus
+	Certificates func() *status.CertificateStatus
 	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: there are none.
-	LogState func(ctx context.Context) (*LogStatus, error)
+	LogState func(ctx context.Context) (*status.LogStatus, error)
 	// LogTrouble describes the problems of the checkpoints of the logs, or returns an empty string. nil: they are not checked.
 	LogTrouble func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
@@ -68,44 +77,29 @@ type Config struct {
 	// ConsoleURL returns the URL of the console, with a trailing slash, for browsers on this machine. nil: the process has no console.
 	ConsoleURL func() string
 	// Playground makes test calls. nil: there is none.
-	Playground Playground
+	Playground testcalls.Playground
 }
 
-// An Operator carries out operations on a running gateway. Its methods are safe for concurrent use. Their errors wrap a *reason.Refusal or
-// an error of package pat, keys, store or money, or come from the Store.
+// An Operator carries out operations on a running gateway. Their errors wrap a *reason.Refusal or an error of package pat, keys, store or
+// money, or come from the Store. It is safe for concurrent use.
 type Operator struct {
-	directory   *service.Directory
-	services    Services
-	changes     *Changes
-	store       Store
-	keys        *keys.Keyring
-	receipts    *receipt.Signer
-	logs        Logs
-	view        *pat.View
-	log         *zap.Logger
-	roles       map[string]Role // of the operations, by name
-	now         func() time.Time
-	reload      func(ctx context.Context, force bool) config.Problems
-	waiting     func() []string
-	refused     func() *RefusedReload
-	certificate func() string
-	certified   func() *CertificateStatus
-	logState    func(ctx context.Context) (*LogStatus, error)
-	logTrouble  func() string
-	audit       *record.Audit
-	auditPath   string
-	figures     *record.Figures
-	processID   string
-	intents     *record.IntentFigures
-	index       *record.Index
-	doors       []door.Module
-	version     string
-	consoleURL  func() string
-	playground  Playground
-	readiness   readiness
-	saving      sync.Mutex // held while SavePolicy replaces a file
-	comparing   turn
-	draining    atomic.Bool // the process is shutting down: see Drain
+	Agreements *agreements.Operations
+	Billing    *billing.Operations
+	Calls      *calls.Operations
+	Catalogue  *catalogue.Operations
+	Policies   *policies.Operations
+	Processes  *processes.Operations
+	Reloads    *reloads.Operations
+	SignIn     *signin.Operations
+	Statuses   *status.Operations
+	TestCalls  *testcalls.Operations
+
+	services api.Services
+	changes  *api.Changes
+	roles    map[string]api.Role // of the operations, by name
+	log      *zap.Logger
+	now      func() time.Time
+	version  string
 }
 
 // New returns the Operator of a gateway.
@@ -114,33 +108,44 @@ func New(c Config) *Operator {
 		c.NeedsRestart = func() []string { return nil }
 	}
 	if c.RefusedReload == nil {
-		c.RefusedReload = func() *RefusedReload { return nil }
+		c.RefusedReload = func() *reloads.RefusedReload { return nil }
 	}
 	if c.Certificate == nil {
 		c.Certificate = func() string { return "" }
 	}
 	if c.Certificates == nil {
-		c.Certificates = func() *CertificateStatus { return nil }
+		c.Certificates = func() *status.CertificateStatus { return nil }
 	}
 	if c.LogState == nil {
-		c.LogState = func(context.Context) (*LogStatus, error) { return nil, nil } //nolint:nilnil // there is no log
+		c.LogState = func(context.Context) (*status.LogStatus, error) { return nil, nil } //nolint:nilnil // there is no log
 	}
 	if c.LogTrouble == nil {
 		c.LogTrouble = func() string { return "" }
 	}
-	o := &Operator{
-		directory: c.Directory, services: Services{c.Directory}, changes: &Changes{c.Log, c.Audit, c.Now}, store: c.Store, keys: c.Keys, receipts: c.Receipts, logs: c.Logs, view: c.View, log: c.Log, now: c.Now,
-		reload: c.Reload, audit: c.Audit, auditPath: c.AuditPath, figures: c.Figures, processID: c.ProcessID, intents: c.Intents,
-		index: c.Index, certificate: c.Certificate, certified: c.Certificates, logState: c.LogState, logTrouble: c.LogTrouble,
-		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors, version: c.Version, consoleURL: c.ConsoleURL,
-		playground: c.Playground, comparing: make(turn, 1),
-		roles: map[string]Role{},
-	}
+	services, changes := api.Services{Directory: c.Directory}, &api.Changes{Log: c.Log, Audit: c.Audit, Now: c.Now}
+	o := &Operator{services: services, changes: changes, log: c.Log, now: c.Now, version: c.Version, roles: map[string]api.Role{}}
+	o.Agreements = agreements.New(agreements.Config{Store: c.Store, Services: services, Now: c.Now, Keys: c.Keys, Doors: c.Doors})
+	o.Billing = billing.New(billing.Config{Store: c.Store, Services: services, Now: c.Now, Receipts: c.Receipts, Logs: c.Logs})
+	o.Calls = calls.New(calls.Config{Store: c.Store, Services: services, Index: c.Index, Log: c.Log})
+	o.Catalogue = catalogue.New(catalogue.Config{Services: services, View: c.View, Doors: c.Doors, Intents: c.Intents})
+	o.Processes = processes.New(processes.Config{
+		Store: c.Store, Services: services, Now: c.Now, View: c.View, Doors: c.Doors, Keys: c.Keys, Audit: c.Audit, Figures: c.Figures,
+		ID: c.ProcessID, Log: c.Log,
+	})
+	o.Reloads = reloads.New(reloads.Config{Store: c.Store, Services: services, Reload: c.Reload, NeedsRestart: c.NeedsRestart})
+	o.Policies = policies.New(policies.Config{
+		Store: c.Store, Services: services, Now: c.Now, AuditPath: c.AuditPath, Audit: c.Audit, Calls: o.Calls, Processes: o.Processes,
+		Reloads: o.Reloads,
+	})
+	o.SignIn = signin.New(signin.Config{Store: c.Store, Services: services, Now: c.Now, Changes: changes, ConsoleURL: c.ConsoleURL})
+	o.Statuses = status.New(status.Config{
+		Store: c.Store, Services: services, Now: c.Now, Keys: c.Keys, View: c.View, Doors: c.Doors, Audit: c.Audit, Version: c.Version,
+		NeedsRestart: c.NeedsRestart, RefusedReload: c.RefusedReload, Certificate: c.Certificate, Certificates: c.Certificates,
+		LogState: c.LogState, LogTrouble: c.LogTrouble, Log: c.Log,
+	})
+	o.TestCalls = testcalls.New(testcalls.Config{Store: c.Store, Services: services, Calls: o.Calls, Playground: c.Playground})
 	for _, one := range operations(o) {
 		o.roles[one.name()] = one.role
 	}
 	return o
 }
-
-// Drain makes Health report that this process is shutting down, so that it gets no new calls. The process continues to answer calls.
-func (o *Operator) Drain() { o.draining.Store(true) }

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 )
@@ -21,7 +21,7 @@ func TestPayments(t *testing.T) {
 	}
 	pay("p-1", store.PaymentUnclaimed)
 	pay("p-2", store.PaymentUnclaimed)
-	if got := items[admin.Payment](g, "/usage/payments?state=unclaimed"); len(got) != 2 || got[0].Amount != "1.00" ||
+	if got := items[billing.Payment](g, "/usage/payments?state=unclaimed"); len(got) != 2 || got[0].Amount != "1.00" ||
 		got[0].Currency != "EUR" {
 		t.Fatalf("got %+v", got)
 	}
@@ -37,20 +37,20 @@ func TestPayments(t *testing.T) {
 	} {
 		g.Refuses(g.do("POST", "/usage/payments/resolve", tt.body), tt.status, tt.reason)
 	}
-	got := ask[admin.Payment](g, "POST", "/usage/payments/resolve", map[string]any{
+	got := ask[billing.Payment](g, "POST", "/usage/payments/resolve", map[string]any{
 		"reference": "p-1", "state": "credited",
 		"agent_id": "agent-1",
 	})
 	if got.State != store.PaymentCredited || got.AgentID != "agent-1" {
 		t.Errorf("got %+v", got)
 	}
-	if got := ask[admin.Payment](g, "POST", "/usage/payments/resolve", map[string]any{"reference": "p-2", "state": "failed"}); got.State !=
+	if got := ask[billing.Payment](g, "POST", "/usage/payments/resolve", map[string]any{"reference": "p-2", "state": "failed"}); got.State !=
 		store.PaymentFailed {
 		t.Errorf("got %+v", got)
 	}
 	g.Refuses(g.do("POST", "/usage/payments/resolve", map[string]any{"reference": "p-2", "state": "credited", "agent_id": "agent-1"}),
 		http.StatusConflict, "ALREADY_SETTLED")
-	if accounts := items[admin.Account](g, "/usage/accounts"); len(accounts) != 1 || accounts[0].Balance != "1.00" {
+	if accounts := items[billing.Account](g, "/usage/accounts"); len(accounts) != 1 || accounts[0].Balance != "1.00" {
 		t.Errorf("got %+v", accounts)
 	}
 }

@@ -6,7 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/catalogue"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -15,32 +19,32 @@ const playgroundDoors = "services:\n- {agents_file: agents.json, policy_file: po
 	"doors: {mcp: {enabled: true}, a2a: {enabled: true}}}\n"
 
 // agreeTest makes the test agent agree to the policy in force.
-func (g *adminGate) agreeTest() admin.TestAgreement {
+func (g *adminGate) agreeTest() testcalls.TestAgreement {
 	g.Helper()
-	digest := ask[admin.TestAgent](g, "GET", "/playground", nil).Policy.Digest
-	return ask[admin.TestAgreement](g, "POST", "/playground/agree", map[string]any{"policy_digest": digest})
+	digest := ask[testcalls.TestAgent](g, "GET", "/playground", nil).Policy.Digest
+	return ask[testcalls.TestAgreement](g, "POST", "/playground/agree", map[string]any{"policy_digest": digest})
 }
 
-func (g *adminGate) try(intent, door string, parameters any) admin.TestResult {
+func (g *adminGate) try(intent, door string, parameters any) testcalls.TestResult {
 	g.Helper()
 	body := map[string]any{"intent": intent, "door": door}
 	if parameters != nil {
 		body["parameters"] = parameters
 	}
-	return ask[admin.TestResult](g, "POST", "/playground/call", body)
+	return ask[testcalls.TestResult](g, "POST", "/playground/call", body)
 }
 
 func TestTestCallsGoThroughEveryDoor(t *testing.T) {
 	g := newAdminGate(t, playgroundDoors)
-	before := ask[admin.TestAgent](g, "GET", "/playground", nil)
-	if before.State != admin.TestUnsigned || before.AgentID != "" || len(before.Doors) != 3 {
+	before := ask[testcalls.TestAgent](g, "GET", "/playground", nil)
+	if before.State != testcalls.TestUnsigned || before.AgentID != "" || len(before.Doors) != 3 {
 		t.Errorf("before the agreement: %+v", before)
 	}
 	if refused := g.try(gatetest.Searching, "", nil); refused.Status != http.StatusUnauthorized || refused.Decision != "deny" {
 		t.Errorf("without an agreement: %+v", refused)
 	}
 	agreed := g.agreeTest()
-	if agreed.Agent.State != admin.TestAgreed || agreed.Status != http.StatusOK ||
+	if agreed.Agent.State != testcalls.TestAgreed || agreed.Status != http.StatusOK ||
 		!strings.HasPrefix(string(agreed.Agent.AgentID), "playground-") {
 		t.Fatalf("got %+v", agreed)
 	}
@@ -57,12 +61,12 @@ func TestTestCallsGoThroughEveryDoor(t *testing.T) {
 			strings.Contains(got.Request, "eyJ") {
 			t.Errorf("through %q: %s", door, got.Request)
 		}
-		if why := items[admin.Why](g, "/requests/"+got.RequestID); len(why) != 1 || why[0].Agent != string(agreed.Agent.AgentID) ||
+		if why := items[calls.Why](g, "/requests/"+got.RequestID); len(why) != 1 || why[0].Agent != string(agreed.Agent.AgentID) ||
 			why[0].Intent != gatetest.Ordering {
 			t.Errorf("through %q: %+v", door, why)
 		}
 	}
-	agents := items[admin.Agent](g, "/agents")
+	agents := items[agreements.Agent](g, "/agents")
 	if len(agents) != 1 || agents[0].AgentID != agreed.Agent.AgentID {
 		t.Errorf("agents: %+v", agents)
 	}
@@ -80,12 +84,12 @@ func TestTestCallsAreOrdinaryCalls(t *testing.T) {
 	if got := g.try(gatetest.Ordering, "mcp", map[string]any{"size": 1}); got.Decision != "deny" || got.Reason == "" {
 		t.Errorf("a parameter that is none: %+v", got)
 	}
-	ask[admin.Stop](g, "POST", "/stops", map[string]any{"kind": "agent", "subject": string(agent.AgentID)})
+	ask[processes.Stop](g, "POST", "/stops", map[string]any{"kind": "agent", "subject": string(agent.AgentID)})
 	if got := g.try(gatetest.Searching, "", nil); got.Reason != "STOPPED" {
 		t.Errorf("a stopped agent: %+v", got)
 	}
-	ask[admin.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "agent", "subject": string(agent.AgentID)})
-	ask[admin.Agent](g, "POST", "/agents/"+string(agent.AgentID)+"/block", map[string]any{})
+	ask[processes.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "agent", "subject": string(agent.AgentID)})
+	ask[agreements.Agent](g, "POST", "/agents/"+string(agent.AgentID)+"/block", map[string]any{})
 	g.Must(g.View.Refresh(t.Context()))
 	if got := g.try(gatetest.Searching, "", nil); got.Status/100 != 4 || got.Decision != "deny" {
 		t.Errorf("a blocked agent: %+v", got)
@@ -98,18 +102,18 @@ func TestTestCallsAreOrdinaryCalls(t *testing.T) {
 func TestStatesOfTheTestAgent(t *testing.T) {
 	g := newAdminGate(t, "pat: {admission: approval}\n"+playgroundDoors)
 	pending := g.agreeTest()
-	if pending.Status != http.StatusAccepted || pending.Agent.State != admin.TestPending {
+	if pending.Status != http.StatusAccepted || pending.Agent.State != testcalls.TestPending {
 		t.Fatalf("got %+v", pending)
 	}
-	ask[admin.Agent](g, "POST", "/agents/"+string(pending.Agent.AgentID)+"/approve", nil)
+	ask[agreements.Agent](g, "POST", "/agents/"+string(pending.Agent.AgentID)+"/approve", nil)
 	agreed := g.agreeTest().Agent
-	if agreed.State != admin.TestAgreed {
+	if agreed.State != testcalls.TestAgreed {
 		t.Fatalf("after the approval: %+v", agreed)
 	}
 	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.75"`, 1))
 	g.Reload()
-	outdated := ask[admin.TestAgent](g, "GET", "/playground", nil)
-	if outdated.State != admin.TestOutdated || outdated.Agreed != agreed.Policy.Digest || outdated.Policy.Digest == agreed.Policy.Digest {
+	outdated := ask[testcalls.TestAgent](g, "GET", "/playground", nil)
+	if outdated.State != testcalls.TestOutdated || outdated.Agreed != agreed.Policy.Digest || outdated.Policy.Digest == agreed.Policy.Digest {
 		t.Errorf("after a change of the policy: %+v", outdated)
 	}
 	if got := g.try(gatetest.Ordering, "", map[string]any{"product": "tea"}); got.Decision != "deny" || got.ChargeState == "captured" {
@@ -117,11 +121,11 @@ func TestStatesOfTheTestAgent(t *testing.T) {
 	}
 	stale := g.do("POST", "/playground/agree", map[string]any{"policy_digest": outdated.Agreed})
 	g.Refuses(stale, http.StatusBadRequest, "MALFORMED_REQUEST")
-	if again := g.agreeTest().Agent; again.State != admin.TestAgreed || again.AgentID != agreed.AgentID {
+	if again := g.agreeTest().Agent; again.State != testcalls.TestAgreed || again.AgentID != agreed.AgentID {
 		t.Errorf("after another agreement: %+v", again)
 	}
 	g.Later(48 * time.Hour)
-	if expired := ask[admin.TestAgent](g, "GET", "/playground", nil); expired.State != admin.TestExpired {
+	if expired := ask[testcalls.TestAgent](g, "GET", "/playground", nil); expired.State != testcalls.TestExpired {
 		t.Errorf("after two days: %+v", expired)
 	}
 }
@@ -147,7 +151,7 @@ func TestConnectionsHaveTheAddressesOfOpenDoors(t *testing.T) {
 	g := newAdminGate(t, playgroundDoors)
 	public := g.Directory.Current().Services()[0].PublicURL.String()
 	var doors []string
-	for _, c := range items[admin.Connection](g, "/connections") {
+	for _, c := range items[catalogue.Connection](g, "/connections") {
 		doors = append(doors, c.Door)
 		if !strings.Contains(c.Text, public) && !strings.Contains(c.Text, "--via "+c.Door) || strings.Contains(c.Text, "eyJ") {
 			t.Errorf("%s, %s: %s", c.Door, c.Client, c.Text)
@@ -159,7 +163,7 @@ func TestConnectionsHaveTheAddressesOfOpenDoors(t *testing.T) {
 	}
 	closed := newAdminGate(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		"doors: {mcp: {enabled: false}, a2a: {enabled: false}}}\n")
-	for _, c := range items[admin.Connection](closed, "/connections") {
+	for _, c := range items[catalogue.Connection](closed, "/connections") {
 		if c.Door != "uim" {
 			t.Errorf("the door %s is closed: %s", c.Door, c.Text)
 		}

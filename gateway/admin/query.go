@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/suggest"
 )
@@ -33,8 +34,8 @@ func readQuery(raw string) (url.Values, error) {
 		if len(values[name]) > 1 {
 			return nil, reason.MalformedRequest.Refusal("A query parameter occurs more than once.")
 		}
-		if v := values.Get(name); len(v) > maxText || !printableText(v) {
-			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("Each query parameter must be one line of at most %d bytes.", maxText))
+		if v := values.Get(name); len(v) > api.MaxText || !api.Printable(v) {
+			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("Each query parameter must be one line of at most %d bytes.", api.MaxText))
 		}
 	}
 	return values, nil
@@ -51,7 +52,7 @@ func (q *query) fail(err error) {
 	}
 }
 
-func (q *query) service(value *string) {
+func (q *query) Service(value *string) {
 	id, err := q.resolve(q.take("service"))
 	if err != nil {
 		q.fail(err)
@@ -59,50 +60,50 @@ func (q *query) service(value *string) {
 	*value, q.meant = id, id
 }
 
-func (q *query) record(value *string) { *value = q.id }
+func (q *query) Record(value *string) { *value = q.id }
 
-func (q *query) text(name string, value *string) { *value = q.take(name) }
+func (q *query) Text(name string, value *string) { *value = q.take(name) }
 
-func (q *query) oneOf(name string, value *string, values ...string) {
+func (q *query) OneOf(name string, value *string, values ...string) {
 	*value = q.take(name)
 	if *value != "" && !slices.Contains(values, *value) {
-		q.fail(wrongParameter(name, "must be "+strings.Join(values, " or ")))
+		q.fail(api.WrongParameter(name, "must be "+strings.Join(values, " or ")))
 	}
 }
 
-func (q *query) page(value *PageRequest) {
+func (q *query) Page(value *api.PageRequest) {
 	if text := q.take("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLimit {
-			q.fail(wrongParameter("limit", fmt.Sprintf("must be a number from 1 to %d", maxLimit)))
+		if err != nil || n < 1 || n > api.MaxLimit {
+			q.fail(api.WrongParameter("limit", fmt.Sprintf("must be a number from 1 to %d", api.MaxLimit)))
 		}
 		value.Limit = n
 	}
 	value.After = q.take("after")
 }
 
-func (q *query) number(name string, value *int64) {
+func (q *query) Number(name string, value *int64) {
 	text := q.take(name)
 	if text == "" {
 		return
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		q.fail(wrongParameter(name, "must be a number of 0 or more"))
+		q.fail(api.WrongParameter(name, "must be a number of 0 or more"))
 		return
 	}
 	*value = n
 }
 
-// moment parses a time in RFC 3339 format and converts it to UTC. It leaves *value unchanged if the parameter is absent.
-func (q *query) moment(name string, value *time.Time) {
+// Moment parses a time in RFC 3339 format and converts it to UTC. It leaves *value unchanged if the parameter is absent.
+func (q *query) Moment(name string, value *time.Time) {
 	v := q.take(name)
 	if v == "" {
 		return
 	}
 	t, err := time.Parse(time.RFC3339Nano, v)
 	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
-		q.fail(wrongParameter(name, "must be a time such as 2026-11-01T00:00:00Z"))
+		q.fail(api.WrongParameter(name, "must be a time such as 2026-11-01T00:00:00Z"))
 		return
 	}
 	*value = t.UTC()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -20,7 +21,9 @@ func TestCallFigures(t *testing.T) {
 	g.search(a, "denied", "fun")
 	g.Pass(2 * time.Minute)
 	g.search(a, "denied-later", "fun")
-	last := func(step string) admin.CallFigures { return ask[admin.CallFigures](g, "GET", "/figures"+step, nil) }
+	last := func(step string) processes.CallFigures {
+		return ask[processes.CallFigures](g, "GET", "/figures"+step, nil)
+	}
 	minutes := last("")
 	if len(minutes.Points) != 60 || minutes.Process != "test:1" || minutes.Since.IsZero() || minutes.Step != "minute" {
 		t.Fatalf("got %+v", minutes)
@@ -60,7 +63,7 @@ func TestCallFiguresSurviveARestart(t *testing.T) {
 	sum := func() (calls int64, reporting int) {
 		for _, step := range []string{"minute", "hour"} {
 			calls = 0
-			found := ask[admin.CallFigures](g, "GET", "/figures?step="+step, nil)
+			found := ask[processes.CallFigures](g, "GET", "/figures?step="+step, nil)
 			for _, p := range found.Points {
 				calls += p.Calls
 			}

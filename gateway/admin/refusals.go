@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -22,10 +23,10 @@ func refusalFor(err error) *reason.Refusal {
 		kept := forgotten.Kept.UTC().Format(time.RFC3339Nano)
 		return reason.PeriodForgotten.Refusal("The ledger is complete only from "+kept+" on.").With("kept", kept).Because(err)
 	}
-	if f := refundRefusal(err); f != nil {
+	if f := billing.RefundRefusal(err); f != nil {
 		return f
 	}
-	if f := moveRefusal(err); f != nil {
+	if f := billing.MoveRefusal(err); f != nil {
 		return f
 	}
 	switch {

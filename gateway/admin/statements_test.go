@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -21,8 +23,8 @@ func TestReplayAfterResolve(t *testing.T) {
 		}
 		g.Refuses(g.Execute(a, gatetest.Ordering, "Idempotency-Key", key), http.StatusConflict, "OUTCOME_UNKNOWN")
 	}
-	for _, e := range items[admin.Execution](g, "/usage/executions?state=unresolved") {
-		ask[admin.Execution](g, "POST", "/usage/executions/"+e.ID+"/resolve", map[string]any{"state": e.IdempotencyKey})
+	for _, e := range items[calls.Execution](g, "/usage/executions?state=unresolved") {
+		ask[calls.Execution](g, "POST", "/usage/executions/"+e.ID+"/resolve", map[string]any{"state": e.IdempotencyKey})
 	}
 	calls := 0
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { calls++; _, _ = io.WriteString(w, `{"ok":true}`) }
@@ -43,14 +45,14 @@ func TestTopUpsAndReversals(t *testing.T) {
 	g.Agreed("agent-1")
 	body := map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "payment 1"}
 	for i := range 2 {
-		if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", body); got.ToppedUp != "10.00" || got.Repeated != (i > 0) {
+		if got := ask[billing.TopUpResult](g, "POST", "/usage/top-up", body); got.ToppedUp != "10.00" || got.Repeated != (i > 0) {
 			t.Errorf("time %d: %+v; want ToppedUp %q and Repeated %v", i, got, "10.00", i > 0)
 		}
 	}
 	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "9 EUR", "reference": "payment 1"}),
 		http.StatusConflict, "REFERENCE_USED")
 	back := map[string]any{"agent_id": "agent-1", "amount": "4 EUR", "reverse": true}
-	if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", back); got.Balance != "6.00" {
+	if got := ask[billing.TopUpResult](g, "POST", "/usage/top-up", back); got.Balance != "6.00" {
 		t.Errorf("got %+v, want Balance %q", got, "6.00")
 	}
 	for _, bad := range []map[string]any{
@@ -62,7 +64,7 @@ func TestTopUpsAndReversals(t *testing.T) {
 	} {
 		g.Refuses(g.do("POST", "/usage/top-up", bad), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
-	entries := items[admin.Entry](g, "/usage/ledger")
+	entries := items[calls.Entry](g, "/usage/ledger")
 	if len(entries) != 2 || entries[0].Amount != "-4.00" || entries[1].Reference != "payment 1" {
 		t.Errorf("got %+v; want length 2, [0].Amount %q and [1].Reference %q", entries, "-4.00", "payment 1")
 	}
@@ -71,7 +73,7 @@ func TestTopUpsAndReversals(t *testing.T) {
 func TestStatements(t *testing.T) {
 	g := newAdminGate(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
-	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
+	ask[billing.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
 	g.Execute(a, gatetest.Ordering)
 	g.Later(time.Hour / 2)
 	from := g.Now()
@@ -81,22 +83,22 @@ func TestStatements(t *testing.T) {
 	g.Execute(a, gatetest.Ordering)
 	to := from.Add(time.Minute)
 	query := "?from=" + from.Format(time.RFC3339) + "&to=" + to.Format(time.RFC3339)
-	got := items[admin.Statement](g, "/usage/statements"+query+"&agent_id=agent-1")
+	got := items[billing.Statement](g, "/usage/statements"+query+"&agent_id=agent-1")
 	if len(got) != 1 {
 		t.Fatalf("got %+v, want length 1", got)
 	}
 	s := got[0]
 	if s.AgentID != "agent-1" || s.Currency != "EUR" || !s.From.Equal(from) || !s.To.Equal(to) || s.ToppedUp != "0.00" ||
-		s.Opening != (admin.Position{ToppedUp: "10.00", Held: "0.00", Unresolved: "0.00", Captured: "0.25", Balance: "9.75"}) ||
-		s.Closing != (admin.Position{ToppedUp: "10.00", Held: "0.25", Unresolved: "0.25", Captured: "0.50", Balance: "9.25"}) {
+		s.Opening != (billing.Position{ToppedUp: "10.00", Held: "0.00", Unresolved: "0.00", Captured: "0.25", Balance: "9.75"}) ||
+		s.Closing != (billing.Position{ToppedUp: "10.00", Held: "0.25", Unresolved: "0.25", Captured: "0.50", Balance: "9.25"}) {
 		t.Errorf("got %+v", s)
 	}
-	if len(s.Lines) != 1 || s.Lines[0].Intent != gatetest.Ordering || s.Lines[0].Held != (admin.Charges{Calls: 2, Amount: "0.50"}) ||
-		s.Lines[0].Captured != (admin.Charges{Calls: 1, Amount: "0.25"}) || s.Lines[0].Unresolved.Calls != 1 {
+	if len(s.Lines) != 1 || s.Lines[0].Intent != gatetest.Ordering || s.Lines[0].Held != (billing.Charges{Calls: 2, Amount: "0.50"}) ||
+		s.Lines[0].Captured != (billing.Charges{Calls: 1, Amount: "0.25"}) || s.Lines[0].Unresolved.Calls != 1 {
 		t.Errorf("got %+v", s.Lines)
 	}
-	p := ask[admin.Page[admin.Statement]](g, "GET", "/usage/statements?limit=1", nil)
-	q := ask[admin.Page[admin.Statement]](g, "GET", "/usage/statements?limit=1&after="+strings.ReplaceAll(p.Next, " ", "%20"), nil)
+	p := ask[api.Page[billing.Statement]](g, "GET", "/usage/statements?limit=1", nil)
+	q := ask[api.Page[billing.Statement]](g, "GET", "/usage/statements?limit=1&after="+strings.ReplaceAll(p.Next, " ", "%20"), nil)
 	if len(p.Items) != 1 || len(q.Items) != 1 || p.Items[0].AgentID != "agent-1" || q.Items[0].AgentID != "agent-2" ||
 		!q.Items[0].From.IsZero() {
 		t.Errorf("got %+v, %+v", p, q)
@@ -105,7 +107,7 @@ func TestStatements(t *testing.T) {
 	_, err := g.Store.Purge(t.Context())
 	g.Must(err)
 	g.Refuses(g.do("GET", "/usage/statements"+query, nil), http.StatusUnprocessableEntity, "PERIOD_FORGOTTEN")
-	if got := items[admin.Statement](g, "/usage/statements?agent_id=agent-1"); len(got) != 1 || got[0].Opening.Captured != "0.50" ||
+	if got := items[billing.Statement](g, "/usage/statements?agent_id=agent-1"); len(got) != 1 || got[0].Opening.Captured != "0.50" ||
 		got[0].From.IsZero() {
 		t.Errorf("got %+v", got)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -31,7 +33,7 @@ func TestStopAndResume(t *testing.T) {
 	g.listener.Config.Handler = g.handler(g.operator, adminToken)
 
 	body := map[string]any{"kind": "agent", "subject": "agent-1", "reason": "it calls in a loop", "by": "ann"}
-	made := ask[admin.Stop](g, "POST", "/stops", body)
+	made := ask[processes.Stop](g, "POST", "/stops", body)
 	if made.Kind != pat.StopAgent || made.Subject != "agent-1" || made.By != "ann" || made.At.IsZero() || !made.EndedAt.IsZero() {
 		t.Errorf("got %+v", made)
 	}
@@ -39,19 +41,19 @@ func TestStopAndResume(t *testing.T) {
 	if got := g.Execute(a, gatetest.Ordering); got.Header.Get("Retry-After") != "60" || strings.Contains(string(got.Body), "loop") {
 		t.Errorf("%v %s", got.Header, got.Body)
 	}
-	ask[admin.Stop](g, "POST", "/stops", map[string]any{"kind": "charging", "by": "bob"})
-	if got := items[admin.Stop](g, "/stops"); len(got) != 2 {
+	ask[processes.Stop](g, "POST", "/stops", map[string]any{"kind": "charging", "by": "bob"})
+	if got := items[processes.Stop](g, "/stops"); len(got) != 2 {
 		t.Errorf("in force: %+v", got)
 	}
-	if got := ask[admin.Status](g, "GET", "/status", nil).Stops; len(got) != 2 {
+	if got := ask[status.Status](g, "GET", "/status", nil).Stops; len(got) != 2 {
 		t.Errorf("status: %+v", got)
 	}
-	ended := ask[admin.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "agent", "subject": "agent-1", "by": "bob"})
+	ended := ask[processes.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "agent", "subject": "agent-1", "by": "bob"})
 	if ended.By != "ann" || ended.EndedBy != "bob" || ended.EndedAt.IsZero() {
 		t.Errorf("got %+v", ended)
 	}
 	g.Refuses(g.do("POST", "/stops/resume", map[string]any{"kind": "agent", "subject": "agent-1"}), http.StatusNotFound, "NO_SUCH_RECORD")
-	ask[admin.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "charging"})
+	ask[processes.Stop](g, "POST", "/stops/resume", map[string]any{"kind": "charging"})
 	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
 		t.Errorf("after both were resumed: %d %s", got.Status, got.Body)
 	}
@@ -75,26 +77,27 @@ func TestStopAndResume(t *testing.T) {
 func TestStopsShowWhoHasAppliedThem(t *testing.T) {
 	g := newAdminGate(t, "")
 	body := map[string]any{"kind": "charging", "wait": true}
-	if got := ask[admin.Stop](g, "POST", "/stops", body); got.Applied != nil {
+	if got := ask[processes.Stop](g, "POST", "/stops", body); got.Applied != nil {
 		t.Errorf("without reports of processes: got %+v", got.Applied)
 	}
 	g.Must(g.Replica.Report(g.Context()))
 	// The stop changed before this process reported: the process has applied it, but when is not known.
-	ask[admin.Stop](g, "POST", "/stops/resume", body)
+	ask[processes.Stop](g, "POST", "/stops/resume", body)
 	g.Pass(2 * time.Minute)
 	g.Must(g.Replica.Report(g.Context()))
-	applied := func(path string) *admin.Propagation {
-		got := items[admin.Stop](g, path)
+	applied := func(path string) *processes.Propagation {
+		got := items[processes.Stop](g, path)
 		if len(got) != 1 {
 			t.Fatalf("got %+v", got)
 		}
 		return got[0].Applied
 	}
-	if got := applied("/stops?state=ended"); got.Applied != 1 || got.Processes != 1 || *got.Seconds != 0 || got.String() != "1 of 1 processes, 0.00 s" {
+	if got := applied("/stops?state=ended"); got.Applied != 1 || got.Processes != 1 || *got.Seconds != 0 ||
+		got.String() != "1 of 1 processes, 0.00 s" {
 		t.Errorf("got %+v", got)
 	}
 	// Nothing reports this change: the operation waits for it, and then responds.
-	made := ask[admin.Stop](g, "POST", "/stops", body)
+	made := ask[processes.Stop](g, "POST", "/stops", body)
 	if got := made.Applied; got.Complete() || got.Applied != 0 || got.Processes != 1 || got.Seconds != nil ||
 		got.String() != "0 of 1 processes; not yet: test:1" {
 		t.Errorf("got %+v", got)
@@ -103,9 +106,9 @@ func TestStopsShowWhoHasAppliedThem(t *testing.T) {
 	if got := applied("/stops"); !got.Complete() || got.By[0].Process != "test:1" || got.By[0].Seconds == nil {
 		t.Errorf("got %+v", got)
 	}
-	list := ask[admin.Processes](g, "GET", "/processes", nil)
+	list := ask[processes.Processes](g, "GET", "/processes", nil)
 	if len(list.Items) != 1 || list.Items[0].Process != "test:1" || list.Items[0].Version != "test" || !list.Items[0].Running ||
-		list.Items[0].Configuration != ask[admin.Status](g, "GET", "/status", nil).Configuration.Hash || list.Unreported != 0 {
+		list.Items[0].Configuration != ask[status.Status](g, "GET", "/status", nil).Configuration.Hash || list.Unreported != 0 {
 		t.Errorf("got %+v", list)
 	}
 	g.Refuses(g.do("GET", "/stops?state=all", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
@@ -116,18 +119,18 @@ func TestStopsShowWhoHasAppliedThem(t *testing.T) {
 func TestTheOnlyProcessRuns(t *testing.T) {
 	g := newAdminGate(t, "")
 	g.Must(g.Replica.Report(g.Context()))
-	ask[admin.Stop](g, "POST", "/stops", map[string]any{"kind": "charging"})
+	ask[processes.Stop](g, "POST", "/stops", map[string]any{"kind": "charging"})
 	g.Must(g.Replica.Report(g.Context()))
 	for _, idle := range []time.Duration{time.Minute, 2 * store.ProcessesKept} {
 		g.Pass(idle)
 		g.Must(g.Replica.Report(g.Context()))
 		_, err := g.Store.Purge(g.Context())
 		g.Must(err)
-		list := ask[admin.Processes](g, "GET", "/processes", nil)
+		list := ask[processes.Processes](g, "GET", "/processes", nil)
 		if len(list.Items) != 1 || !list.Items[0].Running || list.Unreported != 0 {
 			t.Errorf("after %s: %+v", idle, list)
 		}
-		got := items[admin.Stop](g, "/stops")
+		got := items[processes.Stop](g, "/stops")
 		if len(got) != 1 || !got[0].Applied.Complete() || got[0].Applied.Processes != 1 {
 			t.Errorf("after %s: %+v", idle, got)
 		}
@@ -162,7 +165,7 @@ func TestUnclearStopsAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
 	}
-	if got := items[admin.Stop](g, "/stops"); len(got) != 0 {
+	if got := items[processes.Stop](g, "/stops"); len(got) != 0 {
 		t.Errorf("stopped: %+v", got)
 	}
 }

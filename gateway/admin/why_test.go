@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/record"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -37,9 +39,9 @@ billing: {credit: 10 EUR, newcomers: 0.30 EUR}
 `
 
 // why returns the explanations of the requests with an id.
-func (g *adminGate) why(id string) []admin.Why {
+func (g *adminGate) why(id string) []calls.Why {
 	g.Helper()
-	return ask[admin.Page[admin.Why]](g, "GET", "/requests/"+id, nil).Items
+	return ask[api.Page[calls.Why]](g, "GET", "/requests/"+id, nil).Items
 }
 
 // search searches with a query, under a request id.
@@ -92,8 +94,12 @@ func TestWhyFindsRefusalsBeforeAndAfterTheDecision(t *testing.T) {
 	g.Refuses(g.Call("/api/intents/execute", "x.y.z", map[string]any{}, "UIM-Request-ID", "bad-pat"), http.StatusUnauthorized, "INVALID_TOKEN")
 	g.Refuses(g.Call("/api/pat/issue", "", map[string]any{}, "UIM-Request-ID", "bad-agreement"), http.StatusBadRequest, "MALFORMED_REQUEST")
 	g.Refuses(g.Call("/api/nothing", "", map[string]any{}, "UIM-Request-ID", "lost"), http.StatusNotFound, "NO_SUCH_PATH")
-	g.Refuses(g.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": 7}},
-		"UIM-Request-ID", "bad-parameter"), http.StatusBadRequest, "INVALID_PARAMETER")
+	g.Refuses(
+		g.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": 7}},
+			"UIM-Request-ID", "bad-parameter"),
+		http.StatusBadRequest,
+		"INVALID_PARAMETER",
+	)
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
 		_, _ = w.Write([]byte(`{"message": "no lamp for upstream-canary"}`))
@@ -185,7 +191,7 @@ func TestWhyWaitsForRecordsOfOtherProcesses(t *testing.T) {
 	settings := g.settings
 	settings.Index = nil // the other process has it
 	settings.Store = &lateIndex{g.settings.Store, func() { g.Must(g.Index.Flush(g.Context())) }}
-	page, err := admin.New(settings).Why(t.Context(), admin.RequestRecord{ID: "late"})
+	page, err := admin.New(settings).Calls.Why(t.Context(), calls.RequestRecord{ID: "late"})
 	if err != nil || len(page.Items) != 1 || page.Items[0].Reason != "NO_SUCH_PATH" {
 		t.Errorf("got %+v, %v; want one record with reason NO_SUCH_PATH", page.Items, err)
 	}

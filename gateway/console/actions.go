@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -153,7 +154,7 @@ func (r *request) reauthenticate() (problem string, err error) {
 	l, err := r.takeCode(credential)
 	switch {
 	case err == nil:
-		if !admin.Role(l.Role).Allows(r.caller.Role) {
+		if !api.Role(l.Role).Allows(r.caller.Role) {
 			_ = r.credentialRefused(errCode)
 			return "The code is for the role " + l.Role + ", but you have signed in as " + string(r.caller.Role) + ".", nil
 		}

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 func TestBodiesOfPagesAreNotKept(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	const form = "--x\r\nContent-Disposition: form-data; name=\"service\"; filename=\"f\"\r\n\r\n"
@@ -42,7 +42,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func TestTextThatTheStoreCannotHold(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	for path, want := range map[string]int{
 		"/console/agents?search=%00":                       http.StatusBadRequest,
 		"/console/agents?search=%ff":                       http.StatusBadRequest,

@@ -19,7 +19,10 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	chromiumtest "github.com/uimgate/uimgate/internal/test/chromium"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
@@ -97,9 +100,9 @@ func command[P, R any](b *tab, c cdp.Command[P, R], p P) {
 func (b *tab) open(path string) { b.Helper(); b.do(chromedp.Navigate(b.listener.URL + path)) }
 
 // signIn signs a person in by pressing the button of a link.
-func (b *tab) signIn(role admin.Role) {
+func (b *tab) signIn(role api.Role) {
 	b.Helper()
-	l, err := b.operator.ConsoleLink(b.Context(), admin.ConsoleLinkRequest{Name: "ann-" + string(role), Role: role})
+	l, err := b.operator.SignIn.ConsoleLink(b.Context(), signin.ConsoleLinkRequest{Name: "ann-" + string(role), Role: role})
 	b.Must(err)
 	b.do(chromedp.Navigate(l.URL), chromedp.Click(chromedp.CSS("main button")), chromedp.WaitVisible(chromedp.CSS("nav")))
 }
@@ -148,7 +151,7 @@ func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	g = newConsoleGate(t, approval, func(g *gatetest.Gate) {
 		g.Write("agents.json", strings.ReplaceAll(gatetest.AgentsFile, `"Search."`, `"Search. `+hostile+`"`))
 	})
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	shop, _ := g.Agree("shopper")
 	const agent = "/console/agents/shopper"
 	b.done(b.submit(agent, agent+"/approve", nil), "approved")
@@ -157,18 +160,18 @@ func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	b.done(b.confirm(agent, agent+"/top-up", url.Values{"amount": {"20 EUR"}, "reference": {"wire-1"}}), "20.00")
 	request := g.Execute(shop, gatetest.Ordering).Header.Get("UIM-Request-ID")
 	refused := g.Call("/api/intents/execute", shop.Token, map[string]any{"intent_uid": "shop.example:nothing:v1"}).Header.Get("UIM-Request-ID")
-	charged, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Captured})
+	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	g.BreakOff()
 	g.Execute(shop, gatetest.Ordering)
 	g.Later(time.Hour)
 	_, err = g.Store.Sweep(t.Context())
 	g.Must(err)
-	unknown, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Unresolved})
+	unknown, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Unresolved})
 	g.Must(err)
 	g.Call("/api/intents/execute", shop.Token, map[string]any{"intent_uid": gatetest.Searching}) // in the last hour
 	g.Agree("waiting<script>")
-	agreements, err := g.operator.Agreements(t.Context(), admin.AgreementQuery{AgentID: "shopper"})
+	agreements, err := g.operator.Agreements.Agreements(t.Context(), agreements.AgreementQuery{AgentID: "shopper"})
 	g.Must(err)
 	g.Write("openapi.curation.yaml", curationText)
 	g.Must(g.Audit.Flush())
@@ -228,7 +231,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 			if !signedIn {
 				b.open("/console/signin")
 				check(fmt.Sprintf("signin %d %s", width, scheme))
-				b.signIn(admin.RoleAdmin)
+				b.signIn(api.RoleAdmin)
 				signedIn = true
 			}
 			for _, path := range pages {
@@ -272,7 +275,7 @@ func TestEveryButton(t *testing.T) {
 		"month": "none", "jkt": "none", "reference": "none", "purpose": "", "to": "none",
 	}
 	refused := []string{"/invoice", "/keys", "/move", "/payments/resolve"}
-	for _, role := range admin.Roles {
+	for _, role := range api.Roles {
 		t.Run(string(role), func(t *testing.T) {
 			g, pages := furnished(t) //nolint:contextcheck // a test
 			b := g.tab(ctx)
@@ -326,8 +329,8 @@ func TestEveryButton(t *testing.T) {
 					}
 				}
 			}
-			want := map[admin.Role]int{admin.RoleViewer: 3, admin.RoleOperator: 28, admin.RoleBilling: 11, admin.RoleAdmin: 35}[role]
-			if pressed < want || role == admin.RoleViewer && pressed > 3 {
+			want := map[api.Role]int{api.RoleViewer: 3, api.RoleOperator: 28, api.RoleBilling: 11, api.RoleAdmin: 35}[role]
+			if pressed < want || role == api.RoleViewer && pressed > 3 {
 				t.Errorf("%d buttons were pressed, want at least %d", pressed, want)
 			}
 			t.Logf("%d buttons", pressed)
@@ -341,11 +344,11 @@ func TestWithoutJavaScript(t *testing.T) {
 	g, _ := furnished(t)
 	b := g.tab(ctx)
 	command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
-	b.signIn(admin.RoleAdmin)
+	b.signIn(api.RoleAdmin)
 	b.open("/console/agents?status=waiting")
 	b.do(chromedp.Click(chromedp.CSS("tbody a")), chromedp.WaitVisible(chromedp.CSS(`form[action$="/approve"]`)),
 		chromedp.Click(chromedp.CSS(`form[action$="/approve"] button`)), chromedp.WaitVisible(chromedp.CSS(".done")))
-	a, err := g.operator.Agent(t.Context(), admin.Record{ID: "waiting<script>"})
+	a, err := g.operator.Agreements.Agent(t.Context(), api.Record{ID: "waiting<script>"})
 	if err != nil || a.Status != "active" {
 		t.Errorf("got %+v, %v", a, err)
 	}
@@ -368,7 +371,7 @@ func TestFiguresFollowInABrowser(t *testing.T) {
 	ctx := chromium(t)
 	g, _ := furnished(t)
 	b := g.tab(ctx)
-	b.signIn(admin.RoleViewer)
+	b.signIn(api.RoleViewer)
 	b.do(chromedp.WaitVisible(`//span[@data-figure="waiting_agents"][text()="1"]`))
 	g.Agree("another")
 	g.Pass(time.Minute)
@@ -380,7 +383,7 @@ func TestSaveAPolicyInABrowser(t *testing.T) {
 	ctx := chromium(t)
 	g, _ := furnished(t)
 	b := g.tab(ctx)
-	b.signIn(admin.RoleAdmin)
+	b.signIn(api.RoleAdmin)
 	b.open(editPath)
 	edited := dearer + "\n"
 	b.press(`form[action="`+impactPath+`"]`, map[string]string{"policy": edited})

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -13,7 +13,7 @@ func TestRevenueByMonthIsDrawn(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Execute(g.Agreed("agent-1"), gatetest.Ordering)
 	const drawn = `<svg class="spark"`
-	if page := g.as(admin.RoleViewer).page("/console/money"); strings.Contains(page, drawn) {
+	if page := g.as(api.RoleViewer).page("/console/money"); strings.Contains(page, drawn) {
 		t.Error("one month is drawn as a line")
 	}
 	first := g.Now()
@@ -22,7 +22,7 @@ func TestRevenueByMonthIsDrawn(t *testing.T) {
 	for range 3 {
 		g.Execute(second, gatetest.Ordering)
 	}
-	page := g.as(admin.RoleViewer).page("/console/money")
+	page := g.as(api.RoleViewer).page("/console/money")
 	for _, want := range []string{
 		drawn, `d="M0 `, "L10 4.0", "0.75 EUR", first.Format("2006-01"), // the second month is the highest: 4 pixels below the top
 		`aria-label="Revenue by month: 0.75 EUR in ` + g.Now().Format("January 2006") + `. The highest value is 0.75."`, ">0.25<", ">0.75<",

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/oidc"
@@ -47,7 +48,7 @@ type Config struct {
 	Operator  *admin.Operator
 	Directory *service.Directory
 	Store     Store
-	Tokens    *admin.TokenCheck
+	Tokens    *signin.TokenCheck
 	// OIDC returns the identity provider through which people can sign in, or nil if there is none. nil: there is none.
 	OIDC func() *oidc.Provider
 	// Dump returns the configuration in use as YAML, with secrets masked. nil: it is not shown.

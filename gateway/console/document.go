@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
 )
 
 // invoiceDocument shows the invoice of an agent for a month as a page to print: as it was issued, or a draft.
 func (r *request) invoiceDocument() error {
-	i, err := r.console.Operator.Invoice(r.Context(), admin.InvoiceQuery{
+	i, err := r.console.Operator.Billing.Invoice(r.Context(), billing.InvoiceQuery{
 		Record: r.record(r.PathValue("id")), Month: r.URL.Query().Get("month"),
 	})
 	if err != nil {
@@ -21,7 +21,7 @@ func (r *request) invoiceDocument() error {
 
 // creditNoteDocument shows a credit note as a page to print.
 func (r *request) creditNoteDocument() error {
-	n, err := r.console.Operator.CreditNote(r.Context(), r.record(r.PathValue("id")))
+	n, err := r.console.Operator.Billing.CreditNote(r.Context(), r.record(r.PathValue("id")))
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,10 @@ func (r *request) document(write func(io.Writer) error) error {
 		return err
 	}
 	h := r.w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+	)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = r.w.Write(visible(out.Bytes())) // the browser has gone
 	return nil

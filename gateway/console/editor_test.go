@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -17,7 +17,7 @@ var policyField = regexp.MustCompile(`(?s)<textarea id="policy"[^>]*>\n(.*?)</te
 func TestEditorKeepsTheText(t *testing.T) {
 	g := newConsoleGate(t, "")
 	id := g.Execute(g.Agreed("agent-1"), gatetest.Ordering).Header.Get("UIM-Request-ID")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	page, path := "/console/calls/"+id, "/console/calls/"+id+"/decide"
 	want := strings.Replace(gatetest.PolicyFile, "{", "{\n\t\"dc:title\": \"a\u00adb\u200d<i>&amp;\u202e\",", 1)
 	form := url.Values{"policy": {strings.ReplaceAll(want, "\n", "\r\n")}}
@@ -40,7 +40,7 @@ func TestEditorKeepsTheText(t *testing.T) {
 func TestFactsMayBeNumbers(t *testing.T) {
 	g := newConsoleGate(t, "")
 	id := g.Execute(g.Agreed("agent-1"), gatetest.Ordering).Header.Get("UIM-Request-ID")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	page, path := "/console/calls/"+id, "/console/calls/"+id+"/decide"
 	policy := strings.Replace(gatetest.PolicyFile, `"duty"`,
 		`"constraint": [{"leftOperand": "percentage", "operator": "lteq", "rightOperand": 5}], "duty"`, 1)

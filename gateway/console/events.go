@@ -13,7 +13,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -92,7 +93,7 @@ func (c *Console) figures(ctx context.Context, service string) map[string]string
 	read := f.reading.DoChan("", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), figuresReadingTime)
 		defer cancel()
-		status := c.Operator.Summary(ctx)
+		status := c.Operator.Statuses.Summary(ctx)
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.at, f.list = c.Now(), figuresOf(&status)
@@ -115,14 +116,14 @@ func (f *liveFigures) of(service string, now time.Time) (figures map[string]stri
 	figures, fresh = f.list[service], f.list != nil && now.Sub(f.at).Abs() < figuresEvery
 	if figures == nil {
 		figures = map[string]string{}
-		for name := range figuresOf(&admin.Status{Services: make([]admin.ServiceStatus, 1)})[""] {
+		for name := range figuresOf(&status.Status{Services: make([]status.ServiceStatus, 1)})[""] {
 			figures[name] = unknown
 		}
 	}
 	return figures, fresh
 }
 
-func figuresOf(s *admin.Status) map[string]map[string]string {
+func figuresOf(s *status.Status) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, one := range s.Services {
 		out[one.ID] = map[string]string{
@@ -135,12 +136,12 @@ func figuresOf(s *admin.Status) map[string]map[string]string {
 }
 
 // addCallFigures adds the figures that are the same for all services.
-func (c *Console) addCallFigures(ctx context.Context, s *admin.Status, services map[string]map[string]string) {
+func (c *Console) addCallFigures(ctx context.Context, s *status.Status, services map[string]map[string]string) {
 	all := map[string]string{"certificates": certificates(s).Value, "configuration": reloadCard(s).Value}
-	if list, err := c.Operator.Processes(ctx); err == nil {
+	if list, err := c.Operator.Processes.Processes(ctx); err == nil {
 		all["processes"], _, _ = processFigures(list, s.Configuration)
 	}
-	if figures, err := c.Operator.CallFigures(ctx, admin.FigureQuery{}); err == nil {
+	if figures, err := c.Operator.Processes.CallFigures(ctx, processes.FigureQuery{}); err == nil {
 		all["calls_per_second"], all["refusals_per_second"] = ratesOf(&figures)
 	}
 	for _, one := range services {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -28,7 +30,7 @@ func (b *browser) follow(ctx context.Context) *http.Response {
 
 func TestEventsFollowTheFigures(t *testing.T) {
 	g := newConsoleGate(t, approval)
-	lines := bufio.NewScanner(g.as(admin.RoleViewer).follow(t.Context()).Body)
+	lines := bufio.NewScanner(g.as(api.RoleViewer).follow(t.Context()).Body)
 	agreed := false
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")
@@ -58,12 +60,12 @@ func TestEventsFollowTheFigures(t *testing.T) {
 // Figures that cannot be read are not those of an earlier time.
 func TestFiguresThatCannotBeRead(t *testing.T) {
 	g := newConsoleGate(t, approval)
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	gone, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlstore.Options{Now: g.Now})
 	g.Must(err)
 	pages := console.New(console.Config{
 		Operator:  admin.New(admin.Config{Directory: g.Directory, Store: gone, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now}),
-		Directory: g.Directory, Store: g.Store, Tokens: admin.NewTokenCheck(func() string { return "" }, g.Now), Log: g.Log, Now: g.Now,
+		Directory: g.Directory, Store: g.Store, Tokens: signin.NewTokenCheck(func() string { return "" }, g.Now), Log: g.Log, Now: g.Now,
 	})
 	g.listener.Config.Handler = pages
 	t.Cleanup(pages.Shutdown)
@@ -92,7 +94,7 @@ func TestFiguresThatCannotBeRead(t *testing.T) {
 
 func TestStreamsAreBounded(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 8 {
@@ -104,18 +106,18 @@ func TestStreamsAreBounded(t *testing.T) {
 		t.Errorf("a ninth stream of one session: %d", resp.StatusCode)
 	}
 	for range 7 {
-		other := g.as(admin.RoleViewer)
+		other := g.as(api.RoleViewer)
 		for range 8 {
 			if resp := other.follow(ctx); resp.StatusCode != http.StatusOK {
 				t.Fatalf("got %d", resp.StatusCode)
 			}
 		}
 	}
-	if resp := g.as(admin.RoleViewer).follow(ctx); resp.StatusCode != http.StatusTooManyRequests {
+	if resp := g.as(api.RoleViewer).follow(ctx); resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a stream beyond the bound of all sessions: %d", resp.StatusCode)
 	}
 	g.pages.Shutdown() // ends all streams, so that the server can shut down
-	if resp := g.as(admin.RoleViewer).get("/console/"); resp.status != http.StatusOK {
+	if resp := g.as(api.RoleViewer).get("/console/"); resp.status != http.StatusOK {
 		t.Errorf("got %d", resp.status)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -17,7 +19,7 @@ import (
 func TestFailuresMayHaveChangedSomething(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	const page, path = "/console/agents/agent-1", "/console/agents/agent-1/name"
 	form := url.Values{"csrf": {csrf(b.page(page), path)}, "name": {"Ann"}}
 
@@ -31,7 +33,7 @@ func TestFailuresMayHaveChangedSomething(t *testing.T) {
 		}),
 	})
 	pages := console.New(console.Config{
-		Operator: broken, Directory: g.Directory, Store: g.Store, Tokens: admin.NewTokenCheck(func() string { return "" }, g.Now), Log: g.Log,
+		Operator: broken, Directory: g.Directory, Store: g.Store, Tokens: signin.NewTokenCheck(func() string { return "" }, g.Now), Log: g.Log,
 		Now: g.Now,
 	})
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, g.listener.URL+path, strings.NewReader(form.Encode()))

@@ -16,6 +16,8 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/internal/oidc"
@@ -66,7 +68,7 @@ func newConsoleGate(t *testing.T, settings string, prepare ...func(*gatetest.Gat
 		ConsoleURL: func() string { return g.listener.URL + admin.ConsolePath },
 		Playground: playground.New(playground.Options{API: g.Handler, Key: g.Data.PrivateKey, Doors: g.Modules, Now: g.Now}),
 	})
-	tokens := admin.NewTokenCheck(func() string { return g.token }, g.Now)
+	tokens := signin.NewTokenCheck(func() string { return g.token }, g.Now)
 	g.pages = console.New(console.Config{
 		Operator: g.operator, Directory: g.Directory, Store: g.Store, Tokens: tokens,
 		OIDC: g.provider.Load, Dump: func() []byte { return []byte("data: ./data\n") }, Log: g.Log, Now: g.Now,
@@ -94,10 +96,10 @@ func (g *consoleGate) browser() *browser {
 }
 
 // as returns a browser in which a person with a role has signed in by a link.
-func (g *consoleGate) as(role admin.Role) *browser {
+func (g *consoleGate) as(role api.Role) *browser {
 	g.Helper()
 	b := g.browser()
-	l, err := g.operator.ConsoleLink(g.Context(), admin.ConsoleLinkRequest{Name: "ann-" + string(role), Role: role})
+	l, err := g.operator.SignIn.ConsoleLink(g.Context(), signin.ConsoleLinkRequest{Name: "ann-" + string(role), Role: role})
 	g.Must(err)
 	if got := b.post("/console/link", url.Values{"code": {l.Code}}); got.status != http.StatusSeeOther {
 		g.Fatalf("signing in: %d %s", got.status, got.body)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/lines"
 )
 
@@ -33,12 +34,12 @@ type column[T any] struct {
 type listing[T any] struct {
 	caption, empty string
 	columns        []column[T]
-	fetch          func(context.Context, admin.PageRequest) (admin.Page[T], error)
+	fetch          func(context.Context, api.PageRequest) (api.Page[T], error)
 }
 
 // table returns the page of a listing that the request selects.
 func (l listing[T]) table(r *request) (*table, error) {
-	found, err := l.fetch(r.Context(), admin.PageRequest{Limit: r.limit(), After: r.URL.Query().Get("after")})
+	found, err := l.fetch(r.Context(), api.PageRequest{Limit: r.limit(), After: r.URL.Query().Get("after")})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (l listing[T]) download(r *request) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), downloading)
 	defer cancel()
 	var out *csv.Writer
-	next := admin.PageRequest{Limit: rowsAtOnce}
+	next := api.PageRequest{Limit: rowsAtOnce}
 	for n := 0; ; {
 		found, err := l.fetch(ctx, next)
 		if err != nil && out == nil {

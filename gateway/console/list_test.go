@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 // numbers is a listing of the numbers below n.
 func numbers(n int) listing[int] {
 	return listing[int]{
 		columns: []column[int]{{"Number", func(i int) cell { return number(int64(i)) }}, {"Text", func(int) cell { return text("x") }}},
-		fetch: func(ctx context.Context, p admin.PageRequest) (out admin.Page[int], err error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (out api.Page[int], err error) {
 			first, _ := strconv.Atoi(p.After)
 			for i := first; i < min(first+p.Limit, n); i++ {
 				out.Items = append(out.Items, i)

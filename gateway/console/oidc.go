@@ -180,7 +180,7 @@ func (r *request) signInFailed(err error, person oidc.Person) error {
 		zap.String("address", r.peer().String()), zap.String("by", person.Name))
 	if person.Subject != "" {
 		who := r.as(person.Name, person.Role, viaOIDC)
-		r.console.Operator.SignInRefused(who, person.Subject, r.peer())
+		r.console.Operator.SignIn.SignInRefused(who, person.Subject, r.peer())
 	}
 	return r.write(status, "signin", r.signInView(person.Attempt.Next, problem))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/internal/oidc"
 	oidctest "github.com/uimgate/uimgate/internal/test/oidc"
@@ -284,10 +284,13 @@ func TestProvingAgainThroughAProvider(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	b.done(b.post(block, form), "The agent is blocked.")
-	if !strings.Contains(g.audited.String(), `"by":"ann@shop.example","detail":{"reason":"it loops"},"did":"POST /agents/{id}/block","role":"operator"`) {
+	if !strings.Contains(
+		g.audited.String(),
+		`"by":"ann@shop.example","detail":{"reason":"it loops"},"did":"POST /agents/{id}/block","role":"operator"`,
+	) {
 		t.Errorf("the audit does not name who did it: %s", g.audited.String())
 	}
-	if got := g.as(admin.RoleOperator).get(again); got.status != http.StatusNotFound {
+	if got := g.as(api.RoleOperator).get(again); got.status != http.StatusNotFound {
 		t.Errorf("a session of a link: %d", got.status)
 	}
 	if got := g.browser().get(again); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/console/signin") {

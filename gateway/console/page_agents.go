@@ -7,6 +7,10 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -14,18 +18,18 @@ import (
 )
 
 func (r *request) agentsPage() error {
-	l := listing[admin.Agent]{
+	l := listing[agreements.Agent]{
 		caption: "Agents, by id", empty: "No agent matches.",
-		columns: []column[admin.Agent]{
-			{"Agent", func(a admin.Agent) cell { return r.agentCell(a.AgentID, a.Name) }},
-			{"Name", func(a admin.Agent) cell { return text(a.Name) }},
-			{"Status", func(a admin.Agent) cell { return agentState(a) }},
-			{"Approved", func(a admin.Agent) cell { return text(yesNo(a.Approved)) }},
-			{"Since", func(a admin.Agent) cell { return when(a.CreatedAt) }},
+		columns: []column[agreements.Agent]{
+			{"Agent", func(a agreements.Agent) cell { return r.agentCell(a.AgentID, a.Name) }},
+			{"Name", func(a agreements.Agent) cell { return text(a.Name) }},
+			{"Status", func(a agreements.Agent) cell { return agentState(a) }},
+			{"Approved", func(a agreements.Agent) cell { return text(yesNo(a.Approved)) }},
+			{"Since", func(a agreements.Agent) cell { return when(a.CreatedAt) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Agent], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[agreements.Agent], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Agents(ctx, admin.AgentQuery{
+			return r.console.Operator.Agreements.Agents(ctx, agreements.AgentQuery{
 				Service: r.service(), PageRequest: p, Search: q.Get("search"), Status: pat.AgentStatus(oneOf(q.Get("status"), agentStates)),
 				Approved: oneOf(q.Get("approved"), []string{"true", "false"}),
 			})
@@ -36,7 +40,7 @@ func (r *request) agentsPage() error {
 		r.choice("approved", "Approved", "true", "false")))
 }
 
-var agentStates = []string{string(pat.AgentActive), string(admin.Waiting), string(pat.AgentBlocked)}
+var agentStates = []string{string(pat.AgentActive), string(agreements.Waiting), string(pat.AgentBlocked)}
 
 // oneOf returns value if it is one of values, and otherwise an empty string, which selects everything.
 func oneOf(value string, values []string) string {
@@ -55,8 +59,8 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-func agentState(a admin.Agent) cell {
-	state := map[pat.AgentStatus]string{pat.AgentActive: "ok", admin.Waiting: "warn", pat.AgentBlocked: "bad"}[a.Status]
+func agentState(a agreements.Agent) cell {
+	state := map[pat.AgentStatus]string{pat.AgentActive: "ok", agreements.Waiting: "warn", pat.AgentBlocked: "bad"}[a.Status]
 	return cell{Text: string(a.Status), State: state}
 }
 
@@ -70,11 +74,11 @@ func (r *request) agentCell(id pat.AgentID, _ string) cell {
 
 func (r *request) agentPage() error {
 	id := r.PathValue("id")
-	agent, err := r.console.Operator.Agent(r.Context(), r.record(id))
+	agent, err := r.console.Operator.Agreements.Agent(r.Context(), r.record(id))
 	if err != nil {
 		return err
 	}
-	accounts, err := r.console.Operator.Accounts(r.Context(), admin.AccountQuery{Service: r.service(), AgentID: agent.AgentID})
+	accounts, err := r.console.Operator.Billing.Accounts(r.Context(), billing.AccountQuery{Service: r.service(), AgentID: agent.AgentID})
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func (r *request) agentPage() error {
 		return err
 	}
 	agreements.CSV = ""
-	buyer, err := r.console.Operator.Buyer(r.Context(), r.record(id))
+	buyer, err := r.console.Operator.Billing.Buyer(r.Context(), r.record(id))
 	if err != nil {
 		return err
 	}
@@ -128,11 +132,11 @@ func (r *request) agentPage() error {
 }
 
 // agentForms are the changes of an agent's record.
-func (r *request) agentForms(a admin.Agent, stop *admin.Stop) (list []form) {
+func (r *request) agentForms(a agreements.Agent, stop *processes.Stop) (list []form) {
 	id := string(a.AgentID)
 	to := func(verb string) string { return r.address(at("agents", id, verb)) }
 	why := field{ID: "why", Name: "reason", Label: "Reason", Hint: "For operators. The agent does not see it."}
-	if a.Status == admin.Waiting {
+	if a.Status == agreements.Waiting {
 		list = append(list, form{Path: to("approve"), Title: "Approve", Text: "The agent can then use what it has agreed to.", Button: "Approve"})
 	}
 	if a.Status == pat.AgentBlocked {
@@ -169,7 +173,7 @@ func (r *request) agentForms(a admin.Agent, stop *admin.Stop) (list []form) {
 }
 
 // creditForms are the changes of an agent's accounts.
-func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
+func (r *request) creditForms(a agreements.Agent, b billing.Buyer) []form {
 	id := string(a.AgentID)
 	address := append(append([]string{}, b.Address...), "", "")
 	return []form{
@@ -187,7 +191,13 @@ func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
 			Path: r.address(at("agents", id, "move")), Title: "Move credit to another agent", Button: "Move…", Danger: true,
 			Text: "For example, when a person has consented again: the new consent is another agent.", Fields: []field{
 				{ID: "move-to", Name: "to", Label: "To", Hint: "The id of the other agent.", Required: true},
-				{ID: "move-amount", Name: "amount", Label: "Amount", Hint: "Such as 10.00 EUR. EUR alone moves all credit in EUR that is not used.", Required: true},
+				{
+					ID:       "move-amount",
+					Name:     "amount",
+					Label:    "Amount",
+					Hint:     "Such as 10.00 EUR. EUR alone moves all credit in EUR that is not used.",
+					Required: true,
+				},
 				{
 					ID: "move-reference", Name: "reference", Label: "Reference", Value: "console-" + random()[:12], Required: true,
 					Hint: "A move with the same reference is made only once.",
@@ -217,8 +227,8 @@ func (r *request) creditForms(a admin.Agent, b admin.Buyer) []form {
 }
 
 // stopOf returns the stop in force of one thing at the service of the request, or nil.
-func (r *request) stopOf(kind pat.StopKind, subject string) *admin.Stop {
-	stops, err := r.console.Operator.Stops(r.Context(), admin.StopQuery{})
+func (r *request) stopOf(kind pat.StopKind, subject string) *processes.Stop {
+	stops, err := r.console.Operator.Processes.Stops(r.Context(), processes.StopQuery{})
 	if err != nil {
 		return nil
 	}
@@ -235,20 +245,20 @@ var agentActions = []action{
 	{
 		path: "agents/{id}/approve", operation: "POST /agents/{id}/approve", done: "The agent is approved.", back: toAgent,
 		do: func(r *request) error {
-			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.ApproveAgent)
+			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.Agreements.ApproveAgent)
 		},
 	},
 	{
 		path: "agents/{id}/block", operation: "POST /agents/{id}/block", done: "The agent is blocked.", back: toAgent,
 		question: "Block this agent?",
 		do: func(r *request) error {
-			return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.BlockAgent)
+			return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.Agreements.BlockAgent)
 		},
 	},
 	{
 		path: "agents/{id}/unblock", operation: "POST /agents/{id}/unblock", done: "The agent is no longer blocked.", back: toAgent,
 		do: func(r *request) error {
-			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.UnblockAgent)
+			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.Agreements.UnblockAgent)
 		},
 	},
 	{
@@ -265,7 +275,12 @@ var agentActions = []action{
 		path: "agents/{id}/name", operation: "POST /agents/{id}/name", done: "The name is saved.", back: toAgent,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
-			return run(r, of, admin.AgentName{Record: of, Name: strings.TrimSpace(r.PostForm.Get("name"))}, r.console.Operator.NameAgent)
+			return run(
+				r,
+				of,
+				agreements.AgentName{Record: of, Name: strings.TrimSpace(r.PostForm.Get("name"))},
+				r.console.Operator.Agreements.NameAgent,
+			)
 		},
 	},
 	{
@@ -274,7 +289,7 @@ var agentActions = []action{
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			key := string(keys.ID(strings.TrimSpace(r.PostForm.Get("jkt"))))
-			return run(r, of, admin.AgentKey{Record: of, KeyID: key}, r.console.Operator.AddAgentKey)
+			return run(r, of, agreements.AgentKey{Record: of, KeyID: key}, r.console.Operator.Agreements.AddAgentKey)
 		},
 	},
 	{
@@ -285,10 +300,10 @@ var agentActions = []action{
 			if r.PostForm.Get("reference") == "" {
 				return reason.MalformedRequest.Refusal("The reference is missing. It prevents that the same top-up is made twice.")
 			}
-			return run(r, of, admin.TopUp{
+			return run(r, of, billing.TopUp{
 				Service: of.Service, AgentID: pat.AgentID(of.ID), Amount: strings.TrimSpace(r.PostForm.Get("amount")),
 				Reference: r.PostForm.Get("reference"), Reverse: r.PostForm.Get("reverse") == "yes",
-			}, r.console.Operator.TopUp)
+			}, r.console.Operator.Billing.TopUp)
 		},
 	},
 	{
@@ -296,10 +311,10 @@ var agentActions = []action{
 		question: "Move credit of this agent?",
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
-			return run(r, of, admin.CreditMove{
+			return run(r, of, billing.CreditMove{
 				Service: of.Service, From: pat.AgentID(of.ID), To: pat.AgentID(strings.TrimSpace(f.Get("to"))),
 				Amount: strings.TrimSpace(f.Get("amount")), Reference: f.Get("reference"), Reason: f.Get("reason"),
-			}, r.console.Operator.MoveCredit)
+			}, r.console.Operator.Billing.MoveCredit)
 		},
 	},
 	{
@@ -312,7 +327,7 @@ var agentActions = []action{
 					buyer.Address = append(buyer.Address, line)
 				}
 			}
-			return run(r, of, admin.BuyerChange{Record: of, Buyer: buyer}, r.console.Operator.SetBuyer)
+			return run(r, of, billing.BuyerChange{Record: of, Buyer: buyer}, r.console.Operator.Billing.SetBuyer)
 		},
 	},
 	{
@@ -321,7 +336,12 @@ var agentActions = []action{
 		back: func(*request) string { return at("money", "invoices") },
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
-			return run(r, of, admin.IssueRequest{Record: of, Month: strings.TrimSpace(r.PostForm.Get("month"))}, r.console.Operator.IssueInvoice)
+			return run(
+				r,
+				of,
+				billing.IssueRequest{Record: of, Month: strings.TrimSpace(r.PostForm.Get("month"))},
+				r.console.Operator.Billing.IssueInvoice,
+			)
 		},
 	},
 }
@@ -329,12 +349,12 @@ var agentActions = []action{
 func toAgent(r *request) string { return at("agents", r.PathValue("id")) }
 
 // revocation is the revocation of the record of the request.
-func (r *request) revocation() admin.Revocation {
-	return admin.Revocation{Record: r.record(r.PathValue("id")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
+func (r *request) revocation() api.Revocation {
+	return api.Revocation{Record: r.record(r.PathValue("id")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
 }
 
 // run carries out the operation of the current action for the person.
-func run[Q, A any](r *request, about admin.Record, q Q, do func(context.Context, Q) (A, error)) error {
+func run[Q, A any](r *request, about api.Record, q Q, do func(context.Context, Q) (A, error)) error {
 	_, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, about, q, do)
 	return err
 }

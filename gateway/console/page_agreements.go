@@ -5,28 +5,31 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/pat"
 )
 
 var agreementStates = []string{string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked)}
 
 // agreementsOf lists the agreements that the request selects, of one agent or, if agent is empty, of all.
-func (r *request) agreementsOf(agent pat.AgentID) listing[admin.Agreement] {
-	return listing[admin.Agreement]{
+func (r *request) agreementsOf(agent pat.AgentID) listing[agreements.Agreement] {
+	return listing[agreements.Agreement]{
 		caption: "Agreements, the newest first", empty: "No agreement matches.",
-		columns: []column[admin.Agreement]{
-			{"Agreement", func(a admin.Agreement) cell { return link(string(a.ID), r.address(at("agreements", string(a.ID)))) }},
-			{"Agent", func(a admin.Agreement) cell { return r.agentCell(a.AgentID, a.AgentName) }},
-			{"Name", func(a admin.Agreement) cell { return text(a.AgentName) }},
-			{"State", func(a admin.Agreement) cell { return agreementState(a) }},
-			{"Assurance", func(a admin.Agreement) cell { return text(string(a.Assurance)) }},
-			{"Policy", func(a admin.Agreement) cell { return text(a.PolicyUID) }},
-			{"Since", func(a admin.Agreement) cell { return when(a.CreatedAt) }},
+		columns: []column[agreements.Agreement]{
+			{"Agreement", func(a agreements.Agreement) cell {
+				return link(string(a.ID), r.address(at("agreements", string(a.ID))))
+			}},
+			{"Agent", func(a agreements.Agreement) cell { return r.agentCell(a.AgentID, a.AgentName) }},
+			{"Name", func(a agreements.Agreement) cell { return text(a.AgentName) }},
+			{"State", func(a agreements.Agreement) cell { return agreementState(a) }},
+			{"Assurance", func(a agreements.Agreement) cell { return text(string(a.Assurance)) }},
+			{"Policy", func(a agreements.Agreement) cell { return text(a.PolicyUID) }},
+			{"Since", func(a agreements.Agreement) cell { return when(a.CreatedAt) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Agreement], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[agreements.Agreement], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Agreements(ctx, admin.AgreementQuery{
+			return r.console.Operator.Agreements.Agreements(ctx, agreements.AgreementQuery{
 				Service: r.service(), PageRequest: p, AgentID: agent, PolicyDigest: q.Get("digest"),
 				State: pat.AgreementState(oneOf(q.Get("state"), agreementStates)),
 			})
@@ -34,7 +37,7 @@ func (r *request) agreementsOf(agent pat.AgentID) listing[admin.Agreement] {
 	}
 }
 
-func agreementState(a admin.Agreement) cell {
+func agreementState(a agreements.Agreement) cell {
 	state := map[pat.AgreementState]string{pat.AgreementActive: "ok", pat.AgreementPending: "warn", pat.AgreementRevoked: "bad"}[a.State]
 	return cell{Text: string(a.State), State: state}
 }
@@ -46,12 +49,12 @@ func (r *request) agreementsPage() error {
 
 func (r *request) agreementPage() error {
 	id := r.PathValue("id")
-	a, err := r.console.Operator.Agreement(r.Context(), r.record(id))
+	a, err := r.console.Operator.Agreements.Agreement(r.Context(), r.record(id))
 	if err != nil {
 		return err
 	}
 	if r.URL.Query().Get("format") == "evidence" {
-		bundle, err := r.console.Operator.ExportAgreement(r.Context(), r.record(id))
+		bundle, err := r.console.Operator.Agreements.ExportAgreement(r.Context(), r.record(id))
 		if err != nil {
 			return err
 		}
@@ -74,7 +77,7 @@ func (r *request) agreementPage() error {
 	}
 	list = append(list, fact{"Evidence", link("Download what proves the agreement", r.same("format", "evidence"))})
 	if r.URL.Query().Get("verify") == "yes" {
-		proof, err := r.console.Operator.VerifyAgreement(r.Context(), r.record(id))
+		proof, err := r.console.Operator.Agreements.VerifyAgreement(r.Context(), r.record(id))
 		if err != nil {
 			return err
 		}
@@ -106,6 +109,6 @@ var agreementActions = []action{{
 	question: "Revoke this agreement?",
 	back:     func(r *request) string { return at("agreements", r.PathValue("id")) },
 	do: func(r *request) error {
-		return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.RevokeAgreement)
+		return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.Agreements.RevokeAgreement)
 	},
 }}

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -29,23 +31,23 @@ func (r *request) callsPage() error {
 	if id := strings.TrimSpace(r.URL.Query().Get("request")); id != "" {
 		return r.redirect(r.address(at("calls", id)))
 	}
-	l := listing[admin.Call]{
+	l := listing[calls.Call]{
 		caption: "Requests, the newest first", empty: "No request matches. The index keeps requests for audit.index.retain.",
-		columns: []column[admin.Call]{
-			{"Time", func(c admin.Call) cell { return when(c.At) }},
-			{"Request", func(c admin.Call) cell { return r.requestCell(c.RequestID) }},
-			{"Service", func(c admin.Call) cell { return text(c.Service) }},
-			{"Agent", func(c admin.Call) cell { return r.agentOf(c) }},
-			{"Intent", func(c admin.Call) cell { return text(cmp.Or(c.Intent, c.Request)) }},
-			{"Decision", func(c admin.Call) cell { return decisionCell(c.Decision) }},
-			{"Reason", func(c admin.Call) cell { return text(string(c.Reason)) }},
-			{"Outcome", func(c admin.Call) cell { return text(c.Outcome) }},
-			{"Charge", func(c admin.Call) cell { return amount(c.Charge, "") }},
-			{"Took (ms)", func(c admin.Call) cell { return cell{Text: millis(c.Millis), Number: true} }},
+		columns: []column[calls.Call]{
+			{"Time", func(c calls.Call) cell { return when(c.At) }},
+			{"Request", func(c calls.Call) cell { return r.requestCell(c.RequestID) }},
+			{"Service", func(c calls.Call) cell { return text(c.Service) }},
+			{"Agent", func(c calls.Call) cell { return r.agentOf(c) }},
+			{"Intent", func(c calls.Call) cell { return text(cmp.Or(c.Intent, c.Request)) }},
+			{"Decision", func(c calls.Call) cell { return decisionCell(c.Decision) }},
+			{"Reason", func(c calls.Call) cell { return text(string(c.Reason)) }},
+			{"Outcome", func(c calls.Call) cell { return text(c.Outcome) }},
+			{"Charge", func(c calls.Call) cell { return amount(c.Charge, "") }},
+			{"Took (ms)", func(c calls.Call) cell { return cell{Text: millis(c.Millis), Number: true} }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Call], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Call], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Calls(ctx, admin.CallQuery{
+			return r.console.Operator.Calls.Calls(ctx, calls.CallQuery{
 				PageRequest: p, Service: r.callsOf(), AgentID: pat.AgentID(q.Get("agent")), Intent: q.Get("intent"), Reason: q.Get("reason"),
 				Decision: oneOf(q.Get("decision"), decisions), Outcome: oneOf(q.Get("outcome"), outcomes), From: r.moment("from"), To: r.moment("to"),
 			})
@@ -73,7 +75,7 @@ func (r *request) callsOf() string {
 }
 
 // agentOf leads to the agent of a request, at the service of the request.
-func (r *request) agentOf(c admin.Call) cell {
+func (r *request) agentOf(c calls.Call) cell {
 	if c.AgentID == "" || c.Service == r.service() {
 		return r.agentCell(c.AgentID, "")
 	}
@@ -109,7 +111,7 @@ func decisionCell(decision string) cell {
 // callPage explains the requests with one id.
 func (r *request) callPage() error {
 	id := r.PathValue("id")
-	list, err := r.console.Operator.Why(r.Context(), admin.RequestRecord{ID: id})
+	list, err := r.console.Operator.Calls.Why(r.Context(), calls.RequestRecord{ID: id})
 	if err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func (r *request) callPage() error {
 }
 
 // explained are the sections about one request. The links of the page then lead to the service of this request.
-func (r *request) explained(w *admin.Why) []section {
+func (r *request) explained(w *calls.Why) []section {
 	r.of = w.Service
 	decided := section{Title: decisionTitle(w), Facts: facts(
 		fact{"Decision", decisionCell(w.Decision)}, fact{"Reason", text(string(w.Reason))}, fact{"Message", text(w.Message)},
@@ -162,7 +164,7 @@ func (r *request) explained(w *admin.Why) []section {
 	return append(out, receiptSections(r.chargedReceipt(w))...)
 }
 
-func decisionTitle(w *admin.Why) string {
+func decisionTitle(w *calls.Why) string {
 	switch {
 	case w.Reason != "" && w.Decision == "permit":
 		return "Why it failed"
@@ -175,7 +177,7 @@ func decisionTitle(w *admin.Why) string {
 	}
 }
 
-func stepsText(w *admin.Why) string {
+func stepsText(w *calls.Why) string {
 	switch {
 	case w.Reason == "":
 		return ""
@@ -222,7 +224,7 @@ func (r *request) traceCell(id string) cell {
 }
 
 // chargedReceipt shows the receipt of a call that was charged.
-func (r *request) chargedReceipt(w *admin.Why) cell {
+func (r *request) chargedReceipt(w *calls.Why) cell {
 	if w.Charge == "" {
 		return cell{}
 	}
@@ -231,11 +233,14 @@ func (r *request) chargedReceipt(w *admin.Why) cell {
 
 // clauseSections compare each constraint of the policy that decided a call with the recorded facts. They are empty if the store no longer
 // has the policy, or if no policy decided.
-func (r *request) clauseSections(id string, w *admin.Why) []section {
+func (r *request) clauseSections(id string, w *calls.Why) []section {
 	if w.Digest == "" || w.Rule == "" && w.Reason == "" {
 		return nil
 	}
-	d, err := r.console.Operator.Decide(r.Context(), admin.DecideRequest{Service: w.Service, RequestID: id, PolicyDigest: w.Digest})
+	d, err := r.console.Operator.Policies.Decide(
+		r.Context(),
+		policies.DecideRequest{Service: w.Service, RequestID: id, PolicyDigest: w.Digest},
+	)
 	if err != nil || len(d.Constraints) == 0 {
 		return nil
 	}
@@ -244,7 +249,7 @@ func (r *request) clauseSections(id string, w *admin.Why) []section {
 	}}
 }
 
-func foundTable(w *admin.Why) table {
+func foundTable(w *calls.Why) table {
 	t := table{Caption: "Requirements and facts", Columns: heads("", "What", "Value")}
 	for _, wanted := range w.Wanted {
 		t.Rows = append(t.Rows, []cell{{Text: "wanted", State: "bad"}, text(wanted), {}})
@@ -325,13 +330,13 @@ func (r *request) decideForm(id, policy, facts string) form {
 // decide shows how a policy decides a call again.
 func (r *request) decide() error {
 	id, policy, other := r.PathValue("id"), strings.TrimSpace(r.lines("policy")), r.lines("facts")
-	list, err := r.console.Operator.Why(r.Context(), admin.RequestRecord{ID: id})
+	list, err := r.console.Operator.Calls.Why(r.Context(), calls.RequestRecord{ID: id})
 	if err != nil {
 		return err
 	}
 	r.of = list.Items[len(list.Items)-1].Service
-	ask := admin.DecideRequest{Service: r.of, RequestID: id, Policy: policy, Facts: factsOf(other)}
-	d, err := r.console.Operator.Decide(r.Context(), ask)
+	ask := policies.DecideRequest{Service: r.of, RequestID: id, Policy: policy, Facts: factsOf(other)}
+	d, err := r.console.Operator.Policies.Decide(r.Context(), ask)
 	if err != nil {
 		return err
 	}
@@ -351,7 +356,7 @@ func (r *request) decide() error {
 }
 
 // clauseTable compares the constraints of the rules about an intent with the facts.
-func clauseTable(constraints []admin.ConstraintState) *table {
+func clauseTable(constraints []policies.ConstraintState) *table {
 	t := table{
 		Caption: "Constraints of the rules about the intent", Empty: "No rule about the intent has a constraint.",
 		Columns: heads("Constraint", "State", "Wanted", "Found", "Rule"),
@@ -371,7 +376,7 @@ func clauseTable(constraints []admin.ConstraintState) *table {
 	return &t
 }
 
-func decisionFacts(r *request, d *admin.PolicyDecision) []fact {
+func decisionFacts(r *request, d *policies.PolicyDecision) []fact {
 	return facts(
 		fact{"Decision", decisionCell(d.Decision)}, fact{"Reason", text(string(d.Reason))}, fact{"Rule", text(d.Rule)},
 		fact{"Not met", text(d.Detail)}, fact{"Charge", text(d.Charge)}, fact{"Limits", text(strings.Join(d.Limits, ", "))},
@@ -400,7 +405,7 @@ func factsOf(lines string) map[string]any {
 		if out == nil {
 			out = map[string]any{}
 		}
-		out[name] = admin.FactOf(strings.TrimSpace(value))
+		out[name] = policies.FactOf(strings.TrimSpace(value))
 	}
 	return out
 }

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -26,7 +28,7 @@ func manyIntents(n int) func(*gatetest.Gate) {
 
 func TestPagesOfALargeCatalogueAreSmall(t *testing.T) {
 	g := newConsoleGate(t, "", manyIntents(20_000))
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	for _, path := range []string{
 		"/console/catalogue", "/console/catalogue?limit=100", "/console/catalogue?search=part-19", tryPath, "/console/doors",
 		tryPath + "?intent=shop.example:part-19999:v1",
@@ -49,7 +51,7 @@ func TestPagesOfALargeCatalogueAreSmall(t *testing.T) {
 func TestTheCatalogueShowsStopsAndUse(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Execute(g.Agreed("agent-1"), gatetest.Ordering)
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	stop := url.Values{"kind": {"intent"}, "subject": {gatetest.Ordering}, "scope": {"every"}, "reason": {"wrong prices"}}
 	b.done(b.confirm("/console/stops", "/console/stops/stop", stop), "stopped")
 	page := b.page("/console/catalogue?search=order")
@@ -68,10 +70,10 @@ func TestTheCatalogueShowsStopsAndUse(t *testing.T) {
 func TestAnAgreementIsVerifiedInTheConsole(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	list, err := g.operator.Agreements(t.Context(), admin.AgreementQuery{})
+	list, err := g.operator.Agreements.Agreements(t.Context(), agreements.AgreementQuery{})
 	g.Must(err)
 	path := "/console/agreements/" + string(list.Items[0].ID)
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	if page := b.page(path); !strings.Contains(page, path+"?verify=yes") {
 		t.Fatalf("got %s", page)
 	}
@@ -85,8 +87,8 @@ func TestInvoicesAndCreditNotesCanBePrinted(t *testing.T) {
 	g := newConsoleGate(t, "billing: {credit: 100 EUR}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, "+
 		"upstream: {url: UPSTREAM}, "+gatetest.Unproved+"}\n")
 	g.Execute(g.Agreed("agent-1"), gatetest.Ordering)
-	b := g.as(admin.RoleAdmin)
-	charged, err := g.operator.Executions(t.Context(), admin.UsageQuery{})
+	b := g.as(api.RoleAdmin)
+	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{})
 	g.Must(err)
 	call := "/console/money/calls/" + charged.Items[0].ID
 	b.done(b.confirm(call, call+"/refund", url.Values{"amount": {"0.10 EUR"}, "reason": {"<b>late</b>"}, "name": {"r-1"}}), "CN-000001")
@@ -124,7 +126,7 @@ func TestACallsPageHasAllSteps(t *testing.T) {
 	a := g.Agreed("agent-1")
 	const id = "0af7651916cd43dd8448eb211c80319c"
 	call := g.Execute(a, gatetest.Ordering, "Traceparent", "00-"+id+"-b7ad6b7169203331-01")
-	page := g.as(admin.RoleViewer).page("/console/calls/" + call.Header.Get("UIM-Request-ID"))
+	page := g.as(api.RoleViewer).page("/console/calls/" + call.Header.Get("UIM-Request-ID"))
 	for _, want := range []string{
 		"1 authenticate", "9 settle", "not reached", "Clause by clause", ">satisfied<", call.Header.Get("UIM-Receipt"),
 		`href="https://traces.example/` + id + `?view=full"`,
@@ -152,7 +154,7 @@ func edited(page, price string) url.Values {
 
 func TestCurationInTheConsole(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	if page := b.page(curationPath); !strings.Contains(page, "The service has no curation") {
 		t.Errorf("without a file: %s", page)
 	}
@@ -173,7 +175,7 @@ func TestCurationInTheConsole(t *testing.T) {
 			t.Errorf("the comparison lacks %q: %d %s", want, compared.status, compared.body)
 		}
 	}
-	for _, role := range []admin.Role{admin.RoleViewer, admin.RoleOperator} {
+	for _, role := range []api.Role{api.RoleViewer, api.RoleOperator} {
 		got := g.as(role).submit(operation, curationPath+"/impact", edited(form, "0.75 EUR"))
 		if got.status != http.StatusOK || csrf(got.body, curationPath+"/save") != "" || !strings.Contains(got.body, "sign in as admin") {
 			t.Errorf("as %s: %d %s", role, got.status, got.body)

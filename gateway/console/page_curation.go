@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -17,26 +19,26 @@ import (
 
 // curationPage is the table of the operations of an imported document.
 func (r *request) curationPage() error {
-	var file admin.Curation
-	l := listing[admin.CurationItem]{
+	var file policies.Curation
+	l := listing[policies.CurationItem]{
 		caption: "Operations of the document", empty: "No operation matches.",
-		columns: []column[admin.CurationItem]{
-			{"Operation", func(i admin.CurationItem) cell {
+		columns: []column[policies.CurationItem]{
+			{"Operation", func(i policies.CurationItem) cell {
 				return link(i.Key, r.address(at("catalogue", "curation", "operation"), "key", i.Key))
 			}},
-			{"Intent", func(i admin.CurationItem) cell { return code(i.UID) }},
-			{"Decision", func(i admin.CurationItem) cell { return curationState(i.State) }},
-			{"Served now", func(i admin.CurationItem) cell { return text(yesNo(i.Offered)) }},
-			{"Only reads", func(i admin.CurationItem) cell { return text(safeText(&i)) }},
-			{"Price", func(i admin.CurationItem) cell { return amount(i.Price, "") }},
-			{"Limit", func(i admin.CurationItem) cell { return text(i.Limit) }},
-			{"Name", func(i admin.CurationItem) cell { return text(i.Name) }},
-			{"Description", func(i admin.CurationItem) cell { return text(shortened(i.Description)) }},
-			{"Notes", func(i admin.CurationItem) cell { return text(shortened(i.Notes)) }},
+			{"Intent", func(i policies.CurationItem) cell { return code(i.UID) }},
+			{"Decision", func(i policies.CurationItem) cell { return curationState(i.State) }},
+			{"Served now", func(i policies.CurationItem) cell { return text(yesNo(i.Offered)) }},
+			{"Only reads", func(i policies.CurationItem) cell { return text(safeText(&i)) }},
+			{"Price", func(i policies.CurationItem) cell { return amount(i.Price, "") }},
+			{"Limit", func(i policies.CurationItem) cell { return text(i.Limit) }},
+			{"Name", func(i policies.CurationItem) cell { return text(i.Name) }},
+			{"Description", func(i policies.CurationItem) cell { return text(shortened(i.Description)) }},
+			{"Notes", func(i policies.CurationItem) cell { return text(shortened(i.Notes)) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.CurationItem], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[policies.CurationItem], error) {
 			var err error
-			file, err = r.console.Operator.Curation(ctx, admin.CurationQuery{
+			file, err = r.console.Operator.Policies.Curation(ctx, policies.CurationQuery{
 				PageRequest: p, Service: r.service(), Search: r.URL.Query().Get("search"),
 			})
 			return file.Page, err
@@ -52,10 +54,10 @@ func (r *request) curationPage() error {
 }
 
 func curationState(state string) cell {
-	return cell{Text: state, State: map[string]string{admin.CurationOffered: "ok", admin.CurationHidden: "warn"}[state]}
+	return cell{Text: state, State: map[string]string{policies.CurationOffered: "ok", policies.CurationHidden: "warn"}[state]}
 }
 
-func safeText(i *admin.CurationItem) string {
+func safeText(i *policies.CurationItem) string {
 	if !i.Offered {
 		return ""
 	}
@@ -63,9 +65,9 @@ func safeText(i *admin.CurationItem) string {
 }
 
 // curated returns the file of the curation, with the operation that has a key.
-func (r *request) curated(key string) (admin.Curation, *admin.CurationItem, error) {
-	file, err := r.console.Operator.Curation(r.Context(), admin.CurationQuery{
-		Service: r.service(), Search: key, PageRequest: admin.PageRequest{Limit: 1000},
+func (r *request) curated(key string) (policies.Curation, *policies.CurationItem, error) {
+	file, err := r.console.Operator.Policies.Curation(r.Context(), policies.CurationQuery{
+		Service: r.service(), Search: key, PageRequest: api.PageRequest{Limit: 1000},
 	})
 	if err != nil {
 		return file, nil, err
@@ -95,12 +97,12 @@ func (r *request) curationOperation() error {
 	})
 }
 
-func (r *request) curationForm(i *admin.CurationItem, sha256 string) form {
+func (r *request) curationForm(i *policies.CurationItem, sha256 string) form {
 	state := field{ID: "state", Name: "state", Label: "Offer it to agents"}
 	for _, o := range []option{
-		{Value: admin.CurationOffered, Label: "yes"},
-		{Value: admin.CurationHidden, Label: "no"},
-		{Value: admin.CurationUndecided, Label: "as the selection decides"},
+		{Value: policies.CurationOffered, Label: "yes"},
+		{Value: policies.CurationHidden, Label: "no"},
+		{Value: policies.CurationUndecided, Label: "as the selection decides"},
 	} {
 		o.Selected = o.Value == i.State
 		state.Options = append(state.Options, o)
@@ -125,12 +127,12 @@ func (r *request) curationForm(i *admin.CurationItem, sha256 string) form {
 }
 
 // editedCuration returns the text of the curation with the operation of a form, and the operation as the form has it.
-func (r *request) editedCuration() (edit admin.CurationEdit, file admin.Curation, item *admin.CurationItem, err error) {
+func (r *request) editedCuration() (edit policies.CurationEdit, file policies.Curation, item *policies.CurationItem, err error) {
 	f := r.PostForm
 	if file, item, err = r.curated(f.Get("key")); err != nil {
 		return edit, file, nil, err
 	}
-	edit = admin.CurationEdit{Service: r.service(), SHA256: f.Get("sha256"), Force: f.Get("force") == "yes"}
+	edit = policies.CurationEdit{Service: r.service(), SHA256: f.Get("sha256"), Force: f.Get("force") == "yes"}
 	var price money.Amount
 	if value := strings.TrimSpace(f.Get("price")); value != "" {
 		if price, err = money.Parse(value); err != nil {
@@ -143,7 +145,7 @@ func (r *request) editedCuration() (edit admin.CurationEdit, file admin.Curation
 			return edit, file, nil, reason.MalformedRequest.Refusal("The limit must be a rate such as 100/hour.")
 		}
 	}
-	state := map[string]curation.State{admin.CurationOffered: curation.Offered, admin.CurationHidden: curation.Hidden}[f.Get("state")]
+	state := map[string]curation.State{policies.CurationOffered: curation.Offered, policies.CurationHidden: curation.Hidden}[f.Get("state")]
 	changed, err := openapi.SetOperation([]byte(file.Text), item.Key, func(o *curation.Operation) {
 		o.Hidden, o.Name, o.Description = state, strings.TrimSpace(f.Get("name")), curation.Prose(strings.TrimRight(r.lines("description"), "\n"))
 		o.Price, o.Limit, o.Agreement, o.Notes = price, rate, oneOf(f.Get("agreement"), []string{"any", "fresh"}),
@@ -153,7 +155,7 @@ func (r *request) editedCuration() (edit admin.CurationEdit, file admin.Curation
 		return edit, file, nil, reason.MalformedRequest.Refusal("The operation cannot be edited here: " + err.Error())
 	}
 	edit.Text = string(changed)
-	return edit, file, &admin.CurationItem{
+	return edit, file, &policies.CurationItem{
 		Key: item.Key, UID: item.UID, State: cmp.Or(f.Get("state"), item.State), Offered: item.Offered, Safe: item.Safe,
 		Name: f.Get("name"), Description: r.lines("description"), Price: f.Get("price"), Limit: f.Get("limit"),
 		Agreement: f.Get("agreement"), Notes: r.lines("notes"),
@@ -166,7 +168,7 @@ func (r *request) curationImpact() error {
 	if err != nil {
 		return err
 	}
-	found, err := r.console.Operator.CurationImpact(r.Context(), edit)
+	found, err := r.console.Operator.Policies.CurationImpact(r.Context(), edit)
 	if err != nil {
 		return err
 	}
@@ -205,7 +207,7 @@ func curationChanges(changes, waiting []string) (out []section) {
 const saveCurationOperation = "POST /curation"
 
 // saveCurationSection has the form that saves a curation or, if the console cannot save it, the text to copy.
-func (r *request) saveCurationSection(file *admin.Curation, i *admin.CurationItem, edit admin.CurationEdit) section {
+func (r *request) saveCurationSection(file *policies.Curation, i *policies.CurationItem, edit policies.CurationEdit) section {
 	out := section{Title: "Save"}
 	switch {
 	case !file.Writable:
@@ -241,7 +243,15 @@ func (r *request) saveCuration() error {
 	if err != nil {
 		return err
 	}
-	saved, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(item.Key), edit, r.console.Operator.SaveCuration)
+	saved, err := admin.Do(
+		r.Context(),
+		r.console.Operator,
+		r.caller,
+		r.operation,
+		r.record(item.Key),
+		edit,
+		r.console.Operator.Policies.SaveCuration,
+	)
 	if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.PolicyNotSaved {
 		again := r.curationForm(item, file.SHA256)
 		again.Title, again.Text = "Your edit", "Compare it with the present file, and save it again."
@@ -277,7 +287,7 @@ func reviewCuration(r *request) []field {
 	if err != nil {
 		return append(out, field{Label: "Problem", Value: admin.RefusalFor(err).Message})
 	}
-	found, err := r.console.Operator.CurationImpact(r.Context(), edit)
+	found, err := r.console.Operator.Policies.CurationImpact(r.Context(), edit)
 	if err != nil {
 		return append(out, field{Label: "Problem", Value: admin.RefusalFor(err).Message})
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/catalogue"
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
 func (r *request) doorsPage() error {
-	status := r.console.Operator.LocalStatus(r.Context())
+	status := r.console.Operator.Statuses.LocalStatus(r.Context())
 	p := pageView{Title: "Doors", Lead: "The protocols of agents, and where agents find the service."}
 	if r.console.Directory.Current().Playground {
 		p.Sections = append(p.Sections, section{Links: []cell{link("Make a call as a test agent", r.address(at("doors", "try")))}})
@@ -30,7 +30,7 @@ func (r *request) doorsPage() error {
 			p.Sections = append(p.Sections, doorSection(d))
 		}
 	}
-	connections, err := r.console.Operator.Connections(r.Context(), admin.ConnectionQuery{Service: r.service()})
+	connections, err := r.console.Operator.Catalogue.Connections(r.Context(), catalogue.ConnectionQuery{Service: r.service()})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/words"
 )
@@ -67,8 +68,8 @@ func (r *request) editPage() error {
 }
 
 // policyFile reads the file of the policy in force.
-func (r *request) policyFile() (admin.PolicyText, error) {
-	return r.console.Operator.PolicyText(r.Context(), admin.PolicyTextQuery{Service: r.service()})
+func (r *request) policyFile() (policies.PolicyText, error) {
+	return r.console.Operator.Policies.PolicyText(r.Context(), policies.PolicyTextQuery{Service: r.service()})
 }
 
 // lines returns the value of a field of a form that can have several lines.
@@ -101,20 +102,20 @@ func (r *request) impactForm(policy, sha256 string) form {
 func (r *request) impact() error {
 	policy, sha256 := r.lines("policy"), r.PostForm.Get("sha256")
 	now := r.console.Now()
-	ask := admin.ImpactRequest{
+	ask := policies.ImpactRequest{
 		Service: r.service(), Policy: policy, From: now.Add(-periodOf(r.PostForm.Get("period")).length), After: r.PostForm.Get("after"),
 	}
 	if ask.After != "" {
 		ask.From, ask.To = timeIn(r.PostForm.Get("from")), timeIn(r.PostForm.Get("to"))
 	}
-	found, err := r.console.Operator.Impact(r.Context(), ask)
+	found, err := r.console.Operator.Policies.Impact(r.Context(), ask)
 	if err != nil {
 		return err
 	}
 	ask.From, ask.To = found.From, found.To
 	for n := 1; n < partsAtOnce && found.Next != ""; n++ {
 		ask.After = found.Next
-		next, err := r.console.Operator.Impact(r.Context(), ask)
+		next, err := r.console.Operator.Policies.Impact(r.Context(), ask)
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func timeIn(s string) time.Time {
 	return t
 }
 
-func (r *request) impactSummary(i *admin.PolicyImpact) section {
+func (r *request) impactSummary(i *policies.PolicyImpact) section {
 	out := section{
 		Cards: []card{
 			{Label: "Newly refused", Value: strconv.FormatInt(i.Refused.Calls, 10), Warn: i.Refused.Calls > 0},
@@ -160,8 +161,11 @@ func (r *request) impactSummary(i *admin.PolicyImpact) section {
 		Lines: []string{"Limits and credit are not counted again. The calls are those in the audit stream of the process " + i.Process + "."},
 	}
 	if n := i.OtherProcesses; n != nil && *n > 0 {
-		out.Lines = append(out.Lines, fmt.Sprintf("%d other processes run, and their calls are not compared here: open their consoles too, or run "+
-			"uimgate policy impact at each of them.", *n))
+		out.Lines = append(
+			out.Lines,
+			fmt.Sprintf("%d other processes run, and their calls are not compared here: open their consoles too, or run "+
+				"uimgate policy impact at each of them.", *n),
+		)
 	}
 	for _, m := range i.Money {
 		sign := ""
@@ -189,7 +193,7 @@ func (r *request) impactSummary(i *admin.PolicyImpact) section {
 }
 
 // continueForm reads the next parts of the audit stream.
-func (r *request) continueForm(policy, sha256 string, i *admin.PolicyImpact) form {
+func (r *request) continueForm(policy, sha256 string, i *policies.PolicyImpact) form {
 	return form{
 		Path: r.address(at("policy", "impact")), Title: "The period is not complete", Button: "Continue", Wide: true,
 		Text: "Of the audit stream, " + strconv.Itoa(int(i.Progress*100)) + " % has been read.",
@@ -220,10 +224,10 @@ func (r *request) changesIn(policy string) section {
 }
 
 // callsThatChange are the tables of the calls that another policy decides differently.
-func (r *request) callsThatChange(i *admin.PolicyImpact) (out []section) {
+func (r *request) callsThatChange(i *policies.PolicyImpact) (out []section) {
 	for _, set := range []struct {
 		title string
-		calls admin.ImpactSet
+		calls policies.ImpactSet
 	}{{"Newly refused", i.Refused}, {"Newly permitted", i.Admitted}, {"Charged more or less", i.Repriced}} {
 		if set.calls.Calls > 0 {
 			out = append(out, r.impactSection(set.title, set.calls))
@@ -232,9 +236,9 @@ func (r *request) callsThatChange(i *admin.PolicyImpact) (out []section) {
 	return out
 }
 
-func (r *request) impactSection(title string, set admin.ImpactSet) section {
+func (r *request) impactSection(title string, set policies.ImpactSet) section {
 	t := table{Caption: title, Columns: heads("Time", "Request", "Agent", "Intent", "#Before", "#After", "Rule")}
-	refused := slices.ContainsFunc(set.First, func(c admin.ImpactCall) bool { return c.Reason != "" })
+	refused := slices.ContainsFunc(set.First, func(c policies.ImpactCall) bool { return c.Reason != "" })
 	if refused {
 		t.Columns = append(t.Columns, text("Reason"))
 	}
@@ -256,7 +260,7 @@ func (r *request) impactSection(title string, set admin.ImpactSet) section {
 }
 
 // anewSections list the intents whose terms change, and the agents that must agree again.
-func (r *request) anewSections(i *admin.PolicyImpact) (out []section) {
+func (r *request) anewSections(i *policies.PolicyImpact) (out []section) {
 	if len(i.Intents) > 0 {
 		changed := section{Title: "Intents whose terms change"}
 		for _, uid := range i.Intents {
@@ -281,7 +285,7 @@ func (r *request) anewSections(i *admin.PolicyImpact) (out []section) {
 }
 
 // saveSection has the form that saves a policy or, if the console cannot save it, the text to copy.
-func (r *request) saveSection(policy, sha256 string, file *admin.PolicyText) section {
+func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) section {
 	out := section{Title: "Save"}
 	switch {
 	case !shownAsWritten(policy):
@@ -309,10 +313,10 @@ const saveOperation = "POST /policy"
 // savePolicy saves the policy of a form, and shows the result of the reload.
 func (r *request) savePolicy() error {
 	policy := r.lines("policy")
-	edit := admin.PolicyEdit{
+	edit := policies.PolicyEdit{
 		Service: r.service(), Policy: policy, SHA256: r.PostForm.Get("sha256"), Force: r.PostForm.Get("force") == "yes",
 	}
-	saved, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), edit, r.console.Operator.SavePolicy)
+	saved, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), edit, r.console.Operator.Policies.SavePolicy)
 	if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.PolicyNotSaved {
 		return r.notSaved(policy, f)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/problem"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -41,7 +41,7 @@ func TestWhatAnEditedPolicyWouldChange(t *testing.T) {
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering, "UIM-Request-ID", "o-1")
 	g.Must(g.Audit.Flush())
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	if page := b.page(editPath); !strings.Contains(page, "https://shop.example/policy/1") || !strings.Contains(page, g.Path("policy.json")) {
 		t.Errorf("the form lacks the policy or the file: %s", page)
 	}
@@ -80,7 +80,7 @@ func TestWhatAnEditedPolicyWouldChange(t *testing.T) {
 		}
 	}
 	g.Pass(2 * time.Hour)
-	b = g.as(admin.RoleViewer)
+	b = g.as(api.RoleViewer)
 	if got := b.submit(editPath, impactPath, url.Values{"policy": {dearer}, "period": {"1h"}}); strings.Contains(got.body, repriced) {
 		t.Errorf("the last hour has an older call: %s", got.body)
 	}
@@ -107,13 +107,13 @@ func TestSaveAPolicy(t *testing.T) {
 		g.Must(err)
 		return string(text)
 	}
-	for _, role := range []admin.Role{admin.RoleViewer, admin.RoleOperator, admin.RoleBilling} {
+	for _, role := range []api.Role{api.RoleViewer, api.RoleOperator, api.RoleBilling} {
 		got := g.as(role).compare(dearer)
 		if got.status != http.StatusOK || csrf(got.body, savePath) != "" || !strings.Contains(got.body, "sign in as admin") {
 			t.Errorf("as %s: %d %s", role, got.status, got.body)
 		}
 	}
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	compared := b.compare(dearer)
 	sum := hiddenValue(compared.body, "sha256")
 	form := url.Values{"csrf": {csrf(compared.body, savePath)}, "policy": {dearer}, "sha256": {sum}}

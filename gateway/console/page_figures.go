@@ -7,17 +7,20 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // callSections draw the calls and the refusals of each minute of the last hour, and count the refusals by reason.
 func (r *request) callSections(ctx context.Context) []section {
-	figures, err := r.console.Operator.CallFigures(ctx, admin.FigureQuery{})
+	figures, err := r.console.Operator.Processes.CallFigures(ctx, processes.FigureQuery{})
 	if err != nil {
 		return []section{{Title: "The last hour", Text: "This process does not count its calls."}}
 	}
-	out := section{Title: "The last hour", Text: "Every call of all services in all processes. Those of other processes follow every 10 seconds."}
+	out := section{
+		Title: "The last hour",
+		Text:  "Every call of all services in all processes. Those of other processes follow every 10 seconds.",
+	}
 	calls, refusals, reasons := []point(nil), []point(nil), map[reason.Reason]int64{}
 	perSecond, refusedPerSecond := ratesOf(&figures)
 	out.Cards = []card{
@@ -68,7 +71,7 @@ func sumOf(points []point) string {
 }
 
 // ratesOf returns the calls and the refusals per second in the last minute that has ended.
-func ratesOf(f *admin.CallFigures) (calls, refused string) {
+func ratesOf(f *processes.CallFigures) (calls, refused string) {
 	if len(f.Points) < 2 {
 		return "?", "?"
 	}

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 func TestCallsOfTheLastHourAreDrawn(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	if page := b.page("/console/"); !strings.Contains(page, "No call was refused.") ||
 		!strings.Contains(page, `aria-label="Calls per minute: 0 in`) {
 		t.Errorf("before the first call: %s", page)
@@ -37,7 +37,7 @@ func TestLongRequestIDsAreShortInLists(t *testing.T) {
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Searching, "UIM-Request-ID", "0123456789-long")
 	g.Execute(a, gatetest.Searching, "UIM-Request-ID", "short")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	page := b.page("/console/calls")
 	for _, want := range []string{
 		`<a href="/console/calls/0123456789-long" title="0123456789-long">01234567</a>`, `<a href="/console/calls/short">short</a>`,

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -22,18 +24,18 @@ var (
 )
 
 func (r *request) moneyPage() error {
-	l := listing[admin.Account]{
+	l := listing[billing.Account]{
 		caption: "Accounts, by agent", empty: "No agent has an account.",
-		columns: []column[admin.Account]{
-			{"Agent", func(a admin.Account) cell { return r.agentCell(a.AgentID, "") }},
-			{"Currency", func(a admin.Account) cell { return text(a.Currency) }},
-			{"Topped up", func(a admin.Account) cell { return amount(a.ToppedUp, "") }},
-			{"Held", func(a admin.Account) cell { return amount(a.Held, "") }},
-			{"Captured", func(a admin.Account) cell { return amount(a.Captured, "") }},
-			{"Balance", func(a admin.Account) cell { return amount(a.Balance, "") }},
+		columns: []column[billing.Account]{
+			{"Agent", func(a billing.Account) cell { return r.agentCell(a.AgentID, "") }},
+			{"Currency", func(a billing.Account) cell { return text(a.Currency) }},
+			{"Topped up", func(a billing.Account) cell { return amount(a.ToppedUp, "") }},
+			{"Held", func(a billing.Account) cell { return amount(a.Held, "") }},
+			{"Captured", func(a billing.Account) cell { return amount(a.Captured, "") }},
+			{"Balance", func(a billing.Account) cell { return amount(a.Balance, "") }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Account], error) {
-			return r.console.Operator.Accounts(ctx, admin.AccountQuery{
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Account], error) {
+			return r.console.Operator.Billing.Accounts(ctx, billing.AccountQuery{
 				Service: r.service(), PageRequest: p,
 				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
 			})
@@ -52,7 +54,7 @@ func (r *request) moneyPage() error {
 
 // revenueCharts are the captured charges less refunds of each month, by currency.
 func (r *request) revenueCharts() (out []chart) {
-	list, err := r.revenue(admin.RevenueQuery{Service: r.service(), By: string(store.ByMonth)})
+	list, err := r.revenue(billing.RevenueQuery{Service: r.service(), By: string(store.ByMonth)})
 	if err != nil {
 		return nil // the accounts below report the error
 	}
@@ -80,20 +82,20 @@ func (r *request) revenueCharts() (out []chart) {
 const monthsShown = 36
 
 func (r *request) executionsPage() error {
-	l := listing[admin.Execution]{
+	l := listing[calls.Execution]{
 		caption: "Calls, the newest first", empty: "No call matches.",
-		columns: []column[admin.Execution]{
-			{"Time", func(e admin.Execution) cell { return when(e.BeganAt) }},
-			{"Call", func(e admin.Execution) cell { return r.executionCell(e.ID) }},
-			{"Agent", func(e admin.Execution) cell { return r.agentCell(e.AgentID, "") }},
-			{"Intent", func(e admin.Execution) cell { return text(e.Intent) }},
-			{"State", func(e admin.Execution) cell { return chargeState(e.State) }},
-			{"Outcome", func(e admin.Execution) cell { return text(string(e.Outcome)) }},
-			{"Amount", func(e admin.Execution) cell { return amount(e.Amount, e.Currency) }},
+		columns: []column[calls.Execution]{
+			{"Time", func(e calls.Execution) cell { return when(e.BeganAt) }},
+			{"Call", func(e calls.Execution) cell { return r.executionCell(e.ID) }},
+			{"Agent", func(e calls.Execution) cell { return r.agentCell(e.AgentID, "") }},
+			{"Intent", func(e calls.Execution) cell { return text(e.Intent) }},
+			{"State", func(e calls.Execution) cell { return chargeState(e.State) }},
+			{"Outcome", func(e calls.Execution) cell { return text(string(e.Outcome)) }},
+			{"Amount", func(e calls.Execution) cell { return amount(e.Amount, e.Currency) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Execution], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Execution], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Executions(ctx, admin.UsageQuery{
+			return r.console.Operator.Calls.Executions(ctx, calls.UsageQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
 			})
 		},
@@ -111,7 +113,7 @@ func chargeState(s store.State) cell {
 // executionPage shows the record of one call.
 func (r *request) executionPage() error {
 	id := r.PathValue("id")
-	e, err := r.console.Operator.Execution(r.Context(), r.record(id))
+	e, err := r.console.Operator.Calls.Execution(r.Context(), r.record(id))
 	if err != nil {
 		return err
 	}
@@ -167,27 +169,30 @@ func (r *request) receiptCell(execution string) cell {
 	if execution == "" {
 		return cell{}
 	}
-	got, err := r.console.Operator.Receipt(r.Context(), r.record(execution))
+	got, err := r.console.Operator.Billing.Receipt(r.Context(), r.record(execution))
 	if err != nil { // a free call, or a receipt that cannot be signed now
 		return cell{}
 	}
 	return code(got.Receipt)
 }
 
-func (r *request) refunds(agent pat.AgentID, execution string) listing[admin.Refund] {
-	return listing[admin.Refund]{
+func (r *request) refunds(agent pat.AgentID, execution string) listing[billing.Refund] {
+	return listing[billing.Refund]{
 		caption: "Refunds, the newest first", empty: "No refund was made.",
-		columns: []column[admin.Refund]{
-			{"Credit note", func(f admin.Refund) cell { return link(f.Number, r.address(at("money", "refunds", f.Number))) }},
-			{"Time", func(f admin.Refund) cell { return when(f.At) }},
-			{"Agent", func(f admin.Refund) cell { return r.agentCell(f.AgentID, "") }},
-			{"Call", func(f admin.Refund) cell { return r.executionCell(f.ExecutionID) }},
-			{"Amount", func(f admin.Refund) cell { return amount(f.Amount, f.Currency) }},
-			{"Charge", func(f admin.Refund) cell { return amount(f.Charge, f.Currency) }},
-			{"Reason", func(f admin.Refund) cell { return text(f.Reason) }},
+		columns: []column[billing.Refund]{
+			{"Credit note", func(f billing.Refund) cell { return link(f.Number, r.address(at("money", "refunds", f.Number))) }},
+			{"Time", func(f billing.Refund) cell { return when(f.At) }},
+			{"Agent", func(f billing.Refund) cell { return r.agentCell(f.AgentID, "") }},
+			{"Call", func(f billing.Refund) cell { return r.executionCell(f.ExecutionID) }},
+			{"Amount", func(f billing.Refund) cell { return amount(f.Amount, f.Currency) }},
+			{"Charge", func(f billing.Refund) cell { return amount(f.Charge, f.Currency) }},
+			{"Reason", func(f billing.Refund) cell { return text(f.Reason) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Refund], error) {
-			return r.console.Operator.Refunds(ctx, admin.RefundQuery{Service: r.service(), PageRequest: p, AgentID: agent, ExecutionID: execution})
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Refund], error) {
+			return r.console.Operator.Billing.Refunds(
+				ctx,
+				billing.RefundQuery{Service: r.service(), PageRequest: p, AgentID: agent, ExecutionID: execution},
+			)
 		},
 	}
 }
@@ -200,21 +205,21 @@ func (r *request) refundsPage() error {
 }
 
 func (r *request) paymentsPage() error {
-	l := listing[admin.Payment]{
+	l := listing[billing.Payment]{
 		caption: "Payments, the newest first", empty: "No payment matches.",
-		columns: []column[admin.Payment]{
-			{"Begun", func(p admin.Payment) cell { return when(p.BegunAt) }},
-			{"Reference", func(p admin.Payment) cell { return text(p.Reference) }},
-			{"Agent", func(p admin.Payment) cell { return r.agentCell(p.AgentID, "") }},
-			{"Rail", func(p admin.Payment) cell { return text(p.Rail) }},
-			{"Kind", func(p admin.Payment) cell { return text(string(p.Kind)) }},
-			{"Amount", func(p admin.Payment) cell { return amount(p.Amount, p.Currency) }},
-			{"State", func(p admin.Payment) cell { return paymentState(p.State) }},
-			{"Reason", func(p admin.Payment) cell { return text(p.Reason) }},
+		columns: []column[billing.Payment]{
+			{"Begun", func(p billing.Payment) cell { return when(p.BegunAt) }},
+			{"Reference", func(p billing.Payment) cell { return text(p.Reference) }},
+			{"Agent", func(p billing.Payment) cell { return r.agentCell(p.AgentID, "") }},
+			{"Rail", func(p billing.Payment) cell { return text(p.Rail) }},
+			{"Kind", func(p billing.Payment) cell { return text(string(p.Kind)) }},
+			{"Amount", func(p billing.Payment) cell { return amount(p.Amount, p.Currency) }},
+			{"State", func(p billing.Payment) cell { return paymentState(p.State) }},
+			{"Reason", func(p billing.Payment) cell { return text(p.Reason) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Payment], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Payment], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Payments(ctx, admin.PaymentQuery{
+			return r.console.Operator.Billing.Payments(ctx, billing.PaymentQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.PaymentState(oneOf(q.Get("state"),
 					paymentStates)),
 			})
@@ -240,20 +245,20 @@ func paymentState(s store.PaymentState) cell {
 }
 
 func (r *request) statementsPage() error {
-	l := listing[admin.Statement]{
+	l := listing[billing.Statement]{
 		caption: "Statements, by agent", empty: "No account matches.",
-		columns: []column[admin.Statement]{
-			{"Agent", func(s admin.Statement) cell { return r.agentCell(s.AgentID, "") }},
-			{"Name", func(s admin.Statement) cell { return text(s.Name) }},
-			{"Currency", func(s admin.Statement) cell { return text(s.Currency) }},
-			{"Opening", func(s admin.Statement) cell { return amount(s.Opening.Balance, "") }},
-			{"Topped up", func(s admin.Statement) cell { return amount(s.ToppedUp, "") }},
-			{"Reversed", func(s admin.Statement) cell { return amount(s.Reversed, "") }},
-			{"Captured", func(s admin.Statement) cell { return amount(s.Closing.Captured, "") }},
-			{"Closing", func(s admin.Statement) cell { return amount(s.Closing.Balance, "") }},
+		columns: []column[billing.Statement]{
+			{"Agent", func(s billing.Statement) cell { return r.agentCell(s.AgentID, "") }},
+			{"Name", func(s billing.Statement) cell { return text(s.Name) }},
+			{"Currency", func(s billing.Statement) cell { return text(s.Currency) }},
+			{"Opening", func(s billing.Statement) cell { return amount(s.Opening.Balance, "") }},
+			{"Topped up", func(s billing.Statement) cell { return amount(s.ToppedUp, "") }},
+			{"Reversed", func(s billing.Statement) cell { return amount(s.Reversed, "") }},
+			{"Captured", func(s billing.Statement) cell { return amount(s.Closing.Captured, "") }},
+			{"Closing", func(s billing.Statement) cell { return amount(s.Closing.Balance, "") }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Statement], error) {
-			return r.console.Operator.Statements(ctx, admin.StatementQuery{
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Statement], error) {
+			return r.console.Operator.Billing.Statements(ctx, billing.StatementQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent")), From: r.moment("from"), To: r.moment("to"),
 			})
 		},
@@ -263,21 +268,21 @@ func (r *request) statementsPage() error {
 }
 
 func (r *request) invoicesPage() error {
-	l := listing[admin.IssuedInvoice]{
+	l := listing[billing.IssuedInvoice]{
 		caption: "Invoices, the newest first", empty: "No invoice was issued.",
-		columns: []column[admin.IssuedInvoice]{
-			{"Number", func(i admin.IssuedInvoice) cell {
+		columns: []column[billing.IssuedInvoice]{
+			{"Number", func(i billing.IssuedInvoice) cell {
 				return link(i.Number, r.address(at("agents", string(i.AgentID), "invoice"), "month", i.Month))
 			}},
-			{"Month", func(i admin.IssuedInvoice) cell { return text(i.Month) }},
-			{"Agent", func(i admin.IssuedInvoice) cell { return r.agentCell(i.AgentID, "") }},
-			{"Buyer", func(i admin.IssuedInvoice) cell { return text(i.Buyer) }},
-			{"Amount", func(i admin.IssuedInvoice) cell { return amount(i.Amount, i.Currency) }},
-			{"Payable", func(i admin.IssuedInvoice) cell { return amount(i.Payable, "") }},
-			{"Issued", func(i admin.IssuedInvoice) cell { return when(i.IssuedAt) }},
+			{"Month", func(i billing.IssuedInvoice) cell { return text(i.Month) }},
+			{"Agent", func(i billing.IssuedInvoice) cell { return r.agentCell(i.AgentID, "") }},
+			{"Buyer", func(i billing.IssuedInvoice) cell { return text(i.Buyer) }},
+			{"Amount", func(i billing.IssuedInvoice) cell { return amount(i.Amount, i.Currency) }},
+			{"Payable", func(i billing.IssuedInvoice) cell { return amount(i.Payable, "") }},
+			{"Issued", func(i billing.IssuedInvoice) cell { return when(i.IssuedAt) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.IssuedInvoice], error) {
-			return r.console.Operator.IssuedInvoices(ctx, admin.IssuedQuery{
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.IssuedInvoice], error) {
+			return r.console.Operator.Billing.IssuedInvoices(ctx, billing.IssuedQuery{
 				Service: r.service(), PageRequest: p,
 				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
 			})
@@ -289,21 +294,21 @@ func (r *request) invoicesPage() error {
 }
 
 func (r *request) ledgerPage() error {
-	l := listing[admin.Entry]{
+	l := listing[calls.Entry]{
 		caption: "Entries of the ledger, the newest first", empty: "The ledger has no such entry.",
-		columns: []column[admin.Entry]{
-			{"Number", func(e admin.Entry) cell { return number(e.Seq) }},
-			{"Time", func(e admin.Entry) cell { return when(e.At) }},
-			{"Agent", func(e admin.Entry) cell { return r.agentCell(e.AgentID, "") }},
-			{"Amount", func(e admin.Entry) cell { return amount(e.Amount, e.Currency) }},
-			{"Change", func(e admin.Entry) cell { return text(changeText(e)) }},
-			{"By", func(e admin.Entry) cell { return text(e.By) }},
-			{"Call", func(e admin.Entry) cell { return r.executionCell(e.ExecutionID) }},
-			{"Reference", func(e admin.Entry) cell { return text(e.Reference) }},
+		columns: []column[calls.Entry]{
+			{"Number", func(e calls.Entry) cell { return number(e.Seq) }},
+			{"Time", func(e calls.Entry) cell { return when(e.At) }},
+			{"Agent", func(e calls.Entry) cell { return r.agentCell(e.AgentID, "") }},
+			{"Amount", func(e calls.Entry) cell { return amount(e.Amount, e.Currency) }},
+			{"Change", func(e calls.Entry) cell { return text(changeText(e)) }},
+			{"By", func(e calls.Entry) cell { return text(e.By) }},
+			{"Call", func(e calls.Entry) cell { return r.executionCell(e.ExecutionID) }},
+			{"Reference", func(e calls.Entry) cell { return text(e.Reference) }},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.Entry], error) {
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Entry], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Ledger(ctx, admin.UsageQuery{
+			return r.console.Operator.Calls.Ledger(ctx, calls.UsageQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
 			})
 		},
@@ -311,7 +316,7 @@ func (r *request) ledgerPage() error {
 	return l.page(r, pageView{Title: "Ledger"}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
 }
 
-func changeText(e admin.Entry) string {
+func changeText(e calls.Entry) string {
 	switch {
 	case e.To == "":
 		return "top-up"
@@ -329,7 +334,7 @@ var moneyActions = []action{
 		question: "Resolve this call?", rows: reviewResolution,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
-			return run(r, of, admin.Resolution{Record: of, State: store.State(r.PostForm.Get("state"))}, r.console.Operator.Resolve)
+			return run(r, of, calls.Resolution{Record: of, State: store.State(r.PostForm.Get("state"))}, r.console.Operator.Calls.Resolve)
 		},
 	},
 	{
@@ -337,8 +342,8 @@ var moneyActions = []action{
 		question: "Refund this charge?", rows: reviewRefund,
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
-			return run(r, of, admin.RefundRequest{Record: of, Amount: f.Get("amount"), Name: f.Get("name"), Reason: f.Get("reason")},
-				r.console.Operator.Refund)
+			return run(r, of, billing.RefundRequest{Record: of, Amount: f.Get("amount"), Name: f.Get("name"), Reason: f.Get("reason")},
+				r.console.Operator.Billing.Refund)
 		},
 	},
 	{
@@ -347,9 +352,9 @@ var moneyActions = []action{
 		back:     func(*request) string { return at("money", "payments") },
 		do: func(r *request) error {
 			f := r.PostForm
-			return run(r, admin.Record{Service: r.service(), ID: f.Get("reference")}, admin.PaymentResolution{
+			return run(r, api.Record{Service: r.service(), ID: f.Get("reference")}, billing.PaymentResolution{
 				Service: r.service(), Reference: f.Get("reference"), State: store.PaymentState(f.Get("state")), AgentID: pat.AgentID(f.Get("agent_id")),
-			}, r.console.Operator.ResolvePayment)
+			}, r.console.Operator.Billing.ResolvePayment)
 		},
 	},
 }

@@ -10,13 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/store"
 )
 
 func (r *request) overviewPage() error {
 	ctx := r.Context()
-	status := r.console.Operator.Summary(ctx)
+	status := r.console.Operator.Statuses.Summary(ctx)
 	p := pageView{Title: "Overview", Live: r.address(at("events"))}
 	p.Sections = append(p.Sections, r.alarms(&status))
 	for i := range status.Services {
@@ -34,7 +38,7 @@ func (r *request) overviewPage() error {
 }
 
 // alarms are the checks of the gateway, and the stops of its operator.
-func (r *request) alarms(s *admin.Status) section {
+func (r *request) alarms(s *status.Status) section {
 	out := section{Cards: []card{
 		{Label: "Ready", Value: yesNo(s.Ready), Live: "ready", Warn: !s.Ready},
 		{Label: "Stops in force", Value: strconv.Itoa(len(s.Stops)), Live: "stops", Href: r.address(at("stops")), Warn: len(s.Stops) > 0},
@@ -49,7 +53,7 @@ func (r *request) alarms(s *admin.Status) section {
 }
 
 // certificates shows when the first certificate expires.
-func certificates(s *admin.Status) card {
+func certificates(s *status.Status) card {
 	c := card{Label: "Certificates", Live: "certificates"}
 	_, c.Warn = s.Checks["certificate"]
 	switch t := s.Certificates; {
@@ -67,7 +71,7 @@ func certificates(s *admin.Status) card {
 }
 
 // reloadCard shows whether this process uses the configuration that it read last.
-func reloadCard(s *admin.Status) card {
+func reloadCard(s *status.Status) card {
 	c := card{
 		Label: "Configuration", Value: fmt.Sprintf("%.12s", s.Configuration.Hash), Live: "configuration", Href: at("settings", "reloads"),
 	}
@@ -79,9 +83,9 @@ func reloadCard(s *admin.Status) card {
 }
 
 // processCard counts the running processes. It warns if one does not report, or uses another configuration than this process.
-func (r *request) processCard(s *admin.Status) card {
+func (r *request) processCard(s *status.Status) card {
 	c := card{Label: "Processes", Value: "?", Live: "processes", Href: r.address(at("stops"))}
-	list, err := r.console.Operator.Processes(r.Context())
+	list, err := r.console.Operator.Processes.Processes(r.Context())
 	if err != nil {
 		return c
 	}
@@ -91,7 +95,7 @@ func (r *request) processCard(s *admin.Status) card {
 
 // processFigures counts the running processes, and describes what is unusual about them. A report from before this process read its
 // configuration does not count as another configuration: after a reload, the next report shows it.
-func processFigures(list admin.Processes, used admin.Configuration) (running, note string, warn bool) {
+func processFigures(list processes.Processes, used reloads.Configuration) (running, note string, warn bool) {
 	n, other, silent := 0, 0, 0
 	for _, p := range list.Items {
 		switch {
@@ -116,11 +120,11 @@ func processFigures(list admin.Processes, used admin.Configuration) (running, no
 }
 
 // serviceSections are the figures of one service.
-func (r *request) serviceSections(s *admin.ServiceStatus) []section {
+func (r *request) serviceSections(s *status.ServiceStatus) []section {
 	cards := []card{
 		{
 			Label: "Agents that wait", Value: count(s.WaitingAgents), Live: "waiting_agents", Warn: positiveCount(s.WaitingAgents),
-			Href: r.address(at("agents"), "status", string(admin.Waiting)),
+			Href: r.address(at("agents"), "status", string(agreements.Waiting)),
 		},
 		{
 			Label: "Unknown outcomes", Value: count(s.Unresolved), Live: "unresolved", Warn: positiveCount(s.Unresolved),
@@ -130,7 +134,7 @@ func (r *request) serviceSections(s *admin.ServiceStatus) []section {
 		{Label: "Calls that wait", Value: strconv.Itoa(s.Waiting), Live: "waiting"},
 		{Label: "Circuit breakers", Value: s.Breaker, Live: "breaker", Warn: s.Breaker != "closed"},
 	}
-	revenue, err := r.revenue(admin.RevenueQuery{Service: s.ID, By: string(store.ByMonth), From: r.today()})
+	revenue, err := r.revenue(billing.RevenueQuery{Service: s.ID, By: string(store.ByMonth), From: r.today()})
 	if err == nil {
 		for _, one := range revenue.Items {
 			cards = append(cards, card{

@@ -6,15 +6,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
 // policyChangesPage compares two policies that the gateway has offered, in words.
 func (r *request) policyChangesPage() error {
 	q := r.URL.Query()
-	pair := admin.PolicyPair{Service: r.service(), From: q.Get("from"), To: q.Get("to")}
-	found, err := r.console.Operator.PolicyChanges(r.Context(), pair)
+	pair := policies.PolicyPair{Service: r.service(), From: q.Get("from"), To: q.Get("to")}
+	found, err := r.console.Operator.Policies.PolicyChanges(r.Context(), pair)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func changeLines(changes []words.Change) (lines []string) {
 }
 
 // policyChangeCell links to the comparison of the policies before and after a reload.
-func policyChangeCell(x *admin.ReloadRecord) cell {
+func policyChangeCell(x *reloads.ReloadRecord) cell {
 	var out cell
 	others := 0
 	for _, s := range x.Services {

@@ -5,18 +5,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 )
 
 // reloadsPage shows the last reloads of all processes, and what each changed.
 func (r *request) reloadsPage() error {
-	list := listing[admin.ReloadRecord]{
+	list := listing[reloads.ReloadRecord]{
 		caption: "Reloads of all processes, the newest first, at most 50", empty: "The configuration has not been reloaded.",
-		columns: []column[admin.ReloadRecord]{
-			{"Time", func(x admin.ReloadRecord) cell { return when(x.At) }},
-			{"Process", func(x admin.ReloadRecord) cell { return text(x.Process) }},
-			{"By", func(x admin.ReloadRecord) cell { return text(reloadedBy(&x)) }},
-			{"Result", func(x admin.ReloadRecord) cell {
+		columns: []column[reloads.ReloadRecord]{
+			{"Time", func(x reloads.ReloadRecord) cell { return when(x.At) }},
+			{"Process", func(x reloads.ReloadRecord) cell { return text(x.Process) }},
+			{"By", func(x reloads.ReloadRecord) cell { return text(reloadedBy(&x)) }},
+			{"Result", func(x reloads.ReloadRecord) cell {
 				switch {
 				case !x.Applied:
 					return cell{Text: fmt.Sprintf("refused, %d problems", x.Problems), State: "bad"}
@@ -25,12 +26,12 @@ func (r *request) reloadsPage() error {
 				}
 				return cell{Text: "applied", State: "ok"}
 			}},
-			{"Changes", func(x admin.ReloadRecord) cell { return text(strings.Join(changesOf(&x), "; ")) }},
-			{"Policy", func(x admin.ReloadRecord) cell { return policyChangeCell(&x) }},
-			{"Configuration", func(x admin.ReloadRecord) cell { return code(x.Hash) }},
+			{"Changes", func(x reloads.ReloadRecord) cell { return text(strings.Join(changesOf(&x), "; ")) }},
+			{"Policy", func(x reloads.ReloadRecord) cell { return policyChangeCell(&x) }},
+			{"Configuration", func(x reloads.ReloadRecord) cell { return code(x.Hash) }},
 		},
-		fetch: func(ctx context.Context, _ admin.PageRequest) (admin.Page[admin.ReloadRecord], error) {
-			return r.console.Operator.Reloads(ctx)
+		fetch: func(ctx context.Context, _ api.PageRequest) (api.Page[reloads.ReloadRecord], error) {
+			return r.console.Operator.Reloads.Reloads(ctx)
 		},
 	}
 	return list.page(r, pageView{
@@ -39,24 +40,24 @@ func (r *request) reloadsPage() error {
 }
 
 // reloadedBy returns who or what caused a reload.
-func reloadedBy(x *admin.ReloadRecord) string {
+func reloadedBy(x *reloads.ReloadRecord) string {
 	switch x.Cause {
-	case admin.ReloadByRequest:
+	case reloads.ReloadByRequest:
 		return x.By
-	case admin.ReloadBySignal:
+	case reloads.ReloadBySignal:
 		return "SIGHUP"
-	case admin.ReloadByFile:
+	case reloads.ReloadByFile:
 		return "a changed file"
-	case admin.ReloadByRetirement:
+	case reloads.ReloadByRetirement:
 		return "the end of an intent"
-	case admin.ReloadByStart:
+	case reloads.ReloadByStart:
 		return "the start of the process"
 	}
 	return string(x.Cause)
 }
 
 // changesOf describes what a reload changed.
-func changesOf(x *admin.ReloadRecord) (list []string) {
+func changesOf(x *reloads.ReloadRecord) (list []string) {
 	for _, s := range x.Services {
 		list = append(list, serviceChanges(&s)...)
 	}
@@ -69,7 +70,7 @@ func changesOf(x *admin.ReloadRecord) (list []string) {
 	}
 	switch {
 	case len(list) > 0 || !x.Applied:
-	case x.Cause == admin.ReloadByStart:
+	case x.Cause == reloads.ReloadByStart:
 		list = append(list, "started with another configuration; what differs is not known")
 	default:
 		list = append(list, "nothing")
@@ -77,7 +78,7 @@ func changesOf(x *admin.ReloadRecord) (list []string) {
 	return list
 }
 
-func serviceChanges(s *admin.ServiceChange) (list []string) {
+func serviceChanges(s *reloads.ServiceChange) (list []string) {
 	if s.Change != "changed" {
 		list = append(list, "service "+s.Service+" "+s.Change)
 	}
@@ -86,7 +87,7 @@ func serviceChanges(s *admin.ServiceChange) (list []string) {
 	}
 	for _, one := range []struct {
 		name string
-		ids  admin.ChangedIDs
+		ids  reloads.ChangedIDs
 	}{{"new intents", s.Added}, {"removed intents", s.Removed}, {"changed intents", s.Changed}, {"other terms", s.Terms}} {
 		if one.ids.Count == 0 {
 			continue

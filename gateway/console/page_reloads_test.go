@@ -7,22 +7,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
 func TestReloadsAreListed(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	if page := b.page("/console/settings/reloads"); !strings.Contains(page, "The configuration has not been reloaded.") {
 		t.Errorf("got %s", page)
 	}
-	text, err := json.Marshal(admin.ReloadRecord{
-		Cause: admin.ReloadByRequest, By: "ann", Applied: true, Hash: "h2", Settings: []string{"server.tls", "pat.limit"}, MoreSettings: 3,
-		Services: []admin.ServiceChange{{
+	text, err := json.Marshal(reloads.ReloadRecord{
+		Cause: reloads.ReloadByRequest, By: "ann", Applied: true, Hash: "h2", Settings: []string{"server.tls", "pat.limit"}, MoreSettings: 3,
+		Services: []reloads.ServiceChange{{
 			Service: "shop", Change: "changed", PolicyBefore: "sha-256:a", PolicyAfter: "sha-256:b",
-			Added: admin.ChangedIDs{Count: 3, First: []string{"shop.example:new:v1"}},
+			Added: reloads.ChangedIDs{Count: 3, First: []string{"shop.example:new:v1"}},
 		}},
 	})
 	g.Must(err)
@@ -43,7 +45,7 @@ func TestReloadsAreListed(t *testing.T) {
 
 func TestOverviewShowsTheProcesses(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	g.Must(g.Replica.Report(g.Context()))
 	page := b.page("/console/")
 	for _, want := range []string{
@@ -67,9 +69,9 @@ func TestOverviewShowsTheProcesses(t *testing.T) {
 
 func TestStopsShowTheProcesses(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	g.Must(g.Replica.Report(g.Context()))
-	if _, err := g.operator.Stop(g.Context(), admin.StopRequest{Kind: "charging"}); err != nil {
+	if _, err := g.operator.Processes.Stop(g.Context(), processes.StopRequest{Kind: "charging"}); err != nil {
 		t.Fatal(err)
 	}
 	if page := b.page("/console/stops"); !strings.Contains(page, `<span class="state bad">0 of 1 processes; not yet: test:1</span>`) {
@@ -80,7 +82,7 @@ func TestStopsShowTheProcesses(t *testing.T) {
 		!strings.Contains(page, "test:1 0.00 s") {
 		t.Errorf("after the report: %s", page)
 	}
-	if _, err := g.operator.Resume(g.Context(), admin.StopRequest{Kind: "charging"}); err != nil {
+	if _, err := g.operator.Processes.Resume(g.Context(), processes.StopRequest{Kind: "charging"}); err != nil {
 		t.Fatal(err)
 	}
 	if page := b.page("/console/stops"); !strings.Contains(page, "Nothing is stopped.") || !strings.Contains(page, "Stops that ended") {
@@ -99,13 +101,14 @@ func TestStopsAreSearchedAndPaged(t *testing.T) {
 		g.Pass(time.Second)
 	}
 	g.Must(g.View.Refresh(g.Context()))
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	page := b.page("/console/stops")
 	if n := strings.Count(page, "Resume agent agent-"); n != 50 || !strings.Contains(page, `<a href="/console/stops?after=50" rel="next">`) {
 		t.Errorf("the first page resumes %d stops: %s", n, page)
 	}
 	last := b.page("/console/stops?after=100")
-	if n := strings.Count(last, "Resume agent agent-"); n != 20 || strings.Contains(last, `rel="next"`) || !strings.Contains(last, "agent-000") {
+	if n := strings.Count(last, "Resume agent agent-"); n != 20 || strings.Contains(last, `rel="next"`) ||
+		!strings.Contains(last, "agent-000") {
 		t.Errorf("the last page resumes %d stops: %s", n, last)
 	}
 	found := b.page("/console/stops?search=AGENT-077")
@@ -125,13 +128,13 @@ func TestReloadsLeadToTheChangesOfThePolicy(t *testing.T) {
 	g.Write("policy.json", dearer)
 	g.Reload()
 	after := g.Directory.Current().Services()[0].Offer().Digest
-	text, err := json.Marshal(admin.ReloadRecord{
-		Cause: admin.ReloadByFile, Applied: true, Hash: "h2",
-		Services: []admin.ServiceChange{{Service: "shop", Change: "changed", PolicyBefore: before, PolicyAfter: after}},
+	text, err := json.Marshal(reloads.ReloadRecord{
+		Cause: reloads.ReloadByFile, Applied: true, Hash: "h2",
+		Services: []reloads.ServiceChange{{Service: "shop", Change: "changed", PolicyBefore: before, PolicyAfter: after}},
 	})
 	g.Must(err)
 	g.Must(g.Store.AddReload(g.Context(), store.Reload{At: g.Now(), Process: "host:1", Record: text}))
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	_, link, found := strings.Cut(b.page("/console/settings/reloads"), `<a href="/console/policy/changes?`)
 	if !found {
 		t.Fatal("the page of reloads has no link to the changes of the policy")

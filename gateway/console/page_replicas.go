@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 )
 
 // appliedCell shows how many processes have applied a change of a stop, and how long each took.
-func appliedCell(a *admin.Propagation) cell {
+func appliedCell(a *processes.Propagation) cell {
 	if a == nil {
 		return text("unknown")
 	}
@@ -24,7 +25,7 @@ func appliedCell(a *admin.Propagation) cell {
 }
 
 // appliedTimes has how long each process took, if this is known.
-func appliedTimes(a *admin.Propagation) (list []string) {
+func appliedTimes(a *processes.Propagation) (list []string) {
 	for _, p := range a.By {
 		switch {
 		case p.Seconds != nil:
@@ -37,8 +38,8 @@ func appliedTimes(a *admin.Propagation) (list []string) {
 }
 
 // replicaSections show the processes of the gateway, and the stops that ended last.
-func (r *request) replicaSections(inForce []admin.Stop) ([]section, error) {
-	processes, err := r.console.Operator.Processes(r.Context())
+func (r *request) replicaSections(inForce []processes.Stop) ([]section, error) {
+	processes, err := r.console.Operator.Processes.Processes(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -54,28 +55,28 @@ func (r *request) replicaSections(inForce []admin.Stop) ([]section, error) {
 	return []section{{Title: "Resumed", Table: past}, r.processSection(processes, inForce)}, nil
 }
 
-// stopListing lists the stops in a state of admin.StopQuery that the search of the request selects.
-func (r *request) stopListing(state string) listing[admin.Stop] {
-	l := listing[admin.Stop]{
-		caption: "Stops in force, the newest first", empty: "Nothing is stopped.", columns: []column[admin.Stop]{
-			{"What", func(s admin.Stop) cell { return cell{Text: stopped(s), State: "bad"} }},
-			{"Service", func(s admin.Stop) cell { return text(cmp.Or(s.Service, "every service")) }},
-			{"By", func(s admin.Stop) cell { return text(s.By) }},
-			{"Since", func(s admin.Stop) cell { return when(s.At) }},
-			{"Reason", func(s admin.Stop) cell { return text(s.Reason) }},
-			{"Applied", func(s admin.Stop) cell { return appliedCell(s.Applied) }},
+// stopListing lists the stops in a state of processes.StopQuery that the search of the request selects.
+func (r *request) stopListing(state string) listing[processes.Stop] {
+	l := listing[processes.Stop]{
+		caption: "Stops in force, the newest first", empty: "Nothing is stopped.", columns: []column[processes.Stop]{
+			{"What", func(s processes.Stop) cell { return cell{Text: stopped(s), State: "bad"} }},
+			{"Service", func(s processes.Stop) cell { return text(cmp.Or(s.Service, "every service")) }},
+			{"By", func(s processes.Stop) cell { return text(s.By) }},
+			{"Since", func(s processes.Stop) cell { return when(s.At) }},
+			{"Reason", func(s processes.Stop) cell { return text(s.Reason) }},
+			{"Applied", func(s processes.Stop) cell { return appliedCell(s.Applied) }},
 		},
 	}
 	if state == "ended" {
 		l.caption, l.empty = "Stops that ended in the last 30 days, at most 100", "No stop has ended."
-		l.columns = slices.Insert(l.columns, 4, column[admin.Stop]{"Resumed", func(s admin.Stop) cell { return when(s.EndedAt) }},
-			column[admin.Stop]{"Resumed by", func(s admin.Stop) cell { return text(s.EndedBy) }})
-		l.columns[0].cell = func(s admin.Stop) cell { return text(stopped(s)) }
+		l.columns = slices.Insert(l.columns, 4, column[processes.Stop]{"Resumed", func(s processes.Stop) cell { return when(s.EndedAt) }},
+			column[processes.Stop]{"Resumed by", func(s processes.Stop) cell { return text(s.EndedBy) }})
+		l.columns[0].cell = func(s processes.Stop) cell { return text(stopped(s)) }
 	}
 	search := strings.ToLower(r.URL.Query().Get("search"))
-	l.fetch = func(ctx context.Context, q admin.PageRequest) (admin.Page[admin.Stop], error) {
-		found, err := r.console.Operator.Stops(ctx, admin.StopQuery{State: state})
-		found.Items = slices.DeleteFunc(found.Items, func(s admin.Stop) bool {
+	l.fetch = func(ctx context.Context, q api.PageRequest) (api.Page[processes.Stop], error) {
+		found, err := r.console.Operator.Processes.Stops(ctx, processes.StopQuery{State: state})
+		found.Items = slices.DeleteFunc(found.Items, func(s processes.Stop) bool {
 			return !strings.Contains(strings.ToLower(strings.Join([]string{stopped(s), s.Service, s.By, s.EndedBy}, "\n")), search)
 		})
 		from, _ := strconv.Atoi(q.After) // 0: from the start
@@ -91,10 +92,10 @@ func (r *request) stopListing(state string) listing[admin.Stop] {
 }
 
 // stopped names what a stop stops.
-func stopped(s admin.Stop) string { return strings.TrimSpace(string(s.Kind) + " " + s.Subject) }
+func stopped(s processes.Stop) string { return strings.TrimSpace(string(s.Kind) + " " + s.Subject) }
 
 // processSection shows the processes of the gateway.
-func (r *request) processSection(list admin.Processes, inForce []admin.Stop) section {
+func (r *request) processSection(list processes.Processes, inForce []processes.Stop) section {
 	t := table{Caption: "Processes that share the database", Empty: "No process has reported yet.", Columns: heads(
 		"Process", "State", "Stops not applied", "Version", "Configuration", "Since", "Last report",
 	)}
@@ -119,9 +120,10 @@ func (r *request) processSection(list admin.Processes, inForce []admin.Stop) sec
 }
 
 // missingStops counts the stops that a process is not known to have applied.
-func missingStops(process string, stops []admin.Stop) (n int) {
+func missingStops(process string, stops []processes.Stop) (n int) {
 	for _, s := range stops {
-		if s.Applied != nil && slices.ContainsFunc(s.Applied.By, func(by admin.Arrival) bool { return by.Process == process && !by.Applied }) {
+		if s.Applied != nil &&
+			slices.ContainsFunc(s.Applied.By, func(by processes.Arrival) bool { return by.Process == process && !by.Applied }) {
 			n++
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/catalogue"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/words"
@@ -56,7 +58,7 @@ func (r *request) policyPage() error {
 	if err != nil {
 		return err
 	}
-	list, err := r.console.Operator.Policies(r.Context(), admin.PolicyQuery{Service: s.ID})
+	list, err := r.console.Operator.Policies.Policies(r.Context(), policies.PolicyQuery{Service: s.ID})
 	if err != nil {
 		return err
 	}
@@ -87,26 +89,26 @@ func (r *request) policyPage() error {
 
 func (r *request) cataloguePage() error {
 	states := map[string]string{
-		admin.IntentOffered: "ok", admin.IntentClosed: "warn", admin.IntentStopped: "bad", admin.IntentRetired: "bad",
+		catalogue.IntentOffered: "ok", catalogue.IntentClosed: "warn", catalogue.IntentStopped: "bad", catalogue.IntentRetired: "bad",
 	}
-	l := listing[admin.CatalogueItem]{
+	l := listing[catalogue.CatalogueItem]{
 		caption: "Intents", empty: "No intent matches.",
-		columns: []column[admin.CatalogueItem]{
-			{"Intent", func(i admin.CatalogueItem) cell { return code(i.Intent) }},
-			{"What it does", func(i admin.CatalogueItem) cell { return text(shortened(i.Description)) }},
-			{"Price and limits", func(i admin.CatalogueItem) cell { return text(i.Terms) }},
-			{"Writes", func(i admin.CatalogueItem) cell { return text(yesNo(!i.Safe)) }},
-			{"State", func(i admin.CatalogueItem) cell { return cell{Text: i.State, State: states[i.State], More: i.Why} }},
-			{"Calls", func(i admin.CatalogueItem) cell { return number(i.Calls) }},
-			{"Refused", func(i admin.CatalogueItem) cell { return number(i.Refused) }},
-			{"Failed", func(i admin.CatalogueItem) cell { return number(i.Failed) }},
-			{"See", func(i admin.CatalogueItem) cell { return link("calls", r.address(at("calls"), "intent", i.Intent)) }},
-			{"Try", func(i admin.CatalogueItem) cell {
+		columns: []column[catalogue.CatalogueItem]{
+			{"Intent", func(i catalogue.CatalogueItem) cell { return code(i.Intent) }},
+			{"What it does", func(i catalogue.CatalogueItem) cell { return text(shortened(i.Description)) }},
+			{"Price and limits", func(i catalogue.CatalogueItem) cell { return text(i.Terms) }},
+			{"Writes", func(i catalogue.CatalogueItem) cell { return text(yesNo(!i.Safe)) }},
+			{"State", func(i catalogue.CatalogueItem) cell { return cell{Text: i.State, State: states[i.State], More: i.Why} }},
+			{"Calls", func(i catalogue.CatalogueItem) cell { return number(i.Calls) }},
+			{"Refused", func(i catalogue.CatalogueItem) cell { return number(i.Refused) }},
+			{"Failed", func(i catalogue.CatalogueItem) cell { return number(i.Failed) }},
+			{"See", func(i catalogue.CatalogueItem) cell { return link("calls", r.address(at("calls"), "intent", i.Intent)) }},
+			{"Try", func(i catalogue.CatalogueItem) cell {
 				return link("try", r.address(at("doors", "try"), "intent", i.Intent))
 			}},
 		},
-		fetch: func(ctx context.Context, p admin.PageRequest) (admin.Page[admin.CatalogueItem], error) {
-			return r.console.Operator.Catalogue(ctx, admin.CatalogueQuery{
+		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[catalogue.CatalogueItem], error) {
+			return r.console.Operator.Catalogue.Catalogue(ctx, catalogue.CatalogueQuery{
 				PageRequest: p, Service: r.service(), Search: r.URL.Query().Get("search"),
 			})
 		},

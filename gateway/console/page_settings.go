@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
@@ -15,7 +17,7 @@ import (
 const mostSessions = 100
 
 func (r *request) settingsPage() error {
-	s := r.console.Operator.LocalStatus(r.Context())
+	s := r.console.Operator.Statuses.LocalStatus(r.Context())
 	p := pageView{Title: "Settings", Sections: []section{{
 		Facts: facts(
 			fact{"Configuration", code(s.Configuration.Hash)}, fact{"Read", when(s.Configuration.TakenAt)},
@@ -47,19 +49,19 @@ func (r *request) settingsPage() error {
 }
 
 func (r *request) keysPage() error {
-	list := listing[admin.Key]{
+	list := listing[agreements.Key]{
 		caption: "Signing keys",
-		columns: []column[admin.Key]{
-			{"Key", func(k admin.Key) cell { return code(string(k.ID)) }},
-			{"Purpose", func(k admin.Key) cell { return text(cmp.Or(string(k.Purpose), "PATs")) }},
-			{"Algorithm", func(k admin.Key) cell { return text(k.Algorithm) }},
-			{"Process", func(k admin.Key) cell { return text(k.Process) }},
-			{"Signs", func(k admin.Key) cell { return text(yesNo(k.Signing)) }},
-			{"Since", func(k admin.Key) cell { return when(k.CreatedAt) }},
-			{"Ends", func(k admin.Key) cell { return when(k.NotAfter) }},
+		columns: []column[agreements.Key]{
+			{"Key", func(k agreements.Key) cell { return code(string(k.ID)) }},
+			{"Purpose", func(k agreements.Key) cell { return text(cmp.Or(string(k.Purpose), "PATs")) }},
+			{"Algorithm", func(k agreements.Key) cell { return text(k.Algorithm) }},
+			{"Process", func(k agreements.Key) cell { return text(k.Process) }},
+			{"Signs", func(k agreements.Key) cell { return text(yesNo(k.Signing)) }},
+			{"Since", func(k agreements.Key) cell { return when(k.CreatedAt) }},
+			{"Ends", func(k agreements.Key) cell { return when(k.NotAfter) }},
 		},
-		fetch: func(ctx context.Context, _ admin.PageRequest) (admin.Page[admin.Key], error) {
-			return r.console.Operator.Keys(ctx)
+		fetch: func(ctx context.Context, _ api.PageRequest) (api.Page[agreements.Key], error) {
+			return r.console.Operator.Agreements.Keys(ctx)
 		},
 	}
 	return list.page(r, pageView{Title: "Signing keys"}, nil, section{Forms: []form{{
@@ -90,8 +92,8 @@ func (r *request) sessionsPage() error {
 			{"Since", func(s store.ConsoleSession) cell { return when(s.CreatedAt) }},
 			{"Ends unless it is used", func(s store.ConsoleSession) cell { return when(s.Until) }},
 		},
-		fetch: func(context.Context, admin.PageRequest) (admin.Page[store.ConsoleSession], error) {
-			return admin.Page[store.ConsoleSession]{Items: found}, nil
+		fetch: func(context.Context, api.PageRequest) (api.Page[store.ConsoleSession], error) {
+			return api.Page[store.ConsoleSession]{Items: found}, nil
 		},
 	}
 	var forms []form
@@ -115,7 +117,7 @@ var settingsActions = []action{
 		path: "settings/reload", operation: "POST /reload", done: "The configuration is applied.",
 		back: func(*request) string { return at("settings") },
 		do: func(r *request) error {
-			return run(r, admin.Record{}, admin.ReloadRequest{Force: r.PostForm.Get("force") == "yes"}, r.console.Operator.Reload)
+			return run(r, api.Record{}, reloads.ReloadRequest{Force: r.PostForm.Get("force") == "yes"}, r.console.Operator.Reloads.Reload)
 		},
 	},
 	{
@@ -123,16 +125,16 @@ var settingsActions = []action{
 		rows: reviewRotation,
 		back: func(*request) string { return at("settings", "keys") },
 		do: func(r *request) error {
-			return run(r, admin.Record{}, admin.Rotation{All: r.PostForm.Get("all") == "yes", Purpose: keys.Purpose(r.PostForm.Get("purpose"))},
-				r.console.Operator.RotateKey)
+			return run(r, api.Record{}, agreements.Rotation{All: r.PostForm.Get("all") == "yes", Purpose: keys.Purpose(r.PostForm.Get("purpose"))},
+				r.console.Operator.Agreements.RotateKey)
 		},
 	},
 	{
 		path: "settings/sessions/{id}/end", operation: "POST /console/sessions/{id}/end", done: "The session is ended.",
 		back: func(*request) string { return at("settings", "sessions") },
 		do: func(r *request) error {
-			ended := admin.Record{ID: r.PathValue("id")}
-			return run(r, ended, ended, r.console.Operator.EndConsoleSession)
+			ended := api.Record{ID: r.PathValue("id")}
+			return run(r, ended, ended, r.console.Operator.SignIn.EndConsoleSession)
 		},
 	},
 }

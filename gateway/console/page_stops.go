@@ -6,7 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -17,10 +18,10 @@ func (r *request) stopsPage() error {
 	if r.URL.Query().Get("format") == "csv" {
 		return r.stopListing(r.URL.Query().Get("state")).download(r)
 	}
-	var shown []admin.Stop
+	var shown []processes.Stop
 	list := r.stopListing("")
 	read := list.fetch
-	list.fetch = func(ctx context.Context, q admin.PageRequest) (admin.Page[admin.Stop], error) {
+	list.fetch = func(ctx context.Context, q api.PageRequest) (api.Page[processes.Stop], error) {
 		found, err := read(ctx, q)
 		shown = found.Items
 		return found, err
@@ -44,7 +45,7 @@ func (r *request) stopsPage() error {
 }
 
 // resumeForm ends a stop.
-func (r *request) resumeForm(s admin.Stop) form {
+func (r *request) resumeForm(s processes.Stop) form {
 	return form{Path: r.address(at("stops", "resume")), Title: "Resume " + stopped(s), Button: "Resume…", Danger: true, Fields: []field{
 		hidden("kind", string(s.Kind)), hidden("subject", s.Subject), hidden("scope", cmp.Or(s.Service, everyService)),
 	}}
@@ -69,7 +70,7 @@ func (r *request) stopForms() (list []form) {
 		uids = append(uids, option{Value: in.UID.String(), Label: in.UID.String()})
 	}
 	names = append(names, option{Value: pat.DoorHTTP, Label: pat.DoorHTTP})
-	for _, s := range r.console.Operator.LocalStatus(r.Context()).Services {
+	for _, s := range r.console.Operator.Statuses.LocalStatus(r.Context()).Services {
 		if s.ID != d.ID {
 			continue
 		}
@@ -118,17 +119,17 @@ func (r *request) stopForms() (list []form) {
 
 // stop stops one thing for the person.
 func (r *request) stop(kind pat.StopKind, subject, service string) error {
-	return run(r, admin.Record{Service: service, ID: subject}, admin.StopRequest{
+	return run(r, api.Record{Service: service, ID: subject}, processes.StopRequest{
 		Service: service, Kind: kind, Subject: subject, Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: r.caller.Name,
 		Wait: true,
-	}, r.console.Operator.Stop)
+	}, r.console.Operator.Processes.Stop)
 }
 
 // resume ends a stop for the person.
 func (r *request) resume(kind pat.StopKind, subject, service string) error {
-	return run(r, admin.Record{Service: service, ID: subject}, admin.StopRequest{
+	return run(r, api.Record{Service: service, ID: subject}, processes.StopRequest{
 		Service: service, Kind: kind, Subject: subject, By: r.caller.Name, Wait: true,
-	}, r.console.Operator.Resume)
+	}, r.console.Operator.Processes.Resume)
 }
 
 // scope returns the service that a form about a stop names; empty: every service.

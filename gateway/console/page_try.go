@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -19,7 +20,7 @@ import (
 const mostChoices = 100
 
 // doorNames are the names of the protocols of test calls.
-var doorNames = map[string]string{admin.TestUIM: "UIM over HTTP", admin.TestMCP: "MCP", admin.TestA2A: "A2A"}
+var doorNames = map[string]string{testcalls.TestUIM: "UIM over HTTP", testcalls.TestMCP: "MCP", testcalls.TestA2A: "A2A"}
 
 // tryPage has the forms with which an operator makes calls as the test agent of a service.
 func (r *request) tryPage() error {
@@ -30,7 +31,7 @@ func (r *request) tryPage() error {
 
 // showTry adds the sections of the playground to a page, and shows it. values are those of the fields of the call.
 func (r *request) showTry(status int, p pageView, intent, through string, values map[string]string) error {
-	agent, err := r.console.Operator.TestAgent(r.Context(), admin.PlaygroundQuery{Service: r.service()})
+	agent, err := r.console.Operator.TestCalls.TestAgent(r.Context(), testcalls.PlaygroundQuery{Service: r.service()})
 	if err != nil {
 		return err
 	}
@@ -59,11 +60,11 @@ func offeredIntent(c *intents.Catalog, uid string) *intents.Intent {
 }
 
 // testAgent describes the test agent, and has the form with which it agrees.
-func (r *request) testAgent(a *admin.TestAgent) section {
-	state := map[admin.TestState]cell{
-		admin.TestUnsigned: {Text: "has not agreed", State: "warn"}, admin.TestPending: {Text: "waits for approval", State: "warn"},
-		admin.TestAgreed: {Text: "has agreed", State: "ok"}, admin.TestOutdated: {Text: "has agreed to an earlier policy", State: "warn"},
-		admin.TestExpired: {Text: "has a PAT that has expired", State: "warn"},
+func (r *request) testAgent(a *testcalls.TestAgent) section {
+	state := map[testcalls.TestState]cell{
+		testcalls.TestUnsigned: {Text: "has not agreed", State: "warn"}, testcalls.TestPending: {Text: "waits for approval", State: "warn"},
+		testcalls.TestAgreed: {Text: "has agreed", State: "ok"}, testcalls.TestOutdated: {Text: "has agreed to an earlier policy", State: "warn"},
+		testcalls.TestExpired: {Text: "has a PAT that has expired", State: "warn"},
 	}[a.State]
 	out := section{Title: "Test agent", Facts: facts(
 		fact{"State", state}, fact{"Policy in force", link(a.Policy.UID, r.address(at("policy")))}, fact{"Digest", code(a.Policy.Digest)},
@@ -79,14 +80,14 @@ func (r *request) testAgent(a *admin.TestAgent) section {
 	if a.KeyID != "" {
 		out.Facts = append(out.Facts, fact{"Key", code(string(a.KeyID))})
 	}
-	if a.State == admin.TestAgreed {
+	if a.State == testcalls.TestAgreed {
 		return out
 	}
-	out.Text = map[admin.TestState]string{
-		admin.TestUnsigned: "Without an agreement, the gateway refuses the calls of the agent.",
-		admin.TestPending:  "Approve the agent on its page. Then let it agree again.",
-		admin.TestOutdated: "The policy was changed. The gateway refuses calls of intents whose terms have changed until the agent agrees again.",
-		admin.TestExpired:  "The gateway refuses the calls of the agent until it agrees again.",
+	out.Text = map[testcalls.TestState]string{
+		testcalls.TestUnsigned: "Without an agreement, the gateway refuses the calls of the agent.",
+		testcalls.TestPending:  "Approve the agent on its page. Then let it agree again.",
+		testcalls.TestOutdated: "The policy was changed. The gateway refuses calls of intents whose terms have changed until the agent agrees again.",
+		testcalls.TestExpired:  "The gateway refuses the calls of the agent until it agrees again.",
 	}[a.State]
 	out.Forms = []form{{
 		Path: r.address(at("doors", "try", "agree")), Title: "Agree to the policy", Button: "Agree",
@@ -97,7 +98,7 @@ func (r *request) testAgent(a *admin.TestAgent) section {
 }
 
 // chooseCall is the form that chooses the intent and the protocol of a call.
-func (r *request) chooseCall(c *intents.Catalog, a *admin.TestAgent, intent, through string) *filters {
+func (r *request) chooseCall(c *intents.Catalog, a *testcalls.TestAgent, intent, through string) *filters {
 	which := field{
 		ID: "intent", Name: "intent", Label: "Intent", Type: "search", Value: intent, Hint: "A UID: see the catalogue.",
 	}
@@ -231,17 +232,17 @@ func (r *request) tryCall() error {
 	if err != nil {
 		return err
 	}
-	call := admin.TestCall{
+	call := testcalls.TestCall{
 		Service: s.ID, Door: through, Intent: uid, Parameters: parameters, IdempotencyKey: r.PostForm.Get("idempotency_key"),
 	}
-	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), call, r.console.Operator.TryCall)
+	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), call, r.console.Operator.TestCalls.TryCall)
 	if err != nil {
 		return err
 	}
 	out := section{Facts: facts(
 		fact{"Decision", decisionCell(got.Decision)}, fact{"Reason", text(string(got.Reason))}, fact{"Message", text(got.Message)},
 		fact{"Rule", text(got.Rule)}, fact{"Charge", text(strings.TrimSpace(got.Charge + " " + got.ChargeState))},
-		fact{"Outcome", text(got.Outcome)}, fact{"Protocol", text(doorNames[cmp.Or(through, admin.TestUIM)])},
+		fact{"Outcome", text(got.Outcome)}, fact{"Protocol", text(doorNames[cmp.Or(through, testcalls.TestUIM)])},
 		fact{"Explanation", link("Why the gateway decided so", r.address(at("calls", got.RequestID)))},
 		fact{"Call", r.executionCell(got.ExecutionID)}, fact{"Receipt", code(got.Receipt)},
 	)}
@@ -250,7 +251,7 @@ func (r *request) tryCall() error {
 }
 
 // exchangeSections show a request and its response as they go over the wire.
-func exchangeSections(x *admin.Exchange) []section {
+func exchangeSections(x *testcalls.Exchange) []section {
 	request := section{Title: "Request", Text: "As it goes over the wire. PATs and signatures are not shown.", Pre: x.Request}
 	if x.Shortened {
 		request.Text += " Texts of more than 64 KiB are cut off."
@@ -260,8 +261,8 @@ func exchangeSections(x *admin.Exchange) []section {
 
 // agreeTest lets the test agent agree, and shows the response of the gateway.
 func (r *request) agreeTest() error {
-	consent := admin.TestConsent{Service: r.service(), PolicyDigest: r.PostForm.Get("policy_digest")}
-	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), consent, r.console.Operator.AgreeTest)
+	consent := testcalls.TestConsent{Service: r.service(), PolicyDigest: r.PostForm.Get("policy_digest")}
+	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), consent, r.console.Operator.TestCalls.AgreeTest)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -28,7 +29,7 @@ func everyKind(g *gatetest.Gate) {
 
 func TestACallFromThePlayground(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	page := b.page(tryPath)
 	if !strings.Contains(page, "has not agreed") || csrf(page, agreePath) == "" {
 		t.Fatalf("got %s", page)
@@ -51,7 +52,7 @@ func TestACallFromThePlayground(t *testing.T) {
 		}
 	}
 	b.submit(chosen, callPath, form) // the back button, and the same form again
-	accounts, err := g.operator.Accounts(t.Context(), admin.AccountQuery{})
+	accounts, err := g.operator.Billing.Accounts(t.Context(), billing.AccountQuery{})
 	if err != nil || len(accounts.Items) != 1 || accounts.Items[0].Captured != "0.25" {
 		t.Errorf("a form that is sent twice: %+v, %v", accounts, err)
 	}
@@ -61,7 +62,7 @@ func TestACallFromThePlayground(t *testing.T) {
 	if n := strings.Count(g.audited.String(), `"by":"ann-operator"`); n != 4 { // with the sign-in
 		t.Errorf("%d changes in the audit, want 4: %s", n, g.audited.String())
 	}
-	for _, role := range []admin.Role{admin.RoleViewer, admin.RoleBilling} {
+	for _, role := range []api.Role{api.RoleViewer, api.RoleBilling} {
 		other := g.as(role)
 		if page := other.page(chosen); csrf(page, callPath) != "" || csrf(page, agreePath) != "" {
 			t.Errorf("the page of %s has a form", role)
@@ -74,7 +75,7 @@ func TestACallFromThePlayground(t *testing.T) {
 
 func TestParametersOfATestCall(t *testing.T) {
 	g := newConsoleGate(t, "", everyKind)
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	chosen := tryPath + "?intent=" + gatetest.Ordering
 	page := b.page(chosen)
 	for _, want := range []string{
@@ -112,7 +113,7 @@ func TestParametersOfATestCall(t *testing.T) {
 func TestAPlaygroundThatIsOff(t *testing.T) {
 	g := newConsoleGate(t, "admin: {playground: false}\nservices:\n"+
 		"- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	if got := b.get(tryPath); got.status != http.StatusNotFound || !strings.Contains(got.body, "admin.playground") {
 		t.Errorf("got %d %s", got.status, got.body)
 	}

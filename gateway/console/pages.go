@@ -1,6 +1,8 @@
 package console
 
-import "github.com/uimgate/uimgate/gateway/admin"
+import (
+	"github.com/uimgate/uimgate/gateway/admin/api"
+)
 
 // overview is the path of the first page.
 const overview = "overview"
@@ -54,4 +56,4 @@ var pages = map[string]func(*request) error{
 }
 
 // record identifies a record of the service of the request.
-func (r *request) record(id string) admin.Record { return admin.Record{Service: r.service(), ID: id} }
+func (r *request) record(id string) api.Record { return api.Record{Service: r.service(), ID: id} }

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -31,16 +34,16 @@ func TestEveryPageInEveryRole(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
 	request := g.Execute(a, gatetest.Ordering).Header.Get("UIM-Request-ID")
-	agreements, err := g.operator.Agreements(t.Context(), admin.AgreementQuery{})
+	agreements, err := g.operator.Agreements.Agreements(t.Context(), agreements.AgreementQuery{})
 	g.Must(err)
-	executions, err := g.operator.Executions(t.Context(), admin.UsageQuery{})
+	executions, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{})
 	g.Must(err)
 	pages := append([]string{
 		"/console/agents/agent-1", "/console/agreements/" + string(agreements.Items[0].ID), "/console/calls/" + request,
 		"/console/money/calls/" + executions.Items[0].ID,
 	}, everyPage...)
 	styled := regexp.MustCompile(`<style|style=|<script[^>]*>[^<]|\son\w+=`)
-	for _, role := range admin.Roles {
+	for _, role := range api.Roles {
 		b := g.as(role)
 		for _, path := range pages {
 			got := b.get(path)
@@ -55,7 +58,7 @@ func TestEveryPageInEveryRole(t *testing.T) {
 			}
 			for _, m := range regexp.MustCompile(`href="(/console/[^"]*)"`).FindAllStringSubmatch(got.body, -1) {
 				to := strings.ReplaceAll(m[1], "&amp;", "&")
-				if role != admin.RoleAdmin || strings.HasPrefix(to, "/console/assets/") {
+				if role != api.RoleAdmin || strings.HasPrefix(to, "/console/assets/") {
 					continue
 				}
 				if linked := b.get(to); linked.status != http.StatusOK {
@@ -68,7 +71,7 @@ func TestEveryPageInEveryRole(t *testing.T) {
 
 func TestDeepLinksToWhatIsGone(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	for _, path := range []string{
 		"/console/agents/nobody", "/console/agreements/x", "/console/money/calls/x", "/console/nothing", "/console/agents/a/b/c",
 		"/console/agents?service=unknown", "/console/assets/page.html",
@@ -90,7 +93,7 @@ func TestDeepLinksToWhatIsGone(t *testing.T) {
 func TestAgentActions(t *testing.T) {
 	g := newConsoleGate(t, approval)
 	a, _ := g.Agree("agent-1")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	const page = "/console/agents/agent-1"
 	if text := b.page("/console/"); !regexp.MustCompile(`data-figure="waiting_agents">1<`).MatchString(text) {
 		t.Error("the overview does not show the agent that waits")
@@ -112,7 +115,7 @@ func TestAgentActions(t *testing.T) {
 	credit := url.Values{"amount": {"10 EUR"}, "reference": {"wire-1"}}
 	b.done(b.confirm(page, page+"/top-up", credit), "10.00")
 	b.done(b.confirm(page, page+"/top-up", credit), "10.00") // a form that is sent twice changes nothing
-	accounts, err := g.operator.Accounts(t.Context(), admin.AccountQuery{})
+	accounts, err := g.operator.Billing.Accounts(t.Context(), billing.AccountQuery{})
 	if err != nil || len(accounts.Items) != 1 || accounts.Items[0].Balance != "10.00" {
 		t.Errorf("accounts %+v, %v", accounts, err)
 	}
@@ -145,7 +148,7 @@ func TestWhyACallWasRefused(t *testing.T) {
 	a := g.Agreed("agent-1")
 	refused := g.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": "shop.example:nothing:v1", "parameters": map[string]any{}})
 	id := refused.Header.Get("UIM-Request-ID")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	found := b.get("/console/calls?request=" + id)
 	if found.status != http.StatusSeeOther || found.header.Get("Location") != "/console/calls/"+id {
 		t.Fatalf("got %d %v", found.status, found.header)
@@ -168,8 +171,8 @@ func TestMoneyActions(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
-	b := g.as(admin.RoleBilling)
-	charged, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Captured})
+	b := g.as(api.RoleBilling)
+	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	page := "/console/money/calls/" + charged.Items[0].ID
 	refund := url.Values{"amount": {"0.10 EUR"}, "reason": {"late"}, "name": {"console-1"}}
@@ -187,13 +190,13 @@ func TestMoneyActions(t *testing.T) {
 	g.Pass(time.Hour)
 	_, err = g.Store.Sweep(t.Context())
 	g.Must(err)
-	unknown, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Unresolved})
+	unknown, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Unresolved})
 	g.Must(err)
 	if len(unknown.Items) != 1 {
 		t.Fatalf("%d calls of unknown outcome", len(unknown.Items))
 	}
 	page = "/console/money/calls/" + unknown.Items[0].ID
-	b = g.as(admin.RoleBilling)
+	b = g.as(api.RoleBilling)
 	first, second := b.page(page), b.page(page) // two tabs
 	if csrf(first, page+"/resolve") == "" || csrf(second, page+"/resolve") == "" {
 		t.Fatalf("the page has no form to resolve the call: %s", first)
@@ -208,7 +211,7 @@ func TestMoneyActions(t *testing.T) {
 func TestKillSwitch(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	stop := url.Values{"kind": {"intent"}, "subject": {gatetest.Searching}, "scope": {"every"}, "reason": {"<b>leak</b>"}}
 	b.done(b.confirm("/console/stops", "/console/stops/stop", stop), "&lt;b&gt;leak")
 	g.Refuses(g.Execute(a, gatetest.Searching), http.StatusServiceUnavailable, "STOPPED")
@@ -233,7 +236,7 @@ func TestCSV(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("=agent")
 	g.Agreed("agent-2")
-	got := g.as(admin.RoleViewer).get("/console/agents?format=csv&limit=1")
+	got := g.as(api.RoleViewer).get("/console/agents?format=csv&limit=1")
 	lines := strings.Split(strings.TrimSpace(got.body), "\n")
 	if got.status != http.StatusOK || got.header.Get("Content-Type") != "text/csv; charset=utf-8" || len(lines) != 3 ||
 		lines[0] != "Agent,Name,Status,Approved,Since" || !strings.HasPrefix(lines[1], "'=agent,") {
@@ -246,7 +249,7 @@ func TestPagesOfAListing(t *testing.T) {
 	for _, id := range []string{"a1", "a2", "a3"} {
 		g.Agreed(id)
 	}
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	page := b.page("/console/agents?limit=2")
 	next := regexp.MustCompile(`href="([^"]*)" rel="next"`).FindStringSubmatch(page)
 	if next == nil || strings.Contains(page, "/console/agents/a3") {
@@ -266,7 +269,7 @@ func TestCanaries(t *testing.T) {
 	id := `<img src=x onerror=alert(1)>"'&`
 	a := g.Agreed(strings.ReplaceAll(id, " ", "/"))
 	g.Execute(a, gatetest.Ordering)
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	for _, path := range append([]string{"/console/agents/" + url.PathEscape(strings.ReplaceAll(id, " ", "/"))}, everyPage...) {
 		text := b.page(path)
 		for _, bad := range []string{"<script>alert", "<img", "\u202e", "\a"} {
@@ -284,7 +287,7 @@ func TestDecideAgain(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
 	id := g.Execute(a, gatetest.Ordering).Header.Get("UIM-Request-ID")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	page, path := "/console/calls/"+id, "/console/calls/"+id+"/decide"
 	if text := b.page(page); !strings.Contains(text, "https://shop.example/policy/1") {
 		t.Errorf("the form does not contain the policy: %s", text)
@@ -319,7 +322,7 @@ func TestDecideAgain(t *testing.T) {
 
 func TestKeysAndSessionsAreDownloaded(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	for path, want := range map[string][2]string{
 		"/console/settings/keys":     {"Key,Purpose,Algorithm,Process,Signs,Since,Ends\n", string(g.Keys.Current()) + ",PATs,EdDSA,"},
 		"/console/settings/sessions": {"Name,Role,By,Since,Ends unless it is used\n", " (you),viewer,"},

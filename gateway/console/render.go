@@ -16,6 +16,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -188,7 +190,7 @@ func (r *request) signedOut() {
 
 // problem returns the status and the texts for an error.
 func (r *request) problem(err error) (status int, title string, lines []string) {
-	if role, ok := errors.AsType[*admin.RoleError](err); ok {
+	if role, ok := errors.AsType[*api.RoleError](err); ok {
 		return http.StatusForbidden, "Your role does not allow this", []string{
 			"You have signed in as " + string(r.caller.Role) + ". This needs the role " + string(role.Needed) + " or admin.",
 		}
@@ -218,7 +220,7 @@ func (r *request) problem(err error) (status int, title string, lines []string) 
 	if suggestion != "" {
 		lines = append(lines, suggestion)
 	}
-	if problems, ok := f.Details["problems"].([]admin.Problem); ok {
+	if problems, ok := f.Details["problems"].([]reloads.Problem); ok {
 		for _, p := range problems {
 			lines = append(lines, problemLine(p))
 		}
@@ -233,7 +235,7 @@ func (r *request) problem(err error) (status int, title string, lines []string) 
 	return f.Status(), title, lines
 }
 
-func problemLine(p admin.Problem) string {
+func problemLine(p reloads.Problem) string {
 	place := p.File
 	if p.Line > 0 {
 		place = fmt.Sprintf("%s:%d", p.File, p.Line)

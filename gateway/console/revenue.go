@@ -4,7 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 )
 
 const (
@@ -16,18 +17,18 @@ const (
 // revenues keep sums over the ledger that took long, because the ledger of a month can have millions of entries.
 type revenues struct {
 	mu   sync.Mutex
-	list map[admin.RevenueQuery]revenue
+	list map[billing.RevenueQuery]revenue
 }
 
 // A revenue is the result of a query.
 type revenue struct {
-	admin.Page[admin.Revenue]
+	api.Page[billing.Revenue]
 	at    time.Time // by the clock of the gateway
 	until time.Time // by the clock of the machine
 }
 
 // get returns what is kept of a query.
-func (c *revenues) get(q admin.RevenueQuery, now time.Time) (revenue, bool) {
+func (c *revenues) get(q billing.RevenueQuery, now time.Time) (revenue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one, ok := c.list[q]
@@ -35,7 +36,7 @@ func (c *revenues) get(q admin.RevenueQuery, now time.Time) (revenue, bool) {
 }
 
 // put keeps the result of a query that took long, and forgets those that are no longer shown.
-func (c *revenues) put(q admin.RevenueQuery, fresh revenue, began, ended time.Time) {
+func (c *revenues) put(q billing.RevenueQuery, fresh revenue, began, ended time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, one := range c.list {
@@ -47,20 +48,20 @@ func (c *revenues) put(q admin.RevenueQuery, fresh revenue, began, ended time.Ti
 		return
 	}
 	if c.list == nil {
-		c.list = map[admin.RevenueQuery]revenue{}
+		c.list = map[billing.RevenueQuery]revenue{}
 	}
 	fresh.until = ended.Add(revenueKept)
 	c.list[q] = fresh
 }
 
 // revenue returns the revenue that a query selects, and when it was read, at most revenueKept ago.
-func (r *request) revenue(q admin.RevenueQuery) (revenue, error) {
+func (r *request) revenue(q billing.RevenueQuery) (revenue, error) {
 	began := time.Now() //nolint:forbidigo // measures the query by the clock of the machine
 	if kept, ok := r.console.revenues.get(q, began); ok {
 		return kept, nil
 	}
 	at := r.console.Now()
-	found, err := r.console.Operator.Revenue(r.Context(), q)
+	found, err := r.console.Operator.Billing.Revenue(r.Context(), q)
 	if err != nil {
 		return revenue{}, err
 	}

@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 )
 
 func TestSlowRevenueIsKeptForAMinute(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
-	slow, fast := admin.RevenueQuery{Service: "slow"}, admin.RevenueQuery{Service: "fast"}
+	slow, fast := billing.RevenueQuery{Service: "slow"}, billing.RevenueQuery{Service: "fast"}
 	var c revenues
 	c.put(slow, revenue{at: began}, began, began.Add(slowRevenue))
 	c.put(fast, revenue{at: began}, began, began.Add(slowRevenue-1))

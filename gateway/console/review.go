@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -31,7 +31,7 @@ func rowsOf(list ...field) []field {
 
 // chargeRows describe the charge of the call that an action concerns. If it cannot be read, there are none: the action then reports why.
 func (r *request) chargeRows() []field {
-	e, err := r.console.Operator.Execution(r.Context(), r.record(r.PathValue("id")))
+	e, err := r.console.Operator.Calls.Execution(r.Context(), r.record(r.PathValue("id")))
 	if err != nil {
 		return nil
 	}
@@ -81,8 +81,8 @@ func reviewTopUp(r *request) []field {
 	rows := rowsOf(
 		field{Label: change, Value: strings.TrimSpace(r.PostForm.Get("amount"))}, field{Label: "Reference", Value: r.PostForm.Get("reference")},
 	)
-	of := admin.AccountQuery{Service: r.service(), AgentID: pat.AgentID(r.PathValue("id"))}
-	accounts, err := r.console.Operator.Accounts(r.Context(), of)
+	of := billing.AccountQuery{Service: r.service(), AgentID: pat.AgentID(r.PathValue("id"))}
+	accounts, err := r.console.Operator.Billing.Accounts(r.Context(), of)
 	if err != nil {
 		return rows
 	}
@@ -95,7 +95,7 @@ func reviewTopUp(r *request) []field {
 // reviewInvoice describes an invoice: its month and its buyer. An issued invoice never changes.
 func reviewInvoice(r *request) []field {
 	rows := rowsOf(field{Label: "Month", Value: strings.TrimSpace(r.PostForm.Get("month"))})
-	buyer, err := r.console.Operator.Buyer(r.Context(), r.record(r.PathValue("id")))
+	buyer, err := r.console.Operator.Billing.Buyer(r.Context(), r.record(r.PathValue("id")))
 	if err != nil {
 		return rows
 	}

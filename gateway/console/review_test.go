@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
 )
@@ -17,18 +18,18 @@ func TestReviewsDescribeTheAction(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
-	charged, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Captured})
+	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	g.BreakOff()
 	g.Execute(a, gatetest.Ordering)
 	g.Later(time.Hour)
 	_, err = g.Store.Sweep(t.Context())
 	g.Must(err)
-	unknown, err := g.operator.Executions(t.Context(), admin.UsageQuery{State: store.Unresolved})
+	unknown, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Unresolved})
 	g.Must(err)
 	const agent = "/console/agents/agent-1"
 	call, open := "/console/money/calls/"+charged.Items[0].ID, "/console/money/calls/"+unknown.Items[0].ID
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	for name, c := range map[string]struct {
 		page, verb    string
 		fields        url.Values
@@ -122,7 +123,7 @@ func TestWhyAPermittedCallFailed(t *testing.T) {
 	a := g.Agreed("agent-1")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }
 	id := g.Execute(a, gatetest.Ordering).Header.Get("UIM-Request-ID")
-	page := g.as(admin.RoleViewer).page("/console/calls/" + id)
+	page := g.as(api.RoleViewer).page("/console/calls/" + id)
 	for _, want := range []string{"Why it failed", "UPSTREAM_REJECTED", "permitted the call, which failed", ">permit<"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q: %s", want, page)

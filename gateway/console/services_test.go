@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 const twoServices = `services:
@@ -23,7 +23,7 @@ func TestPagesLeadToTheServiceOfTheirRecord(t *testing.T) {
 	r.Host = "two.example"
 	r.Header.Set("Content-Type", "application/json")
 	id := g.Send(r).Header.Get("UIM-Request-ID")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	page := b.page("/console/calls/" + id + "?service=one")
 	if !strings.Contains(page, `href="/console/agents?service=two"`) || strings.Contains(page, "service=one") {
 		t.Errorf("the page of a request of the second service: %s", page)
@@ -36,7 +36,7 @@ func TestPagesLeadToTheServiceOfTheirRecord(t *testing.T) {
 }
 
 func TestFiguresAreThoseOfTheSelectedService(t *testing.T) {
-	b := newConsoleGate(t, twoServices).as(admin.RoleViewer)
+	b := newConsoleGate(t, twoServices).as(api.RoleViewer)
 	if page := b.page("/console/?service=two"); !strings.Contains(page, ` data-live="/console/events?service=two"`) {
 		t.Errorf("got %s", page)
 	}

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
@@ -39,7 +40,7 @@ type request struct {
 	w         http.ResponseWriter
 	secret    string // of the session
 	session   store.ConsoleSession
-	caller    admin.Caller
+	caller    api.Caller
 	operation string // of the action that is carried out
 	of        string // the service of the record that the page shows; empty: the page is not about one record
 }
@@ -86,8 +87,8 @@ func (r *request) sessionOf(id string) (store.ConsoleSession, error) {
 }
 
 // as returns the caller of the operations of this request.
-func (r *request) as(name, role, via string) admin.Caller {
-	return admin.Caller{Name: name, Role: admin.Role(role), Via: via, RequestID: r.w.Header().Get(admin.HeaderRequestID)}
+func (r *request) as(name, role, via string) api.Caller {
+	return api.Caller{Name: name, Role: api.Role(role), Via: via, RequestID: r.w.Header().Get(admin.HeaderRequestID)}
 }
 
 // A proof is how a person has proved who it is.
@@ -98,7 +99,7 @@ type proof struct {
 }
 
 // begin starts a session, and sets its cookie.
-func (r *request) begin(who admin.Caller, p proof) error {
+func (r *request) begin(who api.Caller, p proof) error {
 	secret := random()
 	now := r.console.Now()
 	s := store.ConsoleSession{
@@ -112,7 +113,7 @@ func (r *request) begin(who admin.Caller, p proof) error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie(secret, int(sessionTime.Seconds()))
-	r.console.Operator.SignedIn(who, p.subject, r.peer())
+	r.console.Operator.SignIn.SignedIn(who, p.subject, r.peer())
 	return nil
 }
 

@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/record"
 )
 
@@ -31,7 +32,7 @@ func (b *browser) token(path string) string {
 
 func TestSignInByLink(t *testing.T) {
 	g := newConsoleGate(t, "")
-	l, err := g.operator.ConsoleLink(t.Context(), admin.ConsoleLinkRequest{Name: "ann", Role: admin.RoleViewer})
+	l, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{Name: "ann", Role: api.RoleViewer})
 	g.Must(err)
 	path := strings.TrimPrefix(l.URL, g.listener.URL)
 	b := g.browser()
@@ -56,9 +57,9 @@ func TestSignInByLink(t *testing.T) {
 	if got := g.browser().post("/console/link", url.Values{"code": {l.Code}}); got.status != http.StatusForbidden {
 		t.Errorf("the link was used twice: %d", got.status)
 	}
-	late, err := g.operator.ConsoleLink(t.Context(), admin.ConsoleLinkRequest{})
+	late, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{})
 	g.Must(err)
-	g.Pass(admin.ConsoleLinkTime)
+	g.Pass(signin.ConsoleLinkTime)
 	if got := g.browser().post("/console/link", url.Values{"code": {late.Code}}); got.status != http.StatusForbidden {
 		t.Errorf("the link was used after it had expired: %d", got.status)
 	}
@@ -125,7 +126,7 @@ func TestSessionsEnd(t *testing.T) {
 			}
 		},
 		"by an administrator": func(*browser) {
-			boss := g.as(admin.RoleAdmin)
+			boss := g.as(api.RoleAdmin)
 			page := boss.page("/console/settings/sessions")
 			for _, m := range formPattern.FindAllStringSubmatch(page, -1) {
 				if strings.HasSuffix(m[1], "/end") {
@@ -134,7 +135,7 @@ func TestSessionsEnd(t *testing.T) {
 			}
 		},
 	} {
-		b := g.as(admin.RoleViewer)
+		b := g.as(api.RoleViewer)
 		if got := b.get("/console/settings"); got.status != http.StatusOK {
 			t.Errorf("%s: not signed in: %d", name, got.status)
 		}
@@ -147,7 +148,7 @@ func TestSessionsEnd(t *testing.T) {
 
 func TestUseKeepsASession(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	for range 6 {
 		g.Pass(20 * time.Minute)
 		b.page("/console/settings")
@@ -156,7 +157,7 @@ func TestUseKeepsASession(t *testing.T) {
 
 func TestForeignRequestsAreRefused(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	token := csrf(b.page("/console/settings"), "/console/settings/reload")
 	for name, c := range map[string]struct {
 		header http.Header
@@ -164,7 +165,7 @@ func TestForeignRequestsAreRefused(t *testing.T) {
 	}{
 		"without a CSRF token":     {form: url.Values{"force": {"yes"}}},
 		"with one of another form": {form: url.Values{"csrf": {csrf(b.page("/console/"), "/console/signout")}}},
-		"with one of another person": {form: url.Values{"csrf": {csrf(g.as(admin.RoleAdmin).page("/console/settings"),
+		"with one of another person": {form: url.Values{"csrf": {csrf(g.as(api.RoleAdmin).page("/console/settings"),
 			"/console/settings/reload")}}},
 		"from another origin": {
 			http.Header{"Origin": {"https://evil.example"}, "Sec-Fetch-Site": {"cross-site"}},
@@ -206,7 +207,7 @@ func TestConsoleIsOff(t *testing.T) {
 			t.Errorf("%s: %d", path, got.status)
 		}
 	}
-	if _, err := g.operator.ConsoleLink(t.Context(), admin.ConsoleLinkRequest{}); err == nil {
+	if _, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{}); err == nil {
 		t.Error("a link was made for a console that is off")
 	}
 }
@@ -215,11 +216,11 @@ func TestRolesAndReauthentication(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
 	const page, block = "/console/agents/agent-1", "/console/agents/agent-1/block"
-	viewer := g.as(admin.RoleViewer)
+	viewer := g.as(api.RoleViewer)
 	if text := viewer.page(page); strings.Contains(text, block) {
 		t.Error("a viewer sees the form that blocks")
 	}
-	operator := g.as(admin.RoleOperator)
+	operator := g.as(api.RoleOperator)
 	if strings.Contains(operator.page(page), "/top-up") {
 		t.Error("an operator sees the form that gives credit")
 	}
@@ -240,16 +241,16 @@ func TestRolesAndReauthentication(t *testing.T) {
 			t.Errorf("credential %q: %d", credential, got.status)
 		}
 	}
-	weak, err := g.operator.ConsoleLink(t.Context(), admin.ConsoleLinkRequest{Role: admin.RoleViewer})
+	weak, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{Role: api.RoleViewer})
 	g.Must(err)
 	form.Set("credential", weak.Code)
 	if got := operator.post(block, form); got.status != http.StatusForbidden {
 		t.Errorf("the code of a viewer: %d", got.status)
 	}
-	if a, err := g.operator.Agent(t.Context(), admin.Record{ID: "agent-1"}); err != nil || a.Status != "active" {
+	if a, err := g.operator.Agreements.Agent(t.Context(), api.Record{ID: "agent-1"}); err != nil || a.Status != "active" {
 		t.Fatalf("the agent was blocked: %+v, %v", a, err)
 	}
-	code, err := g.operator.ConsoleLink(t.Context(), admin.ConsoleLinkRequest{Role: admin.RoleOperator})
+	code, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{Role: api.RoleOperator})
 	g.Must(err)
 	form.Set("credential", code.Code)
 	operator.done(operator.post(block, form), "The agent is blocked.")
@@ -270,7 +271,7 @@ func TestSignInsLeaveATrace(t *testing.T) {
 	b.post("/console/signin", url.Values{"token": {"wrong-canary"}})
 	b.post("/console/link", url.Values{"code": {"wrong-canary"}})
 	b.post("/console/signin", url.Values{"token": {adminToken}})
-	viewer := g.as(admin.RoleViewer)
+	viewer := g.as(api.RoleViewer)
 	page := b.page("/console/settings/sessions")
 	for _, m := range formPattern.FindAllStringSubmatch(page, -1) {
 		if strings.HasSuffix(m[1], "/end") {

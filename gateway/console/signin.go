@@ -9,6 +9,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
@@ -35,7 +37,7 @@ func (r *request) signIn() error {
 		view.Problem = f.Message
 		return r.write(f.Status(), "signin", view)
 	}
-	who := r.as("operator", string(admin.RoleAdmin), "token")
+	who := r.as("operator", string(api.RoleAdmin), "token")
 	if err := r.begin(who, proof{credential: r.console.Tokens.Digest(), at: r.console.Now()}); err != nil {
 		return err
 	}
@@ -95,10 +97,10 @@ var errCode = errors.New("the code is wrong")
 // takeCode uses up a one-time code. Wrong codes do not hold an address back: a code of 128 bits cannot be guessed, and other people may
 // have the same address, such as that of the machine.
 func (r *request) takeCode(code string) (store.ConsoleLink, error) {
-	if !admin.IsConsoleCode(code) {
+	if !signin.IsConsoleCode(code) {
 		return store.ConsoleLink{}, errCode
 	}
-	l, err := r.console.Store.TakeConsoleLink(r.Context(), admin.ConsoleCode(code))
+	l, err := r.console.Store.TakeConsoleLink(r.Context(), signin.ConsoleCode(code))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return store.ConsoleLink{}, errCode
@@ -113,7 +115,7 @@ func (r *request) signOut() error {
 		return errors.Join(errStore, err)
 	}
 	r.setCookie("", -1)
-	r.console.Operator.SignedOut(r.caller, r.peer())
+	r.console.Operator.SignIn.SignedOut(r.caller, r.peer())
 	if r.signedOutOf() {
 		return nil
 	}

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/console"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -25,7 +28,7 @@ import (
 func TestCodesWorkAfterWrongTokens(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	const page, block = "/console/agents/agent-1", "/console/agents/agent-1/block"
 	form := url.Values{"csrf": {csrf(b.page(page), block)}, "confirmed": {"yes"}}
 	g.Pass(5 * time.Minute)
@@ -36,18 +39,18 @@ func TestCodesWorkAfterWrongTokens(t *testing.T) {
 	if got := other.post("/console/signin", url.Values{"token": {adminToken}}); got.status != http.StatusTooManyRequests {
 		t.Errorf("the token: %d", got.status)
 	}
-	code, err := g.operator.ConsoleLink(t.Context(), admin.ConsoleLinkRequest{Role: admin.RoleOperator})
+	code, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{Role: api.RoleOperator})
 	g.Must(err)
 	form.Set("credential", code.Code)
 	b.done(b.post(block, form), "The agent is blocked.")
-	g.as(admin.RoleViewer)
+	g.as(api.RoleViewer)
 }
 
 // A wrong credential counts once, whether the console or the admin API receives it.
 func TestWrongTokensAreCountedTogether(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	const page, block = "/console/agents/agent-1", "/console/agents/agent-1/block"
 	form := url.Values{"csrf": {csrf(b.page(page), block)}, "confirmed": {"yes"}, "credential": {"wrong"}}
 	g.Pass(5 * time.Minute)
@@ -81,7 +84,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newConsoleGate(t, "")
-			b := g.as(admin.RoleViewer)
+			b := g.as(api.RoleViewer)
 			stream := b.follow(t.Context())
 			end(g, b)
 			g.Pass(time.Minute)
@@ -96,9 +99,9 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 func TestResumeNamesItsScope(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	_, err := g.operator.Stop(t.Context(), admin.StopRequest{Kind: pat.StopAgent, Subject: "agent-1", By: "ann"})
+	_, err := g.operator.Processes.Stop(t.Context(), processes.StopRequest{Kind: pat.StopAgent, Subject: "agent-1", By: "ann"})
 	g.Must(err)
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	const page, resume = "/console/agents/agent-1", "/console/agents/agent-1/resume"
 	text := b.page(page)
 	if !strings.Contains(text, `name="scope" value="every"`) {
@@ -109,10 +112,13 @@ func TestResumeNamesItsScope(t *testing.T) {
 		t.Errorf("the review does not show the scope: %s", review.body)
 	}
 	// Meanwhile somebody stops the agent at this service only.
-	_, err = g.operator.Stop(t.Context(), admin.StopRequest{Service: "default", Kind: pat.StopAgent, Subject: "agent-1", By: "bob"})
+	_, err = g.operator.Processes.Stop(
+		t.Context(),
+		processes.StopRequest{Service: "default", Kind: pat.StopAgent, Subject: "agent-1", By: "bob"},
+	)
 	g.Must(err)
 	b.done(b.confirm(page, resume, url.Values{"scope": {"every"}}), "The agent can make calls again.")
-	stops, err := g.operator.Stops(t.Context(), admin.StopQuery{})
+	stops, err := g.operator.Processes.Stops(t.Context(), processes.StopQuery{})
 	if err != nil || len(stops.Items) != 1 || stops.Items[0].By != "bob" {
 		t.Errorf("the stops in force are %+v, %v", stops.Items, err)
 	}
@@ -128,20 +134,23 @@ func TestPagesOfLargeServices(t *testing.T) {
 		}
 		g.Write("agents.json", strings.Replace(gatetest.AgentsFile, `"intents": [`, `"intents": [`+many.String(), 1))
 	})
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	for _, path := range everyPage {
 		if got := b.get(path); got.status != http.StatusOK || len(got.body) > maxPage {
 			t.Errorf("%s: %d, %d bytes", path, got.status, len(got.body))
 		}
 	}
-	b.done(b.confirm("/console/stops", "/console/stops/stop", url.Values{"kind": {"intent"}, "subject": {"shop.example:extra-7:v1"}}), "It is stopped.")
+	b.done(
+		b.confirm("/console/stops", "/console/stops/stop", url.Values{"kind": {"intent"}, "subject": {"shop.example:extra-7:v1"}}),
+		"It is stopped.",
+	)
 }
 
 func TestRequestsOfNoService(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Must(g.Index.Flush(t.Context()))
 	id := g.Call("/api/nothing-there", "", map[string]any{}).Header.Get("UIM-Request-ID")
-	b := g.as(admin.RoleViewer)
+	b := g.as(api.RoleViewer)
 	if page := b.page("/console/calls?scope=every"); !strings.Contains(page, id) {
 		t.Errorf("the list of all services lacks the request %s: %s", id, page)
 	}
@@ -154,7 +163,7 @@ func (g *consoleGate) away() *httptest.Server {
 	g.Must(err)
 	g.Must(gone.Close())
 	pages := console.New(console.Config{
-		Operator: g.operator, Directory: g.Directory, Store: gone, Tokens: admin.NewTokenCheck(func() string { return g.token }, g.Now),
+		Operator: g.operator, Directory: g.Directory, Store: gone, Tokens: signin.NewTokenCheck(func() string { return g.token }, g.Now),
 		Log: g.Log, Now: g.Now,
 	})
 	s := httptest.NewServer(pages)
@@ -164,7 +173,7 @@ func (g *consoleGate) away() *httptest.Server {
 
 func TestTheStoreIsAway(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	u, err := url.Parse(g.listener.URL + "/console/")
 	g.Must(err)
 	cookie := b.client.Jar.Cookies(u)[0]
@@ -183,7 +192,8 @@ func TestTheStoreIsAway(t *testing.T) {
 		return resp.StatusCode, string(text)
 	}
 	for _, path := range everyPage {
-		if status, text := ask("GET", path, nil); status != http.StatusServiceUnavailable || !strings.Contains(text, "The store cannot be reached") {
+		if status, text := ask("GET", path, nil); status != http.StatusServiceUnavailable ||
+			!strings.Contains(text, "The store cannot be reached") {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
@@ -191,7 +201,8 @@ func TestTheStoreIsAway(t *testing.T) {
 		"/console/settings/reload": {}, "/console/signin": {"token": {adminToken}},
 		"/console/link": {"code": {strings.Repeat("x", 22)}},
 	} {
-		if status, text := ask("POST", path, form); status != http.StatusServiceUnavailable || !strings.Contains(text, "The store cannot be reached") {
+		if status, text := ask("POST", path, form); status != http.StatusServiceUnavailable ||
+			!strings.Contains(text, "The store cannot be reached") {
 			t.Errorf("POST %s: %d %s", path, status, text)
 		}
 	}
@@ -206,7 +217,7 @@ func TestTheStoreIsAway(t *testing.T) {
 func TestFormsThatAreSentAgain(t *testing.T) {
 	g := newConsoleGate(t, approval)
 	g.Agree("agent-1")
-	b := g.as(admin.RoleAdmin)
+	b := g.as(api.RoleAdmin)
 	const page = "/console/agents/agent-1"
 	first := b.page(page)
 	form := func(verb string, fields url.Values) url.Values {
@@ -224,7 +235,7 @@ func TestFormsThatAreSentAgain(t *testing.T) {
 	for range 2 {
 		b.done(b.post(page+"/stop", stop), "The agent is stopped.")
 	}
-	stops, err := g.operator.Stops(t.Context(), admin.StopQuery{})
+	stops, err := g.operator.Processes.Stops(t.Context(), processes.StopQuery{})
 	if err != nil || len(stops.Items) != 1 {
 		t.Errorf("%d stops in force, %v", len(stops.Items), err)
 	}
@@ -239,7 +250,7 @@ func TestFormsThatAreSentAgain(t *testing.T) {
 		!strings.HasPrefix(got.header.Get("Location"), "/console/signin") {
 		t.Errorf("a form after the sign-out: %d %v", got.status, got.header)
 	}
-	if a, err := g.operator.Agent(t.Context(), admin.Record{ID: "agent-1"}); err != nil || a.Status != pat.AgentBlocked {
+	if a, err := g.operator.Agreements.Agent(t.Context(), api.Record{ID: "agent-1"}); err != nil || a.Status != pat.AgentBlocked {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }
@@ -247,7 +258,7 @@ func TestFormsThatAreSentAgain(t *testing.T) {
 // Two gateways on one machine share the cookies of a browser, but not their sessions.
 func TestCookiesOfAnotherGateway(t *testing.T) {
 	one, two := newConsoleGate(t, ""), newConsoleGate(t, "")
-	b := one.as(admin.RoleAdmin)
+	b := one.as(api.RoleAdmin)
 	u, err := url.Parse(one.listener.URL + "/console/")
 	one.Must(err)
 	cookie := b.client.Jar.Cookies(u)[0]
@@ -258,7 +269,7 @@ func TestCookiesOfAnotherGateway(t *testing.T) {
 	if got := stranger.get("/console/"); got.status != http.StatusSeeOther {
 		t.Errorf("the cookie of another gateway: %d", got.status)
 	}
-	mine := two.as(admin.RoleViewer)
+	mine := two.as(api.RoleViewer)
 	name := mine.client.Jar.Cookies(home)[0].Name
 	if name == cookie.Name {
 		t.Error("the cookies of two gateways have the same name")
@@ -274,7 +285,7 @@ func TestAThousandTabs(t *testing.T) {
 	g := newConsoleGate(t, "")
 	var people []*browser
 	for range 10 {
-		people = append(people, g.as(admin.RoleViewer))
+		people = append(people, g.as(api.RoleViewer))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	open, refused := 0, 0
@@ -300,10 +311,10 @@ func TestAThousandTabs(t *testing.T) {
 // Sessions survive a restart of the process, with the role that they began with.
 func TestSessionsSurviveARestart(t *testing.T) {
 	g := newConsoleGate(t, "")
-	b := g.as(admin.RoleOperator)
+	b := g.as(api.RoleOperator)
 	g.listener.Config.Handler = admin.Handler(g.operator, admin.Listener{
 		Metrics: g.Metrics.Registry(), Console: console.New(console.Config{
-			Operator: g.operator, Directory: g.Directory, Store: g.Store, Tokens: admin.NewTokenCheck(func() string { return g.token }, g.Now),
+			Operator: g.operator, Directory: g.Directory, Store: g.Store, Tokens: signin.NewTokenCheck(func() string { return g.token }, g.Now),
 			Log: g.Log, Now: g.Now,
 		}),
 	})

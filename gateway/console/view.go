@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 // A pageView is the content of one page.
@@ -99,7 +100,7 @@ type form struct {
 
 // at returns the address of a page of the console. It escapes each segment.
 func at(segments ...string) string {
-	return strings.TrimSuffix(admin.ConsolePath, "/") + admin.JoinPath(segments...)
+	return strings.TrimSuffix(admin.ConsolePath, "/") + api.JoinPath(segments...)
 }
 
 // with returns an address with query parameters, given as names and values. It omits empty values.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
 	adminclient "github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/test/acmeca"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
@@ -130,7 +130,8 @@ func TestACMECertificates(t *testing.T) {
 			}
 			s, name := withACME(ca, more, plain)
 			g := startGate(t, s)
-			if got := g.readiness(t).Checks["certificate"]; !got.OK || !got.Degraded || !strings.Contains(got.Reason, "that have no certificate yet is 2") {
+			if got := g.readiness(t).Checks["certificate"]; !got.OK || !got.Degraded ||
+				!strings.Contains(got.Reason, "that have no certificate yet is 2") {
 				t.Errorf("before: %+v", got)
 			}
 			ca.Validate(how.validatesAt(plain, hostOf(t, g.url)))
@@ -158,7 +159,7 @@ func TestACMECertificates(t *testing.T) {
 }
 
 // readiness returns the health of a gateway. It uses the socket for the operator's commands, which needs no certificate.
-func (g *gate) readiness(t *testing.T) admin.Health {
+func (g *gate) readiness(t *testing.T) status.Health {
 	t.Helper()
 	status, err := adminclient.New(adminclient.Options{Socket: config.SocketPath(filepath.Join(g.dir, "data"))}).Status(t.Context())
 	if err != nil {

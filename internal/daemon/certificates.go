@@ -10,7 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/acme"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/store/sqlcert"
@@ -129,12 +129,12 @@ func (p *process) certificateState() string {
 }
 
 // certificateStatus describes the certificates for the operator. It returns nil if the listeners serve http.
-func (p *process) certificateStatus() *admin.CertificateStatus {
+func (p *process) certificateStatus() *status.CertificateStatus {
 	if p.certificates == nil && p.live.Load().certificate == nil {
 		return nil
 	}
 	at, missing := p.expires()
-	out := &admin.CertificateStatus{ACME: p.certificates != nil, Missing: missing}
+	out := &status.CertificateStatus{ACME: p.certificates != nil, Missing: missing}
 	if !at.IsZero() {
 		out.Expires = at.UTC()
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -173,10 +174,10 @@ type process struct {
 	started       *config.Config                // the configuration at the start; settings that need a restart keep its values
 	closers       []func() error
 	left          leftBehind
-	mismatch      atomic.Pointer[string]              // the finding of the last verification of the ledger; nil: none
-	refusal       atomic.Pointer[admin.RefusedReload] // the refusal of the last reload; nil if the reload was applied
-	reloading     sync.Mutex                          // held during a reload; guards config once the process serves
-	phases        sync.Mutex                          // guards phase
+	mismatch      atomic.Pointer[string]                // the finding of the last verification of the ledger; nil: none
+	refusal       atomic.Pointer[reloads.RefusedReload] // the refusal of the last reload; nil if the reload was applied
+	reloading     sync.Mutex                            // held during a reload; guards config once the process serves
+	phases        sync.Mutex                            // guards phase
 	phase         Phase
 }
 

@@ -6,13 +6,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // status returns the response of the gateway to uimgate status.
-func (g *gate) status(t *testing.T) (s admin.Status) {
+func (g *gate) status(t *testing.T) (s status.Status) {
 	t.Helper()
 	got := g.adminDo("GET", "/admin/v1/status", nil)
 	if err := json.Unmarshal(got.body, &s); err != nil || got.status != http.StatusOK {
@@ -61,14 +63,14 @@ func TestKeysOfAFleet(t *testing.T) {
 		t.Errorf("the process that did not run signs with %s, which was rotated", got)
 	}
 
-	var list admin.Page[admin.Key]
+	var list api.Page[agreements.Key]
 	got := gates[0].adminDo("GET", "/admin/v1/keys", nil)
 	if err := json.Unmarshal(got.body, &list); err != nil {
 		t.Fatal(err)
 	}
 	for _, g := range gates {
 		status := g.status(t)
-		i := slices.IndexFunc(list.Items, func(k admin.Key) bool { return k.ID == status.SigningKey })
+		i := slices.IndexFunc(list.Items, func(k agreements.Key) bool { return k.ID == status.SigningKey })
 		if i < 0 || list.Items[i].Process != status.Process || !list.Items[i].NotAfter.IsZero() || !list.Items[i].Signing ||
 			status.Process == "" {
 			t.Errorf("%s signs with %s; the keys are %+v", status.Process, status.SigningKey, list.Items)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/evidence/log"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/gateway/ledgerlog"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -93,7 +94,7 @@ func (p *process) logFigures(ctx context.Context) *record.LogState {
 }
 
 // logStatus returns the state of the logs for the operator; nil if there are none.
-func (p *process) logStatus(ctx context.Context) (*admin.LogStatus, error) {
+func (p *process) logStatus(ctx context.Context) (*status.LogStatus, error) {
 	if p.logs == nil {
 		return nil, nil //nolint:nilnil // there is no log
 	}
@@ -101,9 +102,9 @@ func (p *process) logStatus(ctx context.Context) (*admin.LogStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &admin.LogStatus{LagLines: state.Waiting, LagSeconds: state.Lag(p.Now()).Seconds(), Services: map[string]admin.LogHead{}}
+	out := &status.LogStatus{LagLines: state.Waiting, LagSeconds: state.Lag(p.Now()).Seconds(), Services: map[string]status.LogHead{}}
 	for id, h := range state.Heads {
-		head := admin.LogHead{Epoch: h.Epoch, Size: h.Size, At: h.At.UTC(), KeyID: h.KeyID}
+		head := status.LogHead{Epoch: h.Epoch, Size: h.Size, At: h.At.UTC(), KeyID: h.KeyID}
 		if !h.CosignedAt.IsZero() {
 			at := h.CosignedAt.UTC()
 			head.CosignedAt = &at
@@ -145,7 +146,7 @@ func uncosigned(state ledgerlog.State, evidence config.Evidence, now time.Time) 
 }
 
 // adminLogs returns the logs for the operator's evidence, or nil if there are none.
-func (p *process) adminLogs() admin.Logs {
+func (p *process) adminLogs() billing.Logs {
 	if !p.config.Evidence.Log {
 		return nil
 	}

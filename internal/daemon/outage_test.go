@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
@@ -29,14 +29,14 @@ func auditAt(t *testing.T, target string) (dir string) {
 }
 
 // health requests the status until is returns true, and returns that status.
-func (g *gate) health(is func(admin.Health) bool) int {
+func (g *gate) health(is func(status.Health) bool) int {
 	g.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		a, err := try(g.t.Context(), http.MethodGet, g.admin+"/readyz", nil, nil)
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		var h admin.Health
+		var h status.Health
 		if err := json.Unmarshal(a.body, &h); err != nil {
 			g.t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func (g *gate) metric(series string) string {
 	return string(found[1])
 }
 
-func audit(h admin.Health) admin.Check { return h.Checks["audit"] }
+func audit(h status.Health) status.Check { return h.Checks["audit"] }
 
 const requiredAudit = testConfig + "audit: {required: true}\n"
 
@@ -75,7 +75,7 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, header{"UIM-Request-ID": "r-1"}); got.status != http.StatusOK {
 		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
-	code := g.health(func(h admin.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
+	code := g.health(func(h status.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
 	if code != http.StatusOK {
 		t.Errorf("/readyz: %d, want %d", code, http.StatusOK)
 	}
@@ -85,7 +85,7 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	if err := os.Mkdir(away, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	g.health(func(h admin.Health) bool { return !audit(h).Degraded })
+	g.health(func(h status.Health) bool { return !audit(h).Degraded })
 	if text, err := os.ReadFile(filepath.Join(away, "audit.jsonl")); err != nil || !strings.Contains(string(text), `"request_id":"r-1"`) {
 		t.Errorf("got %v, %s", err, text)
 	}
@@ -106,7 +106,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	if n := len(g.upstream.calls()); n != 0 {
 		t.Errorf("%d calls reached the service, want 0", n)
 	}
-	code := g.health(func(h admin.Health) bool {
+	code := g.health(func(h status.Health) bool {
 		return !h.Ready && !audit(h).OK && audit(h).Reason == "audit records cannot be written: no space left on device"
 	})
 	if code != http.StatusServiceUnavailable {
@@ -116,7 +116,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.reload <- struct{}{}
-	g.health(func(h admin.Health) bool { return h.Ready })
+	g.health(func(h status.Health) bool { return h.Ready })
 	got := a.execute(order, map[string]any{"product_id": "p1"}, header{"Idempotency-Key": "k-1", "UIM-Request-ID": "r-2"})
 	if got.status != http.StatusOK || got.header.Get("UIM-Replayed") != "" || len(g.upstream.calls()) != 1 {
 		t.Errorf("got %d %s", got.status, got.body)

@@ -11,7 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
@@ -23,16 +24,16 @@ const reloadNoteTime = 5 * time.Second
 
 // noteReload records a reload for operators. A reload that is not an operation of an operator is recorded only if it was refused or changed
 // something.
-func (p *process) noteReload(ctx context.Context, r admin.ReloadRecord) {
-	if c, ok := admin.CallerOf(ctx); ok {
-		r.Cause, r.By, r.Via = admin.ReloadByRequest, c.Name, c.Via
-	} else if r.Applied && r.Before == r.Hash && r.Cause != admin.ReloadByRetirement {
+func (p *process) noteReload(ctx context.Context, r reloads.ReloadRecord) {
+	if c, ok := api.CallerOf(ctx); ok {
+		r.Cause, r.By, r.Via = reloads.ReloadByRequest, c.Name, c.Via
+	} else if r.Applied && r.Before == r.Hash && r.Cause != reloads.ReloadByRetirement {
 		return
 	}
-	if r.MoreSettings = max(0, len(r.Settings)-admin.MostReloadNames); r.MoreSettings > 0 {
-		r.Settings = r.Settings[:admin.MostReloadNames]
+	if r.MoreSettings = max(0, len(r.Settings)-reloads.MostReloadNames); r.MoreSettings > 0 {
+		r.Settings = r.Settings[:reloads.MostReloadNames]
 	}
-	r.Services = r.Services[:min(len(r.Services), admin.MostReloadNames)]
+	r.Services = r.Services[:min(len(r.Services), reloads.MostReloadNames)]
 	r.At, r.Process = p.Now().UTC(), processName()
 	text, err := json.Marshal(r)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reloadNoteTime)
@@ -49,8 +50,8 @@ func (p *process) noteReload(ctx context.Context, r admin.ReloadRecord) {
 func (p *process) noteStart(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reloadNoteTime)
 	defer cancel()
-	last := admin.ReloadRecord{}
-	list, err := p.operator.Reloads(ctx)
+	last := reloads.ReloadRecord{}
+	list, err := p.operator.Reloads.Reloads(ctx)
 	for _, r := range list.Items {
 		if r.Applied {
 			last = r
@@ -58,13 +59,13 @@ func (p *process) noteStart(ctx context.Context) {
 		}
 	}
 	if hash := p.directory.Current().Hash; err == nil && last.Hash != hash {
-		p.noteReload(ctx, admin.ReloadRecord{Cause: admin.ReloadByStart, Applied: true, Hash: hash})
+		p.noteReload(ctx, reloads.ReloadRecord{Cause: reloads.ReloadByStart, Applied: true, Hash: hash})
 	}
 }
 
 // compare returns what a reload changed in the settings and the services.
-func compare(was, is *config.Config, before, after *service.Snapshot) admin.ReloadRecord {
-	r := admin.ReloadRecord{Applied: true, Before: before.Hash, Hash: after.Hash, Settings: was.Changed(is)}
+func compare(was, is *config.Config, before, after *service.Snapshot) reloads.ReloadRecord {
+	r := reloads.ReloadRecord{Applied: true, Before: before.Hash, Hash: after.Hash, Settings: was.Changed(is)}
 	for _, next := range after.Services() {
 		if c := compareService(before.Service(next.ID), next); !c.IsZero() {
 			r.Services = append(r.Services, c)
@@ -79,18 +80,18 @@ func compare(was, is *config.Config, before, after *service.Snapshot) admin.Relo
 }
 
 // compareService compares two versions of a service. One of them may be nil.
-func compareService(was, is *service.Service) admin.ServiceChange {
+func compareService(was, is *service.Service) reloads.ServiceChange {
 	switch {
 	case was == nil:
-		c := admin.ServiceChange{Service: is.ID, Change: "added", PolicyAfter: is.Offer().Digest}
+		c := reloads.ServiceChange{Service: is.ID, Change: "added", PolicyAfter: is.Offer().Digest}
 		addIntents(&c.Added, is.Catalog)
 		return c
 	case is == nil:
-		c := admin.ServiceChange{Service: was.ID, Change: "removed", PolicyBefore: was.Offer().Digest}
+		c := reloads.ServiceChange{Service: was.ID, Change: "removed", PolicyBefore: was.Offer().Digest}
 		addIntents(&c.Removed, was.Catalog)
 		return c
 	}
-	c := admin.ServiceChange{Service: is.ID, Change: "changed"}
+	c := reloads.ServiceChange{Service: is.ID, Change: "changed"}
 	var terms []string // sorted
 	if a, b := was.Offer().Digest, is.Offer().Digest; a != b {
 		c.PolicyBefore, c.PolicyAfter = a, b
@@ -114,7 +115,7 @@ func compareService(was, is *service.Service) admin.ServiceChange {
 	return c
 }
 
-func addIntents(ids *admin.ChangedIDs, c *intents.Catalog) {
+func addIntents(ids *reloads.ChangedIDs, c *intents.Catalog) {
 	for _, in := range c.Intents() {
 		ids.Add(in.UID.String())
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 )
 
 // reloadRecords returns the records of the last reloads, the newest first.
-func (g *gate) reloadRecords() (list []admin.ReloadRecord) {
+func (g *gate) reloadRecords() (list []reloads.ReloadRecord) {
 	g.t.Helper()
 	got := g.adminDo("GET", "/admin/v1/reloads", nil)
-	var page admin.Page[admin.ReloadRecord]
+	var page api.Page[reloads.ReloadRecord]
 	if err := json.Unmarshal(got.body, &page); err != nil || got.status != http.StatusOK {
 		g.t.Fatalf("%d %s, %v", got.status, got.body, err)
 	}
@@ -34,12 +35,12 @@ func TestReloadsShowWhatTheyChanged(t *testing.T) {
 	for len(g.reloadRecords()) == 0 && t.Context().Err() == nil {
 		waitABit(t)
 	}
-	if list := g.reloadRecords(); len(list) != 1 || list[0].Cause != admin.ReloadByStart || list[0].Hash != g.status(t).Configuration.Hash {
+	if list := g.reloadRecords(); len(list) != 1 || list[0].Cause != reloads.ReloadByStart || list[0].Hash != g.status(t).Configuration.Hash {
 		t.Fatalf("after the start: %+v", list)
 	}
-	ignored := cmpopts.IgnoreFields(admin.ReloadRecord{}, "At", "Process", "Before", "Hash", "Problems")
-	same := admin.ReloadRecord{Cause: admin.ReloadByRequest, By: "operator", Via: "token", Applied: true}
-	check := func(want admin.ReloadRecord) {
+	ignored := cmpopts.IgnoreFields(reloads.ReloadRecord{}, "At", "Process", "Before", "Hash", "Problems")
+	same := reloads.ReloadRecord{Cause: reloads.ReloadByRequest, By: "operator", Via: "token", Applied: true}
+	check := func(want reloads.ReloadRecord) {
 		t.Helper()
 		if got := g.adminDo("POST", "/admin/v1/reload", nil); (got.status == http.StatusOK) != want.Applied {
 			t.Fatalf("%d %s", got.status, got.body)
@@ -67,12 +68,12 @@ func TestReloadsShowWhatTheyChanged(t *testing.T) {
 	want.Settings = []string{
 		"pat.limit", "services[default].agents_file", "services[default].policy_file", "services[default].upstream.auth.header",
 	}
-	change := admin.ServiceChange{
+	change := reloads.ServiceChange{
 		Service: "default", Change: "changed", PolicyBefore: policy,
-		Added:   admin.ChangedIDs{Count: 1, First: []string{"shop.example:older-search:v1"}},
-		Removed: admin.ChangedIDs{Count: 1, First: []string{"shop.example:old-search:v1"}},
-		Changed: admin.ChangedIDs{Count: 1, First: []string{details}},
-		Terms:   admin.ChangedIDs{Count: 1, First: []string{order}},
+		Added:   reloads.ChangedIDs{Count: 1, First: []string{"shop.example:older-search:v1"}},
+		Removed: reloads.ChangedIDs{Count: 1, First: []string{"shop.example:old-search:v1"}},
+		Changed: reloads.ChangedIDs{Count: 1, First: []string{details}},
+		Terms:   reloads.ChangedIDs{Count: 1, First: []string{order}},
 	}
 	got := g.adminDo("POST", "/admin/v1/reload", nil)
 	if got.status != http.StatusOK {
@@ -80,19 +81,19 @@ func TestReloadsShowWhatTheyChanged(t *testing.T) {
 	}
 	list := g.reloadRecords()
 	// The process watches its files, and may have read them before the request.
-	at := slices.IndexFunc(list, func(r admin.ReloadRecord) bool { return len(r.Services) > 0 })
+	at := slices.IndexFunc(list, func(r reloads.ReloadRecord) bool { return len(r.Services) > 0 })
 	if at < 0 {
 		t.Fatalf("got %+v", list)
 	}
 	change.PolicyAfter = g.status(t).Services[0].Policy.Digest
-	want.Services = []admin.ServiceChange{change}
-	d := cmp.Diff(want, list[at], ignored, cmpopts.IgnoreFields(admin.ReloadRecord{}, "Cause", "By", "Via"))
+	want.Services = []reloads.ServiceChange{change}
+	d := cmp.Diff(want, list[at], ignored, cmpopts.IgnoreFields(reloads.ReloadRecord{}, "Cause", "By", "Via"))
 	if d != "" || change.PolicyAfter == policy {
 		t.Errorf("the reload differs (-want +got):\n%s", d)
 	}
 
 	g.write("policy-2.json", "{")
-	refused := admin.ReloadRecord{Cause: admin.ReloadByRequest, By: "operator", Via: "token"}
+	refused := reloads.ReloadRecord{Cause: reloads.ReloadByRequest, By: "operator", Via: "token"}
 	check(refused)
 	if list := g.reloadRecords(); list[0].Problems == 0 || list[0].Hash != "" {
 		t.Errorf("got %+v", list[0])

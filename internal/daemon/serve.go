@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/console"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/internal/connlimit"
@@ -19,7 +20,7 @@ import (
 
 func (p *process) serve(ctx context.Context) error {
 	public := p.httpServer(p.server.Handler())
-	tokens := admin.NewTokenCheck(func() string { return p.live.Load().token.Reveal() }, p.Now)
+	tokens := signin.NewTokenCheck(func() string { return p.live.Load().token.Reveal() }, p.Now)
 	pages := console.New(console.Config{ //nolint:contextcheck // pages have the contexts of their requests
 		Operator: p.operator, Directory: p.directory, Store: p.store, Tokens: tokens, Dump: p.dump,
 		OIDC: func() *oidc.Provider { return p.live.Load().oidc }, Shed: p.metrics.Shed, Log: p.Log, Now: p.Now,
@@ -128,7 +129,7 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
 	case <-ctx.Done():
 	}
-	p.operator.Drain()
+	p.operator.Statuses.Drain()
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()
 	err := s.Shutdown(drain)

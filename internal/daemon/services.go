@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/playground"
 	"github.com/uimgate/uimgate/internal/problem"
@@ -84,7 +84,10 @@ func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) con
 	}
 	out := serviceProblems(k.Config, problem.Warning, warnings)
 	if err != nil {
-		return append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so it was not checked for services that are missing here: %v", err))
+		return append(
+			out,
+			k.Config.Problemf(problem.Warning, "store", "cannot be read, so it was not checked for services that are missing here: %v", err),
+		)
 	}
 	return append(out, heldByOthers(ctx, k.Config, l, storeAt(place))...)
 }
@@ -128,16 +131,16 @@ func (p storeAt) Uses(ctx context.Context, service string, since time.Time) ([]s
 // A storeAt is the location of a database that is opened only for reading.
 type storeAt string
 
-// Holders implements admin.Holders.
+// Holders implements status.Holders.
 func (p storeAt) Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error) {
 	return sqlstore.ReadHolders(ctx, string(p), service, ids)
 }
 
 // heldByOthers returns a warning for each agent id that a configuration reserves but that another key holds. If the store cannot be read,
 // it returns no warning: the status command repeats the check.
-func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig, in admin.Holders) (warnings config.Problems) {
+func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig, in status.Holders) (warnings config.Problems) {
 	for i, d := range l.Definitions() {
-		held, err := admin.HeldByOthers(ctx, in, d)
+		held, err := status.HeldByOthers(ctx, in, d)
 		if err != nil {
 			continue
 		}

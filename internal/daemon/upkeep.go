@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
@@ -79,8 +79,10 @@ func (p *process) setBack(missing int64) {
 
 // serverChanged reports that the database is now on another server or timeline.
 func (p *process) serverChanged() {
-	p.Log.Warn("the server or timeline of the database has changed: a standby was promoted, or the database was restored; if it may lack commits " +
-		"of processes that have ended, stop all gateways, run uimgate restore --after-external, and start them again")
+	p.Log.Warn(
+		"the server or timeline of the database has changed: a standby was promoted, or the database was restored; if it may lack commits " +
+			"of processes that have ended, stop all gateways, run uimgate restore --after-external, and start them again",
+	)
 }
 
 // reconcile requests the outcome of calls whose outcome is unknown from the services that support this, until ctx is done.
@@ -148,7 +150,7 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 // done.
 func (p *process) reloads(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
-	cause := admin.ReloadByFile
+	cause := reloads.ReloadByFile
 	for again := false; ; again = true {
 		files := p.files()
 		stop := p.watch(ctx, files, changed)
@@ -156,16 +158,16 @@ func (p *process) reloads(ctx context.Context) error {
 		if again {
 			p.reloadFor(ctx, cause, false)
 		}
-		cause = admin.ReloadByFile
+		cause = reloads.ReloadByFile
 		if slices.Equal(files, p.files()) {
 			retirement, cancel := p.nextRetirement()
 			select {
 			case <-ctx.Done():
 			case <-changed:
 			case <-p.Reload:
-				cause = admin.ReloadBySignal
+				cause = reloads.ReloadBySignal
 			case <-retirement:
-				cause = admin.ReloadByRetirement
+				cause = reloads.ReloadByRetirement
 			}
 			cancel()
 		}
@@ -222,14 +224,14 @@ func (p *process) files() []string {
 
 // reload is reloadFor for an operation of the operator.
 func (p *process) reload(ctx context.Context, force bool) config.Problems {
-	return p.reloadFor(ctx, admin.ReloadByRequest, force)
+	return p.reloadFor(ctx, reloads.ReloadByRequest, force)
 }
 
 // reloadFor applies the configuration on disk. If that is not possible, it keeps the current configuration and logs the reason. In either
 // case, it reopens the audit file, which may have been rotated. Unless force is true, it does not apply a configuration that ends the calls
 // of agents: see endings.
-func (p *process) reloadFor(ctx context.Context, cause admin.ReloadCause, force bool) (problems config.Problems) {
-	var change admin.ReloadRecord
+func (p *process) reloadFor(ctx context.Context, cause reloads.ReloadCause, force bool) (problems config.Problems) {
+	var change reloads.ReloadRecord
 	defer func() { // after the lock: a store that does not respond must not delay other reloads
 		change.Cause, change.Problems = cause, len(problems)
 		p.noteReload(ctx, change)
@@ -292,7 +294,7 @@ func (p *process) reloadFor(ctx context.Context, cause admin.ReloadCause, force 
 
 func (p *process) refused(problems config.Problems) config.Problems {
 	p.metrics.ReloadRefused()
-	p.refusal.Store(admin.RefusedAt(p.Now(), problems))
+	p.refusal.Store(reloads.RefusedAt(p.Now(), problems))
 	for _, problem := range problems {
 		p.Log.Error("configuration not applied", zap.String("problem", problem.String()))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/agent/via"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
@@ -31,11 +31,11 @@ const (
 
 const executePath = "/api/intents/execute"
 
-// Call implements admin.Playground. Without a PAT, the call has none, and the gateway refuses it.
-func (p *Playground) Call(ctx context.Context, s *service.Service, c admin.TestCall) (admin.TestResult, error) {
+// Call implements testcalls.Playground. Without a PAT, the call has none, and the gateway refuses it.
+func (p *Playground) Call(ctx context.Context, s *service.Service, c testcalls.TestCall) (testcalls.TestResult, error) {
 	way, err := p.way(s, c.Door)
 	if err != nil {
-		return admin.TestResult{}, err
+		return testcalls.TestResult{}, err
 	}
 	if c.Parameters == nil {
 		c.Parameters = strictjson.Object{}
@@ -43,7 +43,7 @@ func (p *Playground) Call(ctx context.Context, s *service.Service, c admin.TestC
 	i, _ := p.identity(s.ID, false) // it does not fail, because it creates nothing
 	body, err := strictjson.Append(nil, map[string]any{"intent_uid": c.Intent, "parameters": map[string]any(c.Parameters)})
 	if err != nil {
-		return admin.TestResult{}, reason.MalformedRequest.Refusal("The parameters cannot be encoded.").Because(err)
+		return testcalls.TestResult{}, reason.MalformedRequest.Refusal("The parameters cannot be encoded.").Because(err)
 	}
 	call := via.Call{
 		ID: uuid.NewString(), UID: c.Intent, Tool: toolOf(s.Catalog, c.Intent), Parameters: c.Parameters, Body: body,
@@ -56,7 +56,7 @@ func (p *Playground) Call(ctx context.Context, s *service.Service, c admin.TestC
 	if i.token != "" {
 		proof, err := proofOf(&i, s.Issuer, c, p.Now())
 		if err != nil {
-			return admin.TestResult{}, err
+			return testcalls.TestResult{}, err
 		}
 		call.Header.Set("Authorization", "Bearer "+i.token)
 		call.Header.Set("UIM-Proof", proof)
@@ -64,13 +64,13 @@ func (p *Playground) Call(ctx context.Context, s *service.Service, c admin.TestC
 	}
 	sent, err := way.Message(call)
 	if err != nil {
-		return admin.TestResult{}, reason.MalformedRequest.Refusal("The call cannot be encoded for this protocol.").Because(err)
+		return testcalls.TestResult{}, reason.MalformedRequest.Refusal("The call cannot be encoded for this protocol.").Because(err)
 	}
 	answer, err := p.send(ctx, s, sent)
 	if err != nil {
-		return admin.TestResult{}, err
+		return testcalls.TestResult{}, err
 	}
-	out := admin.TestResult{Exchange: exchange(sent, answer, hidden), RequestID: answer.Header.Get("UIM-Request-ID")}
+	out := testcalls.TestResult{Exchange: exchange(sent, answer, hidden), RequestID: answer.Header.Get("UIM-Request-ID")}
 	if read, err := way.Read(call.ID, answer); err == nil { // a response that cannot be read is shown as it is
 		out.Receipt = read.Header.Get("UIM-Receipt")
 	}
@@ -78,7 +78,7 @@ func (p *Playground) Call(ctx context.Context, s *service.Service, c admin.TestC
 }
 
 // proofOf returns a proof of key for a call. Intents that do not need one ignore it.
-func proofOf(i *identity, audience string, c admin.TestCall, now time.Time) (string, error) {
+func proofOf(i *identity, audience string, c testcalls.TestCall, now time.Time) (string, error) {
 	digest, err := pat.ExecuteDigest(c.Intent, c.Parameters)
 	if err != nil {
 		return "", reason.MalformedRequest.Refusal("The parameters cannot be encoded.").Because(err)
@@ -89,18 +89,23 @@ func proofOf(i *identity, audience string, c admin.TestCall, now time.Time) (str
 // way returns the encoding of calls through a door.
 func (p *Playground) way(s *service.Service, name string) (via.Door, error) {
 	switch name {
-	case "", admin.TestUIM:
+	case "", testcalls.TestUIM:
 		return direct{s.At(executePath)}, nil
-	case admin.TestMCP:
+	case testcalls.TestMCP:
 		if u := p.address(s, name); u != nil {
 			return via.MCP{URL: u.String(), Client: "uimgate-" + Name + "/1"}, nil
 		}
-	case admin.TestA2A:
+	case testcalls.TestA2A:
 		if u := p.address(s, name); u != nil {
 			return via.A2A{URL: u.String()}, nil
 		}
 	default:
-		return nil, reason.MalformedRequest.Refusal("The member door must be "+strings.Join(admin.TestDoors, " or ")+".").With("pointer", "/door")
+		return nil, reason.MalformedRequest.Refusal(
+			"The member door must be "+strings.Join(testcalls.TestDoors, " or ")+".",
+		).With(
+			"pointer",
+			"/door",
+		)
 	}
 	return nil, reason.MalformedRequest.Refusal("The service does not have this door.").With("pointer", "/door")
 }
@@ -193,8 +198,8 @@ func (w *response) Write(data []byte) (int, error) {
 const maxShown = 64 << 10
 
 // exchange returns the texts of a request and its response. It replaces each secret in hidden by its name.
-func exchange(m via.Message, a fetch.Answer, hidden map[string]string) admin.Exchange {
-	out := admin.Exchange{Status: a.Status}
+func exchange(m via.Message, a fetch.Answer, hidden map[string]string) testcalls.Exchange {
+	out := testcalls.Exchange{Status: a.Status}
 	show := func(first string, h http.Header, body []byte) string {
 		var b strings.Builder
 		b.WriteString(first + "\n")

@@ -22,7 +22,8 @@ import (
 
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
@@ -41,7 +42,7 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// A Playground implements admin.Playground.
+// A Playground implements testcalls.Playground.
 type Playground struct {
 	Options
 
@@ -49,7 +50,7 @@ type Playground struct {
 	agents map[string]*identity // by service
 }
 
-var _ admin.Playground = (*Playground)(nil)
+var _ testcalls.Playground = (*Playground)(nil)
 
 // New returns a Playground.
 func New(o Options) *Playground { return &Playground{Options: o, agents: map[string]*identity{}} }
@@ -100,13 +101,13 @@ func (p *Playground) keep(service string, i identity) {
 	p.agents[service] = &i
 }
 
-// Agent implements admin.Playground.
-func (p *Playground) Agent(s *service.Service) admin.TestAgent {
+// Agent implements testcalls.Playground.
+func (p *Playground) Agent(s *service.Service) testcalls.TestAgent {
 	i, _ := p.identity(s.ID, false) // it does not fail, because it creates nothing
 	offer := s.Offer()
-	out := admin.TestAgent{
-		State: admin.TestUnsigned, AgentID: i.id, AgreementID: i.agreement, Agreed: i.digest, Doors: p.doors(s),
-		Policy: admin.Policy{UID: offer.UID, Digest: offer.Digest, Offered: true, From: s.From, Until: s.Until()},
+	out := testcalls.TestAgent{
+		State: testcalls.TestUnsigned, AgentID: i.id, AgreementID: i.agreement, Agreed: i.digest, Doors: p.doors(s),
+		Policy: policies.Policy{UID: offer.UID, Digest: offer.Digest, Offered: true, From: s.From, Until: s.Until()},
 	}
 	if i.id != "" {
 		out.KeyID = i.key.Thumbprint()
@@ -117,22 +118,22 @@ func (p *Playground) Agent(s *service.Service) admin.TestAgent {
 	switch {
 	case i.agreement == "":
 	case i.token == "":
-		out.State = admin.TestPending
+		out.State = testcalls.TestPending
 	case !p.Now().Before(i.until):
-		out.State = admin.TestExpired
+		out.State = testcalls.TestExpired
 	case i.digest != offer.Digest:
-		out.State = admin.TestOutdated
+		out.State = testcalls.TestOutdated
 	default:
-		out.State = admin.TestAgreed
+		out.State = testcalls.TestAgreed
 	}
 	return out
 }
 
 // doors returns the protocols through which a test agent can call a service.
 func (p *Playground) doors(s *service.Service) []string {
-	out := []string{admin.TestUIM}
+	out := []string{testcalls.TestUIM}
 	for _, status := range door.Statuses(p.Doors, s) {
-		if slices.Contains(admin.TestDoors, status.Door) {
+		if slices.Contains(testcalls.TestDoors, status.Door) {
 			out = append(out, status.Door)
 		}
 	}
@@ -141,29 +142,29 @@ func (p *Playground) doors(s *service.Service) []string {
 
 const issuePath = "/api/pat/issue"
 
-// Agree implements admin.Playground.
-func (p *Playground) Agree(ctx context.Context, s *service.Service) (admin.TestAgreement, error) {
+// Agree implements testcalls.Playground.
+func (p *Playground) Agree(ctx context.Context, s *service.Service) (testcalls.TestAgreement, error) {
 	i, err := p.identity(s.ID, true)
 	if err != nil {
-		return admin.TestAgreement{}, err
+		return testcalls.TestAgreement{}, err
 	}
 	offer := s.Offer()
 	signed, err := pat.SignAgreement(i.secret, pat.AgreementClaims{
 		AgentID: i.id, Audience: s.Issuer, URL: s.At(issuePath), IssuedAt: p.Now(), PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	})
 	if err != nil {
-		return admin.TestAgreement{}, err
+		return testcalls.TestAgreement{}, err
 	}
 	body, err := json.Marshal(map[string]string{
 		"agent_id": string(i.id), "agent_public_key": base64.StdEncoding.EncodeToString(i.key.SPKI()), "signed_policy": signed,
 	})
 	if err != nil {
-		return admin.TestAgreement{}, err
+		return testcalls.TestAgreement{}, err
 	}
 	sent := via.Message{URL: s.At(issuePath), Header: http.Header{"Content-Type": {"application/json"}}, Body: body}
 	answer, err := p.send(ctx, s, sent)
 	if err != nil {
-		return admin.TestAgreement{}, err
+		return testcalls.TestAgreement{}, err
 	}
 	var issued struct {
 		Token     string          `json:"uim-pat"`
@@ -175,7 +176,7 @@ func (p *Playground) Agree(ctx context.Context, s *service.Service) (admin.TestA
 		i.tokenID = tokenID(issued.Token)
 		p.keep(s.ID, i)
 	}
-	out := admin.TestAgreement{Exchange: exchange(sent, answer, map[string]string{issued.Token: shownPAT, signed: shownSignature})}
+	out := testcalls.TestAgreement{Exchange: exchange(sent, answer, map[string]string{issued.Token: shownPAT, signed: shownSignature})}
 	out.Agent = p.Agent(s)
 	return out, nil
 }

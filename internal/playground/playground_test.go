@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/internal/playground"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -21,7 +21,7 @@ func TestTheTestAgentKeepsItsKey(t *testing.T) {
 	g := gatetest.New(t, "")
 	s := g.Directory.Current().Services()[0]
 	first, err := newPlayground(g, g.Handler).Agree(t.Context(), s)
-	if err != nil || first.Agent.State != admin.TestAgreed {
+	if err != nil || first.Agent.State != testcalls.TestAgreed {
 		t.Fatalf("got %+v, %v", first, err)
 	}
 	info, err := os.Stat(filepath.Join(filepath.Dir(g.Data.StatePath()), "playground.default.key"))
@@ -29,7 +29,7 @@ func TestTheTestAgentKeepsItsKey(t *testing.T) {
 		t.Errorf("the file of the key: %v, %v", info, err)
 	}
 	restarted := newPlayground(g, g.Handler)
-	if a := restarted.Agent(s); a.State != admin.TestUnsigned || a.AgentID != "" {
+	if a := restarted.Agent(s); a.State != testcalls.TestUnsigned || a.AgentID != "" {
 		t.Errorf("after a restart: %+v", a)
 	}
 	second, err := restarted.Agree(t.Context(), s)
@@ -46,12 +46,12 @@ func TestResponsesAreBounded(t *testing.T) {
 			_, _ = w.Write([]byte(strings.Repeat("é", 1<<20)))
 		}
 	}))
-	got, err := long.Call(t.Context(), s, admin.TestCall{Intent: gatetest.Searching})
+	got, err := long.Call(t.Context(), s, testcalls.TestCall{Intent: gatetest.Searching})
 	if err != nil || !got.Shortened || len(got.Response) > 64<<10 || got.Status != http.StatusOK {
 		t.Errorf("a long response: %d bytes, %v", len(got.Response), err)
 	}
 	aborted := newPlayground(g, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	if _, err := aborted.Call(t.Context(), s, admin.TestCall{Intent: gatetest.Searching}); err == nil {
+	if _, err := aborted.Call(t.Context(), s, testcalls.TestCall{Intent: gatetest.Searching}); err == nil {
 		t.Error("an aborted response is no error")
 	}
 }

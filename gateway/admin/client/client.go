@@ -1,9 +1,9 @@
-// Package client calls the admin API of a running gateway. A Client has the operations of admin.Operator, with the same request and
+// Package client calls the admin API of a running gateway. A Client has the operations of an admin.Operator, with the same request and
 // response types.
 //
 //	base, err := client.ParseURL("http://127.0.0.1:8081")
 //	c := client.New(client.Options{URL: base, Token: token})
-//	agents, err := c.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
+//	agents, err := c.Agents(ctx, agreements.AgentQuery{Status: pat.AgentBlocked})
 package client
 
 import (
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 )
 
 const (
@@ -106,24 +107,24 @@ type message struct {
 }
 
 // get calls an operation that changes nothing.
-func get[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
+func get[A any](ctx context.Context, c *Client, path string, q api.Request) (A, error) {
 	return answer[A](ctx, c, message{method: http.MethodGet, path: path, query: values(q)})
 }
 
 // post calls an operation that changes something. q is the body, unless it is nil or a record, whose fields are in the path and query.
-func post[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
+func post[A any](ctx context.Context, c *Client, path string, q api.Request) (A, error) {
 	var body any = q
-	if _, ok := q.(*admin.Record); ok || q == nil {
+	if _, ok := q.(*api.Record); ok || q == nil {
 		body = struct{}{}
 	}
 	return answer[A](ctx, c, message{http.MethodPost, path, values(q), body})
 }
 
-func values(q admin.Request) url.Values {
+func values(q api.Request) url.Values {
 	if q == nil {
 		return nil
 	}
-	return admin.Values(q)
+	return api.Values(q)
 }
 
 func answer[A any](ctx context.Context, c *Client, m message) (a A, err error) {

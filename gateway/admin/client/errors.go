@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -13,8 +13,8 @@ import (
 type RefusedError struct {
 	Reason              reason.Reason
 	Message, Suggestion string
-	Services            []string        // the available services, if the request must name one
-	Problems            []admin.Problem // the problems of a configuration, if that was refused
+	Services            []string          // the available services, if the request must name one
+	Problems            []reloads.Problem // the problems of a configuration, if that was refused
 }
 
 func (e *RefusedError) Error() string {
@@ -30,10 +30,10 @@ func (c *Client) refusal(status string, data []byte) error {
 		Error struct {
 			Message string `json:"message"`
 			Details struct {
-				Reason     reason.Reason   `json:"reason"`
-				Suggestion string          `json:"suggestion"`
-				Services   []string        `json:"services"`
-				Problems   []admin.Problem `json:"problems"`
+				Reason     reason.Reason     `json:"reason"`
+				Suggestion string            `json:"suggestion"`
+				Services   []string          `json:"services"`
+				Problems   []reloads.Problem `json:"problems"`
 			} `json:"details"`
 		} `json:"error"`
 	}

@@ -9,7 +9,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 )
 
 //go:embed *.html
@@ -21,11 +21,11 @@ var documents = template.Must(template.New("").Funcs(template.FuncMap{
 }).ParseFS(pages, "*.html"))
 
 // WriteHTML writes the page of an invoice. Its errors are those of w.
-func WriteHTML(w io.Writer, i admin.Invoice) error {
+func WriteHTML(w io.Writer, i billing.Invoice) error {
 	return documents.ExecuteTemplate(w, "invoice.html", i)
 }
 
 // WriteCreditNote writes the page of a credit note. Its errors are those of w.
-func WriteCreditNote(w io.Writer, n admin.CreditNote) error {
+func WriteCreditNote(w io.Writer, n billing.CreditNote) error {
 	return documents.ExecuteTemplate(w, "creditnote.html", n)
 }

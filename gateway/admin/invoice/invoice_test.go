@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
 	"github.com/uimgate/uimgate/store"
 )
@@ -13,18 +13,27 @@ import (
 func TestInvoicePage(t *testing.T) {
 	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	var b strings.Builder
-	err := invoice.WriteHTML(&b, admin.Invoice{
+	err := invoice.WriteHTML(&b, billing.Invoice{
 		Number: "2026-12-0123456789ab", Issuer: "shop.example", AgentID: `<script>alert(1)</script>`, Name: "Corner & Co.",
 		FurtherAgreements: 7, From: from, To: from.AddDate(0, 1, 0),
-		Rows: []admin.InvoiceRow{
-			{Intent: "shop.example:order:v1", Rule: "https://shop.example/policy#order", Calls: 3, UnitPrice: "0.125", Amount: "0.375", Currency: "EUR"},
+		Rows: []billing.InvoiceRow{
+			{
+				Intent:    "shop.example:order:v1",
+				Rule:      "https://shop.example/policy#order",
+				Calls:     3,
+				UnitPrice: "0.125",
+				Amount:    "0.375",
+				Currency:  "EUR",
+			},
 			{Others: 12, Calls: 40, Amount: "5.00", Currency: "EUR"},
 		},
-		Totals: []admin.InvoiceTotal{
+		Totals: []billing.InvoiceTotal{
 			{Currency: "EUR", Calls: 3, Amount: "0.375", Held: "0.25", Unresolved: "0.125"},
 			{Currency: "USD", Calls: 0, Amount: "0.00", Held: "0.00", Unresolved: "0.00"},
 		},
-		Evidence: []admin.InvoiceEvidence{{AgreementID: "agreement-1", SignatureDigest: "sha-256:signature", PolicyDigest: "sha-256:policy", Calls: 3}},
+		Evidence: []billing.InvoiceEvidence{
+			{AgreementID: "agreement-1", SignatureDigest: "sha-256:signature", PolicyDigest: "sha-256:policy", Calls: 3},
+		},
 	})
 	page := b.String()
 	for _, part := range []string{
@@ -50,19 +59,25 @@ func TestIssuedInvoicePage(t *testing.T) {
 	from := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	at := from.AddDate(0, 1, 2)
 	var b strings.Builder
-	err := invoice.WriteHTML(&b, admin.Invoice{
-		Number: "INV-000042", Status: admin.InvoiceIssued, IssuedAt: &at, Issuer: "shop.example", AgentID: "agent-1", Name: "internal name",
+	err := invoice.WriteHTML(&b, billing.Invoice{
+		Number: "INV-000042", Status: billing.InvoiceIssued, IssuedAt: &at, Issuer: "shop.example", AgentID: "agent-1", Name: "internal name",
 		From: from, To: from.AddDate(0, 1, 0), Terms: "Payable within 14 days.",
-		Parties: admin.Parties{
-			Seller: &admin.Seller{Name: "Example Shop GmbH", Address: []string{"Marktplatz 1", "10115 Berlin"}, Country: "DE", TaxID: "DE1", Contact: "b@shop.example"},
+		Parties: billing.Parties{
+			Seller: &billing.Seller{
+				Name:    "Example Shop GmbH",
+				Address: []string{"Marktplatz 1", "10115 Berlin"},
+				Country: "DE",
+				TaxID:   "DE1",
+				Contact: "b@shop.example",
+			},
 			Buyer: &store.Buyer{
 				Name: "Corner & Co. <b>", Address: []string{"1 rue du Port"}, Country: "FR", TaxID: "FR1", Reference: "PO-7", VAT: store.TaxReverseCharge,
 			},
 		},
-		Rows: []admin.InvoiceRow{{Intent: "shop.example:order:v1", Calls: 3, UnitPrice: "0.125", Amount: "0.375", Currency: "EUR"}},
-		Totals: []admin.InvoiceTotal{{
+		Rows: []billing.InvoiceRow{{Intent: "shop.example:order:v1", Calls: 3, UnitPrice: "0.125", Amount: "0.375", Currency: "EUR"}},
+		Totals: []billing.InvoiceTotal{{
 			Currency: "EUR", Calls: 3, Amount: "0.375", Held: "0.00", Unresolved: "0.00",
-			Tax: &admin.Tax{Rule: store.TaxReverseCharge, Rate: "0", Net: "0.38", Amount: "0.00", Payable: "0.38"},
+			Tax: &billing.Tax{Rule: store.TaxReverseCharge, Rate: "0", Net: "0.38", Amount: "0.00", Payable: "0.38"},
 		}},
 	})
 	if err != nil {
@@ -87,13 +102,13 @@ func TestIssuedInvoicePage(t *testing.T) {
 
 func TestCreditNotePage(t *testing.T) {
 	var b strings.Builder
-	err := invoice.WriteCreditNote(&b, admin.CreditNote{
-		Refund: admin.Refund{
+	err := invoice.WriteCreditNote(&b, billing.CreditNote{
+		Refund: billing.Refund{
 			Number: "CN-000001", At: time.Date(2026, 12, 3, 0, 0, 0, 0, time.UTC), AgentID: "agent-1", ExecutionID: "e-1", Intent: "i", Amount: "0.10",
 			Charge: "0.25", Currency: "EUR", ChargedAt: time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC), Reason: "<late>",
 		},
-		Issuer: "shop.example", Invoice: "INV-000042", Parties: admin.Parties{Buyer: &store.Buyer{Name: "Corner & Co."}},
-		Tax: &admin.Tax{Rule: store.TaxExempt, Rate: "0", Net: "0.10", Amount: "0.00", Payable: "0.10"},
+		Issuer: "shop.example", Invoice: "INV-000042", Parties: billing.Parties{Buyer: &store.Buyer{Name: "Corner & Co."}},
+		Tax: &billing.Tax{Rule: store.TaxExempt, Rate: "0", Net: "0.10", Amount: "0.00", Payable: "0.10"},
 	})
 	if err != nil {
 		t.Fatal(err)

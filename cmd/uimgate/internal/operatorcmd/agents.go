@@ -15,20 +15,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var agentColumns = []cli.Column[admin.Agent]{
-	cli.TextColumn("agent_id", func(a admin.Agent) pat.AgentID { return a.AgentID }),
-	cli.TextColumn("status", func(a admin.Agent) pat.AgentStatus { return a.Status }),
-	cli.FlagColumn("approved", func(a admin.Agent) bool { return a.Approved }),
-	cli.ListColumn("keys", func(a admin.Agent) []keys.ID { return a.Keys }),
-	cli.TimeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }),
-	cli.TextColumn("reason", func(a admin.Agent) string { return a.Reason }),
-	cli.TextColumn("name", func(a admin.Agent) string { return a.Name }),
+var agentColumns = []cli.Column[agreements.Agent]{
+	cli.TextColumn("agent_id", func(a agreements.Agent) pat.AgentID { return a.AgentID }),
+	cli.TextColumn("status", func(a agreements.Agent) pat.AgentStatus { return a.Status }),
+	cli.FlagColumn("approved", func(a agreements.Agent) bool { return a.Approved }),
+	cli.ListColumn("keys", func(a agreements.Agent) []keys.ID { return a.Keys }),
+	cli.TimeColumn("created_at", func(a agreements.Agent) time.Time { return a.CreatedAt }),
+	cli.TextColumn("reason", func(a agreements.Agent) string { return a.Reason }),
+	cli.TextColumn("name", func(a agreements.Agent) string { return a.Name }),
 }
 
 // Agents returns the command uimgate agents.
@@ -41,14 +42,14 @@ func Agents() *cobra.Command {
 		o.agentsName(), o.agentsInvoiceTo(), o.agentsInvite())
 }
 
-var invitationColumns = []cli.Column[admin.Invitation]{
-	cli.TextColumn("code", func(i admin.Invitation) string { return i.Code }),
-	cli.TimeColumn("until", func(i admin.Invitation) time.Time { return i.Until }),
-	cli.TextColumn("name", func(i admin.Invitation) string { return i.Name }),
+var invitationColumns = []cli.Column[agreements.Invitation]{
+	cli.TextColumn("code", func(i agreements.Invitation) string { return i.Code }),
+	cli.TimeColumn("until", func(i agreements.Invitation) time.Time { return i.Until }),
+	cli.TextColumn("name", func(i agreements.Invitation) string { return i.Name }),
 }
 
 func (o *operator) agentsInvite() *cobra.Command {
-	var i admin.Invite
+	var i agreements.Invite
 	c := &cobra.Command{
 		Use: "invite", Short: "Invite one person to consent once, for a client without a key", Args: cli.Args(cobra.NoArgs),
 		Long: `Invite prints a code that one person can enter on the consent page. With pat.admission: allowlist, a person needs a
@@ -56,7 +57,7 @@ code; with approval, the code replaces the wait for approval. The code is valid 
 signed record of the consent contains the name.`,
 		Example: "  uimgate agents invite --name Ann\n  uimgate agents invite --within 1h",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (admin.Invitation, error) {
+			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (agreements.Invitation, error) {
 				i.Service = o.service
 				return api.Invite(ctx, i)
 			})
@@ -68,18 +69,18 @@ signed record of the consent contains the name.`,
 }
 
 func (o *operator) agentsList() *cobra.Command {
-	var q admin.AgentQuery
+	var q agreements.AgentQuery
 	c := &cobra.Command{
 		Use: "list", Short: "List agents, sorted by id", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate agents list\n  uimgate agents list --status waiting",
 		RunE: func(c *cobra.Command, _ []string) error {
 			columns := agentColumns
 			numbers := map[pat.AgentID]int64{}
-			if q.Status == admin.Waiting && o.after == "" && o.format == "table" {
-				number := cli.CountColumn("no", func(a admin.Agent) int64 { return numbers[a.AgentID] })
-				columns = append([]cli.Column[admin.Agent]{number}, agentColumns...)
+			if q.Status == agreements.Waiting && o.after == "" && o.format == "table" {
+				number := cli.CountColumn("no", func(a agreements.Agent) int64 { return numbers[a.AgentID] })
+				columns = append([]cli.Column[agreements.Agent]{number}, agentColumns...)
 			}
-			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.Agent], error) {
+			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[agreements.Agent], error) {
 				q.Service, q.PageRequest = o.service, p
 				page, err := api.Agents(ctx, q)
 				for _, a := range page.Items {
@@ -100,7 +101,7 @@ func (o *operator) agentsShow() *cobra.Command {
 		Use: "show AGENT", Short: "Show one agent", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agents show agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
 				return api.Agent(ctx, o.record(args[0]))
 			})
 		},
@@ -114,7 +115,7 @@ func (o *operator) agentsBlock() *cobra.Command {
 		Aliases: []string{"revoke"},
 		Example: `  uimgate agents block agent-1 --reason "requested by its owner"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
 				return api.BlockAgent(ctx, o.revocation(args[0], reason))
 			})
 		},
@@ -128,7 +129,7 @@ func (o *operator) agentsUnblock() *cobra.Command {
 		Use: "unblock AGENT", Short: "Let a blocked agent agree again; its old PATs stay revoked", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agents unblock agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
 				return api.UnblockAgent(ctx, o.record(args[0]))
 			})
 		},
@@ -146,11 +147,11 @@ without control characters. Agents never see the name, and it affects no decisio
 			if none == (len(args) == 2) || !none && args[1] == "" {
 				return cli.Usage(errors.New("give a name, or --clear to remove it"))
 			}
-			n := admin.AgentName{Record: o.record(args[0])}
+			n := agreements.AgentName{Record: o.record(args[0])}
 			if !none {
 				n.Name = args[1]
 			}
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) { return api.NameAgent(ctx, n) })
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) { return api.NameAgent(ctx, n) })
 		},
 	}
 	c.Flags().BoolVar(&none, "clear", false, "remove the name")
@@ -158,7 +159,7 @@ without control characters. Agents never see the name, and it affects no decisio
 }
 
 // changeAgent calls do, which changes an agent, and prints the agent. It prints a warning if no agent has claimed the id.
-func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (admin.Agent, error)) error {
+func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (agreements.Agent, error)) error {
 	a, err := call(c, o, do)
 	if err != nil {
 		return err
@@ -180,8 +181,8 @@ thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 			if err != nil {
 				return err
 			}
-			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
-				return api.AddAgentKey(ctx, admin.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
+			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
+				return api.AddAgentKey(ctx, agreements.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
 			})
 		},
 	}
@@ -223,7 +224,7 @@ change when agents come and go, approve shows which agent currently has the numb
 					return err
 				}
 			}
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
 				return api.ApproveAgent(ctx, o.record(id))
 			})
 		},
@@ -236,19 +237,22 @@ change when agents come and go, approve shows which agent currently has the numb
 // numbered returns the id of the agent with this number in the list of waiting agents. Unless yes is set, the operator must first confirm
 // the agent.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
-	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, PageRequest: admin.PageRequest{Limit: 1000}}
-	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {
+	q := agreements.AgentQuery{Service: o.service, Status: agreements.Waiting, PageRequest: api.PageRequest{Limit: 1000}}
+	page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[agreements.Agent], error) {
 		return api.Agents(ctx, q)
 	})
 	if err != nil {
 		return "", err
 	}
-	if slices.ContainsFunc(page.Items, func(a admin.Agent) bool { return a.AgentID == pat.AgentID(strconv.Itoa(number)) }) {
+	if slices.ContainsFunc(page.Items, func(a agreements.Agent) bool { return a.AgentID == pat.AgentID(strconv.Itoa(number)) }) {
 		return "", fmt.Errorf("%d is also the id of a waiting agent: give the id of the agent, or --id", number)
 	}
 	if number < 1 || number > len(page.Items) {
-		return "", fmt.Errorf("no waiting agent has the number %d (%d are waiting): see uimgate agents list --status waiting; for an id, add --id", number,
-			len(page.Items))
+		return "", fmt.Errorf(
+			"no waiting agent has the number %d (%d are waiting): see uimgate agents list --status waiting; for an id, add --id",
+			number,
+			len(page.Items),
+		)
 	}
 	agent := page.Items[number-1]
 	out := c.ErrOrStderr()

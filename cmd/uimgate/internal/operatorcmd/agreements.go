@@ -11,35 +11,37 @@ import (
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var agreementColumns = []cli.Column[admin.Agreement]{
-	cli.TextColumn("id", func(a admin.Agreement) pat.AgreementID { return a.ID }),
-	cli.TextColumn("agent_id", func(a admin.Agreement) pat.AgentID { return a.AgentID }),
-	cli.TextColumn("state", func(a admin.Agreement) pat.AgreementState { return a.State }),
-	cli.TextColumn("assurance", func(a admin.Agreement) pat.Assurance { return a.Assurance }),
-	cli.TimeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }),
-	cli.TextColumn("policy_digest", func(a admin.Agreement) string { return a.PolicyDigest }),
-	cli.TextColumn("agent_name", func(a admin.Agreement) string { return a.AgentName }),
-	cli.TextColumn("client", func(a admin.Agreement) string { return cmp.Or(consentOf(a).ClientName, consentOf(a).ClientID) }),
-	cli.TextColumn("policy_uid", func(a admin.Agreement) string { return a.PolicyUID }).OnlyCSV(),
-	cli.TextColumn("jkt", func(a admin.Agreement) keys.ID { return a.KeyID }).OnlyCSV(),
-	cli.TextColumn("issuer", func(a admin.Agreement) string { return a.Issuer }).OnlyCSV(),
-	cli.TextColumn("form", func(a admin.Agreement) string { return a.Form }).OnlyCSV(),
-	cli.ListColumn("scope", func(a admin.Agreement) []string { return a.Scope }).OnlyCSV(),
-	cli.TextColumn("client_id", func(a admin.Agreement) string { return consentOf(a).ClientID }).OnlyCSV(),
-	cli.TextColumn("redirect_host", func(a admin.Agreement) string { return consentOf(a).RedirectHost }).OnlyCSV(),
-	cli.TextColumn("invitation", func(a admin.Agreement) string { return consentOf(a).Invitation }).OnlyCSV(),
+var agreementColumns = []cli.Column[agreements.Agreement]{
+	cli.TextColumn("id", func(a agreements.Agreement) pat.AgreementID { return a.ID }),
+	cli.TextColumn("agent_id", func(a agreements.Agreement) pat.AgentID { return a.AgentID }),
+	cli.TextColumn("state", func(a agreements.Agreement) pat.AgreementState { return a.State }),
+	cli.TextColumn("assurance", func(a agreements.Agreement) pat.Assurance { return a.Assurance }),
+	cli.TimeColumn("created_at", func(a agreements.Agreement) time.Time { return a.CreatedAt }),
+	cli.TextColumn("policy_digest", func(a agreements.Agreement) string { return a.PolicyDigest }),
+	cli.TextColumn("agent_name", func(a agreements.Agreement) string { return a.AgentName }),
+	cli.TextColumn("client", func(a agreements.Agreement) string { return cmp.Or(consentOf(a).ClientName, consentOf(a).ClientID) }),
+	cli.TextColumn("policy_uid", func(a agreements.Agreement) string { return a.PolicyUID }).OnlyCSV(),
+	cli.TextColumn("jkt", func(a agreements.Agreement) keys.ID { return a.KeyID }).OnlyCSV(),
+	cli.TextColumn("issuer", func(a agreements.Agreement) string { return a.Issuer }).OnlyCSV(),
+	cli.TextColumn("form", func(a agreements.Agreement) string { return a.Form }).OnlyCSV(),
+	cli.ListColumn("scope", func(a agreements.Agreement) []string { return a.Scope }).OnlyCSV(),
+	cli.TextColumn("client_id", func(a agreements.Agreement) string { return consentOf(a).ClientID }).OnlyCSV(),
+	cli.TextColumn("redirect_host", func(a agreements.Agreement) string { return consentOf(a).RedirectHost }).OnlyCSV(),
+	cli.TextColumn("invitation", func(a agreements.Agreement) string { return consentOf(a).Invitation }).OnlyCSV(),
 }
 
 // consentOf returns the details of a consent. They are zero if the agent signed the agreement.
-func consentOf(a admin.Agreement) admin.ConsentInfo {
+func consentOf(a agreements.Agreement) agreements.ConsentInfo {
 	if a.Consent == nil {
-		return admin.ConsentInfo{}
+		return agreements.ConsentInfo{}
 	}
 	return *a.Consent
 }
@@ -55,15 +57,15 @@ func Agreements() *cobra.Command {
 }
 
 func (o *operator) agreementsList() *cobra.Command {
-	var q admin.AgreementQuery
+	var q agreements.AgreementQuery
 	c := &cobra.Command{
 		Use: "list", Short: "List agreements, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: `  uimgate agreements list --state pending
   uimgate agreements list --policy sha-256:Jx1… --without sha-256:q0B…   # who has not agreed to the next policy`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, agreementColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Agreement], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[agreements.Agreement], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Agreements(ctx, q)
 			})
@@ -86,22 +88,22 @@ the policy in force to agreements list --policy, and that of the next one to --w
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, policyColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Policy], error) {
-				return api.Policies(ctx, admin.PolicyQuery{Service: o.service, PageRequest: p})
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[policies.Policy], error) {
+				return api.Policies(ctx, policies.PolicyQuery{Service: o.service, PageRequest: p})
 			})
 		},
 	}
 	return o.paging(c)
 }
 
-var policyColumns = []cli.Column[admin.Policy]{
-	cli.TextColumn("digest", func(p admin.Policy) string { return p.Digest }),
-	cli.FlagColumn("offered", func(p admin.Policy) bool { return p.Offered }),
-	cli.TimeColumn("first_offered", func(p admin.Policy) time.Time { return p.FirstOffered }),
-	cli.TimeColumn("from", func(p admin.Policy) time.Time { return p.From }),
-	cli.TimeColumn("until", func(p admin.Policy) time.Time { return p.Until }),
-	cli.TextColumn("uid", func(p admin.Policy) string { return p.UID }),
+var policyColumns = []cli.Column[policies.Policy]{
+	cli.TextColumn("digest", func(p policies.Policy) string { return p.Digest }),
+	cli.FlagColumn("offered", func(p policies.Policy) bool { return p.Offered }),
+	cli.TimeColumn("first_offered", func(p policies.Policy) time.Time { return p.FirstOffered }),
+	cli.TimeColumn("from", func(p policies.Policy) time.Time { return p.From }),
+	cli.TimeColumn("until", func(p policies.Policy) time.Time { return p.Until }),
+	cli.TextColumn("uid", func(p policies.Policy) string { return p.UID }),
 }
 
 func (o *operator) agreementsShow() *cobra.Command {
@@ -109,7 +111,7 @@ func (o *operator) agreementsShow() *cobra.Command {
 		Use: "show ID", Short: "Show one agreement", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
+			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (agreements.Agreement, error) {
 				return api.Agreement(ctx, o.record(args[0]))
 			})
 		},
@@ -162,8 +164,8 @@ It needs no gateway and no network. FILE may be - for standard input.`,
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
-			fmt.Fprintln(c.ErrOrStderr(), "Proved: "+admin.ProvedBy(e, bindings.Forms()))
-			return cli.PrintOne(c, o.format, admin.AgreementOf(e.Agreement), agreementColumns)
+			fmt.Fprintln(c.ErrOrStderr(), "Proved: "+agreements.ProvedBy(e, bindings.Forms()))
+			return cli.PrintOne(c, o.format, agreements.AgreementOf(e.Agreement), agreementColumns)
 		},
 	}
 }
@@ -175,7 +177,7 @@ func (o *operator) agreementsRevoke() *cobra.Command {
 		Long:    `Revoke ends an agreement immediately. The agent may agree again: to prevent that, block the agent.`,
 		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
+			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (agreements.Agreement, error) {
 				return api.RevokeAgreement(ctx, o.revocation(args[0], reason))
 			})
 		},

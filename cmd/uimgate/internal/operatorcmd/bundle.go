@@ -15,7 +15,8 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/evidence/log"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -40,7 +41,7 @@ The file contains the decisions about the agent's calls, but no parameters or ou
 			if err != nil {
 				return err
 			}
-			q := admin.EvidenceQuery{Record: o.record(agent), Month: month, Currency: currency}
+			q := billing.EvidenceQuery{Record: o.record(agent), Month: month, Currency: currency}
 			return intoFile(out, func(w io.Writer) error { return writeBundle(c.Context(), gateway, q, w) })
 		},
 	}
@@ -72,7 +73,7 @@ func intoFile(name string, write func(io.Writer) error) (err error) {
 }
 
 // writeBundle writes the evidence of one account in a month.
-func writeBundle(ctx context.Context, gateway *client.Client, q admin.EvidenceQuery, w io.Writer) error {
+func writeBundle(ctx context.Context, gateway *client.Client, q billing.EvidenceQuery, w io.Writer) error {
 	if q.Currency == "" {
 		var err error
 		if q.Currency, err = onlyCurrency(ctx, gateway, q.Record); err != nil {
@@ -121,9 +122,9 @@ func writeBundle(ctx context.Context, gateway *client.Client, q admin.EvidenceQu
 }
 
 // onlyCurrency returns the currency of the agent's only account.
-func onlyCurrency(ctx context.Context, gateway *client.Client, agent admin.Record) (string, error) {
-	list, err := gateway.Accounts(ctx, admin.AccountQuery{
-		Service: agent.Service, AgentID: pat.AgentID(agent.ID), PageRequest: admin.PageRequest{Limit: 2},
+func onlyCurrency(ctx context.Context, gateway *client.Client, agent api.Record) (string, error) {
+	list, err := gateway.Accounts(ctx, billing.AccountQuery{
+		Service: agent.Service, AgentID: pat.AgentID(agent.ID), PageRequest: api.PageRequest{Limit: 2},
 	})
 	switch {
 	case err != nil:
@@ -167,7 +168,7 @@ func newBundleParts(gateway *client.Client, service string) *bundleParts {
 	return &bundleParts{gateway: gateway, service: service, written: map[string]bool{}}
 }
 
-func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line admin.EvidenceLine) error {
+func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line billing.EvidenceLine) error {
 	r, err := evidence.ParseReceipt(line.Receipt)
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line 
 	e := r.Entry
 	if e.Agreement != "" && !a.written[e.Agreement] {
 		a.written[e.Agreement] = true
-		text, err := a.gateway.ExportAgreement(ctx, admin.Record{Service: a.service, ID: e.Agreement})
+		text, err := a.gateway.ExportAgreement(ctx, api.Record{Service: a.service, ID: e.Agreement})
 		if err != nil {
 			return fmt.Errorf("exporting agreement %s: %w", e.Agreement, err)
 		}
@@ -196,7 +197,7 @@ func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line 
 
 // log writes the entries that belong to no account, and then the proofs that they are in the log: an entry may introduce the key of the
 // checkpoint.
-func (a *bundleParts) log(b *evidence.BundleWriter, list []admin.EvidenceLine) error {
+func (a *bundleParts) log(b *evidence.BundleWriter, list []billing.EvidenceLine) error {
 	for _, line := range list {
 		b.Entry(line.Receipt)
 	}
@@ -213,7 +214,7 @@ func (a *bundleParts) log(b *evidence.BundleWriter, list []admin.EvidenceLine) e
 }
 
 // proof writes the proof that an entry is in the log, and its checkpoint unless it was written before.
-func (a *bundleParts) proof(b *evidence.BundleWriter, r *evidence.Receipt, line admin.EvidenceLine) error {
+func (a *bundleParts) proof(b *evidence.BundleWriter, r *evidence.Receipt, line billing.EvidenceLine) error {
 	if line.Logged == "" {
 		return nil
 	}

@@ -11,35 +11,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var callColumns = []cli.Column[admin.Call]{
-	cli.TimeColumn("at", func(r admin.Call) time.Time { return r.At }),
-	cli.TextColumn("request_id", func(r admin.Call) string { return r.RequestID }),
-	cli.TextColumn("service", func(r admin.Call) string { return r.Service }).OnlyCSV(),
-	cli.TextColumn("agent_id", func(r admin.Call) pat.AgentID { return r.AgentID }),
-	cli.TextColumn("intent", func(r admin.Call) string { return r.Intent }).ForPeople(func(r admin.Call) string {
+var callColumns = []cli.Column[calls.Call]{
+	cli.TimeColumn("at", func(r calls.Call) time.Time { return r.At }),
+	cli.TextColumn("request_id", func(r calls.Call) string { return r.RequestID }),
+	cli.TextColumn("service", func(r calls.Call) string { return r.Service }).OnlyCSV(),
+	cli.TextColumn("agent_id", func(r calls.Call) pat.AgentID { return r.AgentID }),
+	cli.TextColumn("intent", func(r calls.Call) string { return r.Intent }).ForPeople(func(r calls.Call) string {
 		if r.Intent == "" {
 			return r.Request
 		}
 		return r.Intent
 	}),
-	cli.TextColumn("request", func(r admin.Call) string { return r.Request }).OnlyCSV(),
-	cli.TextColumn("door", func(r admin.Call) string { return r.Door }).OnlyCSV(),
-	cli.TextColumn("decision", func(r admin.Call) string { return r.Decision }),
-	cli.TextColumn("reason", func(r admin.Call) reason.Reason { return r.Reason }),
-	cli.CountColumn("status", func(r admin.Call) int64 { return int64(r.Status) }),
-	cli.TextColumn("rule", func(r admin.Call) string { return r.Rule }).OnlyCSV(),
-	cli.TextColumn("outcome", func(r admin.Call) string { return r.Outcome }),
-	cli.TextColumn("ms", func(r admin.Call) string { return strconv.FormatFloat(r.Millis, 'f', -1, 64) }),
-	cli.TextColumn("charge", func(r admin.Call) string { return r.Charge }),
-	cli.TextColumn("charge_state", func(r admin.Call) string { return r.ChargeState }).OnlyCSV(),
-	cli.TextColumn("execution", func(r admin.Call) string { return r.ExecutionID }).OnlyCSV(),
-	cli.TextColumn("process", func(r admin.Call) string { return r.Process }).OnlyCSV(),
+	cli.TextColumn("request", func(r calls.Call) string { return r.Request }).OnlyCSV(),
+	cli.TextColumn("door", func(r calls.Call) string { return r.Door }).OnlyCSV(),
+	cli.TextColumn("decision", func(r calls.Call) string { return r.Decision }),
+	cli.TextColumn("reason", func(r calls.Call) reason.Reason { return r.Reason }),
+	cli.CountColumn("status", func(r calls.Call) int64 { return int64(r.Status) }),
+	cli.TextColumn("rule", func(r calls.Call) string { return r.Rule }).OnlyCSV(),
+	cli.TextColumn("outcome", func(r calls.Call) string { return r.Outcome }),
+	cli.TextColumn("ms", func(r calls.Call) string { return strconv.FormatFloat(r.Millis, 'f', -1, 64) }),
+	cli.TextColumn("charge", func(r calls.Call) string { return r.Charge }),
+	cli.TextColumn("charge_state", func(r calls.Call) string { return r.ChargeState }).OnlyCSV(),
+	cli.TextColumn("execution", func(r calls.Call) string { return r.ExecutionID }).OnlyCSV(),
+	cli.TextColumn("process", func(r calls.Call) string { return r.Process }).OnlyCSV(),
 }
 
 // Calls returns the command uimgate calls.
@@ -51,17 +53,17 @@ func Calls() *cobra.Command {
 	}, o.callsList(), o.callsFigures())
 }
 
-var figureColumns = []cli.Column[admin.FigurePoint]{
-	cli.TimeColumn("at", func(p admin.FigurePoint) time.Time { return p.At }),
-	cli.CountColumn("calls", func(p admin.FigurePoint) int64 { return p.Calls }),
-	cli.CountColumn("refused", func(p admin.FigurePoint) int64 { return p.Refused }),
-	cli.ListColumn("reasons", func(p admin.FigurePoint) (list []string) {
+var figureColumns = []cli.Column[processes.FigurePoint]{
+	cli.TimeColumn("at", func(p processes.FigurePoint) time.Time { return p.At }),
+	cli.CountColumn("calls", func(p processes.FigurePoint) int64 { return p.Calls }),
+	cli.CountColumn("refused", func(p processes.FigurePoint) int64 { return p.Refused }),
+	cli.ListColumn("reasons", func(p processes.FigurePoint) (list []string) {
 		for _, r := range slices.Sorted(maps.Keys(p.Reasons)) {
 			list = append(list, fmt.Sprintf("%s=%d", r, p.Reasons[r]))
 		}
 		return list
 	}),
-	cli.ListColumn("charged", func(p admin.FigurePoint) (list []string) {
+	cli.ListColumn("charged", func(p processes.FigurePoint) (list []string) {
 		for _, currency := range slices.Sorted(maps.Keys(p.Charged)) {
 			list = append(list, cli.HumanAmount(p.Charged[currency], currency))
 		}
@@ -70,7 +72,7 @@ var figureColumns = []cli.Column[admin.FigurePoint]{
 }
 
 func (o *operator) callsFigures() *cobra.Command {
-	var q admin.FigureQuery
+	var q processes.FigureQuery
 	c := &cobra.Command{
 		Use: "figures", Short: "Count the calls of each minute or hour", Args: cli.Args(cobra.NoArgs),
 		Long: `Figures counts the calls that ended in each minute of the last hour or, with --step hour, in each hour of the last day,
@@ -79,7 +81,7 @@ others every ten seconds: of a process that was killed, up to ten seconds are mi
 ends; a charge that is resolved later does not count here.`,
 		Example: "  uimgate calls figures --step hour -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			answer, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CallFigures, error) {
+			answer, err := call(c, o, func(ctx context.Context, api *client.Client) (processes.CallFigures, error) {
 				return api.CallFigures(ctx, q)
 			})
 			switch {
@@ -99,7 +101,7 @@ ends; a charge that is resolved later does not count here.`,
 }
 
 func (o *operator) callsList() *cobra.Command {
-	var q admin.CallQuery
+	var q calls.CallQuery
 	var from, to string
 	c := &cobra.Command{
 		Use: "list", Short: "List requests, newest first", Args: cli.Args(cobra.NoArgs),
@@ -119,8 +121,8 @@ how to continue.`,
 			if q.To, err = moment("--to", to); err != nil {
 				return cli.Usage(err)
 			}
-			type page = admin.Page[admin.Call]
-			return printListing(c, o, callColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (page, error) {
+			type page = api.Page[calls.Call]
+			return printListing(c, o, callColumns, func(ctx context.Context, api *client.Client, p api.PageRequest) (page, error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Calls(ctx, q)
 			})

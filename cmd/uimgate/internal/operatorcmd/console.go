@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/signin"
 )
 
 // Console returns the command uimgate console.
 func Console() *cobra.Command {
 	o := &operator{}
-	var request admin.ConsoleLinkRequest
+	var request signin.ConsoleLinkRequest
 	var role string
 	var codeOnly, noBrowser bool
 	c := &cobra.Command{
@@ -25,11 +26,11 @@ colleague only with the role that the colleague needs.`,
 		Example: "  uimgate console\n  uimgate console --as viewer --name ann --no-browser\n  uimgate console --code",
 		Args:    cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			request.Role = admin.Role(role)
+			request.Role = api.Role(role)
 			if request.Name == "" {
 				request.Name = userName()
 			}
-			l, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.ConsoleLink, error) {
+			l, err := call(c, o, func(ctx context.Context, api *client.Client) (signin.ConsoleLink, error) {
 				return api.ConsoleLink(ctx, request)
 			})
 			switch {
@@ -52,7 +53,7 @@ colleague only with the role that the colleague needs.`,
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&role, "as", string(admin.RoleAdmin), "role: viewer, operator, billing or admin")
+	c.Flags().StringVar(&role, "as", string(api.RoleAdmin), "role: viewer, operator, billing or admin")
 	c.Flags().StringVar(&request.Name, "name", "", "who signs in, for the audit stream (default: your user name)")
 	c.Flags().BoolVar(&codeOnly, "code", false, "print only a code, with which the console confirms who you are")
 	c.Flags().BoolVar(&noBrowser, "no-browser", false, "do not open a browser")

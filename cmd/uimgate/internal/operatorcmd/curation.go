@@ -11,24 +11,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 )
 
 // maxCuration bounds the file of a curation, in bytes.
 const maxCuration = 1 << 20
 
-var curationColumns = []cli.Column[admin.CurationItem]{
-	cli.TextColumn("key", func(i admin.CurationItem) string { return i.Key }),
-	cli.TextColumn("uid", func(i admin.CurationItem) string { return i.UID }),
-	cli.TextColumn("state", func(i admin.CurationItem) string { return i.State }),
-	cli.FlagColumn("offered", func(i admin.CurationItem) bool { return i.Offered }),
-	cli.TextColumn("price", func(i admin.CurationItem) string { return i.Price }),
-	cli.TextColumn("limit", func(i admin.CurationItem) string { return i.Limit }),
-	cli.TextColumn("name", func(i admin.CurationItem) string { return i.Name }),
-	cli.TextColumn("description", func(i admin.CurationItem) string { return i.Description }).OnlyCSV(),
-	cli.TextColumn("agreement", func(i admin.CurationItem) string { return i.Agreement }).OnlyCSV(),
-	cli.TextColumn("notes", func(i admin.CurationItem) string { return i.Notes }).OnlyCSV(),
+var curationColumns = []cli.Column[policies.CurationItem]{
+	cli.TextColumn("key", func(i policies.CurationItem) string { return i.Key }),
+	cli.TextColumn("uid", func(i policies.CurationItem) string { return i.UID }),
+	cli.TextColumn("state", func(i policies.CurationItem) string { return i.State }),
+	cli.FlagColumn("offered", func(i policies.CurationItem) bool { return i.Offered }),
+	cli.TextColumn("price", func(i policies.CurationItem) string { return i.Price }),
+	cli.TextColumn("limit", func(i policies.CurationItem) string { return i.Limit }),
+	cli.TextColumn("name", func(i policies.CurationItem) string { return i.Name }),
+	cli.TextColumn("description", func(i policies.CurationItem) string { return i.Description }).OnlyCSV(),
+	cli.TextColumn("agreement", func(i policies.CurationItem) string { return i.Agreement }).OnlyCSV(),
+	cli.TextColumn("notes", func(i policies.CurationItem) string { return i.Notes }).OnlyCSV(),
 }
 
 // Curation returns the command uimgate curation.
@@ -50,9 +51,9 @@ func (o *operator) curationList() *cobra.Command {
 		Example: "  uimgate curation list --search order",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, curationColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.CurationItem], error) {
-				got, err := api.Curation(ctx, admin.CurationQuery{PageRequest: p, Service: o.service, Search: search})
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[policies.CurationItem], error) {
+				got, err := api.Curation(ctx, policies.CurationQuery{PageRequest: p, Service: o.service, Search: search})
 				return got.Page, err
 			})
 		},
@@ -80,8 +81,8 @@ uimgate policy impact does. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			got, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CurationImpact, error) {
-				return api.CurationImpact(ctx, admin.CurationEdit{Service: o.service, Text: string(text)})
+			got, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.CurationImpact, error) {
+				return api.CurationImpact(ctx, policies.CurationEdit{Service: o.service, Text: string(text)})
 			})
 			if err != nil {
 				printRefusedPolicy(c.ErrOrStderr(), args[0], err)
@@ -131,8 +132,8 @@ Save changes nothing if the file of the gateway no longer has the text that --ov
 				return err
 			}
 			sum := sha256.Sum256(edited)
-			edit := admin.CurationEdit{Service: o.service, Text: string(text), SHA256: hex.EncodeToString(sum[:]), Force: force}
-			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CurationResult, error) {
+			edit := policies.CurationEdit{Service: o.service, Text: string(text), SHA256: hex.EncodeToString(sum[:]), Force: force}
+			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.CurationResult, error) {
 				return api.SaveCuration(ctx, edit)
 			})
 			if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 )
 
 // decideFlags are the flags with which uimgate why decides a call again.
@@ -37,8 +37,8 @@ func (d *decideFlags) wanted() bool {
 }
 
 // request returns the request to decide again the call with an id.
-func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideRequest, err error) {
-	r = admin.DecideRequest{RequestID: id, PolicyDigest: d.digest}
+func (d *decideFlags) request(c *cobra.Command, id string) (r policies.DecideRequest, err error) {
+	r = policies.DecideRequest{RequestID: id, PolicyDigest: d.digest}
 	if r.At, err = moment("--at", d.when); err != nil {
 		return r, cli.Usage(err)
 	}
@@ -50,7 +50,7 @@ func (d *decideFlags) request(c *cobra.Command, id string) (r admin.DecideReques
 		if r.Facts == nil {
 			r.Facts = map[string]any{}
 		}
-		r.Facts[operand] = admin.FactOf(value)
+		r.Facts[operand] = policies.FactOf(value)
 	}
 	if d.policy == "" {
 		return r, nil
@@ -67,7 +67,9 @@ func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
 		return err
 	}
 	r.Service = o.service
-	answer, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyDecision, error) { return api.Decide(ctx, r) })
+	answer, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.PolicyDecision, error) {
+		return api.Decide(ctx, r)
+	})
 	if err != nil {
 		printRefusedPolicy(c.ErrOrStderr(), d.policy, err)
 		return err
@@ -82,18 +84,18 @@ func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
 	}
 }
 
-var constraintColumns = []cli.Column[admin.ConstraintState]{
-	cli.TextColumn("rule", func(s admin.ConstraintState) string { return s.Rule }),
-	cli.TextColumn("type", func(s admin.ConstraintState) string { return s.Type }),
-	cli.TextColumn("operand", func(s admin.ConstraintState) string { return s.Operand }),
-	cli.TextColumn("operator", func(s admin.ConstraintState) string { return s.Operator }),
-	cli.ListColumn("wanted", func(s admin.ConstraintState) []string { return s.Wanted }),
-	cli.TextColumn("unit", func(s admin.ConstraintState) string { return s.Unit }),
+var constraintColumns = []cli.Column[policies.ConstraintState]{
+	cli.TextColumn("rule", func(s policies.ConstraintState) string { return s.Rule }),
+	cli.TextColumn("type", func(s policies.ConstraintState) string { return s.Type }),
+	cli.TextColumn("operand", func(s policies.ConstraintState) string { return s.Operand }),
+	cli.TextColumn("operator", func(s policies.ConstraintState) string { return s.Operator }),
+	cli.ListColumn("wanted", func(s policies.ConstraintState) []string { return s.Wanted }),
+	cli.TextColumn("unit", func(s policies.ConstraintState) string { return s.Unit }),
 	cli.TextColumn("found", foundText),
-	cli.TextColumn("state", func(s admin.ConstraintState) string { return s.State }),
+	cli.TextColumn("state", func(s policies.ConstraintState) string { return s.State }),
 }
 
-func foundText(s admin.ConstraintState) string {
+func foundText(s policies.ConstraintState) string {
 	if s.Found == nil {
 		return ""
 	}
@@ -101,7 +103,7 @@ func foundText(s admin.ConstraintState) string {
 }
 
 // printDecided prints a decision for people.
-func printDecided(out io.Writer, d *admin.PolicyDecision) error {
+func printDecided(out io.Writer, d *policies.PolicyDecision) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name string, texts ...string) {
 		if text := strings.Join(texts, ", "); text != "" {

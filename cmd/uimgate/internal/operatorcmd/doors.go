@@ -11,16 +11,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/catalogue"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-var connectionColumns = []cli.Column[admin.Connection]{
-	cli.TextColumn("door", func(c admin.Connection) string { return c.Door }),
-	cli.TextColumn("client", func(c admin.Connection) string { return c.Client }),
-	cli.TextColumn("place", func(c admin.Connection) string { return c.Place }),
-	cli.TextColumn("text", func(c admin.Connection) string { return c.Text }),
+var connectionColumns = []cli.Column[catalogue.Connection]{
+	cli.TextColumn("door", func(c catalogue.Connection) string { return c.Door }),
+	cli.TextColumn("client", func(c catalogue.Connection) string { return c.Client }),
+	cli.TextColumn("place", func(c catalogue.Connection) string { return c.Place }),
+	cli.TextColumn("text", func(c catalogue.Connection) string { return c.Text }),
 }
 
 func (o *operator) doorsConnect() *cobra.Command {
@@ -30,8 +32,8 @@ func (o *operator) doorsConnect() *cobra.Command {
 They contain no keys and no tokens: each agent agrees with a key of its own.`,
 		Example: "  uimgate doors connect\n  uimgate doors connect --service shop -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Connection], error) {
-				return api.Connections(ctx, admin.ConnectionQuery{Service: o.service})
+			page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[catalogue.Connection], error) {
+				return api.Connections(ctx, catalogue.ConnectionQuery{Service: o.service})
 			})
 			if err != nil {
 				return err
@@ -73,8 +75,8 @@ changes nothing.`,
 		Example: "  uimgate doors agree --digest sha-256:…",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if digest == "" {
-				agent, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TestAgent, error) {
-					return api.TestAgent(ctx, admin.PlaygroundQuery{Service: o.service})
+				agent, err := call(c, o, func(ctx context.Context, api *client.Client) (testcalls.TestAgent, error) {
+					return api.TestAgent(ctx, testcalls.PlaygroundQuery{Service: o.service})
 				})
 				if err != nil {
 					return err
@@ -83,8 +85,8 @@ changes nothing.`,
 					cli.Sanitize(agent.Policy.UID), cli.Sanitize(agent.Policy.Digest))
 				return printAgent(c, o, agent)
 			}
-			got, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TestAgreement, error) {
-				return api.AgreeTest(ctx, admin.TestConsent{Service: o.service, PolicyDigest: digest})
+			got, err := call(c, o, func(ctx context.Context, api *client.Client) (testcalls.TestAgreement, error) {
+				return api.AgreeTest(ctx, testcalls.TestConsent{Service: o.service, PolicyDigest: digest})
 			})
 			if err != nil {
 				return err
@@ -100,30 +102,30 @@ changes nothing.`,
 	return c
 }
 
-var testAgentColumns = []cli.Column[admin.TestAgent]{
-	cli.TextColumn("agent", func(a admin.TestAgent) string { return string(a.AgentID) }),
-	cli.TextColumn("state", func(a admin.TestAgent) string { return string(a.State) }),
-	cli.TextColumn("agreement", func(a admin.TestAgent) string { return string(a.AgreementID) }),
-	cli.TextColumn("policy", func(a admin.TestAgent) string { return a.Policy.Digest }),
-	cli.ListColumn("doors", func(a admin.TestAgent) []string { return a.Doors }),
+var testAgentColumns = []cli.Column[testcalls.TestAgent]{
+	cli.TextColumn("agent", func(a testcalls.TestAgent) string { return string(a.AgentID) }),
+	cli.TextColumn("state", func(a testcalls.TestAgent) string { return string(a.State) }),
+	cli.TextColumn("agreement", func(a testcalls.TestAgent) string { return string(a.AgreementID) }),
+	cli.TextColumn("policy", func(a testcalls.TestAgent) string { return a.Policy.Digest }),
+	cli.ListColumn("doors", func(a testcalls.TestAgent) []string { return a.Doors }),
 }
 
-func printAgent(c *cobra.Command, o *operator, a admin.TestAgent) error {
+func printAgent(c *cobra.Command, o *operator, a testcalls.TestAgent) error {
 	return cli.PrintOne(c, o.format, a, testAgentColumns)
 }
 
-var testResultColumns = []cli.Column[admin.TestResult]{
-	cli.TextColumn("request_id", func(r admin.TestResult) string { return r.RequestID }),
-	cli.TextColumn("status", func(r admin.TestResult) string { return strconv.Itoa(r.Status) }),
-	cli.TextColumn("decision", func(r admin.TestResult) string { return r.Decision }),
-	cli.TextColumn("reason", func(r admin.TestResult) string { return string(r.Reason) }),
-	cli.TextColumn("rule", func(r admin.TestResult) string { return r.Rule }),
-	cli.TextColumn("charge", func(r admin.TestResult) string { return strings.TrimSpace(r.Charge + " " + r.ChargeState) }),
-	cli.TextColumn("execution", func(r admin.TestResult) string { return r.ExecutionID }),
+var testResultColumns = []cli.Column[testcalls.TestResult]{
+	cli.TextColumn("request_id", func(r testcalls.TestResult) string { return r.RequestID }),
+	cli.TextColumn("status", func(r testcalls.TestResult) string { return strconv.Itoa(r.Status) }),
+	cli.TextColumn("decision", func(r testcalls.TestResult) string { return r.Decision }),
+	cli.TextColumn("reason", func(r testcalls.TestResult) string { return string(r.Reason) }),
+	cli.TextColumn("rule", func(r testcalls.TestResult) string { return r.Rule }),
+	cli.TextColumn("charge", func(r testcalls.TestResult) string { return strings.TrimSpace(r.Charge + " " + r.ChargeState) }),
+	cli.TextColumn("execution", func(r testcalls.TestResult) string { return r.ExecutionID }),
 }
 
 func (o *operator) doorsTry() *cobra.Command {
-	var request admin.TestCall
+	var request testcalls.TestCall
 	var params []string
 	c := &cobra.Command{
 		Use: "try INTENT", Short: "Call an intent as the test agent of a service", Args: cli.Args(cobra.ExactArgs(1)),
@@ -144,7 +146,7 @@ The value of --param is JSON. A value that is not JSON is a text: write --param 
 				}
 				request.Parameters[name] = parameterValue(value)
 			}
-			got, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TestResult, error) {
+			got, err := call(c, o, func(ctx context.Context, api *client.Client) (testcalls.TestResult, error) {
 				return api.TryCall(ctx, request)
 			})
 			if err != nil {

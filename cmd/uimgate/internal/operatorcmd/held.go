@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 )
 
 // printHeldLimits prints which limits are held back because of a restore or a step of the clock, and until when.
-func printHeldLimits(out io.Writer, held *admin.HeldLimits) {
+func printHeldLimits(out io.Writer, held *status.HeldLimits) {
 	if held == nil {
 		return
 	}
@@ -25,7 +25,7 @@ func printHeldLimits(out io.Writer, held *admin.HeldLimits) {
 }
 
 // periodsOf lists periods with the time until which their limits are held back. For calendar periods, only the allowance is held back.
-func periodsOf(list []admin.LimitPeriod, allowance int64) string {
+func periodsOf(list []status.LimitPeriod, allowance int64) string {
 	texts := make([]string, 0, len(list))
 	for _, p := range list {
 		text := "per " + string(p.Period) + " until " + cli.HumanTime(p.Until)
@@ -38,7 +38,7 @@ func periodsOf(list []admin.LimitPeriod, allowance int64) string {
 }
 
 // printNewcomers prints the credit that unapproved agents share, and the agents that have used most of it.
-func printNewcomers(out io.Writer, s admin.ServiceStatus) {
+func printNewcomers(out io.Writer, s status.ServiceStatus) {
 	n := s.Newcomers
 	if n == nil || len(n.Users) == 0 {
 		return
@@ -56,7 +56,7 @@ func printNewcomers(out io.Writer, s admin.ServiceStatus) {
 }
 
 // printUnread prints the figures of a service that could not be read from the store.
-func printUnread(out io.Writer, s admin.ServiceStatus) {
+func printUnread(out io.Writer, s status.ServiceStatus) {
 	if len(s.Unread) > 0 {
 		fmt.Fprintf(out, "Cannot be read from the store, for %s: %s. See the log of the gateway.\n", cli.Sanitize(s.ID),
 			cli.Sanitize(strings.Join(s.Unread, ", ")))

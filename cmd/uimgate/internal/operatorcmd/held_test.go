@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
@@ -14,13 +14,13 @@ import (
 func TestStatusPrintsUnknownFigures(t *testing.T) {
 	t.Parallel()
 	none := int64(0)
-	unknown := admin.ServiceStatus{ID: "default", Unresolved: &none, Unread: []string{"waiting_agents"}}
+	unknown := status.ServiceStatus{ID: "default", Unresolved: &none, Unread: []string{"waiting_agents"}}
 	for name, show := range map[string]func(*strings.Builder) error{
 		"table": func(out *strings.Builder) error {
-			return cli.PrintTable(out, []admin.ServiceStatus{unknown}, serviceColumns)
+			return cli.PrintTable(out, []status.ServiceStatus{unknown}, serviceColumns)
 		},
 		"CSV": func(out *strings.Builder) error {
-			return cli.PrintCSV(out, []admin.ServiceStatus{unknown}, serviceColumns, false)
+			return cli.PrintCSV(out, []status.ServiceStatus{unknown}, serviceColumns, false)
 		},
 	} {
 		var out strings.Builder
@@ -29,7 +29,7 @@ func TestStatusPrintsUnknownFigures(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	printBacklog(&out, []admin.ServiceStatus{unknown})
+	printBacklog(&out, []status.ServiceStatus{unknown})
 	if want := "Cannot be read from the store, for default: waiting_agents."; !strings.Contains(out.String(), want) {
 		t.Errorf("got %q; want a text that contains %q", out.String(), want)
 	}
@@ -39,11 +39,11 @@ func TestStatusPrintsHeldLimits(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 28, 20, 0, 0, 0, time.UTC)
 	var out strings.Builder
-	printHeldLimits(&out, &admin.HeldLimits{
-		Restored: &admin.RestoredLimits{At: at, Limits: "used", Allowance: 10, Periods: []admin.LimitPeriod{
+	printHeldLimits(&out, &status.HeldLimits{
+		Restored: &status.RestoredLimits{At: at, Limits: "used", Allowance: 10, Periods: []status.LimitPeriod{
 			{Period: limit.Day, Until: at.Add(24 * time.Hour)}, {Period: limit.Month, Until: at.Add(52 * time.Hour)},
 		}},
-		Clock: &admin.SteppedLimits{At: at, By: "-2m0s", Periods: []admin.LimitPeriod{{Period: limit.Hour, Until: at.Add(time.Hour)}}},
+		Clock: &status.SteppedLimits{At: at, By: "-2m0s", Periods: []status.LimitPeriod{{Period: limit.Hour, Until: at.Add(time.Hour)}}},
 	})
 	for _, want := range []string{
 		"after the restore of " + cli.HumanTime(at) + ": per day until " + cli.HumanTime(at.Add(24*time.Hour)),
@@ -63,8 +63,8 @@ func TestStatusPrintsHeldLimits(t *testing.T) {
 func TestStatusPrintsWhoUsedTheCommonCredit(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	printNewcomers(&out, admin.ServiceStatus{ID: "default", Newcomers: &admin.NewcomersPool{
-		Credit: "1.00 EUR", Left: "0.25 EUR", Owed: "0.75 EUR", Users: []admin.PoolAccount{{AgentID: "a\x1b[31m", Owed: "0.75 EUR"}},
+	printNewcomers(&out, status.ServiceStatus{ID: "default", Newcomers: &status.NewcomersPool{
+		Credit: "1.00 EUR", Left: "0.25 EUR", Owed: "0.75 EUR", Users: []status.PoolAccount{{AgentID: "a\x1b[31m", Owed: "0.75 EUR"}},
 	}})
 	if got := out.String(); !strings.Contains(got, "0.25 EUR of 1.00 EUR is left") || !strings.Contains(got, "owes 0.75 EUR") ||
 		strings.Contains(got, "\x1b") {

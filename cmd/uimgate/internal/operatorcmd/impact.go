@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
@@ -41,7 +41,7 @@ others run: add the results of all of them.`,
   uimgate policy impact draft.json --from 2026-11-01 --to 2026-11-15 -o csv`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			var r admin.ImpactRequest
+			var r policies.ImpactRequest
 			if r.From, err = moment("--from", from); err != nil {
 				return cli.Usage(err)
 			}
@@ -70,10 +70,12 @@ func readPolicy(c *cobra.Command, name string) ([]byte, error) {
 }
 
 // impact requests all parts of the comparison, and prints their sum.
-func (o *operator) impact(c *cobra.Command, file string, r admin.ImpactRequest) error {
-	var sum admin.PolicyImpact
+func (o *operator) impact(c *cobra.Command, file string, r policies.ImpactRequest) error {
+	var sum policies.PolicyImpact
 	for first := true; first || r.After != ""; first = false {
-		part, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyImpact, error) { return api.Impact(ctx, r) })
+		part, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.PolicyImpact, error) {
+			return api.Impact(ctx, r)
+		})
 		if err != nil {
 			printRefusedPolicy(c.ErrOrStderr(), file, err)
 			return err
@@ -123,15 +125,15 @@ func printRefusedPolicy(w io.Writer, file string, err error) {
 
 // An impactRow describes a call whose outcome differs.
 type impactRow struct {
-	admin.ImpactCall
+	policies.ImpactCall
 
 	effect string
 }
 
-func impactRows(i *admin.PolicyImpact) (rows []impactRow) {
+func impactRows(i *policies.PolicyImpact) (rows []impactRow) {
 	for _, s := range []struct {
 		effect string
-		set    admin.ImpactSet
+		set    policies.ImpactSet
 	}{{"refused", i.Refused}, {"permitted", i.Admitted}, {"repriced", i.Repriced}} {
 		for _, one := range s.set.First {
 			rows = append(rows, impactRow{one, s.effect})
@@ -154,7 +156,7 @@ var impactColumns = []cli.Column[impactRow]{
 }
 
 // printImpact prints the comparison for people.
-func printImpact(out io.Writer, i *admin.PolicyImpact) error {
+func printImpact(out io.Writer, i *policies.PolicyImpact) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name string, texts ...string) {
 		fmt.Fprintf(t, "%s\t%s\n", name, cli.Sanitize(strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")))
@@ -173,7 +175,7 @@ func printImpact(out io.Writer, i *admin.PolicyImpact) error {
 	for _, m := range i.Money {
 		row("money", fmt.Sprintf("%s %s → %s (%s)", m.Currency, m.Before, m.After, m.Difference))
 	}
-	if u := i.Unjudged; u != (admin.UnjudgedCalls{}) {
+	if u := i.Unjudged; u != (policies.UnjudgedCalls{}) {
 		row("not judged", count(u.Undecided, "refused before the policy decided"), count(u.Withheld, "with facts from parameters"),
 			count(u.Failed, "that cannot be read"), count(u.Limited, "that a limit refused"))
 	}
@@ -207,11 +209,11 @@ Without --over, it replaces the text that the gateway serves.`,
 			if err != nil {
 				return err
 			}
-			edit := admin.PolicyEdit{Service: o.service, Policy: string(text), Force: force}
+			edit := policies.PolicyEdit{Service: o.service, Policy: string(text), Force: force}
 			if edit.SHA256, err = o.replacedText(c, over); err != nil {
 				return err
 			}
-			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.SaveResult, error) {
+			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.SaveResult, error) {
 				return api.SavePolicy(ctx, edit)
 			})
 			if err != nil {
@@ -234,8 +236,8 @@ func (o *operator) replacedText(c *cobra.Command, over string) (string, error) {
 		sum := sha256.Sum256(text)
 		return hex.EncodeToString(sum[:]), err
 	}
-	is, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.PolicyText, error) {
-		return api.PolicyText(ctx, admin.PolicyTextQuery{Service: o.service})
+	is, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.PolicyText, error) {
+		return api.PolicyText(ctx, policies.PolicyTextQuery{Service: o.service})
 	})
 	if err == nil && !is.InForce {
 		err = fmt.Errorf("%s was changed since the last reload: name the text that you edited with --over", cli.Sanitize(is.Path))
@@ -243,10 +245,10 @@ func (o *operator) replacedText(c *cobra.Command, over string) (string, error) {
 	return is.SHA256, err
 }
 
-var saveColumns = []cli.Column[admin.SaveResult]{
-	cli.TextColumn("path", func(s admin.SaveResult) string { return s.Path }),
-	cli.TextColumn("kept", func(s admin.SaveResult) string { return s.Kept }),
-	cli.TextColumn("uid", func(s admin.SaveResult) string { return s.Policy.UID }),
-	cli.TextColumn("digest", func(s admin.SaveResult) string { return s.Policy.Digest }),
-	cli.TextColumn("configuration", func(s admin.SaveResult) string { return s.Reload.Configuration.Hash }),
+var saveColumns = []cli.Column[policies.SaveResult]{
+	cli.TextColumn("path", func(s policies.SaveResult) string { return s.Path }),
+	cli.TextColumn("kept", func(s policies.SaveResult) string { return s.Kept }),
+	cli.TextColumn("uid", func(s policies.SaveResult) string { return s.Policy.UID }),
+	cli.TextColumn("digest", func(s policies.SaveResult) string { return s.Policy.Digest }),
+	cli.TextColumn("configuration", func(s policies.SaveResult) string { return s.Reload.Configuration.Hash }),
 }

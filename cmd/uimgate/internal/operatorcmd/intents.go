@@ -6,21 +6,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/catalogue"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 )
 
-var catalogueColumns = []cli.Column[admin.CatalogueItem]{
-	cli.TextColumn("intent", func(i admin.CatalogueItem) string { return i.Intent }),
-	cli.TextColumn("terms", func(i admin.CatalogueItem) string { return i.Terms }),
-	cli.FlagColumn("safe", func(i admin.CatalogueItem) bool { return i.Safe }),
-	cli.TextColumn("state", func(i admin.CatalogueItem) string { return i.State }),
-	cli.TextColumn("why", func(i admin.CatalogueItem) string { return i.Why }).OnlyCSV(),
-	cli.CountColumn("calls", func(i admin.CatalogueItem) int64 { return i.Calls }),
-	cli.CountColumn("refused", func(i admin.CatalogueItem) int64 { return i.Refused }),
-	cli.CountColumn("failed", func(i admin.CatalogueItem) int64 { return i.Failed }),
-	cli.TextColumn("name", func(i admin.CatalogueItem) string { return i.Name }).OnlyCSV(),
-	cli.TextColumn("description", func(i admin.CatalogueItem) string { return i.Description }).OnlyCSV(),
+var catalogueColumns = []cli.Column[catalogue.CatalogueItem]{
+	cli.TextColumn("intent", func(i catalogue.CatalogueItem) string { return i.Intent }),
+	cli.TextColumn("terms", func(i catalogue.CatalogueItem) string { return i.Terms }),
+	cli.FlagColumn("safe", func(i catalogue.CatalogueItem) bool { return i.Safe }),
+	cli.TextColumn("state", func(i catalogue.CatalogueItem) string { return i.State }),
+	cli.TextColumn("why", func(i catalogue.CatalogueItem) string { return i.Why }).OnlyCSV(),
+	cli.CountColumn("calls", func(i catalogue.CatalogueItem) int64 { return i.Calls }),
+	cli.CountColumn("refused", func(i catalogue.CatalogueItem) int64 { return i.Refused }),
+	cli.CountColumn("failed", func(i catalogue.CatalogueItem) int64 { return i.Failed }),
+	cli.TextColumn("name", func(i catalogue.CatalogueItem) string { return i.Name }).OnlyCSV(),
+	cli.TextColumn("description", func(i catalogue.CatalogueItem) string { return i.Description }).OnlyCSV(),
 }
 
 // Intents returns the command uimgate intents.
@@ -35,9 +36,9 @@ last 24 hours in the process that answers: all, those that the gateway refused, 
 		Example: "  uimgate intents\n  uimgate intents --search order -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, catalogueColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.CatalogueItem], error) {
-				return api.Catalogue(ctx, admin.CatalogueQuery{PageRequest: p, Service: o.service, Search: search})
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[catalogue.CatalogueItem], error) {
+				return api.Catalogue(ctx, catalogue.CatalogueQuery{PageRequest: p, Service: o.service, Search: search})
 			})
 		},
 	}

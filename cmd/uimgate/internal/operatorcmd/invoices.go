@@ -11,23 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var invoiceColumns = []cli.Column[admin.InvoiceRow]{
-	cli.TextColumn("intent", func(r admin.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
-	cli.TextColumn("rule", func(r admin.InvoiceRow) string { return r.Rule }),
-	cli.CountColumn("calls", func(r admin.InvoiceRow) int64 { return r.Calls }),
-	cli.TextColumn("unit_price", func(r admin.InvoiceRow) string { return r.UnitPrice }),
-	cli.TextColumn("amount", func(r admin.InvoiceRow) string { return r.Amount }),
-	cli.TextColumn("currency", func(r admin.InvoiceRow) string { return r.Currency }),
+var invoiceColumns = []cli.Column[billing.InvoiceRow]{
+	cli.TextColumn("intent", func(r billing.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
+	cli.TextColumn("rule", func(r billing.InvoiceRow) string { return r.Rule }),
+	cli.CountColumn("calls", func(r billing.InvoiceRow) int64 { return r.Calls }),
+	cli.TextColumn("unit_price", func(r billing.InvoiceRow) string { return r.UnitPrice }),
+	cli.TextColumn("amount", func(r billing.InvoiceRow) string { return r.Amount }),
+	cli.TextColumn("currency", func(r billing.InvoiceRow) string { return r.Currency }),
 }
 
 func (o *operator) usageInvoice() *cobra.Command {
-	var q admin.InvoiceQuery
+	var q billing.InvoiceQuery
 	var format string
 	var issue bool
 	c := &cobra.Command{
@@ -55,9 +56,9 @@ with the most calls. The ledger has every charge.`,
 				o.format = format
 			}
 			q.Record = o.record(args[0])
-			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Invoice, error) {
+			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.Invoice, error) {
 				if issue {
-					return api.IssueInvoice(ctx, admin.IssueRequest(q))
+					return api.IssueInvoice(ctx, billing.IssueRequest(q))
 				}
 				return api.Invoice(ctx, q)
 			})
@@ -82,20 +83,20 @@ with the most calls. The ledger has every charge.`,
 	return c
 }
 
-var issuedColumns = []cli.Column[admin.IssuedInvoice]{
-	cli.TextColumn("number", func(i admin.IssuedInvoice) string { return i.Number }),
-	cli.TextColumn("month", func(i admin.IssuedInvoice) string { return i.Month }),
-	cli.TextColumn("agent_id", func(i admin.IssuedInvoice) pat.AgentID { return i.AgentID }),
-	cli.TextColumn("amount", func(i admin.IssuedInvoice) string { return i.Amount }).
-		ForPeople(func(i admin.IssuedInvoice) string { return cli.HumanAmount(i.Amount, i.Currency) }),
-	cli.TextColumn("payable", func(i admin.IssuedInvoice) string { return i.Payable }),
-	cli.TextColumn("currency", func(i admin.IssuedInvoice) string { return i.Currency }).OnlyCSV(),
-	cli.TimeColumn("issued_at", func(i admin.IssuedInvoice) time.Time { return i.IssuedAt }),
-	cli.TextColumn("buyer", func(i admin.IssuedInvoice) string { return i.Buyer }),
+var issuedColumns = []cli.Column[billing.IssuedInvoice]{
+	cli.TextColumn("number", func(i billing.IssuedInvoice) string { return i.Number }),
+	cli.TextColumn("month", func(i billing.IssuedInvoice) string { return i.Month }),
+	cli.TextColumn("agent_id", func(i billing.IssuedInvoice) pat.AgentID { return i.AgentID }),
+	cli.TextColumn("amount", func(i billing.IssuedInvoice) string { return i.Amount }).
+		ForPeople(func(i billing.IssuedInvoice) string { return cli.HumanAmount(i.Amount, i.Currency) }),
+	cli.TextColumn("payable", func(i billing.IssuedInvoice) string { return i.Payable }),
+	cli.TextColumn("currency", func(i billing.IssuedInvoice) string { return i.Currency }).OnlyCSV(),
+	cli.TimeColumn("issued_at", func(i billing.IssuedInvoice) time.Time { return i.IssuedAt }),
+	cli.TextColumn("buyer", func(i billing.IssuedInvoice) string { return i.Buyer }),
 }
 
 func (o *operator) usageInvoices() *cobra.Command {
-	var q admin.IssuedQuery
+	var q billing.IssuedQuery
 	c := &cobra.Command{
 		Use: "invoices", Short: "List the invoices that were issued, newest first", Args: cli.Args(cobra.NoArgs),
 		Long: `Invoices lists the invoices that uimgate usage invoice --issue has issued, with a line for each currency: what was
@@ -103,8 +104,8 @@ charged, exactly, and what is payable with the tax.`,
 		Example: "  uimgate usage invoices --month 2026-11 --all -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, issuedColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.IssuedInvoice], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[billing.IssuedInvoice], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.IssuedInvoices(ctx, q)
 			})
@@ -127,7 +128,7 @@ issued. uimgate usage refunds lists the numbers.`,
 			if format != "html" && format != "json" {
 				return cli.Usage(errors.New("--output must be html or json"))
 			}
-			note, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.CreditNote, error) {
+			note, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.CreditNote, error) {
 				return api.CreditNote(ctx, o.record(args[0]))
 			})
 			if err != nil {
@@ -143,19 +144,19 @@ issued. uimgate usage refunds lists the numbers.`,
 	return c
 }
 
-var buyerColumns = []cli.Column[admin.Buyer]{
-	cli.TextColumn("agent_id", func(b admin.Buyer) pat.AgentID { return b.AgentID }),
-	cli.TextColumn("name", func(b admin.Buyer) string { return b.Name }),
-	cli.TextColumn("address", func(b admin.Buyer) string { return strings.Join(b.Address, ", ") }),
-	cli.TextColumn("country", func(b admin.Buyer) string { return b.Country }),
-	cli.TextColumn("tax_id", func(b admin.Buyer) string { return b.TaxID }),
-	cli.TextColumn("vat", func(b admin.Buyer) string { return string(b.VAT) }),
-	cli.TextColumn("email", func(b admin.Buyer) string { return b.Email }),
-	cli.TextColumn("reference", func(b admin.Buyer) string { return b.Reference }),
+var buyerColumns = []cli.Column[billing.Buyer]{
+	cli.TextColumn("agent_id", func(b billing.Buyer) pat.AgentID { return b.AgentID }),
+	cli.TextColumn("name", func(b billing.Buyer) string { return b.Name }),
+	cli.TextColumn("address", func(b billing.Buyer) string { return strings.Join(b.Address, ", ") }),
+	cli.TextColumn("country", func(b billing.Buyer) string { return b.Country }),
+	cli.TextColumn("tax_id", func(b billing.Buyer) string { return b.TaxID }),
+	cli.TextColumn("vat", func(b billing.Buyer) string { return string(b.VAT) }),
+	cli.TextColumn("email", func(b billing.Buyer) string { return b.Email }),
+	cli.TextColumn("reference", func(b billing.Buyer) string { return b.Reference }),
 }
 
 func (o *operator) agentsInvoiceTo() *cobra.Command {
-	var b admin.BuyerChange
+	var b billing.BuyerChange
 	var none bool
 	c := &cobra.Command{
 		Use: "invoice-to AGENT", Short: "Set or show the buyer that the invoices of an agent name", Args: cli.Args(cobra.ExactArgs(1)),
@@ -177,7 +178,7 @@ it) or exempt (none). uimgate does not check whether a rule applies: ask your ta
 			case stated && (b.Name == "" || len(b.Address) == 0 || b.Country == ""):
 				return cli.Usage(errors.New("--name, --address and --country are required: together they replace the previous buyer"))
 			}
-			return printAnswer(c, o, buyerColumns, func(ctx context.Context, api *client.Client) (admin.Buyer, error) {
+			return printAnswer(c, o, buyerColumns, func(ctx context.Context, api *client.Client) (billing.Buyer, error) {
 				if !none && !stated {
 					return api.Buyer(ctx, b.Record)
 				}

@@ -13,21 +13,22 @@ import (
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-var keyColumns = []cli.Column[admin.Key]{
-	cli.TextColumn("kid", func(k admin.Key) keys.ID { return k.ID }),
-	cli.TextColumn("alg", func(k admin.Key) string { return k.Algorithm }),
-	cli.TextColumn("purpose", func(k admin.Key) keys.Purpose { return cmp.Or(k.Purpose, "pat") }),
-	cli.TextColumn("process", func(k admin.Key) string { return k.Process }),
-	cli.FlagColumn("signing", func(k admin.Key) bool { return k.Signing }),
-	cli.TimeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
-	cli.TimeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }),
-	cli.TextColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).OnlyCSV(),
+var keyColumns = []cli.Column[agreements.Key]{
+	cli.TextColumn("kid", func(k agreements.Key) keys.ID { return k.ID }),
+	cli.TextColumn("alg", func(k agreements.Key) string { return k.Algorithm }),
+	cli.TextColumn("purpose", func(k agreements.Key) keys.Purpose { return cmp.Or(k.Purpose, "pat") }),
+	cli.TextColumn("process", func(k agreements.Key) string { return k.Process }),
+	cli.FlagColumn("signing", func(k agreements.Key) bool { return k.Signing }),
+	cli.TimeColumn("created_at", func(k agreements.Key) time.Time { return k.CreatedAt }),
+	cli.TimeColumn("not_after", func(k agreements.Key) time.Time { return k.NotAfter }),
+	cli.TextColumn("jwk", func(k agreements.Key) string { return string(k.JWK) }).OnlyCSV(),
 }
 
 // Keys returns the command uimgate keys, which manages the keys with which the gateway signs. Private keys never leave the data directory.
@@ -47,15 +48,20 @@ process that has the private key. SIGNING is yes for the keys with which that pr
 NOT_AFTER signs nothing any longer.`,
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
-				return api.Keys(ctx)
-			})
+			return printListing(
+				c,
+				o,
+				keyColumns,
+				func(ctx context.Context, api *client.Client, _ api.PageRequest) (api.Page[agreements.Key], error) {
+					return api.Keys(ctx)
+				},
+			)
 		},
 	}
 }
 
 func (o *operator) keysRotate() *cobra.Command {
-	var r admin.Rotation
+	var r agreements.Rotation
 	purpose := keys.ForPATs.Name()
 	c := &cobra.Command{
 		Use: "rotate", Short: "Sign with a new key from now on", Args: cli.Args(cobra.NoArgs),
@@ -76,10 +82,10 @@ answers. The previous key stays in the key set for as long as the ledger is kept
 				}
 			}
 			if r.All {
-				var list admin.Page[admin.Key]
+				var list api.Page[agreements.Key]
 				err := printListing(c, o, keyColumns, func(
-					ctx context.Context, api *client.Client, _ admin.PageRequest,
-				) (admin.Page[admin.Key], error) {
+					ctx context.Context, api *client.Client, _ api.PageRequest,
+				) (api.Page[agreements.Key], error) {
 					var err error
 					list, err = rotateAll(ctx, api)
 					return list, err
@@ -87,7 +93,12 @@ answers. The previous key stays in the key set for as long as the ledger is kept
 				printAbsent(c.ErrOrStderr(), list.Items)
 				return err
 			}
-			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx, r) })
+			return printAnswer(
+				c,
+				o,
+				keyColumns,
+				func(ctx context.Context, api *client.Client) (agreements.Key, error) { return api.RotateKey(ctx, r) },
+			)
 		},
 	}
 	c.Flags().BoolVar(&r.All, "all", false, "rotate the keys of every process that shares the database")
@@ -112,13 +123,18 @@ it retired. Use it if you do not know which key leaked.`,
 				return cli.Usage(errors.New("give either a KID or --all"))
 			}
 			if all {
-				retire := func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
-					return api.RetireKeys(ctx, admin.KeysRetirement{At: at})
+				retire := func(ctx context.Context, api *client.Client, _ api.PageRequest) (api.Page[agreements.Key], error) {
+					return api.RetireKeys(ctx, agreements.KeysRetirement{At: at})
 				}
 				return printListing(c, o, keyColumns, retire)
 			}
-			r := admin.Retirement{KeyID: keys.ID(args[0]), At: at}
-			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
+			r := agreements.Retirement{KeyID: keys.ID(args[0]), At: at}
+			return printAnswer(
+				c,
+				o,
+				keyColumns,
+				func(ctx context.Context, api *client.Client) (agreements.Key, error) { return api.RetireKey(ctx, r) },
+			)
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "time, such as 2030-01-31T12:00:00Z (default now)")
@@ -174,7 +190,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	}
 	for _, k := range ring.Keys(time.Now()) {
 		if k.ID == ring.Current() {
-			return cli.PrintOne(c, o.format, admin.KeyOf(k), keyColumns)
+			return cli.PrintOne(c, o.format, agreements.KeyOf(k), keyColumns)
 		}
 	}
 	return errors.New("the key that was created cannot be found")

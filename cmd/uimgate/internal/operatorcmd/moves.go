@@ -11,29 +11,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var moveColumns = []cli.Column[admin.MovedCredit]{
-	cli.TextColumn("from", func(m admin.MovedCredit) pat.AgentID { return m.From }),
-	cli.TextColumn("to", func(m admin.MovedCredit) pat.AgentID { return m.To }),
-	cli.TextColumn("amount", func(m admin.MovedCredit) string { return m.Amount }).
-		ForPeople(func(m admin.MovedCredit) string { return cli.HumanAmount(m.Amount, m.Currency) }),
-	cli.TextColumn("currency", func(m admin.MovedCredit) string { return m.Currency }).OnlyCSV(),
-	cli.TimeColumn("at", func(m admin.MovedCredit) time.Time { return m.At }),
-	cli.TextColumn("reference", func(m admin.MovedCredit) string { return m.Reference }),
-	cli.TextColumn("reason", func(m admin.MovedCredit) string { return m.Reason }),
-	cli.TextColumn("from_reference", func(m admin.MovedCredit) string { return m.FromReference }).OnlyCSV(),
-	cli.TextColumn("to_reference", func(m admin.MovedCredit) string { return m.ToReference }).OnlyCSV(),
-	cli.TextColumn("from_receipt", func(m admin.MovedCredit) string { return m.FromReceipt }).OnlyCSV(),
-	cli.TextColumn("to_receipt", func(m admin.MovedCredit) string { return m.ToReceipt }).OnlyCSV(),
+var moveColumns = []cli.Column[billing.MovedCredit]{
+	cli.TextColumn("from", func(m billing.MovedCredit) pat.AgentID { return m.From }),
+	cli.TextColumn("to", func(m billing.MovedCredit) pat.AgentID { return m.To }),
+	cli.TextColumn("amount", func(m billing.MovedCredit) string { return m.Amount }).
+		ForPeople(func(m billing.MovedCredit) string { return cli.HumanAmount(m.Amount, m.Currency) }),
+	cli.TextColumn("currency", func(m billing.MovedCredit) string { return m.Currency }).OnlyCSV(),
+	cli.TimeColumn("at", func(m billing.MovedCredit) time.Time { return m.At }),
+	cli.TextColumn("reference", func(m billing.MovedCredit) string { return m.Reference }),
+	cli.TextColumn("reason", func(m billing.MovedCredit) string { return m.Reason }),
+	cli.TextColumn("from_reference", func(m billing.MovedCredit) string { return m.FromReference }).OnlyCSV(),
+	cli.TextColumn("to_reference", func(m billing.MovedCredit) string { return m.ToReference }).OnlyCSV(),
+	cli.TextColumn("from_receipt", func(m billing.MovedCredit) string { return m.FromReceipt }).OnlyCSV(),
+	cli.TextColumn("to_receipt", func(m billing.MovedCredit) string { return m.ToReceipt }).OnlyCSV(),
 }
 
 func (o *operator) usageMove() *cobra.Command {
-	var m admin.CreditMove
+	var m billing.CreditMove
 	c := &cobra.Command{
 		Use: "move FROM TO AMOUNT CURRENCY", Short: "Move unused credit to another agent", Args: cli.Args(cobra.RangeArgs(3, 4)),
 		Long: `Move takes credit that an agent has not used, and adds it to the credit of another agent of the service, in one
@@ -58,7 +58,7 @@ A move is made only once under its --reference: repeat the command if the gatewa
 			if m.Reference == "" {
 				m.Reference = "uimgate-" + rand.Text()
 			}
-			made, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.MovedCredit, error) {
+			made, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.MovedCredit, error) {
 				return api.MoveCredit(ctx, m)
 			})
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
@@ -73,7 +73,12 @@ A move is made only once under its --reference: repeat the command if the gatewa
 			return cli.PrintOne(c, o.format, made, moveColumns)
 		},
 	}
-	c.Flags().StringVar(&m.Reference, "reference", "", "your name for this move, up to 128 bytes: a move with the same reference is made only once")
+	c.Flags().StringVar(
+		&m.Reference,
+		"reference",
+		"",
+		"your name for this move, up to 128 bytes: a move with the same reference is made only once",
+	)
 	c.Flags().StringVar(&m.Reason, "reason", "", "why the credit is moved; required")
 	return c
 }

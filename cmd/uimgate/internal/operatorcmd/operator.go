@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 )
 
@@ -69,8 +69,8 @@ func (o *operator) paging(c *cobra.Command) *cobra.Command {
 }
 
 // page returns the request for the first page that the flags select.
-func (o *operator) page() admin.PageRequest {
-	p := admin.PageRequest{Limit: o.limit, After: o.after}
+func (o *operator) page() api.PageRequest {
+	p := api.PageRequest{Limit: o.limit, After: o.after}
 	if o.all {
 		p.Limit = 1000
 	}
@@ -78,10 +78,10 @@ func (o *operator) page() admin.PageRequest {
 }
 
 // record returns the reference to a record of the selected service.
-func (o *operator) record(id string) admin.Record { return admin.Record{Service: o.service, ID: id} }
+func (o *operator) record(id string) api.Record { return api.Record{Service: o.service, ID: id} }
 
-func (o *operator) revocation(id, why string) admin.Revocation {
-	return admin.Revocation{Record: o.record(id), Reason: why}
+func (o *operator) revocation(id, why string) api.Revocation {
+	return api.Revocation{Record: o.record(id), Reason: why}
 }
 
 // client returns the client of the gateway. If this user may use the gateway's socket, the client connects to that socket, so that it works
@@ -184,7 +184,7 @@ func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], 
 }
 
 // A lister requests one page of a listing.
-type lister[T any] func(context.Context, *client.Client, admin.PageRequest) (admin.Page[T], error)
+type lister[T any] func(context.Context, *client.Client, api.PageRequest) (api.Page[T], error)
 
 // printListing requests a listing and prints it on stdout. With --all, it requests all pages. Otherwise, if there may be a next page, it
 // prints on stderr how to get that page.
@@ -197,11 +197,11 @@ func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T],
 func printRows[T, R any](
 	c *cobra.Command, o *operator, columns []cli.Column[R], list lister[T], rows func(T) []R, sum func([]T) (rows []R, totals any),
 ) error {
-	gathered := admin.Page[T]{Items: []T{}}
+	gathered := api.Page[T]{Items: []T{}}
 	var table []R
 	paging := o.page()
 	for first := true; ; first = false {
-		page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[T], error) { return list(ctx, api, paging) })
+		page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[T], error) { return list(ctx, api, paging) })
 		if err != nil {
 			return err
 		}
@@ -229,7 +229,7 @@ func printRows[T, R any](
 		fmt.Fprintf(c.ErrOrStderr(), "There may be more: use --after %s, or --all\n", cli.Sanitize(cli.ShellQuote(gathered.Next)))
 	}
 	out := struct {
-		admin.Page[T]
+		api.Page[T]
 
 		Totals any `json:"totals,omitempty"`
 	}{Page: gathered}

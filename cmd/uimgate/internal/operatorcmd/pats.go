@@ -11,28 +11,29 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var patColumns = []cli.Column[admin.PAT]{
-	cli.TextColumn("jti", func(t admin.PAT) pat.TokenID { return t.ID }),
-	cli.TextColumn("agent_id", func(t admin.PAT) pat.AgentID { return t.AgentID }),
-	cli.TextColumn("state", func(t admin.PAT) string { return t.State }),
-	cli.TextColumn("assurance", func(t admin.PAT) pat.Assurance { return t.Assurance }),
-	cli.TextColumn("lmt", func(t admin.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }).
-		ForPeople(func(t admin.PAT) string { return humanLimit(t.Limit) }),
-	cli.TimeColumn("issued_at", func(t admin.PAT) time.Time { return t.IssuedAt }),
-	cli.TimeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }),
-	cli.TextColumn("agreement_id", func(t admin.PAT) pat.AgreementID { return t.AgreementID }),
-	cli.TextColumn("policy_digest", func(t admin.PAT) string { return t.PolicyDigest }).OnlyCSV(),
-	cli.TextColumn("jkt", func(t admin.PAT) keys.ID { return t.KeyID }).OnlyCSV(),
-	cli.TextColumn("kid", func(t admin.PAT) keys.ID { return t.SigningKeyID }).OnlyCSV(),
-	cli.TimeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }).OnlyCSV(),
-	cli.TextColumn("renewed_to", func(t admin.PAT) pat.TokenID { return t.RenewedTo }).OnlyCSV(),
-	cli.ListColumn("scope", func(t admin.PAT) []string { return t.Scope }).OnlyCSV(),
+var patColumns = []cli.Column[agreements.PAT]{
+	cli.TextColumn("jti", func(t agreements.PAT) pat.TokenID { return t.ID }),
+	cli.TextColumn("agent_id", func(t agreements.PAT) pat.AgentID { return t.AgentID }),
+	cli.TextColumn("state", func(t agreements.PAT) string { return t.State }),
+	cli.TextColumn("assurance", func(t agreements.PAT) pat.Assurance { return t.Assurance }),
+	cli.TextColumn("lmt", func(t agreements.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }).
+		ForPeople(func(t agreements.PAT) string { return humanLimit(t.Limit) }),
+	cli.TimeColumn("issued_at", func(t agreements.PAT) time.Time { return t.IssuedAt }),
+	cli.TimeColumn("expires_at", func(t agreements.PAT) time.Time { return t.ExpiresAt }),
+	cli.TextColumn("agreement_id", func(t agreements.PAT) pat.AgreementID { return t.AgreementID }),
+	cli.TextColumn("policy_digest", func(t agreements.PAT) string { return t.PolicyDigest }).OnlyCSV(),
+	cli.TextColumn("jkt", func(t agreements.PAT) keys.ID { return t.KeyID }).OnlyCSV(),
+	cli.TextColumn("kid", func(t agreements.PAT) keys.ID { return t.SigningKeyID }).OnlyCSV(),
+	cli.TimeColumn("ends_at", func(t agreements.PAT) time.Time { return t.EndsAt }).OnlyCSV(),
+	cli.TextColumn("renewed_to", func(t agreements.PAT) pat.TokenID { return t.RenewedTo }).OnlyCSV(),
+	cli.ListColumn("scope", func(t agreements.PAT) []string { return t.Scope }).OnlyCSV(),
 }
 
 // humanLimit formats a limit as calls per period, such as 100/hour.
@@ -62,19 +63,24 @@ func PATs() *cobra.Command {
 }
 
 func (o *operator) patsList() *cobra.Command {
-	var q admin.PATQuery
+	var q agreements.PATQuery
 	var active bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the records of PATs, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate pats list --agent agent-1 --active",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if active {
-				q.State = admin.PATActive
+				q.State = agreements.PATActive
 			}
-			return printListing(c, o, patColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.PAT], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.PATs(ctx, q)
-			})
+			return printListing(
+				c,
+				o,
+				patColumns,
+				func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[agreements.PAT], error) {
+					q.Service, q.PageRequest = o.service, p
+					return api.PATs(ctx, q)
+				},
+			)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only PATs of this agent")
@@ -88,7 +94,7 @@ func (o *operator) patsShow() *cobra.Command {
 		Use: "show JTI", Short: "Show the record of one PAT", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate pats show 5HJQ2RQX4MVTSZ6W7LNKD3BACE",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
+			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (agreements.PAT, error) {
 				return api.PAT(ctx, o.record(args[0]))
 			})
 		},
@@ -108,7 +114,7 @@ func (o *operator) patsRevoke() *cobra.Command {
 			if policy != "" {
 				return o.revokePolicy(c, o.revocation(policy, reason))
 			}
-			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
+			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (agreements.PAT, error) {
 				return api.RevokePAT(ctx, o.revocation(args[0], reason))
 			})
 		},
@@ -118,17 +124,17 @@ func (o *operator) patsRevoke() *cobra.Command {
 	return c
 }
 
-func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
-	revoked, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.RevokedPolicy, error) {
+func (o *operator) revokePolicy(c *cobra.Command, r api.Revocation) error {
+	revoked, err := call(c, o, func(ctx context.Context, api *client.Client) (agreements.RevokedPolicy, error) {
 		return api.RevokePolicy(ctx, r)
 	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy are revoked.")
-	return cli.PrintOne(c, o.format, revoked, []cli.Column[admin.RevokedPolicy]{
-		cli.TextColumn("digest", func(p admin.RevokedPolicy) string { return p.Digest }),
-		cli.FlagColumn("revoked", func(p admin.RevokedPolicy) bool { return p.Revoked }),
+	return cli.PrintOne(c, o.format, revoked, []cli.Column[agreements.RevokedPolicy]{
+		cli.TextColumn("digest", func(p agreements.RevokedPolicy) string { return p.Digest }),
+		cli.FlagColumn("revoked", func(p agreements.RevokedPolicy) bool { return p.Revoked }),
 	})
 }
 
@@ -155,7 +161,7 @@ not accept a PAT on the command line, because other users of the machine can rea
 				return cli.Usage(errors.New("the input has no PAT"))
 			}
 			return printAnswer(c, o, introspectionColumns, func(ctx context.Context, api *client.Client) (pat.Introspection, error) {
-				return api.Introspect(ctx, admin.PresentedToken{Service: o.service, Token: token})
+				return api.Introspect(ctx, agreements.PresentedToken{Service: o.service, Token: token})
 			})
 		},
 	}

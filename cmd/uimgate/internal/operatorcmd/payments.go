@@ -8,29 +8,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-var paymentColumns = []cli.Column[admin.Payment]{
-	cli.TextColumn("reference", func(p admin.Payment) string { return p.Reference }),
-	cli.TimeColumn("begun_at", func(p admin.Payment) time.Time { return p.BegunAt }),
-	cli.TextColumn("agent_id", func(p admin.Payment) pat.AgentID { return p.AgentID }),
-	cli.TextColumn("rail", func(p admin.Payment) string { return p.Rail }),
-	cli.TextColumn("kind", func(p admin.Payment) store.PaymentKind { return p.Kind }),
-	cli.TextColumn("amount", func(p admin.Payment) string { return p.Amount }).
-		ForPeople(func(p admin.Payment) string { return cli.HumanAmount(p.Amount, p.Currency) }),
-	cli.TextColumn("currency", func(p admin.Payment) string { return p.Currency }).OnlyCSV(),
-	cli.TextColumn("state", func(p admin.Payment) store.PaymentState { return p.State }),
-	cli.TextColumn("reason", func(p admin.Payment) string { return p.Reason }),
-	cli.TextColumn("transaction", func(p admin.Payment) string { return p.Transaction }).OnlyCSV(),
-	cli.TimeColumn("changed_at", func(p admin.Payment) time.Time { return p.ChangedAt }).OnlyCSV(),
+var paymentColumns = []cli.Column[billing.Payment]{
+	cli.TextColumn("reference", func(p billing.Payment) string { return p.Reference }),
+	cli.TimeColumn("begun_at", func(p billing.Payment) time.Time { return p.BegunAt }),
+	cli.TextColumn("agent_id", func(p billing.Payment) pat.AgentID { return p.AgentID }),
+	cli.TextColumn("rail", func(p billing.Payment) string { return p.Rail }),
+	cli.TextColumn("kind", func(p billing.Payment) store.PaymentKind { return p.Kind }),
+	cli.TextColumn("amount", func(p billing.Payment) string { return p.Amount }).
+		ForPeople(func(p billing.Payment) string { return cli.HumanAmount(p.Amount, p.Currency) }),
+	cli.TextColumn("currency", func(p billing.Payment) string { return p.Currency }).OnlyCSV(),
+	cli.TextColumn("state", func(p billing.Payment) store.PaymentState { return p.State }),
+	cli.TextColumn("reason", func(p billing.Payment) string { return p.Reason }),
+	cli.TextColumn("transaction", func(p billing.Payment) string { return p.Transaction }).OnlyCSV(),
+	cli.TimeColumn("changed_at", func(p billing.Payment) time.Time { return p.ChangedAt }).OnlyCSV(),
 }
 
 func (o *operator) usagePayments() *cobra.Command {
-	var q admin.PaymentQuery
+	var q billing.PaymentQuery
 	c := &cobra.Command{
 		Use: "payments", Short: "List payments by card and x402, newest first", Args: cli.Args(cobra.NoArgs),
 		Long: `Payments lists the payments that reached the gateway by its webhook or by x402, with their states: credited (in the
@@ -40,8 +41,8 @@ uimgate usage payments resolve.`,
 		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, paymentColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Payment], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[billing.Payment], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Payments(ctx, q)
 			})
@@ -55,7 +56,7 @@ uimgate usage payments resolve.`,
 }
 
 func (o *operator) paymentsResolve() *cobra.Command {
-	var r admin.PaymentResolution
+	var r billing.PaymentResolution
 	c := &cobra.Command{
 		Use: "resolve REFERENCE credited|failed", Short: "Decide about a payment that waits", Args: cli.Args(cobra.ExactArgs(2)),
 		Long: `Resolve enters a payment in the ledger (credited), or ends it without an entry (failed). First find out from your
@@ -66,7 +67,7 @@ payment provider or from the facilitator whether the money has arrived. --agent 
 			if !r.State.Ended() {
 				return cli.Usage(errors.New("the state must be credited or failed"))
 			}
-			return printAnswer(c, o, paymentColumns, func(ctx context.Context, api *client.Client) (admin.Payment, error) {
+			return printAnswer(c, o, paymentColumns, func(ctx context.Context, api *client.Client) (billing.Payment, error) {
 				return api.ResolvePayment(ctx, r)
 			})
 		},

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
@@ -32,7 +32,7 @@ uimgate policy diff.`,
 		Args:    cli.Args(cobra.ExactArgs(2)),
 		RunE: func(c *cobra.Command, args []string) error {
 			found, err := call(c, o, func(ctx context.Context, api *client.Client) (words.Comparison, error) {
-				return api.PolicyChanges(ctx, admin.PolicyPair{Service: o.service, From: args[0], To: args[1]})
+				return api.PolicyChanges(ctx, policies.PolicyPair{Service: o.service, From: args[0], To: args[1]})
 			})
 			if err != nil {
 				return err

@@ -8,17 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 )
 
-var processColumns = []cli.Column[admin.Process]{
-	cli.TextColumn("process", func(p admin.Process) string { return p.Process }),
-	cli.FlagColumn("running", func(p admin.Process) bool { return p.Running }),
-	cli.TextColumn("version", func(p admin.Process) string { return p.Version }),
-	cli.TextColumn("configuration", func(p admin.Process) string { return p.Configuration }),
-	cli.TimeColumn("started_at", func(p admin.Process) time.Time { return p.StartedAt }),
-	cli.TimeColumn("reported_at", func(p admin.Process) time.Time { return p.ReportedAt }),
+var processColumns = []cli.Column[processes.Process]{
+	cli.TextColumn("process", func(p processes.Process) string { return p.Process }),
+	cli.FlagColumn("running", func(p processes.Process) bool { return p.Running }),
+	cli.TextColumn("version", func(p processes.Process) string { return p.Version }),
+	cli.TextColumn("configuration", func(p processes.Process) string { return p.Configuration }),
+	cli.TimeColumn("started_at", func(p processes.Process) time.Time { return p.StartedAt }),
+	cli.TimeColumn("reported_at", func(p processes.Process) time.Time { return p.ReportedAt }),
 }
 
 // Processes returns the command uimgate processes.
@@ -31,7 +31,7 @@ not reported for thirty seconds does not count as running. Compare the column CO
 with another value use another configuration.`,
 		Example: "  uimgate processes -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			list, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Processes, error) { return api.Processes(ctx) })
+			list, err := call(c, o, func(ctx context.Context, api *client.Client) (processes.Processes, error) { return api.Processes(ctx) })
 			switch {
 			case err != nil:
 				return err

@@ -10,30 +10,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var refundColumns = []cli.Column[admin.Refund]{
-	cli.TextColumn("number", func(r admin.Refund) string { return r.Number }),
-	cli.TimeColumn("at", func(r admin.Refund) time.Time { return r.At }),
-	cli.TextColumn("agent_id", func(r admin.Refund) pat.AgentID { return r.AgentID }),
-	cli.TextColumn("execution_id", func(r admin.Refund) string { return r.ExecutionID }),
-	cli.TextColumn("intent", func(r admin.Refund) string { return r.Intent }).OnlyCSV(),
-	cli.TextColumn("amount", func(r admin.Refund) string { return r.Amount }).
-		ForPeople(func(r admin.Refund) string { return cli.HumanAmount(r.Amount, r.Currency) }),
-	cli.TextColumn("charge", func(r admin.Refund) string { return r.Charge }).OnlyCSV(),
-	cli.TextColumn("currency", func(r admin.Refund) string { return r.Currency }).OnlyCSV(),
-	cli.TimeColumn("charged_at", func(r admin.Refund) time.Time { return r.ChargedAt }).OnlyCSV(),
-	cli.TextColumn("reason", func(r admin.Refund) string { return r.Reason }),
-	cli.TextColumn("name", func(r admin.Refund) string { return r.Name }).OnlyCSV(),
-	cli.TextColumn("reference", func(r admin.Refund) string { return r.Reference }).OnlyCSV(),
+var refundColumns = []cli.Column[billing.Refund]{
+	cli.TextColumn("number", func(r billing.Refund) string { return r.Number }),
+	cli.TimeColumn("at", func(r billing.Refund) time.Time { return r.At }),
+	cli.TextColumn("agent_id", func(r billing.Refund) pat.AgentID { return r.AgentID }),
+	cli.TextColumn("execution_id", func(r billing.Refund) string { return r.ExecutionID }),
+	cli.TextColumn("intent", func(r billing.Refund) string { return r.Intent }).OnlyCSV(),
+	cli.TextColumn("amount", func(r billing.Refund) string { return r.Amount }).
+		ForPeople(func(r billing.Refund) string { return cli.HumanAmount(r.Amount, r.Currency) }),
+	cli.TextColumn("charge", func(r billing.Refund) string { return r.Charge }).OnlyCSV(),
+	cli.TextColumn("currency", func(r billing.Refund) string { return r.Currency }).OnlyCSV(),
+	cli.TimeColumn("charged_at", func(r billing.Refund) time.Time { return r.ChargedAt }).OnlyCSV(),
+	cli.TextColumn("reason", func(r billing.Refund) string { return r.Reason }),
+	cli.TextColumn("name", func(r billing.Refund) string { return r.Name }).OnlyCSV(),
+	cli.TextColumn("reference", func(r billing.Refund) string { return r.Reference }).OnlyCSV(),
 }
 
 func (o *operator) usageRefund() *cobra.Command {
-	var r admin.RefundRequest
+	var r billing.RefundRequest
 	c := &cobra.Command{
 		Use: "refund EXECUTION", Short: "Return a captured charge, or a part of it, to the credit of its agent", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Refund returns the captured charge of a call to the credit of its agent: all that is left of it or, with --amount, a
@@ -58,7 +59,7 @@ A refund is made only once under its --name: repeat the command if the gateway d
 					r.Name = "uimgate-" + rand.Text()
 				}
 			}
-			made, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Refund, error) { return api.Refund(ctx, r) })
+			made, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.Refund, error) { return api.Refund(ctx, r) })
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused && r.Name != "" {
 				return fmt.Errorf("%w\nYou can repeat the command with --name %s: the refund is made only once", err, cli.ShellQuote(r.Name))
 			}
@@ -72,20 +73,25 @@ A refund is made only once under its --name: repeat the command if the gateway d
 		},
 	}
 	c.Flags().StringVar(&r.Amount, "amount", "", "the part to refund, such as \"0.10 EUR\" (default: all that is left)")
-	c.Flags().StringVar(&r.Name, "name", "", "your name for this refund, up to 128 bytes: a refund of the call with the same name is made only once")
+	c.Flags().StringVar(
+		&r.Name,
+		"name",
+		"",
+		"your name for this refund, up to 128 bytes: a refund of the call with the same name is made only once",
+	)
 	c.Flags().StringVar(&r.Reason, "reason", "", "why, for the credit note; required")
 	return c
 }
 
 func (o *operator) usageRefunds() *cobra.Command {
-	var q admin.RefundQuery
+	var q billing.RefundQuery
 	c := &cobra.Command{
 		Use: "refunds", Short: "List refunds, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage refunds --agent agent-1 -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, refundColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Refund], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[billing.Refund], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Refunds(ctx, q)
 			})
@@ -96,17 +102,17 @@ func (o *operator) usageRefunds() *cobra.Command {
 	return o.paging(c)
 }
 
-var revenueColumns = []cli.Column[admin.Revenue]{
-	cli.TextColumn("name", func(r admin.Revenue) string { return r.Name }),
-	cli.TextColumn("currency", func(r admin.Revenue) string { return r.Currency }),
-	cli.CountColumn("calls", func(r admin.Revenue) int64 { return r.Calls }),
-	cli.TextColumn("captured", func(r admin.Revenue) string { return r.Captured }),
-	cli.TextColumn("refunded", func(r admin.Revenue) string { return r.Refunded }),
-	cli.TextColumn("net", func(r admin.Revenue) string { return r.Net }),
+var revenueColumns = []cli.Column[billing.Revenue]{
+	cli.TextColumn("name", func(r billing.Revenue) string { return r.Name }),
+	cli.TextColumn("currency", func(r billing.Revenue) string { return r.Currency }),
+	cli.CountColumn("calls", func(r billing.Revenue) int64 { return r.Calls }),
+	cli.TextColumn("captured", func(r billing.Revenue) string { return r.Captured }),
+	cli.TextColumn("refunded", func(r billing.Revenue) string { return r.Refunded }),
+	cli.TextColumn("net", func(r billing.Revenue) string { return r.Net }),
 }
 
 func (o *operator) usageRevenue() *cobra.Command {
-	var q admin.RevenueQuery
+	var q billing.RevenueQuery
 	var from, to string
 	c := &cobra.Command{
 		Use: "revenue", Short: "Sum up charges and refunds, by intent, agent or month", Args: cli.Args(cobra.NoArgs),
@@ -120,8 +126,8 @@ kept.`,
 				return cli.Usage(err)
 			}
 			return printListing(c, o, revenueColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Revenue], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[billing.Revenue], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Revenue(ctx, q)
 			})

@@ -7,25 +7,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
 )
 
-var reloadColumns = []cli.Column[admin.ReloadRecord]{
-	cli.TimeColumn("at", func(r admin.ReloadRecord) time.Time { return r.At }),
-	cli.TextColumn("process", func(r admin.ReloadRecord) string { return r.Process }),
-	cli.TextColumn("cause", func(r admin.ReloadRecord) admin.ReloadCause { return r.Cause }),
-	cli.TextColumn("by", func(r admin.ReloadRecord) string { return r.By }),
-	cli.FlagColumn("applied", func(r admin.ReloadRecord) bool { return r.Applied }),
-	cli.CountColumn("problems", func(r admin.ReloadRecord) int64 { return int64(r.Problems) }),
-	cli.ListColumn("services", func(r admin.ReloadRecord) (list []string) {
+var reloadColumns = []cli.Column[reloads.ReloadRecord]{
+	cli.TimeColumn("at", func(r reloads.ReloadRecord) time.Time { return r.At }),
+	cli.TextColumn("process", func(r reloads.ReloadRecord) string { return r.Process }),
+	cli.TextColumn("cause", func(r reloads.ReloadRecord) reloads.ReloadCause { return r.Cause }),
+	cli.TextColumn("by", func(r reloads.ReloadRecord) string { return r.By }),
+	cli.FlagColumn("applied", func(r reloads.ReloadRecord) bool { return r.Applied }),
+	cli.CountColumn("problems", func(r reloads.ReloadRecord) int64 { return int64(r.Problems) }),
+	cli.ListColumn("services", func(r reloads.ReloadRecord) (list []string) {
 		for _, s := range r.Services {
 			list = append(list, s.String())
 		}
 		return list
 	}),
-	cli.ListColumn("settings", func(r admin.ReloadRecord) []string { return r.Settings }),
-	cli.TextColumn("configuration", func(r admin.ReloadRecord) string { return r.Hash }).OnlyCSV(),
+	cli.ListColumn("settings", func(r reloads.ReloadRecord) []string { return r.Settings }),
+	cli.TextColumn("configuration", func(r reloads.ReloadRecord) string { return r.Hash }).OnlyCSV(),
 }
 
 // reloadList returns the command uimgate reload list.
@@ -39,8 +40,8 @@ was applied, the policies and intents that it changed, and the keys of the setti
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.all = true // the gateway returns all of them at once
 			return printListing(c, o, reloadColumns, func(
-				ctx context.Context, api *client.Client, _ admin.PageRequest,
-			) (admin.Page[admin.ReloadRecord], error) {
+				ctx context.Context, api *client.Client, _ api.PageRequest,
+			) (api.Page[reloads.ReloadRecord], error) {
 				return api.Reloads(ctx)
 			})
 		},

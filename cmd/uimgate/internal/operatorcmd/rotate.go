@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -22,13 +23,13 @@ const (
 
 // rotateAll makes every process create new keys, and returns the newest key of each process and purpose. A process that does not run still
 // has its previous key, with the time at which it ends.
-func rotateAll(ctx context.Context, gateway *client.Client) (admin.Page[admin.Key], error) {
+func rotateAll(ctx context.Context, gateway *client.Client) (api.Page[agreements.Key], error) {
 	before, err := gateway.Keys(ctx)
 	if err != nil {
 		return before, err
 	}
-	if _, err := gateway.RotateKey(ctx, admin.Rotation{All: true}); err != nil {
-		return admin.Page[admin.Key]{}, err
+	if _, err := gateway.RotateKey(ctx, agreements.Rotation{All: true}); err != nil {
+		return api.Page[agreements.Key]{}, err
 	}
 	end := time.NewTimer(rotationWait)
 	defer end.Stop()
@@ -39,13 +40,13 @@ func rotateAll(ctx context.Context, gateway *client.Client) (admin.Page[admin.Ke
 		}
 		list, complete := rotated(before.Items, after.Items)
 		if complete {
-			return admin.Page[admin.Key]{Items: list}, nil
+			return api.Page[agreements.Key]{Items: list}, nil
 		}
 		select {
 		case <-end.C:
-			return admin.Page[admin.Key]{Items: list}, nil
+			return api.Page[agreements.Key]{Items: list}, nil
 		case <-ctx.Done():
-			return admin.Page[admin.Key]{}, ctx.Err()
+			return api.Page[agreements.Key]{}, ctx.Err()
 		case <-time.After(rotationPoll):
 		}
 	}
@@ -57,20 +58,20 @@ type signer struct {
 	purpose keys.Purpose
 }
 
-func signerOf(k admin.Key) signer { return signer{k.Process, k.Purpose} }
+func signerOf(k agreements.Key) signer { return signer{k.Process, k.Purpose} }
 
 // rotated returns the newest key of each signer, before or after a rotation, ordered by process. complete reports whether all of these keys
 // are new.
-func rotated(before, after []admin.Key) (list []admin.Key, complete bool) {
+func rotated(before, after []agreements.Key) (list []agreements.Key, complete bool) {
 	old := map[keys.ID]bool{}
 	signs := map[signer]bool{}
-	lasting := func(k admin.Key) bool { return k.Purpose.Lasting() } // a rotation does not replace such keys
+	lasting := func(k agreements.Key) bool { return k.Purpose.Lasting() } // a rotation does not replace such keys
 	before, after = slices.DeleteFunc(slices.Clone(before), lasting), slices.DeleteFunc(slices.Clone(after), lasting)
 	for _, k := range before {
 		old[k.ID] = true
 		signs[signerOf(k)] = signs[signerOf(k)] || k.NotAfter.IsZero()
 	}
-	newest := map[signer]admin.Key{}
+	newest := map[signer]agreements.Key{}
 	for _, k := range after {
 		of := signerOf(k)
 		if was, ok := newest[of]; (signs[of] || k.NotAfter.IsZero()) && (!ok || k.CreatedAt.After(was.CreatedAt)) {
@@ -82,14 +83,14 @@ func rotated(before, after []admin.Key) (list []admin.Key, complete bool) {
 		complete = complete && !old[k.ID]
 		list = append(list, k)
 	}
-	slices.SortFunc(list, func(a, b admin.Key) int {
+	slices.SortFunc(list, func(a, b agreements.Key) int {
 		return strings.Compare(a.Process+" "+string(a.Purpose), b.Process+" "+string(b.Purpose))
 	})
 	return list, complete
 }
 
 // printAbsent prints the processes that still have their previous keys.
-func printAbsent(w io.Writer, list []admin.Key) {
+func printAbsent(w io.Writer, list []agreements.Key) {
 	absent := ""
 	for _, k := range list { // by process
 		if !k.NotAfter.IsZero() && k.Process != absent {

@@ -5,29 +5,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestRotatedKeysHaveOneLineForEachProcess(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	key := func(id, process string, purpose keys.Purpose, minute int, ended bool) admin.Key {
-		k := admin.Key{ID: keys.ID(id), Process: process, Purpose: purpose, CreatedAt: start.Add(time.Duration(minute) * time.Minute)}
+	key := func(id, process string, purpose keys.Purpose, minute int, ended bool) agreements.Key {
+		k := agreements.Key{ID: keys.ID(id), Process: process, Purpose: purpose, CreatedAt: start.Add(time.Duration(minute) * time.Minute)}
 		if ended {
 			k.NotAfter = start.Add(time.Hour)
 		}
 		return k
 	}
-	before := []admin.Key{
+	before := []agreements.Key{
 		key("a1", "a", "", 1, false), key("a2", "a", keys.ForCards, 1, false), key("b1", "b", "", 1, false), key("gone", "gone", "", 0, true),
 	}
-	half := []admin.Key{
+	half := []agreements.Key{
 		key("a1", "a", "", 1, true), key("a2", "a", keys.ForCards, 1, true), key("b1", "b", "", 1, true), key("gone", "gone", "", 0, true),
 		key("a3", "a", "", 2, false), key("a4", "a", keys.ForCards, 2, false),
 	}
 	for name, tt := range map[string]struct {
-		after        []admin.Key
+		after        []agreements.Key
 		want, absent string
 		complete     bool
 	}{

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -32,11 +33,11 @@ type statementRow struct {
 	releasedCalls, unresolvedCalls int64
 }
 
-func rowsOf(s admin.Statement) []statementRow {
+func rowsOf(s billing.Statement) []statementRow {
 	row := func(line string) statementRow {
 		return statementRow{agentID: s.AgentID, name: s.Name, currency: s.Currency, from: s.From, to: s.To, line: line}
 	}
-	stood := func(line string, p admin.Position) statementRow {
+	stood := func(line string, p billing.Position) statementRow {
 		r := row(line)
 		r.toppedUp, r.held, r.captured, r.unresolved, r.balance = p.ToppedUp, p.Held, p.Captured, p.Unresolved, p.Balance
 		return r
@@ -63,7 +64,7 @@ func rowsOf(s admin.Statement) []statementRow {
 }
 
 // totalRows returns rows with the sums over the printed accounts, by currency: the changes in the period, and the balances.
-func totalRows(totals []admin.StatementTotal) []statementRow {
+func totalRows(totals []billing.StatementTotal) []statementRow {
 	var out []statementRow
 	for _, t := range totals {
 		out = append(out, statementRow{
@@ -107,7 +108,7 @@ func (r statementRow) count(n int64) string {
 }
 
 func (o *operator) usageStatements() *cobra.Command {
-	var q admin.StatementQuery
+	var q billing.StatementQuery
 	var from, to, month string
 	c := &cobra.Command{
 		Use: "statements", Short: "Show what agents paid in, used and owe in a period", Args: cli.Args(cobra.NoArgs),
@@ -130,12 +131,12 @@ The period is in UTC. It includes --from and excludes --to. Both accept a month,
 			}
 			q.From, q.To = begins, ends
 			return printRows(c, o, statementColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Statement], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[billing.Statement], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Statements(ctx, q)
-			}, rowsOf, func(list []admin.Statement) ([]statementRow, any) {
-				totals := admin.Totals(list)
+			}, rowsOf, func(list []billing.Statement) ([]statementRow, any) {
+				totals := billing.Totals(list)
 				return totalRows(totals), totals
 			})
 		},

@@ -14,24 +14,26 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
-var serviceColumns = []cli.Column[admin.ServiceStatus]{
-	cli.TextColumn("service", func(s admin.ServiceStatus) string { return s.ID }),
-	cli.TextColumn("issuer", func(s admin.ServiceStatus) string { return s.Issuer }),
-	cli.TextColumn("public_url", func(s admin.ServiceStatus) string { return s.PublicURL }),
-	cli.TextColumn("upstream", func(s admin.ServiceStatus) string { return s.Upstream }),
-	cli.CountColumn("intents", func(s admin.ServiceStatus) int64 { return int64(s.Intents) }),
-	cli.TextColumn("breaker", func(s admin.ServiceStatus) string { return s.Breaker }),
-	cli.FigureColumn("waiting_agents", func(s admin.ServiceStatus) *int64 { return s.WaitingAgents }),
-	cli.FigureColumn("unresolved_charges", func(s admin.ServiceStatus) *int64 { return s.Unresolved }),
-	cli.TextColumn("policy_digest", func(s admin.ServiceStatus) string { return s.Policy.Digest }),
-	cli.TextColumn("engine", func(s admin.ServiceStatus) string { return s.Engine }),
-	cli.TextColumn("engine_reason", func(s admin.ServiceStatus) string { return s.EngineReason }).OnlyCSV(),
-	cli.TextColumn("policy_uid", func(s admin.ServiceStatus) string { return s.Policy.UID }).OnlyCSV(),
+var serviceColumns = []cli.Column[status.ServiceStatus]{
+	cli.TextColumn("service", func(s status.ServiceStatus) string { return s.ID }),
+	cli.TextColumn("issuer", func(s status.ServiceStatus) string { return s.Issuer }),
+	cli.TextColumn("public_url", func(s status.ServiceStatus) string { return s.PublicURL }),
+	cli.TextColumn("upstream", func(s status.ServiceStatus) string { return s.Upstream }),
+	cli.CountColumn("intents", func(s status.ServiceStatus) int64 { return int64(s.Intents) }),
+	cli.TextColumn("breaker", func(s status.ServiceStatus) string { return s.Breaker }),
+	cli.FigureColumn("waiting_agents", func(s status.ServiceStatus) *int64 { return s.WaitingAgents }),
+	cli.FigureColumn("unresolved_charges", func(s status.ServiceStatus) *int64 { return s.Unresolved }),
+	cli.TextColumn("policy_digest", func(s status.ServiceStatus) string { return s.Policy.Digest }),
+	cli.TextColumn("engine", func(s status.ServiceStatus) string { return s.Engine }),
+	cli.TextColumn("engine_reason", func(s status.ServiceStatus) string { return s.EngineReason }).OnlyCSV(),
+	cli.TextColumn("policy_uid", func(s status.ServiceStatus) string { return s.Policy.UID }).OnlyCSV(),
 }
 
 // Status returns the command uimgate status.
@@ -45,7 +47,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 ? for a figure that cannot be read. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
+			status, err := call(c, o, func(ctx context.Context, api *client.Client) (status.Status, error) { return api.Status(ctx) })
 			if err != nil {
 				return err
 			}
@@ -90,7 +92,7 @@ unapproved agents and who used it, and a reload that was refused, with the file 
 }
 
 // printSuccessors prints the policies that take effect later, with the command that lists the agents that have not agreed to them yet.
-func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
+func printSuccessors(out io.Writer, services []status.ServiceStatus) {
 	for _, s := range services {
 		for _, p := range s.Successors {
 			fmt.Fprintf(out, "Service %s: the policy %s takes effect at %s. Agents that have not agreed to it: "+
@@ -101,7 +103,7 @@ func printSuccessors(out io.Writer, services []admin.ServiceStatus) {
 }
 
 // printLog prints the newest checkpoint of each log, and how many lines are in no log yet.
-func printLog(out io.Writer, log *admin.LogStatus) {
+func printLog(out io.Writer, log *status.LogStatus) {
 	if log == nil {
 		return
 	}
@@ -119,7 +121,7 @@ func printLog(out io.Writer, log *admin.LogStatus) {
 }
 
 // printBacklog prints the agents and charges that need the operator's attention, with the commands that list them.
-func printBacklog(out io.Writer, services []admin.ServiceStatus) {
+func printBacklog(out io.Writer, services []status.ServiceStatus) {
 	for _, s := range services {
 		of := ""
 		if len(services) > 1 {
@@ -136,7 +138,12 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 			fmt.Fprintf(out, "Charges of unknown outcome: %d. See: uimgate usage executions --state unresolved%s\n", *n, cli.Sanitize(of))
 		}
 		if s.Unclaimed > 0 {
-			fmt.Fprintf(out, "Payments that wait for your decision: %d. See: uimgate usage payments --state unclaimed%s\n", s.Unclaimed, cli.Sanitize(of))
+			fmt.Fprintf(
+				out,
+				"Payments that wait for your decision: %d. See: uimgate usage payments --state unclaimed%s\n",
+				s.Unclaimed,
+				cli.Sanitize(of),
+			)
 		}
 		printNewcomers(out, s)
 		printUnread(out, s)
@@ -144,7 +151,7 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 }
 
 // printTools prints the problems with the tools of MCP servers.
-func printTools(out io.Writer, services []admin.ServiceStatus) {
+func printTools(out io.Writer, services []status.ServiceStatus) {
 	for _, s := range services {
 		if s.Tools == nil {
 			continue
@@ -163,7 +170,7 @@ func printTools(out io.Writer, services []admin.ServiceStatus) {
 }
 
 // printConcealed prints the intents whose responses contained credentials or fixed values of the operator.
-func printConcealed(out io.Writer, services []admin.ServiceStatus) {
+func printConcealed(out io.Writer, services []status.ServiceStatus) {
 	for _, s := range services {
 		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
 			fmt.Fprintf(out, "The API of %s returned a credential or a fixed value in responses to %s: the gateway removed it from %d\n",
@@ -172,7 +179,7 @@ func printConcealed(out io.Writer, services []admin.ServiceStatus) {
 	}
 }
 
-func (o *operator) printStatus(w io.Writer, status admin.Status) error {
+func (o *operator) printStatus(w io.Writer, status status.Status) error {
 	switch o.format {
 	case "json":
 		return cli.PrintLine(w, status)
@@ -189,7 +196,7 @@ type serviceDoor struct {
 	door.Status
 }
 
-func doorsOf(services []admin.ServiceStatus) []serviceDoor {
+func doorsOf(services []status.ServiceStatus) []serviceDoor {
 	list := []serviceDoor{}
 	for _, s := range services {
 		for _, d := range s.Doors {
@@ -240,13 +247,13 @@ func Doors() *cobra.Command {
 with the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
 		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
 		RunE: func(c *cobra.Command, _ []string) error {
-			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
+			status, err := call(c, o, func(ctx context.Context, api *client.Client) (status.Status, error) { return api.Status(ctx) })
 			if err != nil {
 				return err
 			}
 			switch doors, out := doorsOf(status.Services), c.OutOrStdout(); o.format {
 			case "json":
-				return cli.PrintLine(out, admin.Page[serviceDoor]{Items: doors})
+				return cli.PrintLine(out, api.Page[serviceDoor]{Items: doors})
 			case "csv":
 				return cli.PrintCSV(out, doors, doorColumns, true)
 			default:
@@ -262,7 +269,7 @@ with the addresses that agents use. -o json adds the connections, queues and las
 // Reload returns the command uimgate reload.
 func Reload() *cobra.Command {
 	o := &operator{}
-	var request admin.ReloadRequest
+	var request reloads.ReloadRequest
 	c := &cobra.Command{
 		Use: "reload", Short: "Make a running gateway reload its configuration", Args: cli.Args(cobra.NoArgs),
 		Long: `Reload makes the gateway read its configuration again and apply the whole of it. If the configuration has errors, the
@@ -273,7 +280,7 @@ an intent that they called in the last 7 days, unless the retire_after of the in
 a configuration.`,
 		Example: "  uimgate reload\n  uimgate reload --force\n  uimgate reload list",
 		RunE: func(c *cobra.Command, _ []string) error {
-			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) {
+			done, err := call(c, o, func(ctx context.Context, api *client.Client) (reloads.Reload, error) {
 				return api.Reload(ctx, request)
 			})
 			if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
@@ -286,9 +293,9 @@ a configuration.`,
 			}
 			printFound(c, done.Problems)
 			printNeedsRestart(c.ErrOrStderr(), done.NeedsRestart)
-			return cli.PrintOne(c, o.format, done, []cli.Column[admin.Reload]{
-				cli.TextColumn("configuration", func(r admin.Reload) string { return r.Configuration.Hash }),
-				cli.TimeColumn("taken_at", func(r admin.Reload) time.Time { return r.Configuration.TakenAt }),
+			return cli.PrintOne(c, o.format, done, []cli.Column[reloads.Reload]{
+				cli.TextColumn("configuration", func(r reloads.Reload) string { return r.Configuration.Hash }),
+				cli.TimeColumn("taken_at", func(r reloads.Reload) time.Time { return r.Configuration.TakenAt }),
 			})
 		},
 	}
@@ -306,7 +313,7 @@ func printNeedsRestart(out io.Writer, settings []string) {
 }
 
 // printFound prints problems on stderr, in the format of uimgate check.
-func printFound(c *cobra.Command, problems []admin.Problem) {
+func printFound(c *cobra.Command, problems []reloads.Problem) {
 	for _, p := range problems {
 		place := p.File
 		if p.Line > 0 {

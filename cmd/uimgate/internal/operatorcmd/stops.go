@@ -10,21 +10,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/pat"
 )
 
-var stopColumns = []cli.Column[admin.Stop]{
-	cli.TextColumn("kind", func(s admin.Stop) pat.StopKind { return s.Kind }),
-	cli.TextColumn("subject", func(s admin.Stop) string { return s.Subject }),
-	cli.TextColumn("service", func(s admin.Stop) string { return s.Service }),
-	cli.TimeColumn("at", func(s admin.Stop) time.Time { return s.At }),
-	cli.TextColumn("by", func(s admin.Stop) string { return s.By }),
-	cli.TextColumn("reason", func(s admin.Stop) string { return s.Reason }),
-	cli.TextColumn("applied", func(s admin.Stop) string { return s.Applied.String() }),
-	cli.TimeColumn("ended_at", func(s admin.Stop) time.Time { return s.EndedAt }).OnlyCSV(),
-	cli.TextColumn("ended_by", func(s admin.Stop) string { return s.EndedBy }).OnlyCSV(),
+var stopColumns = []cli.Column[processes.Stop]{
+	cli.TextColumn("kind", func(s processes.Stop) pat.StopKind { return s.Kind }),
+	cli.TextColumn("subject", func(s processes.Stop) string { return s.Subject }),
+	cli.TextColumn("service", func(s processes.Stop) string { return s.Service }),
+	cli.TimeColumn("at", func(s processes.Stop) time.Time { return s.At }),
+	cli.TextColumn("by", func(s processes.Stop) string { return s.By }),
+	cli.TextColumn("reason", func(s processes.Stop) string { return s.Reason }),
+	cli.TextColumn("applied", func(s processes.Stop) string { return s.Applied.String() }),
+	cli.TimeColumn("ended_at", func(s processes.Stop) time.Time { return s.EndedAt }).OnlyCSV(),
+	cli.TextColumn("ended_by", func(s processes.Stop) string { return s.EndedBy }).OnlyCSV(),
 }
 
 // stoppable are the things that can be stopped, with the argument that names one.
@@ -48,8 +49,8 @@ func Stop() *cobra.Command {
 	commands := []*cobra.Command{o.stopList()}
 	for _, s := range stoppable {
 		c := o.stopCommand("Stop "+s.stopped, "  uimgate stop "+s.example, s.kind, s.argument, func(
-			ctx context.Context, api *client.Client, r admin.StopRequest,
-		) (admin.Stop, error) {
+			ctx context.Context, api *client.Client, r processes.StopRequest,
+		) (processes.Stop, error) {
 			r.Reason = reason
 			return api.Stop(ctx, r)
 		})
@@ -75,8 +76,8 @@ func Resume() *cobra.Command {
 	commands := make([]*cobra.Command, 0, len(stoppable))
 	for _, s := range stoppable {
 		commands = append(commands, o.stopCommand("Resume "+s.stopped, "  uimgate resume "+s.example, s.kind, s.argument, func(
-			ctx context.Context, api *client.Client, r admin.StopRequest,
-		) (admin.Stop, error) {
+			ctx context.Context, api *client.Client, r processes.StopRequest,
+		) (processes.Stop, error) {
 			return api.Resume(ctx, r)
 		}))
 	}
@@ -92,7 +93,7 @@ every process has applied the change, and prints how many have, and how long the
 // stopCommand returns the command that stops or resumes one kind of thing. The kind service takes its argument as the service.
 func (o *operator) stopCommand(
 	short, example string, kind pat.StopKind, argument string,
-	do func(context.Context, *client.Client, admin.StopRequest) (admin.Stop, error),
+	do func(context.Context, *client.Client, processes.StopRequest) (processes.Stop, error),
 ) *cobra.Command {
 	use, args := string(kind), cobra.NoArgs
 	if argument != "" {
@@ -101,14 +102,14 @@ func (o *operator) stopCommand(
 	return &cobra.Command{
 		Use: use, Short: short, Args: cli.Args(args), Example: example,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.StopRequest{Service: o.service, Kind: kind, By: userName(), Wait: true}
+			r := processes.StopRequest{Service: o.service, Kind: kind, By: userName(), Wait: true}
 			switch {
 			case kind == pat.StopService:
 				r.Service = args[0]
 			case argument != "":
 				r.Subject = args[0]
 			}
-			return printAnswer(c, o, stopColumns, func(ctx context.Context, api *client.Client) (admin.Stop, error) { return do(ctx, api, r) })
+			return printAnswer(c, o, stopColumns, func(ctx context.Context, api *client.Client) (processes.Stop, error) { return do(ctx, api, r) })
 		},
 	}
 }
@@ -132,13 +133,13 @@ refuses all calls until it has read the stop.`,
 		Example: "  uimgate stop list -o json\n  uimgate stop list --ended",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.all = true // the gateway returns all of them at once
-			q := admin.StopQuery{}
+			q := processes.StopQuery{}
 			if ended {
 				q.State = "ended"
 			}
 			return printListing(c, o, stopColumns, func(
-				ctx context.Context, api *client.Client, _ admin.PageRequest,
-			) (admin.Page[admin.Stop], error) {
+				ctx context.Context, api *client.Client, _ api.PageRequest,
+			) (api.Page[processes.Stop], error) {
 				return api.Stops(ctx, q)
 			})
 		},
@@ -148,7 +149,7 @@ refuses all calls until it has read the stop.`,
 }
 
 // printStops prints the stops in force.
-func printStops(out io.Writer, stops []admin.Stop) {
+func printStops(out io.Writer, stops []processes.Stop) {
 	for _, s := range stops {
 		what := string(s.Kind)
 		if s.Subject != "" {

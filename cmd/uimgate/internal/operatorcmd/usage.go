@@ -13,40 +13,42 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-var accountColumns = []cli.Column[admin.Account]{
-	cli.TextColumn("agent_id", func(a admin.Account) pat.AgentID { return a.AgentID }),
-	cli.TextColumn("currency", func(a admin.Account) string { return a.Currency }),
-	cli.TextColumn("topped_up", func(a admin.Account) string { return a.ToppedUp }),
-	cli.TextColumn("held", func(a admin.Account) string { return a.Held }),
-	cli.TextColumn("captured", func(a admin.Account) string { return a.Captured }),
-	cli.TextColumn("balance", func(a admin.Account) string { return a.Balance }),
+var accountColumns = []cli.Column[billing.Account]{
+	cli.TextColumn("agent_id", func(a billing.Account) pat.AgentID { return a.AgentID }),
+	cli.TextColumn("currency", func(a billing.Account) string { return a.Currency }),
+	cli.TextColumn("topped_up", func(a billing.Account) string { return a.ToppedUp }),
+	cli.TextColumn("held", func(a billing.Account) string { return a.Held }),
+	cli.TextColumn("captured", func(a billing.Account) string { return a.Captured }),
+	cli.TextColumn("balance", func(a billing.Account) string { return a.Balance }),
 }
 
-var entryColumns = []cli.Column[admin.Entry]{
-	cli.CountColumn("seq", func(e admin.Entry) int64 { return e.Seq }),
-	cli.TimeColumn("at", func(e admin.Entry) time.Time { return e.At }),
-	cli.TextColumn("agent_id", func(e admin.Entry) pat.AgentID { return e.AgentID }),
-	cli.TextColumn("amount", func(e admin.Entry) string { return e.Amount }).
-		ForPeople(func(e admin.Entry) string { return cli.HumanAmount(e.Amount, e.Currency) }),
-	cli.TextColumn("currency", func(e admin.Entry) string { return e.Currency }).OnlyCSV(),
-	cli.TextColumn("from", func(e admin.Entry) store.State { return e.From }).OnlyCSV(),
-	cli.TextColumn("to", func(e admin.Entry) store.State { return e.To }).ForPeople(humanMove),
-	cli.TextColumn("by", func(e admin.Entry) string { return e.By }),
-	cli.TextColumn("intent", func(e admin.Entry) string { return e.Intent }),
-	cli.TextColumn("execution_id", func(e admin.Entry) string { return e.ExecutionID }),
-	cli.TextColumn("rule", func(e admin.Entry) string { return e.Rule }).OnlyCSV(),
-	cli.TextColumn("reference", func(e admin.Entry) string { return e.Reference }).OnlyCSV(),
+var entryColumns = []cli.Column[calls.Entry]{
+	cli.CountColumn("seq", func(e calls.Entry) int64 { return e.Seq }),
+	cli.TimeColumn("at", func(e calls.Entry) time.Time { return e.At }),
+	cli.TextColumn("agent_id", func(e calls.Entry) pat.AgentID { return e.AgentID }),
+	cli.TextColumn("amount", func(e calls.Entry) string { return e.Amount }).
+		ForPeople(func(e calls.Entry) string { return cli.HumanAmount(e.Amount, e.Currency) }),
+	cli.TextColumn("currency", func(e calls.Entry) string { return e.Currency }).OnlyCSV(),
+	cli.TextColumn("from", func(e calls.Entry) store.State { return e.From }).OnlyCSV(),
+	cli.TextColumn("to", func(e calls.Entry) store.State { return e.To }).ForPeople(humanMove),
+	cli.TextColumn("by", func(e calls.Entry) string { return e.By }),
+	cli.TextColumn("intent", func(e calls.Entry) string { return e.Intent }),
+	cli.TextColumn("execution_id", func(e calls.Entry) string { return e.ExecutionID }),
+	cli.TextColumn("rule", func(e calls.Entry) string { return e.Rule }).OnlyCSV(),
+	cli.TextColumn("reference", func(e calls.Entry) string { return e.Reference }).OnlyCSV(),
 }
 
 // humanMove describes an entry of the ledger: a top-up, or a change of the state of a charge.
-func humanMove(e admin.Entry) string {
+func humanMove(e calls.Entry) string {
 	switch {
 	case e.To == "" && strings.HasPrefix(e.Amount, "-"):
 		return "top-up reversed"
@@ -59,34 +61,34 @@ func humanMove(e admin.Entry) string {
 	}
 }
 
-var executionColumns = []cli.Column[admin.Execution]{
-	cli.TextColumn("id", func(e admin.Execution) string { return e.ID }),
-	cli.TimeColumn("begun_at", func(e admin.Execution) time.Time { return e.BeganAt }),
-	cli.TextColumn("agent_id", func(e admin.Execution) pat.AgentID { return e.AgentID }),
-	cli.TextColumn("intent", func(e admin.Execution) string { return e.Intent }),
-	cli.TextColumn("state", func(e admin.Execution) store.State { return e.State }),
-	cli.TextColumn("outcome", func(e admin.Execution) store.Outcome { return e.Outcome }),
-	cli.TextColumn("amount", func(e admin.Execution) string { return e.Amount }).
-		ForPeople(func(e admin.Execution) string { return cli.HumanAmount(e.Amount, e.Currency) }),
-	cli.TextColumn("currency", func(e admin.Execution) string { return e.Currency }).OnlyCSV(),
-	cli.TextColumn("rule", func(e admin.Execution) string { return e.Rule }).OnlyCSV(),
-	cli.TextColumn("agreement_id", func(e admin.Execution) pat.AgreementID { return e.AgreementID }).OnlyCSV(),
-	cli.TextColumn("jti", func(e admin.Execution) pat.TokenID { return e.TokenID }).OnlyCSV(),
-	cli.TextColumn("policy_digest", func(e admin.Execution) string { return e.PolicyDigest }).OnlyCSV(),
-	cli.TextColumn("idempotency_key", func(e admin.Execution) string { return e.IdempotencyKey }).OnlyCSV(),
-	cli.TimeColumn("deadline", func(e admin.Execution) time.Time { return e.Deadline }).OnlyCSV(),
-	cli.TimeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }).OnlyCSV(),
+var executionColumns = []cli.Column[calls.Execution]{
+	cli.TextColumn("id", func(e calls.Execution) string { return e.ID }),
+	cli.TimeColumn("begun_at", func(e calls.Execution) time.Time { return e.BeganAt }),
+	cli.TextColumn("agent_id", func(e calls.Execution) pat.AgentID { return e.AgentID }),
+	cli.TextColumn("intent", func(e calls.Execution) string { return e.Intent }),
+	cli.TextColumn("state", func(e calls.Execution) store.State { return e.State }),
+	cli.TextColumn("outcome", func(e calls.Execution) store.Outcome { return e.Outcome }),
+	cli.TextColumn("amount", func(e calls.Execution) string { return e.Amount }).
+		ForPeople(func(e calls.Execution) string { return cli.HumanAmount(e.Amount, e.Currency) }),
+	cli.TextColumn("currency", func(e calls.Execution) string { return e.Currency }).OnlyCSV(),
+	cli.TextColumn("rule", func(e calls.Execution) string { return e.Rule }).OnlyCSV(),
+	cli.TextColumn("agreement_id", func(e calls.Execution) pat.AgreementID { return e.AgreementID }).OnlyCSV(),
+	cli.TextColumn("jti", func(e calls.Execution) pat.TokenID { return e.TokenID }).OnlyCSV(),
+	cli.TextColumn("policy_digest", func(e calls.Execution) string { return e.PolicyDigest }).OnlyCSV(),
+	cli.TextColumn("idempotency_key", func(e calls.Execution) string { return e.IdempotencyKey }).OnlyCSV(),
+	cli.TimeColumn("deadline", func(e calls.Execution) time.Time { return e.Deadline }).OnlyCSV(),
+	cli.TimeColumn("settled_at", func(e calls.Execution) time.Time { return e.SettledAt }).OnlyCSV(),
 }
 
 // answerColumns are the additional columns of the record of one call.
-var answerColumns = []cli.Column[admin.Execution]{
-	cli.TextColumn("answer_status", func(e admin.Execution) string {
+var answerColumns = []cli.Column[calls.Execution]{
+	cli.TextColumn("answer_status", func(e calls.Execution) string {
 		if e.AnswerStatus == 0 {
 			return ""
 		}
 		return strconv.Itoa(e.AnswerStatus)
 	}),
-	cli.TextColumn("answer_reason", func(e admin.Execution) string { return e.AnswerReason }),
+	cli.TextColumn("answer_reason", func(e calls.Execution) string { return e.AnswerReason }),
 }
 
 // Usage returns the command uimgate usage.
@@ -101,14 +103,14 @@ func Usage() *cobra.Command {
 }
 
 func (o *operator) usageAccounts() *cobra.Command {
-	var q admin.AccountQuery
+	var q billing.AccountQuery
 	c := &cobra.Command{
 		Use: "accounts", Short: "List the accounts of agents, with their top-ups, charges and balances", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, accountColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Account], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[billing.Account], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Accounts(ctx, q)
 			})
@@ -119,14 +121,14 @@ func (o *operator) usageAccounts() *cobra.Command {
 }
 
 func (o *operator) usageLedger() *cobra.Command {
-	var q admin.UsageQuery
+	var q calls.UsageQuery
 	c := &cobra.Command{
 		Use: "ledger", Short: "List all entries of the ledger, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage ledger --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, entryColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Entry], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[calls.Entry], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Ledger(ctx, q)
 			})
@@ -138,14 +140,14 @@ func (o *operator) usageLedger() *cobra.Command {
 }
 
 func (o *operator) usageExecutions() *cobra.Command {
-	var q admin.UsageQuery
+	var q calls.UsageQuery
 	c := &cobra.Command{
 		Use: "executions", Short: "List calls that were charged or had an idempotency key, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage executions --state unresolved",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, executionColumns, func(
-				ctx context.Context, api *client.Client, p admin.PageRequest,
-			) (admin.Page[admin.Execution], error) {
+				ctx context.Context, api *client.Client, p api.PageRequest,
+			) (api.Page[calls.Execution], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Executions(ctx, q)
 			})
@@ -165,7 +167,7 @@ func stateFlag(c *cobra.Command, into *store.State) {
 }
 
 func (o *operator) usageResolve() *cobra.Command {
-	var many admin.NotSent
+	var many calls.NotSent
 	var before string
 	c := &cobra.Command{
 		Use: "resolve EXECUTION captured|released", Short: "Settle calls of unknown outcome",
@@ -195,8 +197,8 @@ If upstream.reconcile is configured, the gateway queries the service itself.`,
 			if to != store.Captured && to != store.Released {
 				return cli.Usage(errors.New("the state must be captured or released"))
 			}
-			return printAnswer(c, o, executionColumns, func(ctx context.Context, api *client.Client) (admin.Execution, error) {
-				return api.Resolve(ctx, admin.Resolution{Record: o.record(args[0]), State: to})
+			return printAnswer(c, o, executionColumns, func(ctx context.Context, api *client.Client) (calls.Execution, error) {
+				return api.Resolve(ctx, calls.Resolution{Record: o.record(args[0]), State: to})
 			})
 		},
 	}
@@ -207,15 +209,15 @@ If upstream.reconcile is configured, the gateway queries the service itself.`,
 }
 
 // resolveNotSent releases, page by page, the calls of unknown outcome that began before a time, and prints them.
-func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSent) error {
+func (o *operator) resolveNotSent(c *cobra.Command, before string, n calls.NotSent) error {
 	at, err := time.Parse(time.RFC3339Nano, before)
 	if err != nil {
 		return cli.Usage(errors.New("--not-sent-before must be a time such as 2026-11-22T10:05:00Z"))
 	}
 	o.all = true
 	return printListing(c, o, executionColumns, func(
-		ctx context.Context, api *client.Client, p admin.PageRequest,
-	) (admin.Page[admin.Execution], error) {
+		ctx context.Context, api *client.Client, p api.PageRequest,
+	) (api.Page[calls.Execution], error) {
 		n.Service, n.PageRequest, n.Before = o.service, p, at
 		return api.ResolveNotSent(ctx, n)
 	})
@@ -227,7 +229,7 @@ func (o *operator) usageShow() *cobra.Command {
 		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			columns := slices.Concat(executionColumns, answerColumns)
-			return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (admin.Execution, error) {
+			return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (calls.Execution, error) {
 				return api.Execution(ctx, o.record(args[0]))
 			})
 		},
@@ -240,20 +242,20 @@ func (o *operator) usageReceipt() *cobra.Command {
 		Long:    "Receipt prints the receipt of the newest entry of the ledger about a call: a JWS that agents verify with the keys of the gateway.",
 		Example: "  uimgate usage receipt 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, receiptColumns, func(ctx context.Context, api *client.Client) (admin.Receipt, error) {
+			return printAnswer(c, o, receiptColumns, func(ctx context.Context, api *client.Client) (billing.Receipt, error) {
 				return api.Receipt(ctx, o.record(args[0]))
 			})
 		},
 	}
 }
 
-var receiptColumns = []cli.Column[admin.Receipt]{
-	cli.TextColumn("execution", func(r admin.Receipt) string { return r.ExecutionID }),
-	cli.TextColumn("receipt", func(r admin.Receipt) string { return r.Receipt }),
+var receiptColumns = []cli.Column[billing.Receipt]{
+	cli.TextColumn("execution", func(r billing.Receipt) string { return r.ExecutionID }),
+	cli.TextColumn("receipt", func(r billing.Receipt) string { return r.Receipt }),
 }
 
 func (o *operator) usageTopUp() *cobra.Command {
-	var t admin.TopUp
+	var t billing.TopUp
 	c := &cobra.Command{
 		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Record a payment of an agent, or take it back", Args: cli.Args(cobra.RangeArgs(2, 3)),
 		Long: `Top-up enters a payment of an agent into the ledger. A top-up with a --reference, such as the number of the payment,
@@ -271,7 +273,7 @@ may already have spent it, and owes it in that case.`,
 			if t.Reference == "" {
 				t.Reference = "uimgate-" + rand.Text()
 			}
-			account, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TopUpResult, error) { return api.TopUp(ctx, t) })
+			account, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.TopUpResult, error) { return api.TopUp(ctx, t) })
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
 				return fmt.Errorf("%w\nYou can repeat the command with --reference %s: the top-up is made only once", err, cli.ShellQuote(t.Reference))
 			}
@@ -284,13 +286,18 @@ may already have spent it, and owes it in that case.`,
 			return o.printTopUp(c, account)
 		},
 	}
-	c.Flags().StringVar(&t.Reference, "reference", "", "your name for this top-up, up to 200 characters: a top-up with the same reference is made only once")
+	c.Flags().StringVar(
+		&t.Reference,
+		"reference",
+		"",
+		"your name for this top-up, up to 200 characters: a top-up with the same reference is made only once",
+	)
 	c.Flags().BoolVar(&t.Reverse, "reverse", false, "take the amount back")
 	return c
 }
 
 // printTopUp prints the account of a top-up. The JSON also shows whether the top-up had been made before.
-func (o *operator) printTopUp(c *cobra.Command, r admin.TopUpResult) error {
+func (o *operator) printTopUp(c *cobra.Command, r billing.TopUpResult) error {
 	if o.format == "json" {
 		return cli.PrintLine(c.OutOrStdout(), r)
 	}

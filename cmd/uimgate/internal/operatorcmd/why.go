@@ -15,22 +15,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-var whyColumns = []cli.Column[admin.Why]{
-	cli.TimeColumn("at", func(w admin.Why) time.Time { return w.At }),
-	cli.TextColumn("process", func(w admin.Why) string { return w.Process }),
-	cli.TextColumn("service", func(w admin.Why) string { return w.Service }),
-	cli.TextColumn("agent", func(w admin.Why) string { return w.Agent }),
-	cli.TextColumn("intent", func(w admin.Why) string { return w.Intent }),
-	cli.TextColumn("decision", func(w admin.Why) string { return w.Decision }),
-	cli.TextColumn("reason", func(w admin.Why) reason.Reason { return w.Reason }),
-	cli.TextColumn("rule", func(w admin.Why) string { return w.Rule }),
-	cli.TextColumn("outcome", func(w admin.Why) string { return w.Outcome }),
-	cli.TextColumn("execution", func(w admin.Why) string { return w.ExecutionID }),
+var whyColumns = []cli.Column[calls.Why]{
+	cli.TimeColumn("at", func(w calls.Why) time.Time { return w.At }),
+	cli.TextColumn("process", func(w calls.Why) string { return w.Process }),
+	cli.TextColumn("service", func(w calls.Why) string { return w.Service }),
+	cli.TextColumn("agent", func(w calls.Why) string { return w.Agent }),
+	cli.TextColumn("intent", func(w calls.Why) string { return w.Intent }),
+	cli.TextColumn("decision", func(w calls.Why) string { return w.Decision }),
+	cli.TextColumn("reason", func(w calls.Why) reason.Reason { return w.Reason }),
+	cli.TextColumn("rule", func(w calls.Why) string { return w.Rule }),
+	cli.TextColumn("outcome", func(w calls.Why) string { return w.Outcome }),
+	cli.TextColumn("execution", func(w calls.Why) string { return w.ExecutionID }),
 }
 
 // Why returns the command uimgate why.
@@ -58,8 +59,8 @@ rules of the configuration. Nothing is changed.`,
 			if again.wanted() {
 				return o.decide(c, args[0], &again)
 			}
-			page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Why], error) {
-				return api.Why(ctx, admin.RequestRecord{ID: args[0]})
+			page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[calls.Why], error) {
+				return api.Why(ctx, calls.RequestRecord{ID: args[0]})
 			})
 			if err != nil {
 				return err
@@ -87,7 +88,7 @@ rules of the configuration. Nothing is changed.`,
 }
 
 // printWhy prints an explanation for people. It omits unknown values.
-func printWhy(out io.Writer, w *admin.Why) error {
+func printWhy(out io.Writer, w *calls.Why) error {
 	t := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name string, values ...string) {
 		if text := strings.Join(slices.DeleteFunc(values, func(v string) bool { return v == "" }), ", "); text != "" {
@@ -129,7 +130,7 @@ func printWhy(out io.Writer, w *admin.Why) error {
 	return t.Flush()
 }
 
-func whyDecision(w *admin.Why) string {
+func whyDecision(w *calls.Why) string {
 	text := w.Decision
 	if w.Replayed {
 		text += " (the response is that of an earlier call under the same idempotency key)"
@@ -165,7 +166,7 @@ func whySeconds(before string, n int64) string {
 }
 
 // whyCharge describes the state of the charge at the end of the call and, if it differs, the present state.
-func whyCharge(w *admin.Why) []string {
+func whyCharge(w *calls.Why) []string {
 	if w.Charge == "" {
 		return nil
 	}
@@ -176,7 +177,7 @@ func whyCharge(w *admin.Why) []string {
 	return []string{w.Charge + " " + w.ChargeState, now, "execution " + w.ExecutionID}
 }
 
-func whyOutcome(w *admin.Why) (list []string) {
+func whyOutcome(w *calls.Why) (list []string) {
 	if w.Outcome != "" {
 		list = append(list, w.Outcome)
 	}
@@ -188,7 +189,7 @@ func whyOutcome(w *admin.Why) (list []string) {
 	return list
 }
 
-func whySteps(w *admin.Why) string {
+func whySteps(w *calls.Why) string {
 	steps := make([]string, len(w.Steps))
 	for i, s := range w.Steps {
 		steps[i] = fmt.Sprintf("%s %g ms", s.Name, s.Millis)

@@ -5,19 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/record"
 )
 
 func TestWhyInWords(t *testing.T) {
 	t.Parallel()
-	w := admin.Why{Explanation: record.Explanation{
+	w := calls.Why{Explanation: record.Explanation{
 		At: time.Date(2026, 11, 28, 14, 3, 0, 0, time.UTC), RequestID: "r-1", Process: "gateway-2:1", Door: "mcp", Agent: "agent\x1b-1",
 		Decision: "deny", Rule: "/permission/0", Reason: "RATE_LIMIT_EXCEEDED", Status: 429, Message: "The limit of 1/hour is exhausted.",
 		RetryAfter: 90, Found: map[string]any{"spatial": "DE"}, FromParameters: []string{"purpose"},
 		Limits: []record.LimitState{{Limit: "1/hour", Resets: 90}}, Charge: "0.25 EUR", ChargeState: "pending", ExecutionID: "e-1",
 		Outcome: "unknown", UpstreamMillis: 12, Steps: []record.Step{{Name: "authenticate", Millis: 0.5}, {Name: "begin", Millis: 2}},
-	}, Execution: &admin.Execution{State: "released"}}
+	}, Execution: &calls.Execution{State: "released"}}
 	var out strings.Builder
 	if err := printWhy(&out, &w); err != nil {
 		t.Fatal(err)

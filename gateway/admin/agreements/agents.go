@@ -1,0 +1,171 @@
+package agreements
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Agent is the operator's view of an agent.
+type Agent struct {
+	AgentID   pat.AgentID     `json:"agent_id"`
+	Status    pat.AgentStatus `json:"status"` // active, blocked, or Waiting
+	Approved  bool            `json:"approved"`
+	Keys      []keys.ID       `json:"keys"` // RFC 7638 thumbprints
+	CreatedAt time.Time       `json:"created_at"`
+	Reason    string          `json:"reason,omitempty"` // why the agent is blocked
+	Name      string          `json:"name,omitempty"`   // the name that the operator gave to the agent
+}
+
+// Waiting is the status of an agent that has agreed and is waiting for the operator's approval.
+const Waiting pat.AgentStatus = "waiting"
+
+func showAgent(a pat.Agent) Agent {
+	known := a.Keys
+	if known == nil {
+		known = []keys.ID{}
+	}
+	status := a.Status
+	if a.Waiting {
+		status = Waiting
+	}
+	return Agent{AgentID: a.ID, Status: status, Approved: a.Approved, Keys: known, CreatedAt: a.CreatedAt.UTC(), Reason: a.Reason}
+}
+
+// An AgentQuery selects agents of a service.
+type AgentQuery struct {
+	Service string
+	api.PageRequest
+	Status   pat.AgentStatus // active (waiting or not), blocked, or Waiting; empty: all
+	Approved string          // true or false; empty: all
+	Search   string          // the beginning of the id or the name; empty: all
+}
+
+func (q *AgentQuery) Query(p api.Parameters) {
+	p.Service(&q.Service)
+	p.Page(&q.PageRequest)
+	p.OneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(Waiting), string(pat.AgentBlocked))
+	p.OneOf("approved", &q.Approved, "true", "false")
+	p.Text("search", &q.Search)
+}
+
+// Agents lists agents, sorted by id.
+func (o *Operations) Agents(ctx context.Context, q AgentQuery) (api.Page[Agent], error) {
+	service, err := o.services.Find(q.Service)
+	if err != nil {
+		return api.Page[Agent]{}, err
+	}
+	f := store.AgentFilter{Service: service.ID, Status: q.Status, Prefix: q.Search, After: pat.AgentID(q.After), Limit: q.Max()}
+	if q.Status == Waiting {
+		f.Status, f.Waiting = "", true
+	}
+	if q.Approved != "" {
+		approved := q.Approved == "true"
+		f.Approved = &approved
+	}
+	list, err := o.store.Agents(ctx, f)
+	if err != nil {
+		return api.Page[Agent]{}, err
+	}
+	page := api.PageOf(list, q.Max(), showAgent, func(a pat.Agent) string { return string(a.ID) })
+	return api.AddNames(ctx, o.store, service.ID, page, func(a *Agent) (pat.AgentID, *string) { return a.AgentID, &a.Name })
+}
+
+// Agent returns one agent.
+func (o *Operations) Agent(ctx context.Context, r api.Record) (Agent, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(r.ID))
+	if err != nil {
+		return Agent{}, err
+	}
+	shown := showAgent(agent)
+	shown.Name, err = api.NameOf(ctx, o.store, service.ID, agent.ID)
+	return shown, err
+}
+
+// BlockAgent ends all PATs of an agent; the gateway then issues no new ones to that agent. The id need not be in use: an unused id cannot
+// be claimed by any agent until it is unblocked.
+func (o *Operations) BlockAgent(ctx context.Context, r api.Revocation) (Agent, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	why, err := r.Text()
+	if err != nil {
+		return Agent{}, err
+	}
+	if _, err := pat.ParseRecord(r.ID); err != nil {
+		return Agent{}, reason.MalformedRequest.Refusal("An agent id must be 1 to 200 visible ASCII characters.")
+	}
+	if err := service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgent, Subject: r.ID, Reason: why}); err != nil {
+		return Agent{}, err
+	}
+	return o.Agent(ctx, r.Record)
+}
+
+// UnblockAgent lets a blocked agent agree again. Its previous PATs remain revoked.
+func (o *Operations) UnblockAgent(ctx context.Context, r api.Record) (Agent, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	if err := service.Issuance.Unblock(ctx, pat.AgentID(r.ID)); err != nil {
+		return Agent{}, err
+	}
+	return o.Agent(ctx, r)
+}
+
+// ApproveAgent approves an agent that is waiting, and returns the record that was approved: see pat.Issuer.ToApprove.
+func (o *Operations) ApproveAgent(ctx context.Context, r api.Record) (Agent, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	approved, err := service.Issuance.ToApprove(ctx, pat.AgentID(r.ID))
+	if err != nil {
+		return Agent{}, err
+	}
+	if err := service.Issuance.Approve(ctx, approved); err != nil {
+		return Agent{}, err
+	}
+	r.ID = string(approved)
+	return o.Agent(ctx, r)
+}
+
+// An AgentKey is an additional key for an agent.
+type AgentKey struct {
+	api.Record `json:"-"`
+	KeyID      string `json:"jkt"` // RFC 7638 thumbprint with SHA-256
+}
+
+func (k AgentKey) Details() map[string]string { return map[string]string{"jkt": k.KeyID} }
+
+func (k *AgentKey) Members(m *wire.Members) error {
+	k.KeyID = m.Text("jkt", true)
+	return m.Done()
+}
+
+// AddAgentKey adds a key that may act for an agent.
+func (o *Operations) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {
+	service, err := o.services.Find(k.Service)
+	if err != nil {
+		return Agent{}, err
+	}
+	key, err := keys.ParseID(k.KeyID)
+	if err != nil {
+		return Agent{}, api.WrongMember("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
+	}
+	if err := service.Issuance.AddKey(ctx, pat.AgentID(k.ID), key); err != nil {
+		return Agent{}, err
+	}
+	return o.Agent(ctx, k.Record)
+}

@@ -1,0 +1,55 @@
+package agreements
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/wire"
+)
+
+// inviteFor is the default lifetime of an invitation.
+const inviteFor = 24 * time.Hour
+
+// An Invite requests an invitation.
+type Invite struct {
+	Service string `json:"-"`
+	Name    string `json:"name,omitempty"`   // the operator's name for the invited person
+	For     string `json:"within,omitempty"` // the lifetime, a duration such as 24h; empty: 24h
+}
+
+func (i *Invite) Query(p api.Parameters) { p.Service(&i.Service) }
+
+func (i *Invite) Members(m *wire.Members) error {
+	i.Name, i.For = m.Text("name", false), m.Text("within", false)
+	return m.Done()
+}
+
+// An Invitation lets one person consent once at a service whose operator decides who may consent. Code is a secret: Invite returns it, and
+// no other operation does.
+type Invitation struct {
+	Code  string    `json:"code"`
+	Name  string    `json:"name,omitempty"`
+	Until time.Time `json:"until"`
+}
+
+// Invite creates an invitation.
+func (o *Operations) Invite(ctx context.Context, i Invite) (Invitation, error) {
+	service, err := o.services.Find(i.Service)
+	if err != nil {
+		return Invitation{}, err
+	}
+	within := inviteFor
+	if i.For != "" {
+		if within, err = time.ParseDuration(i.For); err != nil {
+			return Invitation{}, api.WrongMember("within", "must be a duration such as 24h")
+		}
+	}
+	made, err := consent.Invite(ctx, o.store, service.ID, i.Name, o.now(), within)
+	if errors.Is(err, consent.ErrInvitation) {
+		return Invitation{}, api.WrongMember("within", err.Error())
+	}
+	return Invitation{Code: made.Code, Name: made.Name, Until: made.Until.UTC()}, err
+}

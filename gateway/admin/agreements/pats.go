@@ -1,0 +1,147 @@
+package agreements
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+)
+
+// The states of a PAT, as operators see them.
+const (
+	PATActive  = "active"
+	PATRenewed = "renewed" // a renewal has ended the PAT
+	PATRevoked = "revoked"
+	PATExpired = "expired"
+)
+
+// A PAT is the record of a PAT. The PAT itself is never stored.
+type PAT struct {
+	ID           pat.TokenID     `json:"jti"`
+	AgentID      pat.AgentID     `json:"agent_id"`
+	AgreementID  pat.AgreementID `json:"agreement_id"`
+	KeyID        keys.ID         `json:"jkt"`
+	PolicyDigest string          `json:"policy_digest"`
+	Assurance    pat.Assurance   `json:"assurance"`
+	Scope        []string        `json:"scope"`
+	Limit        pat.Limit       `json:"lmt"`
+	SigningKeyID keys.ID         `json:"kid"`
+	State        string          `json:"state"`
+	IssuedAt     time.Time       `json:"issued_at"`
+	ExpiresAt    time.Time       `json:"expires_at"`
+	EndsAt       time.Time       `json:"ends_at,omitzero"` // when a renewal ends the PAT, before ExpiresAt
+	RenewedTo    pat.TokenID     `json:"renewed_to,omitempty"`
+}
+
+func showPAT(t store.ListedToken, now time.Time) PAT {
+	state := PATActive
+	switch {
+	case !now.Before(t.ExpiresAt):
+		state = PATExpired
+	case t.Revoked:
+		state = PATRevoked
+	case !t.EndsAt.IsZero() && !now.Before(t.EndsAt):
+		state = PATRenewed
+	}
+	return PAT{
+		ID: t.ID, AgentID: t.AgentID, AgreementID: t.AgreementID, KeyID: t.KeyID, PolicyDigest: t.PolicyDigest, Assurance: t.Assurance,
+		Scope: t.Scope, Limit: pat.Limit{Rate: t.LimitRate, Period: t.LimitPeriod}, SigningKeyID: t.SigningKeyID, State: state,
+		IssuedAt: t.IssuedAt.UTC(), ExpiresAt: t.ExpiresAt.UTC(), EndsAt: t.EndsAt, RenewedTo: t.RenewedTo,
+	}
+}
+
+// A PATQuery selects PATs of a service.
+type PATQuery struct {
+	Service string
+	api.PageRequest
+	AgentID     pat.AgentID     // empty: all agents
+	AgreementID pat.AgreementID // empty: all agreements
+	State       string          // PATActive; empty: all
+}
+
+func (q *PATQuery) Query(p api.Parameters) {
+	p.Service(&q.Service)
+	p.Page(&q.PageRequest)
+	p.Text("agent_id", (*string)(&q.AgentID))
+	p.Text("agreement_id", (*string)(&q.AgreementID))
+	p.OneOf("state", &q.State, PATActive)
+}
+
+// PATs lists the records of PATs, newest first.
+func (o *Operations) PATs(ctx context.Context, q PATQuery) (api.Page[PAT], error) {
+	service, err := o.services.Find(q.Service)
+	if err != nil {
+		return api.Page[PAT]{}, err
+	}
+	now := o.now()
+	f := store.TokenFilter{Service: service.ID, AgentID: q.AgentID, AgreementID: q.AgreementID, Limit: q.Max()}
+	if q.State != "" {
+		f.ValidAt = now
+	}
+	var ok bool
+	if f.After, ok = store.ParseCursor(q.After); !ok {
+		return api.Page[PAT]{}, api.WrongParameter("after", "must be the value of next in the previous page")
+	}
+	list, err := o.store.Tokens(ctx, f)
+	if err != nil {
+		return api.Page[PAT]{}, err
+	}
+	show := func(t store.ListedToken) PAT { return showPAT(t, now) }
+	return api.PageOf(list, q.Max(), show, func(t store.ListedToken) string { return t.Cursor().String() }), nil
+}
+
+// PAT returns the record of one PAT, by its jti.
+func (o *Operations) PAT(ctx context.Context, r api.Record) (PAT, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return PAT{}, err
+	}
+	list, err := o.store.Tokens(ctx, store.TokenFilter{Service: service.ID, ID: pat.TokenID(r.ID), Limit: 1}) // includes the revocation
+	if err != nil {
+		return PAT{}, err
+	}
+	if len(list) == 0 {
+		return PAT{}, pat.ErrNotFound
+	}
+	return showPAT(list[0], o.now()), nil
+}
+
+// RevokePAT ends one PAT and all its renewals.
+func (o *Operations) RevokePAT(ctx context.Context, r api.Revocation) (PAT, error) {
+	err := o.revoke(ctx, pat.RevokedToken, r, func(s *service.Service) error {
+		_, err := o.store.Token(ctx, s.ID, pat.TokenID(r.ID))
+		return err
+	})
+	if err != nil {
+		return PAT{}, err
+	}
+	return o.PAT(ctx, r.Record)
+}
+
+// A PresentedToken is a token to introspect. It need not be a valid PAT.
+type PresentedToken struct {
+	Service string `json:"-"`
+	Token   string `json:"token"`
+	Hint    string `json:"token_type_hint,omitempty"` // ignored (RFC 7662)
+}
+
+func (t *PresentedToken) Query(p api.Parameters) { p.Service(&t.Service) }
+
+func (t *PresentedToken) Members(m *wire.Members) error {
+	t.Token, t.Hint = m.Text("token", true), m.Text("token_type_hint", false)
+	return m.Done()
+}
+
+// Introspect reports whether a PAT of any agent is valid, and returns its claims (RFC 7662).
+func (o *Operations) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
+	service, err := o.services.Find(t.Service)
+	if err != nil {
+		return pat.Introspection{}, err
+	}
+	return service.Introspect(ctx, t.Token, o.now())
+}

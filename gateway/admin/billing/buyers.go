@@ -1,0 +1,119 @@
+package billing
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	maxAddress = 6   // lines
+	maxTaxID   = 40  // characters of a tax id
+	maxEmail   = 254 // characters: RFC 5321 section 4.5.3.1.3
+)
+
+// A Buyer is the customer to whom the invoices of an agent are made out.
+type Buyer struct {
+	AgentID     pat.AgentID `json:"agent_id"`
+	store.Buyer             // without members if it was not stated
+}
+
+// A BuyerChange states the buyer of an agent. The zero store.Buyer removes it.
+type BuyerChange struct {
+	api.Record `json:"-"`
+	store.Buyer
+}
+
+func (b *BuyerChange) Members(m *wire.Members) error {
+	b.Name, b.Address, b.Country = m.Text("name", false), m.Texts("address"), m.Text("country", false)
+	b.TaxID, b.Email, b.Reference = m.Text("tax_id", false), m.Text("email", false), m.Text("reference", false)
+	b.VAT = store.TaxRule(m.Text("vat", false))
+	return m.Done()
+}
+
+// Buyer returns the buyer of an agent.
+func (o *Operations) Buyer(ctx context.Context, r api.Record) (Buyer, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Buyer{}, err
+	}
+	b, err := o.store.Buyer(ctx, service.ID, pat.AgentID(r.ID))
+	if err != nil {
+		return Buyer{}, err
+	}
+	out := Buyer{AgentID: pat.AgentID(r.ID)}
+	if b != nil {
+		out.Buyer = *b
+	}
+	return out, nil
+}
+
+// SetBuyer sets the customer to whom the invoices of an agent are made out. It does not change invoices that were issued before.
+func (o *Operations) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error) {
+	service, err := o.services.Find(c.Service)
+	if err != nil {
+		return Buyer{}, err
+	}
+	var b *store.Buyer
+	if c.Name != "" || c.Country != "" || c.TaxID != "" || c.Email != "" || c.Reference != "" || c.VAT != "" || len(c.Address) > 0 {
+		if err := checkBuyer(&c.Buyer); err != nil {
+			return Buyer{}, err
+		}
+		b = &c.Buyer
+	}
+	if err := o.store.SetBuyer(ctx, service.ID, pat.AgentID(c.ID), b); err != nil {
+		return Buyer{}, err
+	}
+	return o.Buyer(ctx, c.Record)
+}
+
+// checkBuyer returns a refusal if a buyer is not complete enough for an invoice, or has a text that is too long or breaks the line.
+func checkBuyer(b *store.Buyer) error {
+	for _, t := range []struct {
+		name, text string
+		most       int
+		required   bool
+	}{
+		{"name", b.Name, api.MaxName, true},
+		{"tax_id", b.TaxID, maxTaxID, b.VAT == store.TaxReverseCharge},
+		{"email", b.Email, maxEmail, false},
+		{"reference", b.Reference, api.MaxName, false},
+	} {
+		switch {
+		case t.text == "" && t.required && t.name == "tax_id":
+			return api.WrongMember(t.name, "is required for reverse charge")
+		case t.text == "" && t.required:
+			return api.WrongMember(t.name, "is required")
+		case len(t.text) > t.most || api.NameFault(t.text) != "":
+			return api.WrongMember(t.name, fmt.Sprintf("must be one line of at most %d characters", t.most))
+		}
+	}
+	if len(b.Address) == 0 || len(b.Address) > maxAddress {
+		return api.WrongMember("address", "must have 1 to 6 lines")
+	}
+	for _, line := range b.Address {
+		if line == "" || api.NameFault(line) != "" {
+			return api.WrongMember("address", "must have lines of at most 200 characters, without control characters")
+		}
+	}
+	if !config.IsCountry(b.Country) {
+		return api.WrongMember("country", "must be a country code of two capital letters, such as FR")
+	}
+	switch b.VAT {
+	case "", store.TaxStandard, store.TaxReverseCharge, store.TaxExempt:
+		return nil
+	}
+	return api.WrongMember("vat", "must be standard, reverse-charge or exempt")
+}
+
+// noBuyer is the refusal to issue an invoice without a buyer.
+func noBuyer() *reason.Refusal {
+	return reason.MalformedRequest.Refusal("The agent has no buyer to whom an invoice could be made out.").
+		With("suggestion", "State the buyer with uimgate agents invoice-to AGENT --name NAME --address LINE --country CODE.")
+}

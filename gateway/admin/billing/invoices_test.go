@@ -1,0 +1,33 @@
+package billing
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// The number of rows is bounded, and their sum is complete.
+func TestInvoiceRowsAreBounded(t *testing.T) {
+	var list []store.ChargedCalls
+	for n := range 1500 {
+		list = append(list, store.ChargedCalls{
+			Intent: fmt.Sprintf("shop.example:order-%04d:v1", n), Rule: "r", Calls: 2, Price: money.Amount{Nano: money.Unit / 4, Currency: "EUR"},
+		})
+	}
+	list = append(list, store.ChargedCalls{Intent: "a", Rule: "r", Calls: 1, Price: money.Amount{Nano: money.Unit, Currency: "USD"}})
+	var i Invoice
+	i.charge(list)
+	if len(i.Rows) != 1002 || i.Totals[0].Amount != "750.00" || i.Totals[0].Calls != 3000 || i.Totals[1].Amount != "1.00" {
+		t.Fatalf("%d rows, %+v", len(i.Rows), i.Totals)
+	}
+	for n, want := range []InvoiceRow{
+		{Calls: 1000, Amount: "250.00", Currency: "EUR", Others: 500},
+		{Calls: 1, Amount: "1.00", Currency: "USD", Others: 1},
+	} {
+		if got := i.Rows[1000+n]; got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package billing
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A PaymentQuery selects payments of a service.
+type PaymentQuery struct {
+	Service string
+	api.PageRequest
+	AgentID pat.AgentID        // empty: all agents
+	State   store.PaymentState // empty: all
+}
+
+func (q *PaymentQuery) Query(p api.Parameters) {
+	p.Service(&q.Service)
+	p.Page(&q.PageRequest)
+	p.Text("agent_id", (*string)(&q.AgentID))
+	p.OneOf("state", (*string)(&q.State), string(store.PaymentUnclaimed), string(store.PaymentSettling), string(store.PaymentUnknown),
+		string(store.PaymentCredited), string(store.PaymentFailed))
+}
+
+// A Payment is an amount that an agent has paid, or is paying, by card or x402.
+type Payment struct {
+	Reference   string             `json:"reference"`
+	AgentID     pat.AgentID        `json:"agent_id"` // empty: the sender named none
+	Rail        string             `json:"rail"`     // card or x402
+	Kind        store.PaymentKind  `json:"kind"`
+	Amount      string             `json:"amount"`
+	Currency    string             `json:"currency"`
+	State       store.PaymentState `json:"state"`
+	Transaction string             `json:"transaction,omitempty"`
+	Reason      string             `json:"reason,omitempty"` // why the payment failed or waits
+	BegunAt     time.Time          `json:"begun_at"`
+	ChangedAt   time.Time          `json:"changed_at"`
+}
+
+func (p Payment) ChangedID() string { return p.Reference }
+
+func showPayment(p store.Payment) Payment {
+	return Payment{
+		Reference: p.Reference, AgentID: p.AgentID, Rail: p.Rail, Kind: p.Kind, Amount: p.Amount.Decimal(), Currency: p.Amount.Currency,
+		State: p.State, Transaction: p.Tx, Reason: p.Reason, BegunAt: p.BegunAt.UTC(), ChangedAt: p.ChangedAt.UTC(),
+	}
+}
+
+// Payments lists the payments of a service, the newest first.
+func (o *Operations) Payments(ctx context.Context, q PaymentQuery) (api.Page[Payment], error) {
+	service, err := o.services.Find(q.Service)
+	if err != nil {
+		return api.Page[Payment]{}, err
+	}
+	list, err := o.store.Payments(ctx, store.PaymentFilter{
+		Service: service.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max(),
+	})
+	if err != nil {
+		return api.Page[Payment]{}, err
+	}
+	return api.PageOf(list, q.Max(), showPayment, func(p store.Payment) string { return p.Reference }), nil
+}
+
+// A PaymentResolution is the operator's decision about a payment that waits.
+type PaymentResolution struct {
+	Service   string             `json:"-"`
+	Reference string             `json:"reference"`
+	State     store.PaymentState `json:"state"` // store.PaymentCredited or store.PaymentFailed
+	// AgentID is the agent of an unclaimed payment. If it is empty, the payment keeps the agent that its sender named.
+	AgentID pat.AgentID `json:"agent_id,omitempty"`
+}
+
+func (r PaymentResolution) Details() map[string]string {
+	return map[string]string{"state": string(r.State), "agent": string(r.AgentID)}
+}
+
+func (r *PaymentResolution) Query(p api.Parameters) { p.Service(&r.Service) }
+
+func (r *PaymentResolution) Members(m *wire.Members) error {
+	r.Reference, r.State = m.Text("reference", true), store.PaymentState(m.Text("state", true))
+	r.AgentID = pat.AgentID(m.Text("agent_id", false))
+	return m.Done()
+}
+
+// ResolvePayment enters a payment that waits in the ledger, or ends it as failed. Errors: pat.ErrNotFound, store.ErrNotFound,
+// store.ErrSettled, store.ErrReferenceUsed.
+func (o *Operations) ResolvePayment(ctx context.Context, r PaymentResolution) (Payment, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Payment{}, err
+	}
+	if !r.State.Ended() {
+		return Payment{}, api.WrongMember("state", "must be credited or failed")
+	}
+	p, err := o.store.Payment(ctx, service.ID, r.Reference)
+	if err != nil {
+		return Payment{}, err
+	}
+	if p.State.Ended() && p.State != r.State {
+		return Payment{}, store.ErrSettled
+	}
+	if r.AgentID != "" && p.State != store.PaymentUnclaimed && p.AgentID != r.AgentID {
+		return Payment{}, api.WrongMember("agent_id", "can be set only for an unclaimed payment")
+	}
+	agent := cmp.Or(r.AgentID, p.AgentID)
+	if r.State == store.PaymentCredited {
+		if agent == "" {
+			return Payment{}, api.WrongMember("agent_id", "is required: the sender of the payment named no agent")
+		}
+		if _, err := o.store.Agent(ctx, service.ID, agent); err != nil { // money for a misspelt id would be lost
+			return Payment{}, err
+		}
+	}
+	p, err = o.store.MovePayment(ctx, service.ID, r.Reference, store.PaymentMove{
+		To: r.State, AgentID: r.AgentID,
+		Reason: "resolved by the operator",
+	})
+	if errors.Is(err, store.ErrRefund) {
+		return Payment{}, reason.MalformedRequest.Refusal("The refund is more than the agent has paid in.").Because(err)
+	}
+	if err != nil {
+		return Payment{}, err
+	}
+	return showPayment(p), nil
+}

@@ -1,0 +1,56 @@
+package billing
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/receipt"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Types of package receipt, which this package returns.
+type (
+	// A Statement sums up one account over a period.
+	Statement = receipt.Statement
+	// A Position is the balance of an account at one time.
+	Position = receipt.Position
+	// A StatementLine sums up the charges of one intent under one rule.
+	StatementLine = receipt.StatementLine
+	// Charges is a number of calls and their total cost.
+	Charges = receipt.Charges
+)
+
+// A StatementQuery selects statements of a service and a period.
+type StatementQuery struct {
+	Service string
+	api.PageRequest
+	AgentID pat.AgentID // empty: all agents
+	From    time.Time   // zero: from the start of the accounts
+	To      time.Time   // zero: until now
+}
+
+func (q *StatementQuery) Query(p api.Parameters) {
+	p.Service(&q.Service)
+	p.Page(&q.PageRequest)
+	p.Text("agent_id", (*string)(&q.AgentID))
+	p.Moment("from", &q.From)
+	p.Moment("to", &q.To)
+}
+
+// Statements returns a statement for each account. Only the last page may have fewer items than the limit. Errors: *store.ForgottenError,
+// store.ErrPeriod.
+func (o *Operations) Statements(ctx context.Context, q StatementQuery) (api.Page[Statement], error) {
+	service, err := o.services.Find(q.Service)
+	if err != nil {
+		return api.Page[Statement]{}, err
+	}
+	f := store.StatementFilter{Service: service.ID, AgentID: q.AgentID, From: q.From, To: q.To, After: q.After, Limit: q.Max()}
+	list, err := o.store.Statements(ctx, f)
+	if err != nil {
+		return api.Page[Statement]{}, err
+	}
+	page := api.PageOf(list, q.Max(), receipt.StatementOf, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency })
+	return api.AddNames(ctx, o.store, service.ID, page, func(s *Statement) (pat.AgentID, *string) { return s.AgentID, &s.Name })
+}

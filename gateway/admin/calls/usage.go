@@ -1,0 +1,169 @@
+package calls
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A UsageQuery selects ledger entries or executions of a service.
+type UsageQuery struct {
+	Service string
+	api.PageRequest
+	AgentID pat.AgentID // empty: all agents
+	State   store.State // the state of the execution, or of the ledger entry; empty: all
+}
+
+func (q *UsageQuery) Query(p api.Parameters) {
+	p.Service(&q.Service)
+	p.Page(&q.PageRequest)
+	p.Text("agent_id", (*string)(&q.AgentID))
+	p.OneOf("state", (*string)(&q.State), string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved))
+}
+
+// filter converts the query into one of the store.
+func (o *Operations) filter(q UsageQuery) (store.Filter, error) {
+	service, err := o.services.Find(q.Service)
+	if err != nil {
+		return store.Filter{}, err
+	}
+	return store.Filter{Service: service.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max()}, nil
+}
+
+// An Entry is one line of the ledger.
+type Entry struct {
+	Seq         int64       `json:"seq"`
+	At          time.Time   `json:"at"`
+	AgentID     pat.AgentID `json:"agent_id"`
+	Amount      string      `json:"amount"`
+	Currency    string      `json:"currency"`
+	From        store.State `json:"from,omitempty"`
+	To          store.State `json:"to,omitempty"` // empty: a top-up
+	By          string      `json:"by"`           // agent, sweeper, service or operator
+	ExecutionID string      `json:"execution_id,omitempty"`
+	Intent      string      `json:"intent,omitempty"`
+	Rule        string      `json:"rule,omitempty"`
+	Reference   string      `json:"reference,omitempty"` // only of a top-up
+}
+
+func showEntry(e store.Entry) Entry {
+	return Entry{
+		Seq: e.Seq, At: e.At.UTC(), AgentID: e.AgentID, Amount: e.Amount.Decimal(), Currency: e.Amount.Currency, From: e.From, To: e.To,
+		By: e.By, ExecutionID: e.ExecutionID, Intent: e.Intent, Rule: e.Rule, Reference: e.Reference,
+	}
+}
+
+// Ledger lists every change of a charge and every top-up, newest first.
+func (o *Operations) Ledger(ctx context.Context, q UsageQuery) (api.Page[Entry], error) {
+	f, err := o.filter(q)
+	if err != nil {
+		return api.Page[Entry]{}, err
+	}
+	if _, err := strconv.ParseInt(f.After, 10, 64); f.After != "" && err != nil {
+		return api.Page[Entry]{}, api.WrongParameter("after", "must be the number of a ledger entry")
+	}
+	list, err := o.store.Ledger(ctx, f)
+	if err != nil {
+		return api.Page[Entry]{}, err
+	}
+	return api.PageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
+}
+
+// An Execution is the record of one call. It has the status of the response but not its content.
+type Execution struct {
+	ID             string          `json:"id"`
+	AgentID        pat.AgentID     `json:"agent_id"`
+	Intent         string          `json:"intent"`
+	State          store.State     `json:"state"`
+	Outcome        store.Outcome   `json:"outcome,omitempty"`
+	Amount         string          `json:"amount"` // 0.00: free
+	Currency       string          `json:"currency,omitempty"`
+	Rule           string          `json:"rule,omitempty"`
+	AgreementID    pat.AgreementID `json:"agreement_id"`
+	TokenID        pat.TokenID     `json:"jti"`
+	PolicyDigest   string          `json:"policy_digest"`
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	AnswerStatus   int             `json:"answer_status,omitempty"`
+	AnswerReason   string          `json:"answer_reason,omitempty"`
+	BeganAt        time.Time       `json:"begun_at"`
+	Deadline       time.Time       `json:"deadline"`
+	SettledAt      time.Time       `json:"settled_at,omitzero"`
+}
+
+func showExecution(e store.Execution) Execution {
+	out := Execution{
+		ID: e.ID, AgentID: e.AgentID, Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(),
+		Currency: e.Charge.Currency,
+		Rule:     e.Rule, AgreementID: e.AgreementID, TokenID: e.TokenID, PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
+		BeganAt: e.BeganAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
+	}
+	if e.Answer != nil {
+		out.AnswerStatus, out.AnswerReason = http.StatusOK, string(e.Answer.Reason)
+		if e.Answer.Reason != "" {
+			out.AnswerStatus = (&reason.Refusal{Reason: e.Answer.Reason, Code: e.Answer.Code}).Status()
+		}
+	}
+	return out
+}
+
+// Executions lists the calls that were charged or had an idempotency key, newest first.
+func (o *Operations) Executions(ctx context.Context, q UsageQuery) (api.Page[Execution], error) {
+	f, err := o.filter(q)
+	if err != nil {
+		return api.Page[Execution]{}, err
+	}
+	list, err := o.store.Executions(ctx, f)
+	if err != nil {
+		return api.Page[Execution]{}, err
+	}
+	return api.PageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
+}
+
+// Execution returns one call.
+func (o *Operations) Execution(ctx context.Context, r api.Record) (Execution, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Execution{}, err
+	}
+	e, err := o.store.Execution(ctx, service.ID, r.ID)
+	if err != nil {
+		return Execution{}, err
+	}
+	return showExecution(e), nil
+}
+
+// A Resolution is the operator's decision about a call of unknown outcome.
+type Resolution struct {
+	api.Record `json:"-"`
+	State      store.State `json:"state"` // store.Captured or store.Released
+}
+
+func (r Resolution) Details() map[string]string { return map[string]string{"state": string(r.State)} }
+
+func (r *Resolution) Members(m *wire.Members) error {
+	r.State = store.State(m.Text("state", true))
+	return m.Done()
+}
+
+// Resolve captures or releases the charge of a call of unknown outcome, as the operator decides.
+func (o *Operations) Resolve(ctx context.Context, r Resolution) (Execution, error) {
+	service, err := o.services.Find(r.Service)
+	if err != nil {
+		return Execution{}, err
+	}
+	if r.State != store.Captured && r.State != store.Released {
+		return Execution{}, api.WrongMember("state", "must be captured or released")
+	}
+	e, err := o.store.Resolve(ctx, service.ID, r.ID, r.State)
+	if err != nil {
+		return Execution{}, err
+	}
+	return showExecution(e), nil
+}

@@ -1,0 +1,41 @@
+package policies
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/odrl/words"
+)
+
+// A PolicyPair names two policies that the gateway has offered, by their digests.
+type PolicyPair struct {
+	Service  string // empty: the only service
+	From, To string
+}
+
+func (p *PolicyPair) Query(q api.Parameters) {
+	q.Service(&p.Service)
+	q.Text("from", &p.From)
+	q.Text("to", &p.To)
+}
+
+// PolicyChanges describes in words what changed for agents from one policy to another. It returns NO_SUCH_RECORD if the store does not have
+// one of the two.
+func (o *Operations) PolicyChanges(ctx context.Context, p PolicyPair) (words.Comparison, error) {
+	s, err := o.services.Find(p.Service)
+	if err != nil {
+		return words.Comparison{}, err
+	}
+	if p.From == "" || p.To == "" {
+		return words.Comparison{}, api.WrongMember("from", "and to must be digests of policies")
+	}
+	from, _, err := o.policyToDecide(ctx, s, DecideRequest{PolicyDigest: p.From})
+	if err != nil {
+		return words.Comparison{}, err
+	}
+	to, _, err := o.policyToDecide(ctx, s, DecideRequest{PolicyDigest: p.To})
+	if err != nil {
+		return words.Comparison{}, err
+	}
+	return words.Compare(from, to), nil
+}

@@ -1,0 +1,157 @@
+package policies
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/privatefile"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+)
+
+// A PolicyTextQuery selects the policy of a service.
+type PolicyTextQuery struct {
+	Service string // id; empty: the only service
+}
+
+func (q *PolicyTextQuery) Query(p api.Parameters) { p.Service(&q.Service) }
+
+// A PolicyText is the file of the policy in force.
+type PolicyText struct {
+	Path     string `json:"path"`
+	Text     string `json:"text"`
+	SHA256   string `json:"sha256"`   // of Text, in hexadecimal: PolicyEdit.SHA256
+	InForce  bool   `json:"in_force"` // the gateway serves this text; otherwise the file was changed since the last reload
+	Writable bool   `json:"writable"` // SavePolicy can change the file
+	Policy   Policy `json:"policy"`   // the policy that the gateway serves
+}
+
+// PolicyText returns the present contents of the file of the policy in force.
+func (o *Operations) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyText, error) {
+	s, err := o.services.Find(q.Service)
+	if err != nil {
+		return PolicyText{}, err
+	}
+	text, err := readPolicyFile(s.PolicyFile)
+	if err != nil {
+		return PolicyText{}, err
+	}
+	offer := s.Offer()
+	return PolicyText{
+		Path: s.PolicyFile, Text: string(text), SHA256: sha256Text(text), InForce: bytes.Equal(text, offer.Bytes),
+		Writable: writable(s.PolicyFile),
+		Policy:   Policy{UID: offer.UID, Digest: offer.Digest, Offered: true, From: s.From, Until: s.Until()},
+	}, nil
+}
+
+// A PolicyEdit replaces the file of the policy in force.
+type PolicyEdit struct {
+	Service string `json:"-"`      // empty: the only service
+	Policy  string `json:"policy"` // the new text
+	SHA256  string `json:"sha256"` // of the text that was edited: PolicyText.SHA256
+	// Force applies the policy although it ends the calls of agents: see ReloadRequest.
+	Force bool `json:"force,omitempty"`
+}
+
+func (r PolicyEdit) Details() map[string]string {
+	return map[string]string{"force": api.Flag(r.Force), "previous_sha256": r.SHA256}
+}
+
+func (r *PolicyEdit) Query(p api.Parameters) { p.Service(&r.Service) }
+
+func (r *PolicyEdit) Members(m *wire.Members) error {
+	r.Policy, r.SHA256, r.Force = m.Text("policy", true), m.Text("sha256", true), m.Flag("force")
+	return m.Done()
+}
+
+// MaxBody implements api.LargeBody.
+func (*PolicyEdit) MaxBody() int64 { return maxPolicyBody }
+
+// A SaveResult describes a saved policy.
+type SaveResult struct {
+	Path   string         `json:"path"`
+	Kept   string         `json:"kept"` // path of the previous text
+	Policy Policy         `json:"policy"`
+	Reload reloads.Reload `json:"reload"`
+}
+
+func (r SaveResult) Details() map[string]string {
+	return map[string]string{"policy_digest": r.Policy.Digest}
+}
+
+// SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text beside it as a file whose name ends with
+// .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
+// reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
+// SaveResult.Policy.Offered is false if the reload applied the policy of another file.
+func (o *Operations) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
+	s, err := o.services.Find(r.Service)
+	if err != nil {
+		return SaveResult{}, err
+	}
+	if !o.reloads.Offered() {
+		return SaveResult{}, reason.NotOffered.Refusal("")
+	}
+	_, about, err := draftPolicy(ctx, s, []byte(r.Policy))
+	if err != nil {
+		return SaveResult{}, err
+	}
+	if !o.saving.TryLock() { // two operators must not pass the comparison together
+		return SaveResult{}, reason.PolicyNotSaved.Refusal("Another policy is being saved: try again later.").With("path", s.PolicyFile)
+	}
+	defer o.saving.Unlock()
+	edits := []*fileEdit{{path: s.PolicyFile, what: "policy", most: odrl.MaxDocument, sha256: r.SHA256, text: []byte(r.Policy)}}
+	reloaded, err := o.saveFiles(ctx, edits, r.Force)
+	if err != nil {
+		return SaveResult{}, err
+	}
+	now, err := o.services.Find(s.ID)
+	about.Offered = err == nil && now.Offer().Digest == about.Digest
+	return SaveResult{Path: s.PolicyFile, Kept: keptPath(s.PolicyFile), Policy: about, Reload: reloaded}, nil
+}
+
+// keptPath returns the path of the previous text of a file.
+func keptPath(path string) string { return path + ".1" }
+
+// savingPath returns the path of the previous text of a file until the reload has succeeded.
+func savingPath(path string) string { return path + ".saving" }
+
+func readPolicyFile(path string) ([]byte, error) { return readFile(path, "policy", odrl.MaxDocument) }
+
+// writeFile replaces a file in one step, with the mode of the file like. A reader sees the old contents or the new ones.
+func writeFile(path string, data []byte, like string) error {
+	info, err := os.Lstat(like) // a link, such as those of a ConfigMap, belongs to another program
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", like)
+	}
+	return privatefile.Replace(path, data, info.Mode().Perm())
+}
+
+// writable reports whether SavePolicy can probably replace a file: a regular file, in a directory in which this process can create files.
+func writable(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return false
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name())) == nil
+}
+
+func sha256Text(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,81 @@
+// Package processes has the operations on the processes that share a store: which run, which stops they have applied, and sums over their
+// calls.
+package processes
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A Store is the state that the operations read and change.
+type Store interface {
+	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
+	// Stop records a stop, and returns its record: a stop that is already in force is not changed. The error is store.ErrFull if
+	// store.MostStops others are in force.
+	Stop(ctx context.Context, stop pat.Stop) (pat.Stop, error)
+	// Resume ends a stop, or returns store.ErrNotFound.
+	Resume(ctx context.Context, stop pat.Stop) (pat.Stop, error)
+	// Stops returns the stops in force, the newest first.
+	Stops(ctx context.Context) ([]pat.Stop, error)
+	// EndedStops returns the stops that ended last, at most limit.
+	EndedStops(ctx context.Context, limit int) ([]pat.Stop, error)
+	// StopReads returns when processes read changes of stops: see pat.Stop.Change.
+	StopReads(ctx context.Context, changes []int64) ([]store.StopRead, error)
+	// Processes returns the processes that have reported recently and have not ended, and how many processes have the database open.
+	Processes(ctx context.Context) (list []store.Process, open int, err error)
+	// CallFigures returns the figures of periods of a length that begin at or after a time, except those of one process.
+	CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error)
+}
+
+// A Config configures Operations.
+type Config struct {
+	Store    Store
+	Services api.Services
+	Now      func() time.Time
+	View     *pat.View
+	Doors    []door.Module // the other protocols that agents can use
+	Keys     *keys.Keyring
+	Audit    *record.Audit   // nil: stops are not recorded
+	Figures  *record.Figures // counts calls; nil: CallFigures returns an error
+	ID       string          // the store.Process.ID of this process; empty: it does not report to the store
+	Log      *zap.Logger
+}
+
+// Operations carries out the operations on processes and stops. It is safe for concurrent use.
+type Operations struct {
+	store     Store
+	services  api.Services
+	now       func() time.Time
+	view      *pat.View
+	doors     []door.Module
+	keys      *keys.Keyring
+	audit     *record.Audit
+	figures   *record.Figures
+	processID string
+	log       *zap.Logger
+}
+
+// New returns the operations.
+func New(c Config) *Operations {
+	return &Operations{
+		store:     c.Store,
+		services:  c.Services,
+		now:       c.Now,
+		view:      c.View,
+		doors:     c.Doors,
+		keys:      c.Keys,
+		audit:     c.Audit,
+		figures:   c.Figures,
+		processID: c.ID,
+		log:       c.Log,
+	}
+}

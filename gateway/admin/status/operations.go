@@ -1,0 +1,95 @@
+// Package status has the health of a process, and the state of its services.
+package status
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/reloads"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
+)
+
+// A Store is the state that the operations read and change.
+type Store interface {
+	Holders
+	// Ready returns an error if the state cannot be written to within a bounded time.
+	Ready(ctx context.Context) error
+	// SetBack reports when the state was last found to have been set back to an earlier state, and by how much.
+	SetBack() store.SetBack
+	// ServerChanged reports whether the database is on another server or timeline than before.
+	ServerChanged() bool
+	// HeldLimits reports which limits are held back because of a restore or a step of the clock.
+	HeldLimits() store.HeldLimits
+	Backlog(ctx context.Context, service string) (store.Backlog, error)
+	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
+}
+
+// A Config configures Operations.
+type Config struct {
+	Store         Store
+	Services      api.Services
+	Now           func() time.Time
+	Keys          *keys.Keyring
+	View          *pat.View
+	Doors         []door.Module   // the other protocols that agents can use
+	Audit         *record.Audit   // nil: Health does not depend on it
+	Version       string          // release of the program
+	NeedsRestart  func() []string // see admin.Config, as the functions below
+	RefusedReload func() *reloads.RefusedReload
+	Certificate   func() string
+	Certificates  func() *CertificateStatus
+	LogState      func(ctx context.Context) (*LogStatus, error)
+	LogTrouble    func() string
+	Log           *zap.Logger
+}
+
+// Operations carries out the operations on the state of the gateway. It is safe for concurrent use.
+type Operations struct {
+	store       Store
+	services    api.Services
+	now         func() time.Time
+	keys        *keys.Keyring
+	view        *pat.View
+	doors       []door.Module
+	audit       *record.Audit
+	version     string
+	waiting     func() []string
+	refused     func() *reloads.RefusedReload
+	certificate func() string
+	certified   func() *CertificateStatus
+	logState    func(ctx context.Context) (*LogStatus, error)
+	logTrouble  func() string
+	log         *zap.Logger
+	readiness   readiness
+	draining    atomic.Bool // the process is shutting down: see Drain
+}
+
+// New returns the operations.
+func New(c Config) *Operations {
+	return &Operations{
+		store:       c.Store,
+		services:    c.Services,
+		now:         c.Now,
+		keys:        c.Keys,
+		view:        c.View,
+		doors:       c.Doors,
+		audit:       c.Audit,
+		version:     c.Version,
+		waiting:     c.NeedsRestart,
+		refused:     c.RefusedReload,
+		certificate: c.Certificate,
+		certified:   c.Certificates,
+		logState:    c.LogState,
+		logTrouble:  c.LogTrouble,
+		log:         c.Log,
+	}
+}
