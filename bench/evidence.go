@@ -100,9 +100,10 @@ const evidenceKeyID = "0123456789012345678901234567890123456789012"
 // returns the entry of the captured charge.
 func provenCharge(ctx context.Context, s *sqlstore.Store, n int64, agents int, texts bool) ([]byte, error) {
 	digest, asked := evidence.Digest(fmt.Append(nil, n)), fmt.Appendf(nil, `{"n":%20d,"facts":%q}`, n, strings.Repeat("x", 360))
-	v := &store.Evidence{KeyID: evidenceKeyID, Proof: digest, Decision: evidence.Digest(asked)}
+	proof := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat(digest[8:40], 11)))
+	v := &store.Evidence{KeyID: evidenceKeyID, Proof: evidence.Digest([]byte(proof)), Decision: evidence.Digest(asked)}
 	if texts {
-		v.Text = &store.EvidenceText{Proof: base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat(digest[8:40], 11))), Asked: asked}
+		v.Text = &store.EvidenceText{Proof: proof, Asked: asked}
 	}
 	id := fmt.Sprintf("01920000-0000-7000-8000-%012d", n%int64(agents))
 	admission, err := s.Begin(ctx, store.BeginRequest{
