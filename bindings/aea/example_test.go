@@ -3,6 +3,8 @@ package aea_test
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea"
@@ -36,16 +38,20 @@ func ExampleRegisterSkill() {
 		},
 	}
 	aea.RegisterSkill("orders", func(r *runtime.Runtime) (runtime.Skill, error) {
-		waiting := make(chan runtime.Message, 64) // orders without output, in the order of their calls
-		taken := make(chan int, 1)
-		taken <- 0
+		var mu sync.Mutex
+		waiting := map[string]runtime.Message{} // orders without output, by the reference of their call
+		var taken atomic.Int64
 		take := func(_ context.Context, m runtime.Message) error {
 			content, _ := m.Content.(order)
 			if _, err := r.Enqueue(id, "count", nil); err != nil {
 				return err
 			}
-			waiting <- m
-			_, err := r.Start(id, runtime.DefaultProtocol().Specs[0], skill.ID.String(), runtime.Bytes(content))
+			mu.Lock()
+			defer mu.Unlock()
+			d, err := r.Start(id, runtime.DefaultProtocol().Specs[0], skill.ID.String(), runtime.Bytes(content))
+			if err == nil {
+				waiting[d.Label().StarterRef] = m
+			}
 			return err
 		}
 		executed := func(_ context.Context, m runtime.Message) error {
@@ -53,20 +59,20 @@ func ExampleRegisterSkill() {
 			if !ok || !m.Inside() { // calls of agents are for the skill intents
 				return nil
 			}
-			return (<-waiting).Reply(order(output.Bytes))
+			mu.Lock()
+			of := waiting[m.Dialogue.Label().StarterRef]
+			delete(waiting, m.Dialogue.Label().StarterRef)
+			mu.Unlock()
+			return of.Reply(order(string(output.Bytes) + output.Text)) // Text is set if the order is not a call
 		}
 		return runtime.Skill{
 			ID: id, Protocols: []*runtime.Protocol{orders},
 			Handlers: []runtime.Handler{{Protocol: orders, Handle: take}, {Protocol: runtime.DefaultProtocol(), Handle: executed}},
 			Tasks: []runtime.Task{{Name: "count", Execute: func(context.Context, any) (any, error) {
-				n := <-taken + 1
-				taken <- n
-				return n, nil
+				return taken.Add(1), nil
 			}}},
 			Behaviours: []runtime.Behaviour{{Name: "report", Every: time.Hour, Act: func(context.Context) error {
-				n := <-taken
-				taken <- n
-				fmt.Println(n, "orders")
+				fmt.Println(taken.Load(), "orders")
 				return nil
 			}}},
 		}, nil

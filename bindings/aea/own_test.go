@@ -3,6 +3,8 @@ package aea_test
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -123,6 +125,55 @@ func TestOwnSkill(t *testing.T) {
 	shown, err := json.Marshal(door.Statuses(g.Modules, g.Directory.Current().Service("default")))
 	if err != nil || !strings.Contains(string(shown), `"tasks":[{"skill":"shop/concierge:1.0.0","name":"count","enabled":true}]`) {
 		t.Errorf("got %s, %v", shown, err)
+	}
+}
+
+func init() { ExampleRegisterSkill() } //nolint:gochecknoinits // as the program of the example does
+
+// TestSkillOfExample runs the skill of the go doc example in a gateway. Two agents order at the same time, and the call that began first
+// ends last: each agent gets its own output. An order that is not a call gets an error.
+func TestSkillOfExample(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, strings.Replace(settings, "aea: {", "aea: {skills: {own: [orders]}, ", 1))
+	orders := wire.PublicID{Author: "example", Name: "orders", Version: "1.0.0"}
+	send := func(a *aeatest.Agent, content string) {
+		t.Helper()
+		data, err := wire.Message{ID: 1, StarterRef: content[:5], Content: []byte(content)}.Encode()
+		g.Must(err)
+		a.Way.Send(t, wire.Envelope{To: a.Gateway, Sender: a.Address(), Protocol: orders, Message: data})
+	}
+	output := func(a *aeatest.Agent) string {
+		t.Helper()
+		m, err := wire.DecodeMessage(a.Way.Next(t, a.Address()).Message)
+		g.Must(err)
+		return string(m.Content)
+	}
+	first, second := agent(g, "delegate", 2), agent(g, "mailbox", 3)
+	of := map[*aeatest.Agent]string{}
+	for _, a := range []*aeatest.Agent{first, second} {
+		of[a] = call(gatetest.Searching, a.Agrees(t, gatetest.Searching))
+	}
+	called, goOn := make(chan struct{}), make(chan struct{})
+	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, "slow") {
+			close(called)
+			<-goOn
+		}
+		_, _ = io.WriteString(w, `{"query":"`+r.URL.RawQuery+`"}`)
+	}
+	send(first, strings.Replace(of[first], `"lamp"`, `"slow"`, 1))
+	<-called
+	send(second, of[second])
+	if got := output(second); !strings.Contains(got, "lamp") {
+		t.Errorf("the second agent got %q", got)
+	}
+	close(goOn)
+	if got := output(first); !strings.Contains(got, "slow") {
+		t.Errorf("the first agent got %q", got)
+	}
+	send(first, "no call")
+	if got := output(first); got != "The bytes are not a call in JSON." {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -70,6 +70,10 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 		switch {
 		case errors.Is(err, protocol.ErrMessage) && s.variables.Load().Echo && !m.Inside() && echo.Takes(message.Bytes):
 			return nil
+		case errors.Is(err, protocol.ErrMessage) && m.Inside(): // the runtime sends no errors to components
+			return m.Reply(protocol.DefaultMessage{
+				Performative: protocol.DefaultError, Code: protocol.CodeInvalidMessage, Text: "The bytes are not a call in JSON.",
+			})
 		case errors.Is(err, protocol.ErrMessage):
 			return err
 		case err != nil:
