@@ -16,8 +16,8 @@ type Estimate struct {
 }
 
 // Estimate returns the charge and the limit that would apply if the agent agreed to this intent only. The key of the agent is unknown, and
-// the agent is assumed to send no proofs of key. If the policy does not permit the intent to the agent, or every call of the intent needs a
-// proof, the error is a *reason.Refusal.
+// the agent is assumed to send no proofs of key and to choose no plan. If the policy does not permit the intent to the agent, or every call
+// of the intent needs a proof, the error is a *reason.Refusal. If only a plan permits the intent, it is a *pat.PlanError.
 func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (Estimate, error) {
 	in, err := s.Executable(uid)
 	if err != nil {
@@ -30,6 +30,9 @@ func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (
 	request, err := s.terms.termsFor(ctx, applicant{agentID: agent}, uid)
 	if err != nil {
 		return Estimate{}, err
+	}
+	if len(scope.Omitted) > 0 && scope.Omitted[0].Reason == reason.PlanRequired {
+		return Estimate{}, &pat.PlanError{Plans: scope.Plans, Omitted: scope.Omitted}
 	}
 	if !request.Permitted || len(scope.Entries) == 0 {
 		return Estimate{}, reason.InsufficientPermissions.Refusal("The policy does not permit this agent to call this intent.")

@@ -51,6 +51,9 @@ func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 
 // answer returns the reply to the message. If the reply has no performative, it is not sent.
 func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
+	if t.variables.Load().choosesPlan(t.message) {
+		return protocol.FIPAMessage{}, noPlan(t.of)
+	}
 	switch t.message.Performative {
 	case protocol.FIPACFP:
 		return t.called(ctx)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/aea/skill/directory"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -45,6 +46,9 @@ func (s *Skill) match(ctx context.Context, of *service.Service, agent string, q 
 		estimate, matches, err := w.meets(ctx, in)
 		if err == nil && matches {
 			return in, estimate, nil
+		}
+		if _, ok := errors.AsType[*pat.PlanError](err); ok {
+			err = refusal.For(err)
 		}
 		if _, ok := errors.AsType[*reason.Refusal](err); err != nil && !ok {
 			return nil, service.Estimate{}, err
