@@ -3,7 +3,6 @@ package directory
 import (
 	"container/list"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -19,9 +18,12 @@ const (
 	maxDescription = 16 << 10 // bytes of an encoded description
 	maxPerAgent    = 64       // descriptions of one agent, and keys in its profile
 	maxAgents      = 8192
-	maxBytes       = 32 << 20 // of the encoded descriptions of other agents
+	maxBytes       = 32 << 20 // of the encoded descriptions of other agents, each of which counts as at least minWeight
+	minWeight      = 512      // bytes, because a decoded description takes more memory than a short encoded one
+	maxTags        = 64       // tags of a description of another agent
 	maxOwn         = 100_000  // descriptions of the agent that has the registry
 	maxFound       = 100      // agents in the result of a search
+	maxTests       = 4 << 20  // comparisons of a search, which take less than a tenth of a second
 	// expiry is how long a registration is valid if its connection does not notice that the agent leaves.
 	expiry = time.Hour
 )
@@ -39,9 +41,10 @@ const (
 
 // Errors of a registry. The sender of a registration only learns that it failed.
 var (
-	errInvalid    = errors.New("the description has no values, or is too long")
+	errInvalid    = errors.New("the description has no values, or too many, or is too long")
 	errFull       = errors.New("too many registrations")
 	errNotPresent = errors.New("the description is not registered")
+	errTooMuch    = errors.New("the search takes too many comparisons")
 )
 
 // A registry holds the descriptions of agents. It is safe for concurrent use.
@@ -65,16 +68,29 @@ type registrant struct {
 	profile search.Attributes
 	// descriptions has the descriptions with separate models, by their encoding.
 	descriptions map[string]*view
-	sizes        map[string]int // bytes of the parts of the profile
+	sizes        map[string]int // weights of the parts of the profile
 	until        time.Time      // zero: until the peer leaves
 	place        *list.Element
 }
 
-// A view is a description together with the profile of its agent.
+// A view is a description together with the profile of its agent. It implements search.Source.
 type view struct {
-	model       string
-	values, all search.Attributes
+	model   string
+	values  search.Attributes
+	profile search.Attributes
+	width   int // the maximum number of values of an attribute
 }
+
+// Values implements search.Source.
+func (v *view) Values(attribute string) []search.Value {
+	if values := v.values[attribute]; len(values) > 0 {
+		return values
+	}
+	return v.profile[attribute]
+}
+
+// weight returns the number of bytes that an encoded description of this size counts as.
+func weight(size int) int { return max(size, minWeight) }
 
 func newRegistry(now func() time.Time) *registry {
 	return &registry{now: now, agents: map[runtime.Peer]*registrant{}, proven: map[string]int{}}
@@ -115,14 +131,12 @@ func (r *registry) register(peer runtime.Peer, address string, own bool, d searc
 // describe adds a description to a registrant.
 func (r *registry) describe(one *registrant, d search.Description, data []byte) error {
 	if key, value, ok := piece(d); ok {
-		if one.sizes[key] == 0 && len(one.sizes) >= maxPerAgent || !one.own && r.bytes-one.sizes[key]+len(data) > maxBytes {
+		n := weight(len(data))
+		if one.sizes[key] == 0 && len(one.sizes) >= maxPerAgent || !one.own && r.bytes-one.sizes[key]+n > maxBytes {
 			return errFull
 		}
-		r.bytes += len(data) - one.sizes[key]
-		one.sizes[key], one.profile[key] = len(data), []search.Value{value}
-		for _, v := range one.descriptions {
-			v.merge(one.profile)
-		}
+		r.bytes += n - one.sizes[key]
+		one.sizes[key], one.profile[key] = n, []search.Value{value}
 		return nil
 	}
 	if one.descriptions[string(data)] != nil {
@@ -131,25 +145,22 @@ func (r *registry) describe(one *registrant, d search.Description, data []byte) 
 	limit := maxPerAgent
 	if one.own {
 		limit = maxOwn
-	} else if r.bytes+len(data) > maxBytes {
+	} else if r.bytes+weight(len(data)) > maxBytes {
 		return errFull
 	}
 	if len(one.descriptions) >= limit {
 		return errFull
 	}
-	v := &view{model: d.Model.Name, values: attributes(d)}
-	v.merge(one.profile)
+	v := &view{model: d.Model.Name, values: attributes(d), profile: one.profile}
+	if v.width = max(1, len(v.values[AttributeTags])); v.width > maxTags && !one.own {
+		return errInvalid
+	}
 	one.descriptions[string(data)] = v
 	r.count++
 	if !one.own {
-		r.bytes += len(data)
+		r.bytes += weight(len(data))
 	}
 	return nil
-}
-
-func (v *view) merge(profile search.Attributes) {
-	v.all = maps.Clone(profile)
-	maps.Copy(v.all, v.values)
 }
 
 // attributes returns the values of a description. The tags of an intent are one text on the wire.
@@ -200,14 +211,11 @@ func (r *registry) unregister(peer runtime.Peer, d search.Description, data []by
 		r.bytes -= one.sizes[key]
 		delete(one.sizes, key)
 		delete(one.profile, key)
-		for _, v := range one.descriptions {
-			v.merge(one.profile)
-		}
 	case !isPiece && one.descriptions[string(data)] != nil:
 		delete(one.descriptions, string(data))
 		r.count--
 		if !one.own {
-			r.bytes -= len(data)
+			r.bytes -= weight(len(data))
 		}
 	default:
 		return errNotPresent
@@ -219,31 +227,40 @@ func (r *registry) unregister(peer runtime.Peer, d search.Description, data []by
 }
 
 // search returns the addresses of the agents that match a query, at most maxFound, in the order of their registration. It does not return
-// the agent that searches. A query with a model and without constraints matches the descriptions with a model of this name.
-func (r *registry) search(q search.Query, by string) []string {
+// the agent that searches. A query with a model and without constraints matches the descriptions with a model of this name. The error is
+// errTooMuch if the search takes more than maxTests comparisons.
+func (r *registry) search(q search.Query, by string) ([]string, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	now := r.now()
+	now, tests, left := r.now(), max(1, q.Tests()), maxTests
 	var found []string
 	for e := r.order.Front(); e != nil && len(found) < maxFound; e = e.Next() {
 		one, _ := e.Value.(*registrant)
 		if one.address == by || one.gone(now) || !one.peer.Proven && r.proven[one.address] > 0 {
 			continue
 		}
-		if one.matches(q) && !slices.Contains(found, one.address) {
+		if one.matches(q, tests, &left) && !slices.Contains(found, one.address) {
 			found = append(found, one.address)
 		}
+		if left < 0 {
+			return nil, errTooMuch
+		}
 	}
-	return found
+	return found, nil
 }
 
-func (one *registrant) matches(q search.Query) bool {
+// matches reports whether the agent matches a query with the given number of tests. It reduces left by the comparisons that it makes, and
+// stops when left is negative.
+func (one *registrant) matches(q search.Query, tests int, left *int) bool {
 	byModel := q.Model != nil && len(q.Constraints) == 0 && q.Model.Name != ""
-	if !byModel && q.Matches(one.profile) {
+	if *left -= tests; !byModel && q.Matches(one.profile) {
 		return true
 	}
 	for _, v := range one.descriptions {
-		if byModel && v.model == q.Model.Name || !byModel && q.Matches(v.all) {
+		if *left -= tests * v.width; *left < 0 {
+			return false
+		}
+		if byModel && v.model == q.Model.Name || !byModel && q.Matches(v) {
 			return true
 		}
 	}
@@ -286,7 +303,7 @@ func (r *registry) forget(one *registrant) {
 	}
 	if !one.own {
 		for data := range one.descriptions {
-			r.bytes -= len(data)
+			r.bytes -= weight(len(data))
 		}
 	}
 	r.count -= len(one.descriptions)
@@ -310,7 +327,7 @@ func (r *registry) forgetOld() {
 type Status struct {
 	Agents       int `json:"agents"`
 	Descriptions int `json:"descriptions"` // without those that set only a part of the profile of an agent
-	Bytes        int `json:"bytes"`        // of the descriptions of other agents
+	Bytes        int `json:"bytes"`        // of the descriptions of other agents, each of which counts as at least 512
 }
 
 func (r *registry) status() Status {

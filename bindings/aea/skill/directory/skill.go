@@ -128,7 +128,11 @@ func (s *Skill) find(m runtime.Message, data []byte) (protocol.OEFMessage, error
 	if err != nil {
 		return protocol.OEFMessage{}, err
 	}
-	return protocol.OEFMessage{Performative: protocol.OEFSearchResult, Agents: s.registry.search(q, m.Sender)}, nil
+	found, err := s.registry.search(q, m.Sender)
+	if err != nil {
+		return protocol.OEFMessage{}, err
+	}
+	return protocol.OEFMessage{Performative: protocol.OEFSearchResult, Agents: found}, nil
 }
 
 // admit counts a request of another agent. It returns errFull if there are too many.

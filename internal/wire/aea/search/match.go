@@ -6,23 +6,52 @@ import "slices"
 // it. For NotEqual and for a Set with Not, all values must pass.
 type Attributes map[string][]Value
 
+// Values implements Source.
+func (a Attributes) Values(attribute string) []Value { return a[attribute] }
+
+// A Source returns the values of an attribute, with the meaning of Attributes. It returns none if the attribute is missing.
+type Source interface {
+	Values(attribute string) []Value
+}
+
 // Matches reports whether all constraints of the query hold. A constraint does not hold if the attribute is missing or has values of
 // another type; an enclosing Not inverts that.
-func (q Query) Matches(a Attributes) bool { return And(q.Constraints).holds(a) }
+func (q Query) Matches(s Source) bool { return And(q.Constraints).holds(s) }
 
-func (e And) holds(a Attributes) bool {
+// Tests returns the maximum number of comparisons that Matches makes if each attribute has one value. A decoded query has at most
+// MaxNodes + MaxValues.
+func (q Query) Tests() int { return And(q.Constraints).tests() }
+
+func (e And) tests() (n int) {
+	for _, part := range e {
+		n += part.tests()
+	}
+	return n
+}
+
+func (e Or) tests() int  { return And(e).tests() }
+func (e Not) tests() int { return e.Expr.tests() }
+
+func (e Constraint) tests() int {
+	if set, ok := e.Test.(Set); ok {
+		return len(set.Values)
+	}
+	return 1
+}
+
+func (e And) holds(a Source) bool {
 	return !slices.ContainsFunc(e, func(part Expr) bool { return !part.holds(a) })
 }
 
-func (e Or) holds(a Attributes) bool {
+func (e Or) holds(a Source) bool {
 	return slices.ContainsFunc(e, func(part Expr) bool { return part.holds(a) })
 }
 
-func (e Not) holds(a Attributes) bool { return !e.Expr.holds(a) }
+func (e Not) holds(a Source) bool { return !e.Expr.holds(a) }
 
-func (e Constraint) holds(a Attributes) bool {
+func (e Constraint) holds(a Source) bool {
 	passes := func(v Value) bool { return v.Type() == e.Test.operand() && e.Test.holds(v) }
-	values := a[e.Attribute]
+	values := a.Values(e.Attribute)
 	if e.Test.negative() {
 		return len(values) > 0 && !slices.ContainsFunc(values, func(v Value) bool { return !passes(v) })
 	}

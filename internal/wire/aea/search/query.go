@@ -17,7 +17,8 @@ type Query struct {
 // An Expr is one of And, Or, Not and Constraint.
 type Expr interface {
 	append(out []byte) []byte // as a member of the oneof
-	holds(a Attributes) bool
+	holds(a Source) bool
+	tests() int
 	fits(m map[string]Type) bool
 	mentions(attribute string) bool
 }
