@@ -19,7 +19,7 @@ func (r *Runtime) act(ctx context.Context) {
 			case now.Before(b.due):
 				pause = min(pause, b.due.Sub(now))
 			case !b.running.CompareAndSwap(false, true): // it is still running, and its end wakes this loop
-			case r.enqueue(job{do: b.act(r)}) != nil: // too many tasks are waiting
+			case r.tasks.add(job{of: b.of, do: b.act(r)}) != nil: // too many tasks are waiting
 				b.running.Store(false)
 				pause = min(pause, time.Second)
 			case b.Once:
@@ -65,7 +65,7 @@ func (r *Runtime) retire() (pause time.Duration) {
 		switch {
 		case !b.running.CompareAndSwap(false, true): // its end wakes the loop
 			left = append(left, b)
-		case r.enqueue(job{do: b.stop(r)}) != nil:
+		case r.tasks.add(job{of: b.of, do: b.stop(r)}) != nil:
 			b.running.Store(false)
 			left, pause = append(left, b), time.Second
 		}

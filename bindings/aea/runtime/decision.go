@@ -128,7 +128,7 @@ func (d *DecisionMaker) refuse(skill wire.PublicID, kind string, why error) {
 // bytes. Messages of other agents are rejected.
 func (d *DecisionMaker) Skill() Skill {
 	return Skill{
-		ID: DecisionMakerID, State: func() any { return d.Status() },
+		ID: DecisionMakerID, Patient: true, State: func() any { return d.Status() },
 		Handlers: []Handler{{Protocol: &protocol.Signing, Handle: d.handle}},
 	}
 }

@@ -38,7 +38,9 @@ type Limits struct {
 	Reading int64
 	// Workers limits the envelopes that are processed concurrently.
 	Workers int
-	// Tasks limits the waiting tasks, and TaskWorkers the running ones.
+	// Handler is how long the runtime waits for a handler of a skill that is not patient. 0 means 30 seconds.
+	Handler time.Duration
+	// Tasks limits the waiting tasks and behaviours, and TaskWorkers the running ones. From four on, no skill takes all of them.
 	Tasks, TaskWorkers int
 	// Routes limits the peers whose last connection is remembered. A connection is remembered for RouteAge after the last envelope of the
 	// peer.
@@ -58,7 +60,7 @@ type Limits struct {
 // senders together; 1024 small envelopes may be queued for one peer, and 16384 for all peers together.
 var DefaultLimits = Limits{
 	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Reading: 64 << 20,
-	Workers: 64, Tasks: 256, TaskWorkers: 16,
+	Workers: 64, Handler: 30 * time.Second, Tasks: 256, TaskWorkers: 16,
 	Routes: 16384, RouteAge: time.Hour, Errors: limit.Rate{Max: 10, Period: limit.Minute}, Relay: limit.Rate{Max: 600, Period: limit.Minute},
 	Dialogues: dialogue.DefaultLimits,
 	Drain:     20 * time.Second,

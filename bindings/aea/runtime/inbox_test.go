@@ -19,7 +19,7 @@ import (
 
 // slow returns a skill whose handler of default waits until let is closed, and whose handler of http replies at once.
 func slow(started chan<- string, let <-chan struct{}) runtime.Skill {
-	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{
+	return runtime.Skill{ID: skillID, Patient: true, Handlers: []runtime.Handler{
 		{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
 			started <- m.Sender
 			<-let

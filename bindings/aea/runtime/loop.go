@@ -32,9 +32,10 @@ func (r *Runtime) loop(ctx context.Context) {
 		workers.Go(func() { r.react(working) })
 	}
 	for range r.limits.TaskWorkers {
-		tasks.Go(func() { r.update(ctx, working) })
+		tasks.Go(func() { r.update(working) })
 	}
 	r.act(ctx)
+	r.tasks.close()
 
 	drained, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limits.Drain)
 	defer cancel()
@@ -45,7 +46,8 @@ func (r *Runtime) loop(ctx context.Context) {
 	r.multiplexer.box.InBox.stop()
 	workers.Wait()
 	tasks.Wait()
-	r.dropTasks()
+	r.handling.Wait()
+	r.tasks.drop()
 	r.stopBehaviours(drained)
 	flushed, cancel := context.WithTimeout(drained, flush)
 	defer cancel()
@@ -94,10 +96,18 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 		spec: e.Protocol, to: e.To, from: e.Context, in: r,
 	}
 	var refused error
+	busy := 0
 	for _, h := range handlers {
-		if err := r.guard(func() error { return h.Handle(ctx, m) }); r.note(h.of, err) {
+		err := r.handle(ctx, h, m)
+		if errors.Is(err, errBusy) {
+			busy++
+		}
+		if r.note(h.of, err) {
 			refused = err
 		}
+	}
+	if busy == len(handlers) {
+		return protocol.ErrUnhandled
 	}
 	return refused
 }

@@ -35,6 +35,7 @@ type skillEntry struct {
 	Skill
 	disabled        bool // guarded by Resources.mu
 	handled, failed atomic.Uint64
+	overdue         atomic.Int64 // calls of handlers that take longer than Limits.Handler
 	behaviours      []*behaviour
 }
 

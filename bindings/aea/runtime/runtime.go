@@ -46,16 +46,17 @@ type Runtime struct {
 	errors      *ErrorHandler
 	dialogues   *dialogue.Dialogues
 	skills      skillDialogues
-	tasks       chan job
-
-	stopping sync.RWMutex
-	stopped  bool // guarded by stopping; no more tasks
+	tasks       *taskQueue
+	handling    sync.WaitGroup // calls of handlers
 }
 
 // New returns the runtime of the agent with the given address. The address must not be a public id.
 func New(address string, o Options) *Runtime {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
+	}
+	if o.Limits.Handler == 0 {
+		o.Limits.Handler = DefaultLimits.Handler
 	}
 	o.Limits = o.Limits.within(membudget.Limit() / int64(max(o.Agents, 1)))
 	if o.Log == nil {
@@ -64,7 +65,7 @@ func New(address string, o Options) *Runtime {
 	r := &Runtime{
 		address: address, limits: o.Limits, log: o.Log, now: o.Now, resources: newResources(),
 		multiplexer: newMultiplexer(address, o.Limits, o.Now), dialogues: dialogue.New(address, o.Limits.Dialogues, o.Now),
-		tasks: make(chan job, o.Limits.Tasks),
+		tasks: newTaskQueue(o.Limits),
 	}
 	r.multiplexer.routing = o.Routing
 	r.filter = &Filter{r.resources}

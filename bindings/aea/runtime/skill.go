@@ -19,6 +19,10 @@ type Skill struct {
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
 	Tasks      []Task
+	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, a call of a handler that
+	// takes longer than Limits.Handler no longer counts as one of the messages that are processed, and its dialogue goes on. While a quarter
+	// of Limits.Workers such calls have not returned, the skill gets no messages; their senders get an error if no other skill handles them.
+	Patient bool
 	// Disabled means that the skill is added disabled. Filter.SetEnabled enables it.
 	Disabled bool
 	// State returns the state that other skills may read by Resources.State. It must be safe for concurrent use. nil: none.

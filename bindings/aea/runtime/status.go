@@ -84,6 +84,7 @@ type SkillStatus struct {
 	Enabled bool   `json:"enabled"`
 	Handled uint64 `json:"handled"`         // messages that it received, and runs of its behaviours
 	Failed  uint64 `json:"failed"`          // messages and runs that failed
+	Overdue int64  `json:"overdue"`         // calls of its handlers that have not returned in time, and still run
 	State   any    `json:"state,omitempty"` // what the skill shows to other skills and to operators
 }
 
@@ -92,7 +93,7 @@ func (r *Runtime) Status() Status {
 	m := r.multiplexer
 	s := Status{
 		Address: r.address, Skills: r.resources.status(), InBox: m.box.InBox.Status(), Dialogues: r.dialogues.Counts(),
-		Errors: r.errors.Status(), Unserved: m.unserved.Load(), Routes: m.routes.len(), Tasks: len(r.tasks),
+		Errors: r.errors.Status(), Unserved: m.unserved.Load(), Routes: m.routes.len(), Tasks: r.tasks.len(),
 		Relay: m.relay.status(), Inside: m.inside.Load(), Resources: r.resources.registries(),
 	}
 	m.mu.RLock()
@@ -122,7 +123,7 @@ func (r *Resources) status() []SkillStatus {
 	var states []func() any
 	r.mu.RLock()
 	for _, s := range r.skills {
-		all = append(all, SkillStatus{ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load()})
+		all = append(all, SkillStatus{ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load(), Overdue: s.overdue.Load()})
 		states = append(states, s.State)
 	}
 	r.mu.RUnlock()

@@ -28,12 +28,6 @@ func (t *TaskResult) Value() (any, error) {
 	return t.value, t.err
 }
 
-// A job is work that waits for a task worker. drop, which may be nil, is called instead of do if the runtime stops.
-type job struct {
-	do   func(ctx context.Context)
-	drop func()
-}
-
 // Enqueue starts a task of an enabled skill. It runs concurrently with the handlers. Errors are ErrNoSkill, ErrNoTask, ErrFull if too many
 // tasks are waiting, and ErrStopped.
 func (r *Runtime) Enqueue(skill wire.PublicID, task string, argument any) (*TaskResult, error) {
@@ -42,7 +36,8 @@ func (r *Runtime) Enqueue(skill wire.PublicID, task string, argument any) (*Task
 		return nil, err
 	}
 	result := &TaskResult{done: make(chan struct{}), err: ErrStopped}
-	err = r.enqueue(job{
+	err = r.tasks.add(job{
+		of: of,
 		do: func(ctx context.Context) {
 			defer close(result.done)
 			result.err = r.guard(func() (err error) {
@@ -59,46 +54,15 @@ func (r *Runtime) Enqueue(skill wire.PublicID, task string, argument any) (*Task
 	return result, nil
 }
 
-func (r *Runtime) enqueue(j job) error {
-	r.stopping.RLock()
-	defer r.stopping.RUnlock()
-	if r.stopped {
-		return ErrStopped
-	}
-	select {
-	case r.tasks <- j:
-		return nil
-	default:
-		return ErrFull
-	}
-}
-
-// update runs tasks until ctx ends. Tasks get the context working, which outlives ctx.
-func (r *Runtime) update(ctx, working context.Context) {
+// update runs tasks until the queue is closed. Tasks get the context working, which outlives the one that stops the runtime.
+func (r *Runtime) update(working context.Context) {
 	for {
-		select {
-		case j := <-r.tasks:
-			j.do(working)
-		case <-ctx.Done():
+		j, done, ok := r.tasks.take()
+		if !ok {
 			return
 		}
-	}
-}
-
-// dropTasks rejects further tasks, and ends those that wait.
-func (r *Runtime) dropTasks() {
-	r.stopping.Lock()
-	defer r.stopping.Unlock()
-	r.stopped = true
-	for {
-		select {
-		case j := <-r.tasks:
-			if j.drop != nil {
-				j.drop()
-			}
-		default:
-			return
-		}
+		j.do(working)
+		done()
 	}
 }
 

@@ -156,5 +156,5 @@ func (s *Skill) Skill() runtime.Skill {
 	if len(s.registrars) > 0 {
 		handlers = append(handlers, runtime.Handler{Protocol: &protocol.OEFSearch, Handle: s.found})
 	}
-	return runtime.Skill{ID: ID, Handlers: handlers, Behaviours: behaviours}
+	return runtime.Skill{ID: ID, Patient: true, Handlers: handlers, Behaviours: behaviours}
 }
