@@ -33,17 +33,18 @@ var walkthroughs = map[string]struct {
 	},
 	"quickstart": {
 		pages: []string{
-			"docs/quickstart.md", "docs/for-agents/assistants.md", "docs/for-agents/verify.md", "docs/for-services/policy-tools.md",
+			"docs/quickstart.md", "docs/for-agents/curl.md", "docs/for-agents/assistants.md", "docs/for-agents/verify.md",
+			"docs/for-services/policy-tools.md",
 			"docs/operate/bill.md", "docs/operate/backup.md", "docs/for-agents/relay.md",
 		},
-		want: []string{"my-gateway/uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1", `{"text":"hello"}`},
+		want: []string{"my-gateway/uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1", `{"text":"hello"}`, "Signature Verified Successfully"},
 	},
 }
 
 // TestPages runs the shell blocks of pages unchanged, except that free ports replace the documented ones.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	for _, tool := range []string{"bash", "curl"} {
+	for _, tool := range []string{"bash", "curl", "jq", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			if os.Getenv("CI") != "" {
 				t.Fatalf("%s is needed in CI", tool)

@@ -30,6 +30,12 @@ func (a Amount) Minor() (sum, times int64) {
 	return a.Nano / common, one / common
 }
 
+// RoundDown returns the largest amount in whole minor units, such as cents, that is not above a. a must not be negative.
+func (a Amount) RoundDown() Amount {
+	a.Nano -= a.Nano % minorUnit(a.Currency)
+	return a
+}
+
 // RoundUp returns the smallest amount in whole minor units, such as cents, that is not below a. An amount that would be out of range is
 // returned unchanged.
 func (a Amount) RoundUp() Amount {

@@ -43,9 +43,11 @@ func (o *Operations) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice,
 	case err != nil || draft.Status == InvoiceIssued:
 		return draft, err
 	case draft.Provisional:
-		return Invoice{}, api.WrongMember("month", "has not ended, or ended less than an hour ago: charges of the month may still follow")
+		return Invoice{}, reason.MalformedRequest.Refusal("The month has not ended, or ended less than an hour ago: more charges may follow.").
+			With("pointer", "/month").With("suggestion", "Issue the invoice an hour or more after the end of the month (UTC).")
 	case len(draft.Rows) == 0:
-		return Invoice{}, reason.MalformedRequest.Refusal("Nothing was charged in this month, so there is nothing to invoice.")
+		return Invoice{}, reason.MalformedRequest.Refusal("Nothing was charged in this month, so there is nothing to invoice.").
+			With("suggestion", "Check the agent id and the month: uimgate usage statements lists what each agent was charged.")
 	case draft.Seller == nil:
 		return Invoice{}, reason.MalformedRequest.Refusal("The configuration does not name the seller.").
 			With("suggestion", "Set services[].invoices.seller.name in the configuration, and reload.")

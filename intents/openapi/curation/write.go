@@ -19,6 +19,7 @@ const heading = `# Which operations of the OpenAPI document are offered to agent
 `
 
 const selectionHeading = `# For operations that are not listed below; exclude also applies to operations that are listed.
+# upstream: the URL of the service, if it differs from that of the document.
 # new: reads (operations that only read are offered), all or none.
 `
 

@@ -256,7 +256,8 @@ verifies the log and looks for the entries in it. It names each problem, such as
   FORK                     two entries contradict each other: the service changed its books
   RECEIPT_NOT_LOGGED       the log of the service lacks a receipt
 
-All processes of the agent must share the directory of agreements: the calls of others are unknown executions.
+All programs that use the key of the agent must keep their receipts in the directory of agreements: the calls of
+others are unknown executions.
 The exit code is 1 if a problem is found.`,
 		Example: `  uimgate agent receipts reconcile --month 2026-11
   uimgate agent receipts reconcile shop.example -o json`,

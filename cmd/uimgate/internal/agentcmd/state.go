@@ -145,10 +145,37 @@ func unpermitted(sessions []agent.Session, uid string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("no agreement permits %s: run uimgate agent agree SERVICE", uid)
 	}
-	if near := suggest.Name(uid, known); near != "" {
-		return fmt.Errorf("no agreement permits %s: did you mean %s?", uid, printable(near))
+	near := suggest.Name(uid, known)
+	if _, err := intents.ParseUID(uid); err != nil {
+		near = fullUID(uid, known, near)
+		if near == "" {
+			return fmt.Errorf("%s is not the UID of an intent, such as example.com:search-products:v1: "+
+				"uimgate agent discover SERVICE lists the UIDs", printable(uid))
+		}
+	}
+	if near != "" {
+		return fmt.Errorf("no agreement permits %s: did you mean %s?", printable(uid), printable(near))
 	}
 	return fmt.Errorf("no agreement permits %s: the intent belongs to another service; there are agreements only with %s", uid, strings.Join(names, ", "))
+}
+
+// fullUID returns the UID among known whose middle part is name. If there is none, or several, it returns otherwise.
+func fullUID(name string, known []string, otherwise string) string {
+	found := ""
+	for _, uid := range known {
+		parsed, err := intents.ParseUID(uid)
+		if err != nil || parsed.Name != name {
+			continue
+		}
+		if found != "" {
+			return otherwise
+		}
+		found = uid
+	}
+	if found == "" {
+		return otherwise
+	}
+	return found
 }
 
 // refusalOf returns the refusal with which the service would respond to a call of a retired intent.

@@ -71,3 +71,18 @@ func TestStatusPrintsWhoUsedTheCommonCredit(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestStatusRoundsSharedCredit(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[string]string{
+		"9.627762094 EUR": "9.62 EUR", "10.00 EUR": "10.00 EUR", "0.004 EUR": "0.004 EUR", "0.00 EUR": "0.00 EUR", "120.9 JPY": "120.00 JPY",
+	} {
+		var out strings.Builder
+		printNewcomers(&out, status.ServiceStatus{ID: "default", Newcomers: &status.NewcomersPool{
+			Credit: "10.00 EUR", Left: left, Owed: "0.40 EUR", Users: []status.PoolAccount{{AgentID: "agent-1", Owed: "0.40 EUR"}},
+		}})
+		if want := "default: " + want + " of 10.00 EUR is left"; !strings.Contains(out.String(), want) {
+			t.Errorf("%s: got %q; want a text that contains %q", left, out.String(), want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package operatorcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,8 +22,8 @@ const (
 	rotationPoll = 200 * time.Millisecond
 )
 
-// rotateAll makes every process create new keys, and returns the newest key of each process and purpose. A process that does not run still
-// has its previous key, with the time at which it ends.
+// rotateAll makes every process create new keys, and returns the newest key of each process, purpose and algorithm. A process that does not
+// run still has its previous key, with the time at which it ends.
 func rotateAll(ctx context.Context, gateway *client.Client) (api.Page[agreements.Key], error) {
 	before, err := gateway.Keys(ctx)
 	if err != nil {
@@ -52,13 +53,14 @@ func rotateAll(ctx context.Context, gateway *client.Client) (api.Page[agreements
 	}
 }
 
-// A signer is a process that signs for a purpose.
+// A signer is a process that signs for a purpose with an algorithm. A process has a key of each algorithm for its cards.
 type signer struct {
-	process string
-	purpose keys.Purpose
+	process   string
+	purpose   keys.Purpose
+	algorithm string
 }
 
-func signerOf(k agreements.Key) signer { return signer{k.Process, k.Purpose} }
+func signerOf(k agreements.Key) signer { return signer{k.Process, k.Purpose, k.Algorithm} }
 
 // rotated returns the newest key of each signer, before or after a rotation, ordered by process. complete reports whether all of these keys
 // are new.
@@ -84,7 +86,7 @@ func rotated(before, after []agreements.Key) (list []agreements.Key, complete bo
 		list = append(list, k)
 	}
 	slices.SortFunc(list, func(a, b agreements.Key) int {
-		return strings.Compare(a.Process+" "+string(a.Purpose), b.Process+" "+string(b.Purpose))
+		return cmp.Or(strings.Compare(a.Process, b.Process), cmp.Compare(a.Purpose, b.Purpose), cmp.Compare(a.Algorithm, b.Algorithm))
 	})
 	return list, complete
 }

@@ -9,30 +9,37 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-func TestRotatedKeysHaveOneLineForEachProcess(t *testing.T) {
+func TestRotatedKeysHaveOneLineForEachSigner(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	key := func(id, process string, purpose keys.Purpose, minute int, ended bool) agreements.Key {
-		k := agreements.Key{ID: keys.ID(id), Process: process, Purpose: purpose, CreatedAt: start.Add(time.Duration(minute) * time.Minute)}
+		k := agreements.Key{
+			ID: keys.ID(id), Process: process, Purpose: purpose, Algorithm: "EdDSA", CreatedAt: start.Add(time.Duration(minute) * time.Minute),
+		}
+		if strings.HasSuffix(id, "-p256") {
+			k.Algorithm = "ES256"
+		}
 		if ended {
 			k.NotAfter = start.Add(time.Hour)
 		}
 		return k
 	}
 	before := []agreements.Key{
-		key("a1", "a", "", 1, false), key("a2", "a", keys.ForCards, 1, false), key("b1", "b", "", 1, false), key("gone", "gone", "", 0, true),
+		key("a1", "a", "", 1, false), key("a2", "a", keys.ForCards, 1, false),
+		key("a2-p256", "a", keys.ForCards, 1, false), key("b1", "b", "", 1, false), key("gone", "gone", "", 0, true),
 	}
 	half := []agreements.Key{
 		key("a1", "a", "", 1, true), key("a2", "a", keys.ForCards, 1, true), key("b1", "b", "", 1, true), key("gone", "gone", "", 0, true),
-		key("a3", "a", "", 2, false), key("a4", "a", keys.ForCards, 2, false),
+		key("a2-p256", "a", keys.ForCards, 1, true),
+		key("a3", "a", "", 2, false), key("a4", "a", keys.ForCards, 2, false), key("a4-p256", "a", keys.ForCards, 2, false),
 	}
 	for name, tt := range map[string]struct {
 		after        []agreements.Key
 		want, absent string
 		complete     bool
 	}{
-		"a process does not run": {half, "a3 a4 b1", "Process b has not created a new key yet: it does when it starts.\n", false},
-		"all processes run":      {append(half, key("b2", "b", "", 3, false)), "a3 a4 b2", "", true},
+		"a process does not run": {half, "a3 a4-p256 a4 b1", "Process b has not created a new key yet: it does when it starts.\n", false},
+		"all processes run":      {append(half, key("b2", "b", "", 3, false)), "a3 a4-p256 a4 b2", "", true},
 	} {
 		list, complete := rotated(before, tt.after)
 		var ids []string
