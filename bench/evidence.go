@@ -24,17 +24,17 @@ import (
 )
 
 // proven measures what the evidence of charges takes on SQLite: the size of a receipt, the size of the database for each charge, with and
-// without the texts of proofs and questions, and how fast verify-ledger rebuilds every entry. The best round counts.
+// without the texts of proofs (evidence.proofs), and how fast verify-ledger rebuilds every entry. The best round counts.
 func proven(ctx context.Context, p plan) error {
 	dir, err := os.MkdirTemp("", "uimgate-bench")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	table := newTable("texts\tcharges\treceipt B\tB/charge\tverify-ledger lines/s\tCPU s/1e6 lines\t")
-	for _, texts := range []bool{false, true} {
-		path := filepath.Join(dir, fmt.Sprintf("%t.db", texts))
-		receipt, err := chargeProven(ctx, path, p, texts)
+	table := newTable("proofs\tcharges\treceipt B\tB/charge\tverify-ledger lines/s\tCPU s/1e6 lines\t")
+	for _, proofs := range []bool{false, true} {
+		path := filepath.Join(dir, fmt.Sprintf("%t.db", proofs))
+		receipt, err := chargeProven(ctx, path, p, proofs)
 		if err != nil {
 			return err
 		}
@@ -54,13 +54,13 @@ func proven(ctx context.Context, p plan) error {
 				cpu = took
 			}
 		}
-		fmt.Fprintf(table, "%t\t%d\t%d\t%.0f\t%.0f\t%.1f\t\n", texts, p.calls, receipt, float64(info.Size())/float64(p.calls), rate, cpu)
+		fmt.Fprintf(table, "%t\t%d\t%d\t%.0f\t%.0f\t%.1f\t\n", proofs, p.calls, receipt, float64(info.Size())/float64(p.calls), rate, cpu)
 	}
 	return table.Flush()
 }
 
 // chargeProven makes p.calls charges in a new database, and returns the size of the longest receipt.
-func chargeProven(ctx context.Context, path string, p plan, texts bool) (receipt int64, err error) {
+func chargeProven(ctx context.Context, path string, p plan, proofs bool) (receipt int64, err error) {
 	s, err := sqlstore.Open(ctx, path, sqlstore.Options{Now: time.Now})
 	if err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func chargeProven(ctx context.Context, path string, p plan, texts bool) (receipt
 	for range 64 {
 		group.Go(func() error {
 			for n := next.Add(1); n <= int64(p.calls); n = next.Add(1) {
-				entry, err := provenCharge(ctx, s, n, p.agents, texts)
+				entry, err := provenCharge(ctx, s, n, p.agents, proofs)
 				if err != nil {
 					return err
 				}
@@ -98,12 +98,12 @@ const evidenceKeyID = "0123456789012345678901234567890123456789012"
 
 // provenCharge makes a call whose evidence is as long as that of a gateway: ids, digests, a question of 400 bytes and a proof of 460. It
 // returns the entry of the captured charge.
-func provenCharge(ctx context.Context, s *sqlstore.Store, n int64, agents int, texts bool) ([]byte, error) {
+func provenCharge(ctx context.Context, s *sqlstore.Store, n int64, agents int, proofs bool) ([]byte, error) {
 	digest, asked := evidence.Digest(fmt.Append(nil, n)), fmt.Appendf(nil, `{"n":%20d,"facts":%q}`, n, strings.Repeat("x", 360))
 	proof := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat(digest[8:40], 11)))
 	v := &store.Evidence{KeyID: evidenceKeyID, Proof: evidence.Digest([]byte(proof)), Decision: evidence.Digest(asked)}
-	if texts {
-		v.Text = &store.EvidenceText{Proof: proof, Asked: asked}
+	if v.Text = (&store.EvidenceText{Asked: asked}); proofs {
+		v.Text.Proof = proof
 	}
 	id := fmt.Sprintf("01920000-0000-7000-8000-%012d", n%int64(agents))
 	admission, err := s.Begin(ctx, store.BeginRequest{

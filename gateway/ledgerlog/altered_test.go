@@ -3,6 +3,8 @@ package ledgerlog_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -47,6 +49,52 @@ func TestAlteredLogIsFound(t *testing.T) {
 			sqlitetest.Alter(t, place, tt.change)
 			if _, err := sqlstore.Verify(t.Context(), place); errors.Is(err, store.ErrAltered) != tt.found || (err != nil) != tt.found {
 				t.Errorf("got %v, want it found: %v", err, tt.found)
+			}
+		})
+	}
+}
+
+// The tiles from which proofs are made belong to the leaves, and what the keys of the log have signed verifies.
+func TestAlteredProofsAndSignaturesAreFound(t *testing.T) {
+	t.Parallel()
+	whole := sqliteFile(t)
+	s := openStore(t, whole)
+	p := start(t, s, "one")
+	topUp(t, s, 300) // more than a tile
+	p.round(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := fmt.Sprintf("%064x", 7)
+	for name, change := range map[string]string{
+		"":                                       "SELECT 1",
+		"another hash above the leaves":          "UPDATE log_tiles SET hashes = x'" + zeros + "' WHERE level = 1",
+		"a missing tile above the leaves":        "DELETE FROM log_tiles WHERE level = 1",
+		"a further tile above the leaves":        "INSERT INTO log_tiles VALUES ('shop', 0, 2, 0, 0, x'" + zeros + "')",
+		"a further tile of leaves":               "INSERT INTO log_tiles VALUES ('shop', 0, 0, 2, 1000, x'" + zeros + "')",
+		"another signature of a checkpoint":      "UPDATE log_heads SET checkpoint = substr(checkpoint, 1, length(checkpoint) - 6) || 'AAAA=' || char(10)",
+		"another origin of a checkpoint":         "UPDATE log_heads SET checkpoint = 'x' || checkpoint",
+		"another time of a checkpoint":           "UPDATE log_heads SET checkpoint = replace(checkpoint, 'time 1', 'time 2')",
+		"another key of a checkpoint":            "UPDATE log_heads SET kid = (SELECT kid FROM log_entries WHERE purpose = 'receipt')",
+		"another key in a row":                   "UPDATE log_entries SET kid = kid || 'x' WHERE purpose = 'log'",
+		"another purpose in a row":               "UPDATE log_entries SET purpose = 'pat' WHERE purpose = 'receipt'",
+		"another epoch in a row":                 "UPDATE log_entries SET epoch = 7",
+		"another signature of an entry":          "UPDATE log_entries SET receipt = substr(receipt, 1, length(receipt) - 4) || 'AAAA'",
+		"lines that count as logged but are not": "DELETE FROM log_tiles; DELETE FROM log_heads",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			place := filepath.Join(t.TempDir(), "state.db")
+			if err := os.WriteFile(place, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sqlitetest.Alter(t, place, change)
+			if _, err := sqlstore.Verify(t.Context(), place); errors.Is(err, store.ErrAltered) != (name != "") || (err != nil) != (name != "") {
+				t.Errorf("got %v, want an error: %t", err, name != "")
 			}
 		})
 	}

@@ -64,6 +64,27 @@ func TestAlteredLedgerIsFound(t *testing.T) {
 		"two entries have one hash":   "UPDATE ledger SET leaf = (SELECT leaf FROM ledger WHERE k = 1) WHERE k = 2",
 		"all entries of an account":   "DELETE FROM ledger; DELETE FROM executions; UPDATE accounts SET topped_up = 0, captured = 0",
 		"two entries have one number": "DROP INDEX ledger_chain; UPDATE ledger SET k = 1 WHERE k = 2",
+		"credit from before there were chains": `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency,
+			from_state, to_state, actor) VALUES (1000, 1, 's', 'agent-7', '', '', '', 5, 'USD', '', '', 'operator');
+			UPDATE accounts SET topped_up = topped_up + 5`,
+		"credit from deleted entries": `INSERT INTO carried (service, agent_id, currency, topped_up, captured, held, until)
+			VALUES ('s', 'agent-7', 'USD', 5, 0, 0, 1); UPDATE accounts SET topped_up = topped_up + 5`,
+		"credit of an agent without entries": `INSERT INTO accounts (service, agent_id, currency, topped_up) VALUES ('s', 'b', 'USD', 5);
+			INSERT INTO carried (service, agent_id, currency, topped_up, captured, held, until) VALUES ('s', 'b', 'USD', 5, 0, 0, 1)`,
+		"the account names an entry with sums": "UPDATE accounts SET carried_by = 1",
+		"a charge has a reference":             "UPDATE ledger SET reference = 'x' WHERE k = 2",
+		"a charge has another kind":            "UPDATE ledger SET kind = 'x' WHERE k = 2",
+		"a record has another amount":          "UPDATE executions SET amount = amount + 1 WHERE id = '2'",
+		"a record has another intent":          "UPDATE executions SET intent = 'x' WHERE id = '2'",
+		"a record has another rule":            "UPDATE executions SET rule = 'x' WHERE id = '2'",
+		"a record has another state":           "UPDATE executions SET state = 'released' WHERE id = '2'",
+		"a record has another outcome":         "UPDATE executions SET outcome = 'failed' WHERE id = '2'",
+		"a record began at another time":       "UPDATE executions SET begun_at = begun_at + 1 WHERE id = '2'",
+		"a record ended at another time":       "UPDATE executions SET settled_at = settled_at + 1 WHERE id = '2'",
+		"a record is of another service":       "UPDATE executions SET service = 'x' WHERE id = '2'",
+		"a record has no entries": `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id,
+			policy_digest, rule, amount, currency, state, outcome, begun_at, deadline, settled_at, forget_at)
+			VALUES ('4', 's', 'agent-7', '', '', '', '', '', '', '', 3, 'USD', 'captured', 'done', 1, 1, 1, 0)`,
 	})
 }
 
@@ -83,6 +104,8 @@ func TestAlteredTextsAreFound(t *testing.T) {
 		"the agent of an agreement": "UPDATE agreements SET agent_id = 'agent-1' WHERE id = '2'",
 		"the key of an agreement":   "UPDATE agreements SET public_key = (SELECT public_key FROM agreements WHERE id = '1') WHERE id = '2'",
 		"a question":                "UPDATE evidence SET asked = (SELECT asked FROM evidence ORDER BY seq LIMIT 1)",
+		"a missing question":        "DELETE FROM evidence WHERE seq = (SELECT MIN(seq) FROM evidence)",
+		"a question elsewhere":      "UPDATE evidence SET seq = 1000 WHERE seq = (SELECT MIN(seq) FROM evidence)",
 		"a proof of key":            "UPDATE evidence SET proof = (SELECT proof FROM evidence ORDER BY seq LIMIT 1)",
 	})
 }

@@ -48,6 +48,21 @@ type ChainRow struct {
 
 // Scan reads the columns of SelectChain, and more. A ChainRow may be used for several rows, one after another.
 func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
+	columns := r.pointers()
+	if len(more) > 0 {
+		columns = append(slices.Clip(columns), more...)
+	}
+	return r.scan(scan, columns)
+}
+
+func (r *ChainRow) scan(scan engine.Scan, columns []any) error {
+	err := scan(columns...)
+	r.Prev, r.Leaf = evidence.HashOf(r.prev), evidence.HashOf(r.leaf)
+	return err
+}
+
+// pointers returns pointers to the fields that hold the columns of SelectChain.
+func (r *ChainRow) pointers() []any {
 	if r.columns == nil {
 		r.columns = []any{
 			&r.Seq, &r.at, &r.Account.Service, &r.Account.AgentID, &r.execution, &r.intent, &r.rule, &r.Amount, &r.Account.Currency, &r.From, &r.To,
@@ -55,13 +70,7 @@ func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 			&r.request, &r.agreement, &r.token, &r.policy, &r.key, &r.proof, &r.asks,
 		}
 	}
-	columns := r.columns
-	if len(more) > 0 {
-		columns = append(slices.Clip(columns), more...)
-	}
-	err := scan(columns...)
-	r.Prev, r.Leaf = evidence.HashOf(r.prev), evidence.HashOf(r.leaf)
-	return err
+	return r.columns
 }
 
 // Entry returns the bytes of the entry, built from the columns alone. issuer is the issuer of its epoch. The error wraps store.ErrAltered
@@ -81,11 +90,13 @@ func (r *ChainRow) Append(text []byte, issuer string) ([]byte, error) {
 			engine.Nanos(e.At) != r.at {
 			return nil, r.altered()
 		}
+	case r.Kind != "" || r.details != "": // they are not part of the entry
+		return nil, r.altered()
 	case r.To == "":
 		e := topUpEntry(r.Place, issuer, r.Account, r.money(), engine.FromNanos(r.at), r.reference, r.salt)
 		e.By = actor(r.actor)
 		text = e.Append(text)
-	case !r.agreement.Valid: // the execution is missing
+	case !r.agreement.Valid || r.reference != "" || len(r.salt) > 0: // the execution is missing, or a charge has columns of a top-up
 		return nil, r.altered()
 	default:
 		e := r.charge(issuer)

@@ -13,59 +13,64 @@ import (
 )
 
 const (
-	selectChains = ledger.SelectChain + " WHERE l.k >= 0 ORDER BY l.seq"
-	selectHeads  = "SELECT service, agent_id, currency, lines, head, kept FROM accounts ORDER BY service, agent_id, currency"
+	selectChains = ledger.SelectChecked + " WHERE l.k >= 0 ORDER BY l.seq"
+	selectHeads  = "SELECT service, agent_id, currency, lines, head, kept, carried_by, topped_up, held, captured FROM accounts"
 )
 
 // checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account form a whole chain:
-// each has the next number and the hash of the entry before it, and the last one is the head of the account. If entries before the first
-// one are missing, an entry of kind carry must have replaced them.
-func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) error {
+// each has the next number and the hash of the entry before it, the last one is the head of the account, and the sums of the account are
+// those of its entries. If entries before the first one are missing, an entry of kind carry must have replaced them.
+// checkChains returns how many records of executions and texts the entries imply.
+func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) (implied impliedRows, err error) {
 	issuers, err := readIssuers(ctx, reader)
 	if err != nil {
-		return err
+		return implied, err
 	}
 	heads, err := readHeads(ctx, reader)
 	if err != nil {
-		return err
+		return implied, err
 	}
 	rows, err := reader.QueryContext(ctx, selectChains)
 	if err != nil {
-		return engine.Unavailable(err)
+		return implied, engine.Unavailable(err)
 	}
 	chains := map[ledger.AccountKey]*chainCheck{}
 	var buffer []byte
-	if err := inBatches(rows, func(r *ledger.ChainRow) error {
-		text, err := r.Append(buffer[:0], issuerOf(issuers, r))
+	if err := inBatches(rows, func(r *ledger.CheckedRow) error {
+		text, err := r.Append(buffer[:0], issuerOf(issuers, &r.ChainRow))
 		if err != nil {
 			return err
 		}
 		buffer = text
 		c := chains[r.Account]
 		if c == nil {
-			c = &chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev}
+			c = &chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev, carry: -1}
 			chains[r.Account] = c
 		}
+		implied.add(r)
 		return c.add(r, text)
 	}); err != nil {
-		return err
+		return implied, err
 	}
 	for k, c := range chains {
 		h, found := heads[k]
 		if !found {
-			return alteredAccount(k, "it has entries, but no account")
+			return implied, alteredAccount(k, "it has entries, but no account")
 		}
 		if err := c.end(h); err != nil {
-			return err
+			return implied, err
 		}
 		delete(heads, k)
 	}
 	for k, h := range heads { // accounts without entries
 		if h.lines > 0 {
-			return alteredAccount(k, "all %d entries are missing", h.lines)
+			return implied, alteredAccount(k, "all %d entries are missing", h.lines)
+		}
+		if h.sums != (chainSums{}) && len(chains) > 0 { // opening a database starts the chains of all accounts from a release without chains
+			return implied, alteredAccount(k, "it has sums, but no entries")
 		}
 	}
-	return nil
+	return implied, nil
 }
 
 // batchRows is the number of rows that inBatches passes to check at once.
@@ -73,10 +78,10 @@ const batchRows = 256
 
 // inBatches calls check for every row of a query with the columns of ledger.SelectChain, in order. It reads further rows while check runs,
 // so that two processors share the work.
-func inBatches(rows *sql.Rows, check func(*ledger.ChainRow) error) error {
-	full, empty := make(chan []ledger.ChainRow, 2), make(chan []ledger.ChainRow, 3)
+func inBatches(rows *sql.Rows, check func(*ledger.CheckedRow) error) error {
+	full, empty := make(chan []ledger.CheckedRow, 2), make(chan []ledger.CheckedRow, 3)
 	for range cap(empty) {
-		empty <- make([]ledger.ChainRow, 0, batchRows)
+		empty <- make([]ledger.CheckedRow, 0, batchRows)
 	}
 	stopped := make(chan error, 1) // the error of check
 	go func() {
@@ -92,7 +97,7 @@ func inBatches(rows *sql.Rows, check func(*ledger.ChainRow) error) error {
 		stopped <- nil
 	}()
 	var stop error
-	var batch []ledger.ChainRow
+	var batch []ledger.CheckedRow
 	pass := func() bool {
 		select {
 		case full <- batch:
@@ -132,8 +137,32 @@ func inBatches(rows *sql.Rows, check func(*ledger.ChainRow) error) error {
 
 // A chainHead is the end of a chain, as its account records it.
 type chainHead struct {
-	lines, kept int64
-	hash        evidence.Hash
+	lines, kept, carry int64
+	hash               evidence.Hash
+	sums               chainSums
+}
+
+// chainSums are the sums of an account, in billionths of a unit.
+type chainSums struct{ toppedUp, held, captured int64 }
+
+// move adds the effect of an entry that is not a carry.
+func (s *chainSums) move(r *ledger.CheckedRow) {
+	if r.To == "" {
+		s.toppedUp += r.Amount
+		return
+	}
+	for _, m := range []struct {
+		state store.State
+		nano  int64
+	}{{r.From, -r.Amount}, {r.To, r.Amount}} {
+		switch m.state {
+		case store.Held, store.Unresolved:
+			s.held += m.nano
+		case store.Captured:
+			s.captured += m.nano
+		case store.Released:
+		}
+	}
 }
 
 // A chainCheck checks the entries of one account in order.
@@ -142,17 +171,33 @@ type chainCheck struct {
 	first   ledger.Place
 	next    int64
 	prev    evidence.Hash
-	carried bool // an entry carries the sums of the entries before first
+	carried bool  // an entry carries the sums of the entries before first
+	carry   int64 // number of the last carry; -1: there is none
+	sums    chainSums
 }
 
-func (c *chainCheck) add(r *ledger.ChainRow, text []byte) error {
-	if r.K != c.next || r.Prev != c.prev {
+func (c *chainCheck) add(r *ledger.CheckedRow, text []byte) error {
+	switch {
+	case r.K != c.next || r.Prev != c.prev:
 		return alteredAccount(c.account, "entry %d does not follow entry %d", r.K, c.next-1)
+	case r.Differs():
+		return alteredAccount(c.account, "the record of the execution %s is not that of entry %d", r.Execution(), r.K)
 	}
 	c.next, c.prev = r.K+1, r.Leaf
-	if r.Kind == string(evidence.KindCarry) && !c.carried {
-		e, err := evidence.ParseEntry(text)
-		c.carried = err == nil && e.Through != nil && e.Through.K == c.first.K-1 && e.Through.Hash == c.first.Prev
+	if r.Kind != string(evidence.KindCarry) {
+		c.sums.move(r)
+		return nil
+	}
+	c.carry = r.K
+	if c.carried {
+		return nil
+	}
+	e, err := evidence.ParseEntry(text)
+	begins := err == nil && e.Through == nil && r.K == 0 // it carries the sums of a release without chains
+	if c.carried = err == nil && e.Through != nil && e.Through.K == c.first.K-1 && e.Through.Hash == c.first.Prev; c.carried || begins {
+		c.sums.toppedUp += e.Sums.ToppedUp.Nano
+		c.sums.held += e.Sums.Held.Nano
+		c.sums.captured += e.Sums.Captured.Nano
 	}
 	return nil
 }
@@ -164,6 +209,10 @@ func (c *chainCheck) end(h chainHead) error {
 		return alteredAccount(c.account, "the last entry is %d, but the account has %d", c.next-1, h.lines-1)
 	case c.first.K != h.kept || c.first.K > 0 && !c.carried:
 		return alteredAccount(c.account, "the entries before %d are missing", c.first.K)
+	case c.carry != h.carry:
+		return alteredAccount(c.account, "the last entry with sums is %d, but the account has %d", c.carry, h.carry)
+	case c.sums != h.sums:
+		return alteredAccount(c.account, "the sums of the account are not those of its entries")
 	}
 	return nil
 }
@@ -210,7 +259,7 @@ func readHeads(ctx context.Context, reader *sql.Tx) (map[ledger.AccountKey]chain
 		var k ledger.AccountKey
 		var h chainHead
 		var hash []byte
-		err := scan(&k.Service, &k.AgentID, &k.Currency, &h.lines, &hash, &h.kept)
+		err := scan(&k.Service, &k.AgentID, &k.Currency, &h.lines, &hash, &h.kept, &h.carry, &h.sums.toppedUp, &h.sums.held, &h.sums.captured)
 		h.hash = evidence.HashOf(hash)
 		out[k] = h
 		return err

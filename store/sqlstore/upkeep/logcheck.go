@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -13,7 +14,12 @@ import (
 )
 
 const (
-	selectLogs  = "SELECT service, epoch, size, seq, root FROM log_heads ORDER BY service, epoch"
+	selectLogs = "SELECT service, epoch, size, seq, root FROM log_heads ORDER BY service, epoch"
+	// selectUpper reads the tiles that are computed from the leaves.
+	selectUpper = "SELECT level, n, hashes FROM log_tiles WHERE service = ? AND epoch = ? AND (level > 0 OR n >= ?)"
+	// selectUnlogged finds a line that is in no log, although the logs contain all lines up to a later one.
+	selectUnlogged = `SELECT l.service FROM ledger l LEFT JOIN log_heads h ON h.service = l.service AND h.epoch = l.epoch
+		WHERE l.k >= 0 AND l.seq <= (SELECT n FROM sequences WHERE name = 'logged') AND l.seq > COALESCE(h.seq, 0) LIMIT 1`
 	selectTiles = "SELECT n, first_seq, hashes FROM log_tiles WHERE service = ? AND epoch = ? AND level = 0 AND n >= ? ORDER BY n LIMIT 2"
 	// selectLogged reads the leaves of those lines in a part of the ledger that belong to one log.
 	selectLogged = `SELECT seq, leaf FROM ledger WHERE service = ? AND seq >= ? AND seq < ? AND epoch = ? AND k >= 0
@@ -27,8 +33,9 @@ type loggedHead struct {
 	root             evidence.Hash
 }
 
-// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root is the stored one and that each line of the
-// ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log.
+// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root and its tiles are the stored ones and that each
+// line of the ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log. It also verifies what
+// the keys of the logs have signed.
 func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 	rows, err := reader.QueryContext(ctx, selectLogs)
 	if err != nil {
@@ -48,6 +55,9 @@ func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 	if err := u.checkSizes(ctx, reader, heads); err != nil {
 		return err
 	}
+	if err := checkUnlogged(ctx, reader); err != nil {
+		return err
+	}
 	for _, h := range heads {
 		if h.size == 0 {
 			continue
@@ -56,7 +66,18 @@ func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 			return err
 		}
 	}
-	return nil
+	return checkSigned(ctx, reader)
+}
+
+func checkUnlogged(ctx context.Context, reader *sql.Tx) error {
+	var service string
+	switch err := reader.QueryRowContext(ctx, selectUnlogged).Scan(&service); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return engine.Unavailable(err)
+	}
+	return fmt.Errorf("the logs of service %q lack a line of the ledger: %w", service, store.ErrAltered)
 }
 
 // selectEntries counts, for each service, the entries that it ever had, and those that are not in a log yet.
@@ -105,6 +126,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("the log of service %q, epoch %d: %s: %w", h.service, h.epoch, fmt.Sprintf(format, args...), store.ErrAltered)
 	}
+	upper := map[tilePlace][]byte{}
 	for n := int64(0); tree.Size() < h.size; n++ {
 		tiles, err := u.leafTiles(ctx, reader, h, n)
 		if err != nil {
@@ -126,10 +148,48 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 			}
 			tree.Append(leaf)
 		}
-		tree.Changed() // frees the tiles behind the right edge
+		for _, tile := range tree.Changed() { // frees the tiles behind the right edge
+			if tile.Level > 0 {
+				upper[tilePlace{tile.Level, tile.N}] = tile.Hashes
+			}
+		}
 	}
 	if root, err := tree.Root(); err != nil || root != h.root {
 		return wrong("the root of its %d leaves is not that of its checkpoint", h.size)
+	}
+	return u.checkUpper(ctx, reader, h, upper, wrong)
+}
+
+// A tilePlace is the place of a tile in a log.
+type tilePlace struct {
+	level int
+	n     int64
+}
+
+// checkUpper compares the stored tiles above the leaves with those that belong to the leaves, from which proofs are made.
+func (u *Upkeep) checkUpper(ctx context.Context, reader *sql.Tx, h loggedHead, want map[tilePlace][]byte,
+	wrong func(string, ...any) error,
+) error {
+	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectUpper), h.service, h.epoch, (h.size+255)/256)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var at tilePlace
+		var hashes []byte
+		if err := scan(&at.level, &at.n, &hashes); err != nil {
+			return engine.Unavailable(err)
+		}
+		if tile, is := want[at]; !is || !bytes.Equal(tile, hashes) {
+			return wrong("tile %d of level %d does not belong to its leaves", at.n, at.level)
+		}
+		delete(want, at)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for at := range want {
+		return wrong("tile %d of level %d is missing", at.n, at.level)
 	}
 	return nil
 }

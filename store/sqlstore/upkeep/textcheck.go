@@ -6,14 +6,13 @@ import (
 	"fmt"
 
 	"github.com/uimgate/uimgate/evidence"
-	"github.com/uimgate/uimgate/evidence/log"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Queries for the documents that entries and logs refer to only by a digest, an id or a size.
+// Queries for the documents that entries refer to only by a digest or an id.
 const (
 	selectPolicies = `SELECT service, digest, body FROM policies WHERE (service, digest) IN
 		(SELECT service, policy_digest FROM executions WHERE amount > 0 AND key_id <> '')`
@@ -23,34 +22,31 @@ const (
 		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id FROM executions WHERE amount > 0 AND key_id <> '') e
 			ON e.service = a.service AND e.agreement_id = a.id`
 	selectTexts = `SELECT v.service, e.id, v.proof, v.asked, e.proof, e.decision FROM evidence v
-		JOIN ledger l ON l.seq = v.seq JOIN executions e ON e.id = l.execution_id`
-	selectLogEntries  = "SELECT service, receipt, leaf FROM log_entries"
-	selectCheckpoints = "SELECT service, epoch, size, root, checkpoint FROM log_heads WHERE size > 0"
+		JOIN ledger l ON l.seq = v.seq AND l.service = v.service AND l.from_state = '' AND l.to_state = 'held'
+		JOIN executions e ON e.id = l.execution_id`
 )
 
-// checkTexts checks the documents to which the entries of the ledger and the logs only refer: the documents of policies, the agreements,
-// the questions and proofs of charges, the entries of the logs that belong to no account, and the texts of checkpoints. Signatures of
-// agents are not verified again; uimgate agreements verify does that.
-func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx) error {
+// checkTexts checks the documents to which the entries of the ledger only refer: the documents of policies, the agreements, and the
+// questions and proofs of charges. Signatures of agents are not verified again; uimgate agreements verify does that.
+// checkTexts returns the number of questions.
+func checkTexts(ctx context.Context, reader *sql.Tx) (asked int64, err error) {
 	for _, check := range []struct {
 		query string
 		row   func(scan engine.Scan) error
 	}{
 		{selectPolicies, checkPolicy},
 		{selectAgreed, checkAgreement},
-		{selectTexts, checkText},
-		{selectLogEntries, checkLogEntry},
-		{selectCheckpoints, checkCheckpoint},
+		{selectTexts, func(scan engine.Scan) error { return checkText(scan, &asked) }},
 	} {
 		rows, err := reader.QueryContext(ctx, check.query)
 		if err != nil {
-			return engine.Unavailable(err)
+			return 0, engine.Unavailable(err)
 		}
 		if err := engine.Drain(rows, check.row); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return asked, nil
 }
 
 func alteredText(service, format string, args ...any) error {
@@ -87,42 +83,19 @@ func checkAgreement(scan engine.Scan) error {
 	return nil
 }
 
-func checkText(scan engine.Scan) error {
+// checkText checks the texts of a charge, and adds the question to asked.
+func checkText(scan engine.Scan, asked *int64) error {
 	var service, execution, proof, proofDigest, askedDigest string
-	var asked []byte
-	if err := scan(&service, &execution, &proof, &asked, &proofDigest, &askedDigest); err != nil {
+	var question []byte
+	if err := scan(&service, &execution, &proof, &question, &proofDigest, &askedDigest); err != nil {
 		return engine.Unavailable(err)
 	}
 	switch {
 	case proof != "" && evidence.Digest([]byte(proof)) != proofDigest:
 		return alteredText(service, "the proof of key of the execution %s has another digest", execution)
-	case evidence.Digest(asked) != askedDigest:
+	case evidence.Digest(question) != askedDigest:
 		return alteredText(service, "the question that the policy decided for the execution %s has another digest", execution)
 	}
-	return nil
-}
-
-func checkLogEntry(scan engine.Scan) error {
-	var service, receipt string
-	var leaf []byte
-	if err := scan(&service, &receipt, &leaf); err != nil {
-		return engine.Unavailable(err)
-	}
-	if r, err := evidence.ParseReceipt(receipt); err != nil || r.Leaf != evidence.HashOf(leaf) {
-		return alteredText(service, "an entry of the log that belongs to no account has another hash")
-	}
-	return nil
-}
-
-func checkCheckpoint(scan engine.Scan) error {
-	var service, text string
-	var epoch, size int64
-	var root []byte
-	if err := scan(&service, &epoch, &size, &root, &text); err != nil {
-		return engine.Unavailable(err)
-	}
-	if c, err := log.ReadCheckpoint([]byte(text)); err != nil || c.Size != size || c.Root != evidence.HashOf(root) {
-		return alteredText(service, "the checkpoint of epoch %d is for another size or root than the log", epoch)
-	}
+	*asked++
 	return nil
 }

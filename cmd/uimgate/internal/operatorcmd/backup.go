@@ -142,8 +142,8 @@ func VerifyLedger() *cobra.Command {
 		Use: "verify-ledger", Short: "Check that the accounts match the ledger", Args: cli.Args(cobra.NoArgs),
 		Long: `Verify-ledger adds up the whole ledger, and compares the sums with the accounts, with the amounts that calls hold,
 and with what all unapproved agents owe together. It rebuilds each entry, the chain of each account and the log of each
-service, and compares policies, agreements, proofs and questions with what the entries name. It prints the verdict on
-stderr. If something differs, verify-ledger names the first place and exits with code 1: something other than uimgate
+service, and compares the records of calls, policies, agreements, proofs and questions with what the entries name. It
+verifies the signatures of the logs. It prints the verdict on stderr. If something differs, verify-ledger names the first place and exits with code 1: something other than uimgate
 changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts, and logs
 the result.
 

@@ -1,0 +1,136 @@
+package upkeep
+
+import (
+	"context"
+	"crypto/ed25519"
+	"database/sql"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/note"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/evidence/log"
+	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const (
+	selectLogEntries  = "SELECT service, epoch, purpose, kid, receipt, leaf FROM log_entries ORDER BY seq"
+	selectCheckpoints = `SELECT h.service, h.epoch, COALESCE(e.issuer, h.service), h.size, h.root, h.checkpoint, h.kid FROM log_heads h
+		LEFT JOIN epochs e ON e.service = h.service AND e.epoch = h.epoch WHERE h.size > 0`
+)
+
+// A logEntry is an entry of a log that belongs to no account.
+type logEntry struct {
+	service string
+	receipt evidence.Receipt
+}
+
+// checkSigned checks what the keys of logs have signed: the entries that belong to no account, and the checkpoints. The keys are those that
+// the entries introduce.
+func checkSigned(ctx context.Context, reader *sql.Tx) error {
+	issuers, err := readIssuers(ctx, reader)
+	if err != nil {
+		return err
+	}
+	introduced := map[string]*evidence.KeySet{} // by service
+	entries, err := readLogEntries(ctx, reader, issuers, introduced)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		purpose := evidence.PurposeLog
+		if e.receipt.Entry.Key != nil {
+			purpose = e.receipt.Entry.Key.Purpose
+		}
+		if err := e.receipt.VerifyFor(*keysOf(introduced, e.service), purpose); err != nil {
+			return alteredText(e.service, "an entry of the log that belongs to no account: %v", err)
+		}
+	}
+	rows, err := reader.QueryContext(ctx, selectCheckpoints)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	return engine.Drain(rows, func(scan engine.Scan) error { return checkCheckpoint(scan, introduced) })
+}
+
+func keysOf(introduced map[string]*evidence.KeySet, service string) *evidence.KeySet {
+	if introduced[service] == nil {
+		introduced[service] = &evidence.KeySet{}
+	}
+	return introduced[service]
+}
+
+// readLogEntries reads the entries of logs that belong to no account, and adds the keys that they introduce.
+func readLogEntries(ctx context.Context, reader *sql.Tx, issuers map[epochKey]string, introduced map[string]*evidence.KeySet) (
+	list []logEntry, err error,
+) {
+	rows, err := reader.QueryContext(ctx, selectLogEntries)
+	if err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	return list, engine.Drain(rows, func(scan engine.Scan) error {
+		var service, purpose, kid, text string
+		var epoch int64
+		var leaf []byte
+		if err := scan(&service, &epoch, &purpose, &kid, &text, &leaf); err != nil {
+			return engine.Unavailable(err)
+		}
+		r, err := evidence.ParseReceipt(text)
+		if err != nil || r.Leaf != evidence.HashOf(leaf) {
+			return alteredText(service, "an entry of the log that belongs to no account has another hash")
+		}
+		issuer, recorded := issuers[epochKey{service, epoch}]
+		var k evidence.Key
+		if r.Entry.Key != nil {
+			k = *r.Entry.Key
+		}
+		if r.Entry.Epoch != epoch || recorded && r.Entry.Issuer != issuer || k.Purpose != purpose || k.ID != kid {
+			return alteredText(service, "an entry of the log that belongs to no account is recorded as another one")
+		}
+		if r.Entry.Key != nil {
+			key, err := keys.ParseJWK(k.JWK)
+			if err != nil || string(key.Thumbprint()) != k.ID {
+				return alteredText(service, "an entry of the log introduces another key than the one that it names")
+			}
+			keysOf(introduced, service).Add(k.Purpose, key)
+		}
+		list = append(list, logEntry{service, r})
+		return nil
+	})
+}
+
+func checkCheckpoint(scan engine.Scan, introduced map[string]*evidence.KeySet) error {
+	var service, issuer, text, kid string
+	var epoch, size int64
+	var root []byte
+	if err := scan(&service, &epoch, &issuer, &size, &root, &text, &kid); err != nil {
+		return engine.Unavailable(err)
+	}
+	origin := log.Origin(issuer, epoch)
+	signer, err := checkpointKey(*keysOf(introduced, service), origin, keys.ID(kid))
+	if err != nil {
+		return alteredText(service, "the checkpoint of epoch %d: %v", epoch, err)
+	}
+	c, err := log.OpenCheckpoint([]byte(text), signer)
+	if err != nil {
+		return alteredText(service, "the checkpoint of epoch %d: %v", epoch, err)
+	}
+	if c.Origin != origin || c.Size != size || c.Root != evidence.HashOf(root) {
+		return alteredText(service, "the checkpoint of epoch %d is for another origin, size or root than the log", epoch)
+	}
+	return nil
+}
+
+// checkpointKey returns the key with which a log signs checkpoints.
+func checkpointKey(set evidence.KeySet, origin string, id keys.ID) (note.Verifier, error) {
+	key, ok := set.Key(evidence.PurposeLog, id)
+	if !ok {
+		return nil, evidence.ErrKey
+	}
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return nil, fmt.Errorf("the key %s: %w", id, evidence.ErrKey)
+	}
+	return log.NewVerifier(origin, public)
+}

@@ -1,0 +1,46 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// impliedRows counts the rows of other tables that the entries of chains imply.
+type impliedRows struct {
+	ended int64 // records of executions that are captured, released or unresolved
+	asked int64 // texts of questions
+}
+
+func (n *impliedRows) add(r *ledger.CheckedRow) {
+	if r.Ended() {
+		n.ended++
+	}
+	if r.Asked() {
+		n.asked++
+	}
+}
+
+// countEnded counts the executions that are not held, without those whose entries a release without chains made.
+const countEnded = `SELECT (SELECT COUNT(*) FROM executions WHERE amount > 0 AND state <> 'held') - (SELECT COUNT(*) FROM ledger l
+	JOIN executions e ON e.id = l.execution_id WHERE l.k < 0 AND l.to_state <> 'held' AND l.to_state = e.state)`
+
+// check checks that there are no other rows than those that the entries imply. asked is the number of texts of questions.
+func (n impliedRows) check(ctx context.Context, reader *sql.Tx, asked int64) error {
+	var ended int64
+	if err := reader.QueryRowContext(ctx, countEnded).Scan(&ended); err != nil {
+		return engine.Unavailable(err)
+	}
+	if ended != n.ended {
+		return fmt.Errorf("%d calls with a charge have ended, but the ledger has entries of %d: %w", ended, n.ended, store.ErrAltered)
+	}
+	if asked != n.asked {
+		return fmt.Errorf("%d questions that the policy decided are stored, but the entries of the ledger name %d: %w", asked, n.asked,
+			store.ErrAltered)
+	}
+	return nil
+}
