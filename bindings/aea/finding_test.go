@@ -20,6 +20,11 @@ func equals(name, text string) search.Expr {
 	return search.Constraint{Attribute: name, Test: search.Relation{Value: search.Text(text)}}
 }
 
+// price returns the constraint that a price is at most this many minor units.
+func price(most int64) search.Expr {
+	return search.Constraint{Attribute: "price", Test: search.Relation{Operator: search.LessOrEqual, Value: search.Int(most)}}
+}
+
 // near returns the constraint that a location is at most 5 kilometres away.
 func near(lat, lon float64) search.Expr {
 	return search.Constraint{Attribute: "location", Test: search.Distance{Center: search.Location{Lon: lon, Lat: lat}, Kilometres: 5}}
@@ -113,6 +118,9 @@ func TestAgentsFindServiceAndEachOther(t *testing.T) {
 				"of two intents":         {searches(equals("intent_uid", gatetest.Ordering), equals("intent_name", "Search")), false, false},
 				"everything":             {searches(), true, true},
 				"by model":               {byModel, true, false},
+				"by its price":           {searches(equals("intent_uid", gatetest.Ordering), price(25), equals("currency_id", "EUR")), true, false},
+				"by a lower price":       {searches(equals("intent_uid", gatetest.Ordering), price(24)), false, false},
+				"a free intent":          {searches(equals("intent_uid", gatetest.Searching), price(0)), true, false},
 				"nothing":                {searches(equals("seller_service", "nothing")), false, false},
 				"by the older protocol":  {older, false, true},
 			} {

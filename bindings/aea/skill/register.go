@@ -43,6 +43,7 @@ type registrar struct {
 	askedAt  time.Time
 	failures int
 	acted    time.Time // zero: the last message could not be sent
+	prices   prices
 }
 
 // A registration is a description that the directory has.
@@ -107,7 +108,7 @@ func (r *registrar) retry(ctx context.Context) error {
 
 // act determines the changes that the directory needs, and begins to change it. It returns an error if a registration failed since the last
 // call.
-func (r *registrar) act(context.Context) error {
+func (r *registrar) act(ctx context.Context) error {
 	if _, ok := r.opening(); !ok {
 		r.reset()
 		return nil
@@ -124,7 +125,7 @@ func (r *registrar) act(context.Context) error {
 	}
 	failed := r.failures > 0
 	r.failures, r.asked = 0, ""
-	r.steps = r.plan(now)
+	r.steps = r.plan(ctx, now)
 	if err := r.next(now); err != nil {
 		r.acted = time.Time{}
 		return err
@@ -136,8 +137,8 @@ func (r *registrar) act(context.Context) error {
 }
 
 // plan returns the steps that are due.
-func (r *registrar) plan(now time.Time) (steps []step) {
-	wanted := r.wanted()
+func (r *registrar) plan(ctx context.Context, now time.Time) (steps []step) {
+	wanted := r.wanted(ctx)
 	for _, key := range slices.Sorted(maps.Keys(r.present)) {
 		if _, still := wanted[key]; !still {
 			steps = append(steps, step{key, protocol.OEFUnregisterService, r.present[key].description})
@@ -157,7 +158,7 @@ func (r *registrar) plan(now time.Time) (steps []step) {
 }
 
 // wanted returns the descriptions that the directory should have.
-func (r *registrar) wanted() map[string][]byte {
+func (r *registrar) wanted(ctx context.Context) map[string][]byte {
 	wanted := map[string][]byte{}
 	s := r.Serving()
 	if s == nil {
@@ -166,8 +167,11 @@ func (r *registrar) wanted() map[string][]byte {
 	v := r.variables.Load()
 	place := search.KeyValue{Key: attributeLocation, Value: v.Location}
 	wanted[placeKey] = search.Describe(directory.ModelLocation, place).Encode()
+	r.prices.update(ctx, s)
 	for _, in := range s.Offered() {
-		wanted[in.ID] = registered(v.aliased(describe(in))).Encode()
+		is := describe(in)
+		r.prices.add(is, in.ID)
+		wanted[in.ID] = registered(v.aliased(is)).Encode()
 	}
 	return wanted
 }
