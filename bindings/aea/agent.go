@@ -37,6 +37,7 @@ type agent struct {
 	settings  *Settings
 	runtime   *runtime.Runtime
 	skill     *skill.Skill
+	decisions *runtime.DecisionMaker
 	listeners map[string]listener // by name in the configuration
 	skills    skills
 }
@@ -102,7 +103,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime,
 	}
 	decisions := d.decisions(s.ID, config)
-	config.Decisions = decisions
+	config.Decisions, a.decisions = decisions, decisions
 	a.skill = skill.New(config)
 	for _, own := range []runtime.Skill{a.skill.Skill(), decisions.Skill()} {
 		if err := a.runtime.Resources().Add(own); err != nil {

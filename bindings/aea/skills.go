@@ -72,6 +72,7 @@ func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) e
 	for name, id := range a.skills.added {
 		if wanted[name] == nil {
 			_ = resources.Remove(id) // the agent has it
+			a.decisions.Forget(id)
 			delete(a.skills.added, name)
 		}
 	}

@@ -111,7 +111,7 @@ type SignatureDecision struct {
 	Door, Service string
 	Agent         string // address of the service as an agent
 	Skill         string // id of the skill that proposed it
-	Kind          string // message or transaction
+	Kind          string // message, transaction or state_update
 	SHA256        [sha256.Size]byte
 	Signed        bool
 }

@@ -13,8 +13,8 @@ const (
 
 // A SigningLine is the member signing of an audit record: what a skill of the service's agent proposed to sign.
 type SigningLine struct {
-	Kind   string `json:"kind"`   // message or transaction
-	SHA256 Digest `json:"sha256"` // of the message or transaction
+	Kind   string `json:"kind"`   // message, transaction or state_update
+	SHA256 Digest `json:"sha256"` // of the proposal
 	Skill  string `json:"skill"`  // id of the skill
 }
 

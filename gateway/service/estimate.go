@@ -15,6 +15,26 @@ type Estimate struct {
 	Rate   limit.Rate   // the rate limit of the PAT
 }
 
+// Prices returns the charges that the policy may make for one call of an intent by an agent that sends a proof of key with each call and has
+// agreed without a plan. The zero amount is free. If the policy does not permit the intent to the agent, the error is a *reason.Refusal.
+func (s *Service) Prices(ctx context.Context, agent pat.AgentID, uid string) ([]money.Amount, error) {
+	if _, err := s.Executable(uid); err != nil {
+		return nil, err
+	}
+	request, err := s.terms.termsFor(ctx, applicant{agentID: agent}, uid)
+	if err != nil {
+		return nil, err
+	}
+	if !request.Permitted || len(request.Candidates) == 0 {
+		return nil, reason.InsufficientPermissions.Refusal("The policy does not permit this agent to call this intent.")
+	}
+	prices := make([]money.Amount, 0, len(request.Candidates))
+	for _, c := range request.Candidates {
+		prices = append(prices, c.Charge)
+	}
+	return prices, nil
+}
+
 // Estimate returns the charge and the limit that would apply if the agent agreed to this intent only. The key of the agent is unknown, and
 // the agent is assumed to send no proofs of key and to choose no plan. If the policy does not permit the intent to the agent, or every call
 // of the intent needs a proof, the error is a *reason.Refusal. If only a plan permits the intent, it is a *pat.PlanError.

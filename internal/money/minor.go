@@ -36,6 +36,19 @@ func (a Amount) RoundDown() Amount {
 	return a
 }
 
+// OfMinor returns an amount of whole minor units, such as cents, which may be negative. ok is false if the currency is not three capital
+// letters, or if the amount is above MaxUnits.
+func OfMinor(units int64, code string) (a Amount, ok bool) {
+	one := minorUnit(code)
+	if most := MaxUnits * (Unit / one); !currency.MatchString(code) || units > most || units < -most {
+		return Amount{}, false
+	}
+	return Amount{units * one, code}, true
+}
+
+// InMinor returns the amount in minor units, with a fraction.
+func (a Amount) InMinor() float64 { return float64(a.Nano) / float64(minorUnit(a.Currency)) }
+
 // RoundUp returns the smallest amount in whole minor units, such as cents, that is not below a. An amount that would be out of range is
 // returned unchanged.
 func (a Amount) RoundUp() Amount {

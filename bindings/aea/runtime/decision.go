@@ -23,8 +23,10 @@ var ErrNotSigned = errors.New("the decision maker does not sign this")
 
 // A Treasury has the credit of an agent, and decides about the transactions that its skills propose. It is safe for concurrent use.
 type Treasury interface {
+	// Quote returns what a transaction buys, and the most that it may cost.
+	Quote(ctx context.Context, transaction []byte) (Price, error)
 	// Transact decides about a transaction and, if the agent may and can pay for it, carries it out. It returns the result, which the
-	// DecisionMaker signs. An error means that the transaction was refused or failed.
+	// DecisionMaker signs. An error means that the transaction was refused or failed. If it may have been charged, the error is of Uncertain.
 	Transact(ctx context.Context, transaction []byte) (result []byte, err error)
 	// Holdings returns what the agent owns and on which terms it spends, for skills and operators. nil: not known.
 	Holdings() any
@@ -44,22 +46,27 @@ type DecisionConfig struct {
 // A Decision is the decision about a proposal of a skill.
 type Decision struct {
 	Skill  wire.PublicID
-	Kind   string            // message or transaction
+	Kind   string            // message, transaction or state_update
 	SHA256 [sha256.Size]byte // of the proposal
-	Signed bool
+	Signed bool              // for state_update: accepted
 }
 
 // The values of Decision.Kind.
 const (
 	kindMessage     = "message"
 	kindTransaction = "transaction"
+	kindStateUpdate = "state_update"
 )
 
 // A DecisionMaker decides about the proposals of the skills of an agent, and signs them: only it has the key of the agent. It signs a
 // message of a skill only if the first line of the message is the id of the skill, so that the signature can be neither one of a ledger nor
-// an agreement. The Treasury decides about transactions, and the DecisionMaker signs their results. It is safe for concurrent use.
+// an agreement. The Treasury decides about transactions, and the DecisionMaker signs their results. A skill can state a budget and
+// preferences with the protocol state_update; then the DecisionMaker refuses the transactions of this skill that exceed or contradict them.
+// It is safe for concurrent use.
 type DecisionMaker struct {
 	DecisionConfig
+
+	budgets budgets
 
 	signed  atomic.Uint64
 	refused atomic.Uint64
@@ -75,12 +82,15 @@ type DecisionStatus struct {
 	Signed    uint64 `json:"signed"`
 	Refused   uint64 `json:"refused"`
 	Holdings  any    `json:"holdings,omitempty"` // see Treasury
+	// Budgets has the state of the skills that have stated one, by their ids.
+	Budgets map[string]Budget `json:"budgets,omitempty"`
 }
 
 // Status returns the counts and the holdings.
 func (d *DecisionMaker) Status() DecisionStatus {
 	public := d.Key.Public(d.Ledger)
 	s := DecisionStatus{Address: public.Address(), PublicKey: public.String(), Signed: d.signed.Load(), Refused: d.refused.Load()}
+	s.Budgets = d.budgets.status()
 	if d.Treasury != nil {
 		s.Holdings = d.Treasury.Holdings()
 	}
@@ -106,7 +116,7 @@ func (d *DecisionMaker) transact(ctx context.Context, skill wire.PublicID, trans
 	err := ErrNotSigned
 	var result []byte
 	if d.Treasury != nil {
-		result, err = d.Treasury.Transact(ctx, transaction)
+		result, err = d.within(ctx, skill, transaction)
 	}
 	if err != nil {
 		d.refuse(skill, kindTransaction, err)
@@ -119,17 +129,37 @@ func (d *DecisionMaker) transact(ctx context.Context, skill wire.PublicID, trans
 	return []byte(d.Key.Sign(d.Ledger, []byte(text)) + "\n" + text), nil
 }
 
+// within has the Treasury carry out a transaction within the budget of the skill.
+func (d *DecisionMaker) within(ctx context.Context, skill wire.PublicID, transaction []byte) ([]byte, error) {
+	price, err := d.Treasury.Quote(ctx, transaction)
+	if err != nil {
+		return nil, err
+	}
+	back, err := d.budgets.spend(skill, price)
+	if err != nil {
+		return nil, err
+	}
+	result, err := d.Treasury.Transact(ctx, transaction)
+	if _, may := errors.AsType[uncertain](err); err != nil && !may {
+		back()
+	}
+	return result, err
+}
+
+// Forget removes the state of a skill that was removed.
+func (d *DecisionMaker) Forget(skill wire.PublicID) { d.budgets.forget(skill) }
+
 func (d *DecisionMaker) refuse(skill wire.PublicID, kind string, why error) {
 	d.refused.Add(1)
 	d.Log.Warn("the decision maker did not sign", zap.Stringer("skill", skill), zap.String("proposal", kind), zap.Error(why))
 }
 
-// Skill returns the skill with which the DecisionMaker replies to messages of the protocol signing. The payload of a message is its raw
+// Skill returns the skill with which the DecisionMaker replies to messages of the protocols signing and state_update. The payload of a message is its raw
 // bytes. Messages of other agents are rejected.
 func (d *DecisionMaker) Skill() Skill {
 	return Skill{
 		ID: DecisionMakerID, Patient: true, State: func() any { return d.Status() },
-		Handlers: []Handler{{Protocol: &protocol.Signing, Handle: d.handle}},
+		Handlers: []Handler{{Protocol: &protocol.Signing, Handle: d.handle}, {Protocol: &protocol.StateUpdate, Handle: d.update}},
 	}
 }
 
@@ -160,4 +190,31 @@ func (d *DecisionMaker) handle(ctx context.Context, m Message) error {
 		d.Record(decision)
 	}
 	return m.Reply(answer)
+}
+
+// update decides about the state that a skill proposes. It replies with an empty apply if it accepts, and with end if it refuses an apply.
+// The protocol has no reply that refuses an initialize.
+func (d *DecisionMaker) update(_ context.Context, m Message) error {
+	proposal, ok := m.Content.(protocol.StateUpdateMessage)
+	skill, err := wire.ParsePublicID(m.Sender)
+	if !ok || !m.Inside() || err != nil {
+		return protocol.ErrMessage
+	}
+	if proposal.Performative == protocol.StateUpdateEnd {
+		return nil
+	}
+	err = d.budgets.update(skill, proposal)
+	if d.Record != nil {
+		d.Record(Decision{Skill: skill, Kind: kindStateUpdate, SHA256: sha256.Sum256(m.Message.Content), Signed: err == nil})
+	}
+	switch {
+	case err == nil:
+		return m.Reply(protocol.StateUpdateMessage{Performative: protocol.StateUpdateApply})
+	case proposal.Performative == protocol.StateUpdateApply:
+		d.refuse(skill, kindStateUpdate, err)
+		return m.Reply(protocol.StateUpdateMessage{Performative: protocol.StateUpdateEnd})
+	default:
+		d.refuse(skill, kindStateUpdate, err)
+		return err
+	}
 }

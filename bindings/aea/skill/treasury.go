@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -21,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
+	"github.com/uimgate/uimgate/store"
 )
 
 // A Treasury is the account of the service's agent with the gateway. It agrees to the policy of the service like any other agent, when a
@@ -62,9 +64,53 @@ func (t *Treasury) Holdings() any {
 func (t *Treasury) Transact(ctx context.Context, transaction []byte) ([]byte, error) {
 	result, err := t.execute(ctx, transaction)
 	if err != nil {
-		return nil, errors.New(string(refusal.For(err).Reason))
+		f := refusal.For(err)
+		err = errors.New(string(f.Reason))
+		if f.Charge != nil && f.Charge.State != string(store.Released) {
+			err = runtime.Uncertain(err)
+		}
+		return nil, err
 	}
 	return result, nil
+}
+
+// Quote implements runtime.Treasury. The good is the uid of the intent, and the price is the highest that the policy may charge. A transaction
+// whose price may be in several currencies is refused.
+func (t *Treasury) Quote(ctx context.Context, transaction []byte) (runtime.Price, error) {
+	price, err := t.quote(ctx, transaction)
+	if err != nil {
+		return runtime.Price{}, errors.New(string(refusal.For(err).Reason))
+	}
+	return price, nil
+}
+
+func (t *Treasury) quote(ctx context.Context, transaction []byte) (p runtime.Price, err error) {
+	of := t.Serving()
+	if of == nil {
+		return p, reason.UnknownHost.Refusal("")
+	}
+	if int64(len(transaction)) > of.MaxBody {
+		return p, reason.BodyTooLarge.Refusal("")
+	}
+	tree, err := strictjson.DecodeObject(transaction)
+	if err != nil {
+		return p, reason.MalformedRequest.Refusal("The transaction is not a JSON object.")
+	}
+	p.Good, _ = tree["intent_uid"].(string)
+	prices, err := of.Prices(ctx, pat.AgentID(t.Address), p.Good)
+	if err != nil {
+		return p, err
+	}
+	for _, one := range prices {
+		switch {
+		case one.IsZero():
+		case !p.Amount.IsZero() && p.Amount.Currency != one.Currency:
+			return p, reason.PolicyViolation.Refusal("The policy may charge in several currencies.")
+		case one.Nano > p.Amount.Nano:
+			p.Amount = one
+		}
+	}
+	return p, nil
 }
 
 // execute carries out a transaction. Errors are of type *reason.Refusal, or of pat.

@@ -18,6 +18,9 @@ const schema = `
 	http = 5|Request 6|Response
 	fipa = 5|Empty 6|Info 7|Custom 8|Empty 9|Empty 10|Info 11|Empty 12|Info 13|Custom
 	signing = 5|Code 6|Ask 7|Ask 8|Custom 9|Custom
+	state_update = 5|Apply 6|Empty 7|Initialize
+	Apply = 1%int64 2%int64
+	Initialize = 1%double 2%double 3%int64 4%int64
 	oef_search = 5|Code 6|Custom 7|Agents 8|Custom 9|Empty 10|Custom
 	oef = 5|Code 6|Custom 7|Custom 8|Agents 9|Custom 10|Custom
 	Agents = 1*string
@@ -85,6 +88,15 @@ func FuzzDecodeSigning(f *testing.F) {
 	fuzzRoundTrip(f, &protocol.Signing,
 		protocol.SigningMessage{Performative: protocol.SigningSignMessage, Terms: []byte("t"), Payload: []byte("p")},
 		protocol.SigningMessage{Performative: protocol.SigningError})
+}
+
+func FuzzDecodeStateUpdate(f *testing.F) {
+	fuzzRoundTrip(f, &protocol.StateUpdate, protocol.StateUpdateMessage{Performative: protocol.StateUpdateEnd}, protocol.StateUpdateMessage{
+		Performative: protocol.StateUpdateApply, Amounts: map[string]int64{"EUR": -25}, Quantities: map[string]int64{"a": 1, "b": 0},
+	}, protocol.StateUpdateMessage{
+		Performative: protocol.StateUpdateInitialize, Amounts: map[string]int64{"EUR": 100}, Quantities: map[string]int64{"a": 0},
+		Exchange: map[string]float64{"EUR": 1}, Utility: map[string]float64{"a": 0.5, "b": 0},
+	})
 }
 
 func FuzzDecodeOEFSearch(f *testing.F) {

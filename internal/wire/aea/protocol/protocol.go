@@ -30,7 +30,7 @@ const MaxText = 4096
 // A Performative is the kind of a message in its protocol.
 type Performative string
 
-// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage, a SigningMessage, an OEFMessage, or a type of
+// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage, a SigningMessage, a StateUpdateMessage, an OEFMessage, or a type of
 // another protocol.
 type Content interface {
 	// Kind returns the performative.
@@ -98,7 +98,7 @@ func (r Rules) End(p, target Performative) (EndState, bool) {
 }
 
 // all contains the protocols of this package.
-var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing, &OEFSearch, &OEF}
+var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing, &StateUpdate, &OEFSearch, &OEF}
 
 // All returns the protocols of this package.
 func All() []*Protocol { return slices.Clone(all) }

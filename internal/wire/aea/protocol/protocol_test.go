@@ -43,6 +43,7 @@ func TestReplies(t *testing.T) {
 			"propose: accept accept_w_inform decline=declined_propose propose; first: cfp",
 		&protocol.Signing: "sign_message: error=failed signed_message=successful; " +
 			"sign_transaction: error=failed signed_transaction=successful; first: sign_message sign_transaction",
+		&protocol.StateUpdate: "apply: apply end=successful; initialize: apply; first: initialize",
 		&protocol.OEFSearch: "register_service: oef_error=failed success=successful; search_services: oef_error=failed search_result=successful; " +
 			"unregister_service: oef_error=failed success=successful; first: register_service search_services unregister_service",
 		&protocol.OEF: "register_service: oef_error=failed; search_agents: oef_error=failed search_result=successful; " +

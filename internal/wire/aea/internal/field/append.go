@@ -57,9 +57,20 @@ func AppendDoubleMember(out []byte, number int, v float64) []byte {
 }
 
 // AppendMap appends the entries of a map in the order of their keys, so that equal maps have equal bytes.
-func AppendMap[V string | []byte](out []byte, number int, m map[string]V) []byte {
+func AppendMap[V string | []byte | int64 | float64](out []byte, number int, m map[string]V) []byte {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		out = AppendMember(out, number, AppendMember(AppendMember(nil, 1, []byte(key)), 2, []byte(m[key])))
+		entry := AppendMember(nil, 1, []byte(key))
+		switch v := any(m[key]).(type) {
+		case string:
+			entry = AppendMember(entry, 2, []byte(v))
+		case []byte:
+			entry = AppendMember(entry, 2, v)
+		case int64:
+			entry = AppendIntMember(entry, 2, v)
+		case float64:
+			entry = AppendDoubleMember(entry, 2, v)
+		}
+		out = AppendMember(out, number, entry)
 	}
 	return out
 }

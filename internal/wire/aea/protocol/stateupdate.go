@@ -1,0 +1,94 @@
+package protocol
+
+import (
+	"math"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+)
+
+// The performatives of state_update.
+const (
+	StateUpdateApply      Performative = "apply"
+	StateUpdateEnd        Performative = "end"
+	StateUpdateInitialize Performative = "initialize"
+)
+
+var stateUpdateTable = table{StateUpdateApply, StateUpdateEnd, StateUpdateInitialize}
+
+// StateUpdate is the protocol with which a skill proposes what it owns and prefers to the decision maker of its agent. Agents do not send it
+// to each other. Numbers have the types of open-aea, double and int64; agents-aea uses float under the same specification id.
+var StateUpdate = Protocol{
+	Name: "state_update", Specs: []wire.PublicID{spec("fetchai", "state_update")}, Parse: decodeStateUpdate,
+	Rules: Rules{
+		Starter: "skill", Responder: "decision_maker",
+		Initial: []Performative{StateUpdateInitialize},
+		Replies: map[Performative][]Performative{
+			StateUpdateInitialize: {StateUpdateApply},
+			StateUpdateApply:      {StateUpdateApply, StateUpdateEnd},
+		},
+		Ends: map[Performative]EndState{StateUpdateEnd: Successful},
+	},
+}
+
+// The limits of the maps of a StateUpdateMessage.
+const (
+	maxHoldings    = 256  // entries
+	maxHoldingName = 1024 // bytes
+)
+
+// A StateUpdateMessage is a message of state_update.
+type StateUpdateMessage struct {
+	Performative Performative
+	// Amounts has whole minor units by currency, and Quantities has numbers by good. For StateUpdateApply, both are changes.
+	Amounts, Quantities map[string]int64
+	// Exchange has the value of one minor unit by currency, and Utility has the weight of each good, for StateUpdateInitialize. Both are finite.
+	Exchange, Utility map[string]float64
+}
+
+// Kind returns the performative.
+func (m StateUpdateMessage) Kind() Performative { return m.Performative }
+
+func decodeStateUpdate(content []byte) (Content, error) {
+	p, body, err := stateUpdateTable.open(content)
+	if err != nil {
+		return nil, err
+	}
+	m := StateUpdateMessage{Performative: p}
+	limits := field.MapLimits{Entries: maxHoldings, Key: maxHoldingName}
+	r := field.Read(body)
+	for r.Next() {
+		switch at := r.Number(); {
+		case p == StateUpdateInitialize && at == 1:
+			m.Exchange = field.Entry(r, m.Exchange, limits)
+		case p == StateUpdateInitialize && at == 2:
+			m.Utility = field.Entry(r, m.Utility, limits)
+		case p == StateUpdateInitialize && at == 3, p == StateUpdateApply && at == 1:
+			m.Amounts = field.Entry(r, m.Amounts, limits)
+		case p == StateUpdateInitialize && at == 4, p == StateUpdateApply && at == 2:
+			m.Quantities = field.Entry(r, m.Quantities, limits)
+		}
+	}
+	for _, numbers := range []map[string]float64{m.Exchange, m.Utility} {
+		for _, v := range numbers {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				r.Fail("not finite")
+			}
+		}
+	}
+	return m, r.Err()
+}
+
+// Encode returns the content of a wire.Message.
+func (m StateUpdateMessage) Encode() []byte {
+	var body []byte
+	switch m.Performative {
+	case StateUpdateInitialize:
+		body = field.AppendMap(field.AppendMap(nil, 1, m.Exchange), 2, m.Utility)
+		body = field.AppendMap(field.AppendMap(body, 3, m.Amounts), 4, m.Quantities)
+	case StateUpdateApply:
+		body = field.AppendMap(field.AppendMap(nil, 1, m.Amounts), 2, m.Quantities)
+	default:
+	}
+	return stateUpdateTable.close(m.Performative, body)
+}
