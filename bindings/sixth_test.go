@@ -140,8 +140,7 @@ func (d *lineDoor) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// TestCustomDoor checks that a door with its own key, port and form of agreement needs only one file. Its calls are charged and executed
-// once.
+// A door with its own key, port and form of agreement is one file of at most 150 lines. Its calls are charged and executed once.
 func TestCustomDoor(t *testing.T) {
 	t.Parallel()
 	own := &lineDoor{}
