@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
@@ -180,7 +181,7 @@ func (c *Client) defaults() {
 		o.Now = time.Now //nolint:forbidigo // the default clock of the client
 	}
 	if o.Sleep == nil {
-		o.Sleep = sleep
+		o.Sleep = delay.For
 	}
 	if o.Locate == nil {
 		o.Locate = discovery.New(discovery.Options{Now: o.Now}).Locate
@@ -201,14 +202,3 @@ func (c *Client) String() string { return "agent " + string(c.id) }
 
 // Format writes the result of String for every verb, so that no verb prints a secret.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}

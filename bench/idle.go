@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/internal/delay"
 )
 
 const (
@@ -61,12 +63,12 @@ func idle(ctx context.Context, p plan) error {
 			connections, err = dialMany(ctx, host, idleConnections)
 			return err
 		}},
-		{"idle, no request yet", func() error { return pause(ctx, idleFor) }},
+		{"idle, no request yet", func() error { return delay.For(ctx, idleFor) }},
 		{"one call on each", func() error { return askOnEach(ctx, connections, call) }},
-		{"idle", func() error { return pause(ctx, idleFor) }},
-		{"idle for a minute", func() error { return pause(ctx, idleLong) }},
+		{"idle", func() error { return delay.For(ctx, idleFor) }},
+		{"idle for a minute", func() error { return delay.For(ctx, idleLong) }},
 		{"another call on each", func() error { return askOnEach(ctx, connections, call) }},
-		{"idle again", func() error { return pause(ctx, idleFor) }},
+		{"idle again", func() error { return delay.For(ctx, idleFor) }},
 	}
 	for _, step := range steps {
 		if err := step.do(); err != nil {
@@ -77,15 +79,6 @@ func idle(ctx context.Context, p plan) error {
 		}
 	}
 	return table.Flush()
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // dialMany opens n connections. If one cannot be opened, it returns those that are open, and the error.

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/payments/x402"
 	"github.com/uimgate/uimgate/store"
 )
@@ -163,7 +164,7 @@ func (c *Cashier) record(ctx context.Context, p store.Payment, s x402.Settlement
 func (c *Cashier) persist(ctx context.Context, p *store.Payment, to store.PaymentMove) (out store.Payment, err error) {
 	for pause := range pauses {
 		out, err = c.Book.MovePayment(ctx, p.Service, p.Reference, to)
-		if err == nil || !errors.Is(err, store.ErrUnavailable) || !sleep(ctx, pause) {
+		if err == nil || !errors.Is(err, store.ErrUnavailable) || delay.For(ctx, pause) != nil {
 			break
 		}
 	}
@@ -248,15 +249,5 @@ func pauses(yield func(time.Duration) bool) {
 		if !yield(pause) {
 			return
 		}
-	}
-}
-
-// sleep waits, and reports whether ctx has not ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fetch"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
@@ -66,21 +67,9 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 		if !again || ctx.Err() != nil {
 			return answer{}, err
 		}
-		if sleep(ctx, wait) != nil {
+		if delay.For(ctx, wait) != nil {
 			return answer{}, err
 		}
-	}
-}
-
-// sleep waits for d, or returns the error of ctx.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }
 

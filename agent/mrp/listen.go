@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/uimgate/uimgate/internal/delay"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -120,7 +121,7 @@ func (l *listener) run(ctx context.Context) error {
 		if good {
 			wait = l.c.o.Reconnect
 		}
-		if sleep(ctx, jittered(wait)) != nil {
+		if delay.For(ctx, jittered(wait)) != nil {
 			break
 		}
 		wait = min(2*wait, maxReconnect)
@@ -201,7 +202,7 @@ func (l *listener) poll(ctx context.Context, maxTime time.Duration) (good bool, 
 			continue
 		}
 		if l.c.o.Now().Sub(sent) < time.Second { // the relay did not hold the request
-			if sleep(ctx, jittered(pause)) != nil {
+			if delay.For(ctx, jittered(pause)) != nil {
 				break
 			}
 			pause = min(2*pause, idle)
@@ -286,7 +287,7 @@ func (l *listener) do(ctx context.Context, m wire.Message) {
 			l.o.Failed(m, err)
 			return
 		}
-		if sleep(ctx, jittered(pause)) != nil {
+		if delay.For(ctx, jittered(pause)) != nil {
 			return
 		}
 		pause *= 2

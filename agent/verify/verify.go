@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/verify/doors"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
@@ -157,7 +158,7 @@ func newVerification(o Options) (*verification, error) {
 		o.Client.Now = time.Now //nolint:forbidigo // the default if the caller sets no clock
 	}
 	if o.Client.Sleep == nil {
-		o.Client.Sleep = sleep
+		o.Client.Sleep = delay.For
 	}
 	v := &verification{options: o, recorder: &recorder{}, outcomes: map[string]Outcome{}}
 	v.recorder.wrapped = o.Client.Wrap
@@ -183,15 +184,4 @@ func (v *verification) close() {
 	v.client.Close()
 	v.fetch.Close()
 	v.doorFetch.Close()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/ratelimit"
@@ -122,7 +123,7 @@ func (a *agent) take(taking, working context.Context) {
 		list, err := a.box.Next(taking, fetched)
 		if err != nil {
 			a.failed(taking, "receiving messages", err)
-			if sleep(taking, pause) != nil {
+			if delay.For(taking, pause) != nil {
 				return
 			}
 			pause = min(2*pause, longPause)
@@ -182,7 +183,7 @@ func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
 			return true
 		}
 		a.failed(ctx, "sending a reply", err)
-		if sleep(ctx, pause) != nil {
+		if delay.For(ctx, pause) != nil {
 			return false
 		}
 		pause = min(2*pause, longPause)
@@ -211,7 +212,7 @@ func (a *agent) keepPublishing(ctx context.Context) {
 					break
 				}
 				a.failed(ctx, "publishing the profile at the relay", err)
-				if sleep(ctx, pause) != nil {
+				if delay.For(ctx, pause) != nil {
 					return
 				}
 				select {
@@ -222,17 +223,5 @@ func (a *agent) keepPublishing(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-	}
-}
-
-// sleep waits for d, or returns the error of ctx if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

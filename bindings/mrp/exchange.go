@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -149,7 +150,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 	telling, done := context.WithCancel(ctx)
 	var progress sync.WaitGroup
 	progress.Go(func() {
-		if sleep(telling, progressAfter) != nil {
+		if delay.For(telling, progressAfter) != nil {
 			return
 		}
 		working := answer{wire.TypeStatus, []byte(`{"state":"working","progress":0,"detail":"The request is in progress."}`)}

@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -81,7 +82,7 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 	}
 	done, err := execute()
 	for try := 1; own && try < runningTries && err != nil && refusal.For(err).Reason == reason.IdempotencyInProgress; try++ {
-		if sleep(ctx, runningPause) != nil {
+		if delay.For(ctx, runningPause) != nil {
 			break
 		}
 		done, err = execute()

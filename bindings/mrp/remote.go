@@ -9,6 +9,7 @@ import (
 
 	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/internal/delay"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -48,7 +49,7 @@ func (r *remote) Run(ctx context.Context) {
 			return
 		}
 		r.state(err) // the relay refuses the agent, perhaps only for a time
-		if sleep(ctx, pause) != nil {
+		if delay.For(ctx, pause) != nil {
 			return
 		}
 	}

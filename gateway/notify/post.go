@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
@@ -128,7 +129,7 @@ func (h *hook) run(ctx context.Context) {
 			h.tried(key, n, false)
 			h.o.Log.Warn("a notice cannot be delivered", zap.String("event", string(n.Event)), zap.String("id", n.ID),
 				zap.Duration("again_in", pause), zap.Error(wire.Loggable(err)))
-			if !sleep(ctx, pause) {
+			if delay.For(ctx, pause) != nil {
 				return
 			}
 			pause = min(2*pause, longestPause)
@@ -149,16 +150,4 @@ func (h *hook) post(ctx context.Context, n *Notice) error {
 		"Content-Type": {"application/json"}, wire.SignatureHeader: {wire.Sign(h.to.Secret.Reveal(), h.o.Now(), body)},
 	}, body, maxAnswer)
 	return err
-}
-
-// sleep waits for d. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

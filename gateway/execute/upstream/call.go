@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -122,14 +122,7 @@ func merge(before, now result, safe bool) result {
 func (u *Upstream) wait(ctx context.Context, n int) bool {
 	pause := min(u.cfg.Retry.Wait<<(n-1), u.cfg.Retry.MaxWait)
 	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secure randomness
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return delay.For(ctx, pause) == nil
 }
 
 // attempt sends one request and reads the response.

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
@@ -86,7 +87,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 	defer e.o.Send.Close()
 	t := &tail{path: e.o.Stream, skipped: e.skip, cursor: e.cursor}
 	defer t.close()
-	for wait := time.Duration(0); sleep(ctx, wait); {
+	for wait := time.Duration(0); delay.For(ctx, wait) == nil; {
 		batch, err := t.next(batchRecords, batchSize)
 		if err != nil {
 			e.o.Log.Warn("the audit stream cannot be read for export", zap.Error(err))
@@ -125,7 +126,7 @@ func (e *Exporter) deliver(ctx context.Context, batch []Record) bool {
 			return true
 		}
 		e.o.Log.Warn("audit records cannot be exported", zap.Duration("again_in", pause), zap.Error(wire.Loggable(err)))
-		if !sleep(ctx, pause) {
+		if delay.For(ctx, pause) != nil {
 			return false
 		}
 	}
@@ -160,16 +161,4 @@ func (e *Exporter) save(c Cursor) error {
 		return err
 	}
 	return privatefile.Write(e.o.Cursor, append(text, '\n'))
-}
-
-// sleep waits for d. It returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
 }
