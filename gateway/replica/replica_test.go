@@ -30,13 +30,20 @@ type process struct {
 	replica *replica.Reporter
 	logs    *observer.ObservedLogs
 	fails   error // of reports
+	// reported receives a value after a report, unless one waits in it.
+	reported chan struct{}
 }
 
 func (p *process) ReportProcess(ctx context.Context, r store.ProcessReport) error {
 	if p.fails != nil {
 		return p.fails
 	}
-	return p.store.ReportProcess(ctx, r)
+	err := p.store.ReportProcess(ctx, r)
+	select {
+	case p.reported <- struct{}{}:
+	default:
+	}
+	return err
 }
 
 func (p *process) EndProcess(ctx context.Context, id string) error {
@@ -45,7 +52,7 @@ func (p *process) EndProcess(ctx context.Context, id string) error {
 
 func start(t *testing.T, place, name string, sole bool) *process {
 	t.Helper()
-	p := &process{T: t}
+	p := &process{T: t, reported: make(chan struct{}, 1)}
 	var err error
 	if p.store, err = sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now}); err != nil {
 		t.Fatal(err)
@@ -176,8 +183,8 @@ func TestReadsOfStopsAreReported(t *testing.T) {
 		}
 		return list
 	}
-	for len(reads(before.Change)) == 0 && t.Context().Err() == nil { // the report follows at once
-		time.Sleep(5 * time.Millisecond)
+	for len(reads(before.Change)) == 0 { // the report follows at once
+		<-a.reported
 	}
 	got := reads(before.Change)
 	if len(got) != 1 || got[0].Process != a.replica.ID() || got[0].At.Before(before.At) || got[0].At.Sub(before.At) > time.Minute {
