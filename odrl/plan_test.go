@@ -143,7 +143,7 @@ func TestPolicyTextNeverBecomesRego(t *testing.T) {
 			quoted := opa.String(text).String()
 			return strings.ReplaceAll(string(p.residualText()), quoted, "TEXT")
 		}
-		if a, b := shape(p, text), shape(plain, "plain"); a != b && model.TextFormOf("purpose", text) == model.Words {
+		if a, b := shape(p, text), shape(plain, "plain"); a != b && model.LeftOperand("purpose").TextForm(text) == model.Words {
 			t.Errorf("%q changes the residual:\n%s\nwant\n%s", text, a, b)
 		}
 		for purpose, want := range map[string]bool{text: true, "plain": false} {

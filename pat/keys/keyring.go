@@ -3,7 +3,6 @@ package keys
 import (
 	"context"
 	"crypto"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -345,19 +344,6 @@ func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingK
 	return v, true
 }
 
-// PrivateKey returns the key to sign with. If this or another process has retired the key, PrivateKey first replaces it, because its
-// signatures would soon not verify.
-func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
-	s := k.signing.Load()
-	if registered, ok := k.family.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {
-		return s, nil
-	}
-	if _, err := k.rotateFrom(ctx, s); err != nil {
-		return nil, err
-	}
-	return k.signing.Load(), nil
-}
-
 // Earlier returns the keys with which this process signed before PrivateKey, the newest first: up to seven if Purpose.Lasting, otherwise
 // one.
 func (k *Keyring) Earlier() ([]PrivateKey, error) {
@@ -394,24 +380,4 @@ type PrivateKey struct {
 	SigningKey
 
 	Private crypto.Signer
-}
-
-func signingKeyOf(private any) (PrivateKey, error) {
-	signer, ok := private.(crypto.Signer)
-	if !ok {
-		return PrivateKey{}, ErrUnsupported
-	}
-	key, err := New(signer.Public())
-	if err != nil {
-		return PrivateKey{}, err
-	}
-	return PrivateKey{SigningKey{ID: key.Thumbprint(), Algorithm: key.Algorithm(), JWK: key.JWK()}, signer}, nil
-}
-
-func (s PrivateKey) pkcs8() ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(s.Private)
-	if err != nil {
-		return nil, fmt.Errorf("encoding a signing key: %w", err)
-	}
-	return der, nil
 }

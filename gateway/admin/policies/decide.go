@@ -2,26 +2,18 @@ package policies
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
-	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/pat/keys"
-	"github.com/uimgate/uimgate/store"
 )
 
 // A DecideRequest asks how a policy decides a call. If RequestID is set, the newest call with that id provides the values that the other
@@ -60,9 +52,6 @@ func (r *DecideRequest) Members(m *wire.Members) error {
 
 // MaxBody implements api.LargeBody.
 func (*DecideRequest) MaxBody() int64 { return maxPolicyBody }
-
-// maxPolicyBody is the maximum size of a body that contains the text of a policy, in bytes. JSON may need two bytes for a byte of the text.
-const maxPolicyBody = 2*odrl.MaxDocument + api.MaxBody
 
 // A PolicyDecision is how a policy decides a call. Limits, credit, stops, the operator's own Rego and the operator's rules about proofs are
 // not part of it.
@@ -193,40 +182,6 @@ func (o *Operations) policyToDecide(ctx context.Context, s *service.Service, r D
 	return p, about, err
 }
 
-// draftPolicy publishes the text of a policy for a service. The refusal of an invalid policy lists its problems.
-func draftPolicy(ctx context.Context, s *service.Service, text []byte) (*odrl.Policy, Policy, error) {
-	p, found := s.Draft(ctx, text)
-	if p == nil {
-		return nil, Policy{}, reason.ConfigRefused.Refusal("The policy is not valid.").With("problems", policyProblems(text, found))
-	}
-	digest, err := pat.PolicyDigest(text)
-	if err != nil {
-		return nil, Policy{}, reason.ConfigRefused.Refusal("The policy is not valid.").
-			With("problems", []reloads.Problem{{File: draftFile, Level: "error", Message: err.Error()}})
-	}
-	return p, Policy{UID: p.UID(), Digest: digest, Offered: digest == s.Offer().Digest}, nil
-}
-
-// draftFile names the text of a policy in problems.
-const draftFile = "policy"
-
-// policyProblems converts the problems that odrl found in the text of a policy.
-func policyProblems(text []byte, found problem.List) []reloads.Problem {
-	list := make([]reloads.Problem, 0, len(found))
-	for _, p := range found {
-		find, level := strictjson.Position, "error"
-		if p.Code == "json" {
-			find = strictjson.Place
-		}
-		if p.Level == problem.Warning {
-			level = "warning"
-		}
-		line, column := find(text, p.Pointer)
-		list = append(list, reloads.Problem{File: draftFile, Line: line, Column: column, Level: level, Message: p.String()})
-	}
-	return list
-}
-
 // requestToDecide combines a DecideRequest with an earlier call. call may be nil.
 func (o *Operations) requestToDecide(
 	ctx context.Context, s *service.Service, p *odrl.Policy, r DecideRequest, call *record.Explanation,
@@ -277,92 +232,6 @@ func proved(call *record.Explanation) bool {
 		return slices.IndexFunc(call.Steps, func(s record.Step) bool { return s.Name == name })
 	}
 	return step("prove") >= 0 && step("decide") > step("prove")
-}
-
-// FactOf returns the value of a fact that a person has written as JSON. A text that is not JSON is a string.
-func FactOf(text string) any {
-	v, err := strictjson.Decode([]byte(text))
-	if err != nil {
-		return text
-	}
-	return v
-}
-
-// maxFactValues is the maximum number of values of one fact.
-const maxFactValues = 64
-
-// addFacts replaces facts by others. known are the operands that the policy reads.
-func addFacts(facts, others map[string]any, known []string) error {
-	for _, operand := range slices.Sorted(maps.Keys(others)) {
-		value := others[operand]
-		if !slices.Contains(known, operand) {
-			f := reason.MalformedRequest.Refusal("The policy does not read this fact.").
-				With("pointer", "/facts/"+strictjson.Escape(operand)).With("known", known)
-			if near := suggest.Name(operand, known); near != "" {
-				f.Message = "The policy does not read this fact. Did you mean " + near + "?"
-			}
-			return f
-		}
-		list, isList := value.([]any)
-		if !isList {
-			list = []any{value}
-		}
-		for _, v := range list {
-			if _, scalar := strictjson.ScalarText(v); !scalar && (v != nil || isList) || len(list) > maxFactValues {
-				return reason.MalformedRequest.Refusal(fmt.Sprintf(
-					"A fact must be a string, a number, true, false, or a list of at most %d of these.", maxFactValues)).
-					With("pointer", "/facts/"+strictjson.Escape(operand))
-			}
-		}
-		if value == nil {
-			delete(facts, operand)
-			continue
-		}
-		facts[operand] = value
-	}
-	return nil
-}
-
-// addKeys sets the keys of the agent: those of an agreement or, if there is none, of the agent's newest agreement.
-func (o *Operations) addKeys(ctx context.Context, service string, q *odrl.Request, agreement pat.AgreementID, proof bool) error {
-	key, id, err := o.agreedKey(ctx, service, pat.AgentID(q.AgentID), agreement)
-	if err != nil {
-		return err
-	}
-	q.KeyID = string(id)
-	if !proof {
-		return nil
-	}
-	if len(key) == 0 {
-		return api.WrongMember("proof", "must not be true, because the agent has no agreement with a key")
-	}
-	q.AgentKey, q.ProofKey = key, key
-	return nil
-}
-
-// agreedKey returns the key of an agreement, as DER, and its id. It returns no key if there is no such agreement, or if a person consented
-// to it.
-func (o *Operations) agreedKey(ctx context.Context, service string, agent pat.AgentID, id pat.AgreementID) ([]byte, keys.ID, error) {
-	if id == "" {
-		list, err := o.store.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: agent, State: pat.AgreementActive, Limit: 1})
-		if err != nil {
-			return nil, "", err
-		}
-		if len(list) == 0 {
-			return nil, "", nil
-		}
-		id = list[0].ID
-	}
-	a, err := o.store.Agreement(ctx, service, id)
-	switch {
-	case errors.Is(err, pat.ErrNotFound):
-		return nil, "", nil
-	case err != nil:
-		return nil, "", err
-	case a.KeyID == "":
-		return nil, "", nil
-	}
-	return a.PublicKey, a.KeyID, nil
 }
 
 // decideAgain decides a request by a policy alone.

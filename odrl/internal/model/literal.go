@@ -198,9 +198,6 @@ const (
 // Contains reports whether strings of the form show which other strings contain them.
 func (f TextForm) Contains() bool { return f == codes || f == addresses || f == hosts }
 
-// TextFormOf returns the form of s, a value of the left operand with the given name.
-func TextFormOf(operand, s string) TextForm { return LeftOperand(operand).TextForm(s) }
-
 // TextForm returns the form of s, a value of the operand.
 func (o *Operand) TextForm(s string) TextForm {
 	switch code, ok := o.code(s); {
