@@ -120,7 +120,7 @@ validates, limits, meters and accounts for each of them.`,
 		operatorcmd.Processes(), operatorcmd.Agents(), operatorcmd.Intents(), operatorcmd.Curation(),
 		operatorcmd.Agreements(), operatorcmd.PATs(),
 		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Calls(), operatorcmd.Why(),
-		operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
+		operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.MoveStore(), operatorcmd.VerifyLedger(),
 
 		// Policies: cmd/uimgate/internal/policycmd
 		policyCommand(),

@@ -197,6 +197,9 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.data.Close)
+	if problems := (&Keeper{Config: p.config, Now: p.Now}).LeftBehind(ctx); problems.Failed() {
+		return &ProblemsError{problems}
+	}
 	p.metrics = record.NewMetrics()
 	if err := p.openTelemetry(ctx); err != nil {
 		return err

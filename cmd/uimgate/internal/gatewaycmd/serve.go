@@ -174,9 +174,11 @@ and a warning for what does not.`,
 				problems = append(problems, more...)
 				if loaded != nil {
 					keeper := daemon.Keeper{Config: cfg, Now: time.Now}
-					if keeper.HasEmptyServer(c.Context()) {
+					behind := keeper.LeftBehind(c.Context())
+					if len(behind) == 0 && keeper.HasEmptyServer(c.Context()) {
 						fmt.Fprintln(c.ErrOrStderr(), "ok: store: the database is empty: the gateway creates its tables when it starts")
 					}
+					problems = append(problems, behind...)
 					problems = append(problems, keeper.CheckServices(c.Context(), loaded)...)
 					ending := keeper.CheckEndings(c.Context(), loaded)
 					if force {
