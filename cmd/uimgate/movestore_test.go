@@ -29,7 +29,8 @@ func TestMoveStore(t *testing.T) {
 	}
 	moving := filepath.Join(g.dir, "moving.yaml") // the running gateway does not read it
 	g.write("moving.yaml", string(text)+"store: "+dsn+"\n")
-	if s := command(t, "", "move-store", "-c", moving); s.code != exitWrong || !strings.Contains(s.errors, "only while the gateway is stopped") {
+	if s := command(t, "", "move-store", "-c", moving); s.code != exitWrong ||
+		!strings.Contains(s.errors, "only while the gateway is stopped") {
 		t.Errorf("move-store while the gateway runs: %+v", s)
 	}
 	g.stop()

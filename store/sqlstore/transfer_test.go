@@ -24,7 +24,8 @@ func TestATransferredStateContinues(t *testing.T) {
 		t.Fatal(err)
 	}
 	known(t, s, "a")
-	if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 100, Currency: "USD"}, Reference: "r"}); err != nil {
+	paid := store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 100, Currency: "USD"}, Reference: "r"}
+	if _, err := s.TopUp(t.Context(), paid); err != nil {
 		t.Fatal(err)
 	}
 	for id, end := range map[string]store.State{

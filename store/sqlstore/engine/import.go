@@ -52,10 +52,11 @@ func ImportInto(ctx context.Context, place string, fill func(context.Context, *I
 }
 
 const (
-	selectColumns = "SELECT CAST(c.table_name AS TEXT), CAST(c.column_name AS TEXT), CAST(c.data_type AS TEXT) FROM information_schema.columns c " +
-		"WHERE c.table_schema = current_schema() ORDER BY c.table_name, c.ordinal_position"
-	selectReferences = "SELECT CAST(a.relname AS TEXT), CAST(b.relname AS TEXT) FROM pg_constraint f JOIN pg_class a ON a.oid = f.conrelid " +
-		"JOIN pg_class b ON b.oid = f.confrelid WHERE f.contype = 'f' AND f.connamespace = current_schema()::regnamespace"
+	selectColumns = "SELECT CAST(c.table_name AS TEXT), CAST(c.column_name AS TEXT), CAST(c.data_type AS TEXT) " +
+		"FROM information_schema.columns c WHERE c.table_schema = current_schema() ORDER BY c.table_name, c.ordinal_position"
+	selectReferences = "SELECT CAST(a.relname AS TEXT), CAST(b.relname AS TEXT) FROM pg_constraint f " +
+		"JOIN pg_class a ON a.oid = f.conrelid JOIN pg_class b ON b.oid = f.confrelid " +
+		"WHERE f.contype = 'f' AND f.connamespace = current_schema()::regnamespace"
 )
 
 // Tables returns all tables, each after the tables to which its rows refer.

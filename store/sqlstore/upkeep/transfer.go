@@ -68,7 +68,8 @@ func Transfer(ctx context.Context, from, place string) error {
 
 // compareTables returns an error unless the source has exactly the given tables, besides those of ofOneDatabase.
 func compareTables(ctx context.Context, source *sql.DB, tables []engine.Table) error {
-	rows, err := source.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name")
+	rows, err := source.QueryContext(ctx,
+		"SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name")
 	if err != nil {
 		return err
 	}
