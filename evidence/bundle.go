@@ -23,8 +23,8 @@ type BundleHeader struct {
 	Proofs *bool `json:"proofs,omitempty"`
 }
 
-// A BundleWriter writes a bundle: lines of JSON, compressed by gzip, with everything that a verifier needs to check the charges of an agent
-// without the gateway. It is not safe for concurrent use. After an error, all later calls return that error.
+// A BundleWriter writes a bundle: lines of JSON, compressed with gzip, with everything that a verifier needs to check the charges of an
+// agent without the gateway. It is not safe for concurrent use. After an error, all later calls return that error.
 type BundleWriter struct {
 	zipped *gzip.Writer
 	lines  *json.Encoder

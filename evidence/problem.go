@@ -27,7 +27,7 @@ const (
 	ProblemUnknown       ProblemName = "UNKNOWN_EXECUTION"       // a charge for a call that the agent did not make
 	ProblemNotLogged     ProblemName = "RECEIPT_NOT_LOGGED"      // the log lacks a receipt after the merge delay
 	ProblemUnreceipted   ProblemName = "CHARGED_WITHOUT_RECEIPT" // a charge without a receipt
-	ProblemNotReconciled ProblemName = "NOT_RECONCILED"          // the service did not send data that reconciling needs
+	ProblemNotReconciled ProblemName = "NOT_RECONCILED"          // the service did not send data that the reconciliation needs
 )
 
 // A Problem is a contradiction or a gap in the evidence. Where identifies the entry, the execution or the line; it is empty if the problem

@@ -147,7 +147,7 @@ func (i *Intent) hide(names []string) {
 	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
 }
 
-// publishAt replaces the endpoint in the published text by a POST to a URL.
+// publishAt replaces the endpoint in the published text with a POST to a URL.
 func (i *Intent) publishAt(address string) {
 	i.raw, i.moved = withEndpoint(i.raw, address, i.Safe), true
 }

@@ -37,7 +37,7 @@ type Options struct {
 	Endpoint string
 	// Now is the time that decides which intents are retired: those whose retire_after has passed. If it is zero, no intent is retired.
 	Now time.Time
-	// Timeout returns how long a call of an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, in place of the member in
+	// Timeout returns how long a call to an intent may take, or 0 to state nothing. Parse publishes it as x-timeout, in place of the member in
 	// the document. Parse calls Timeout as it calls Hidden. If Timeout is nil, the document decides.
 	Timeout func(*Intent) time.Duration
 }

@@ -114,7 +114,7 @@ func parameterOrder(raw []byte) map[string][]string {
 	return out
 }
 
-// An edit replaces the bytes between two offsets by others.
+// An edit replaces the bytes between two offsets with others.
 type edit struct {
 	from, to int
 	with     []byte
@@ -213,7 +213,7 @@ func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	return apply(raw, edits)
 }
 
-// withEndpoint replaces the endpoint in the text of an intent by a POST to a URL. If only the method of the replaced endpoint shows that
+// withEndpoint replaces the endpoint in the text of an intent with a POST to a URL. If only the method of the replaced endpoint shows that
 // the intent is safe, it adds "safe": true.
 func withEndpoint(raw []byte, address string, safe bool) []byte {
 	all, err := members(raw)

@@ -136,7 +136,7 @@ func TestEnvelopeIsUsedOnce(t *testing.T) {
 	}
 }
 
-// negate replaces s of a signature by n-s, where n is the order of secp256k1.
+// negate replaces s of a signature with n-s, where n is the order of secp256k1.
 func negate(s []byte) {
 	order := must(base64.RawStdEncoding.DecodeString("/////////////////////rqu3OavSKA7v9JejNA2QUE"))
 	borrow := 0

@@ -183,7 +183,7 @@ func (e *ScopeFormError) Unwrap() error { return ErrBadScope }
 type PlanError struct {
 	Plan  string   // the plan that was chosen; empty: none, or one that messages must not contain
 	Plans []string // empty: the policy has no plans
-	// Unknown means that the chosen plan is not one of Plans, or that the request names another plan than the agreement. If Unknown is false,
+	// Unknown means that the chosen plan is not one of Plans, or that the request and the agreement name different plans. If Unknown is false,
 	// the agreement permits nothing, because no requested intent is available under its plan, or without a plan.
 	Unknown bool
 	Omitted []OmittedEntry

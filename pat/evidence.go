@@ -103,7 +103,7 @@ func verifyKept(a *Agreement, p PolicyDocument, form Form) error {
 		!bytes.Equal(accepted.Signed, a.Signed):
 		return errorOfKind(ErrBadExport, "the agreement differs from the one that was signed")
 	case a.Plan != "" && a.Plan != accepted.Plan:
-		return errorOfKind(ErrBadExport, "the agreement has another plan than the one that was signed")
+		return errorOfKind(ErrBadExport, "the plan of the agreement is not the one that was signed")
 	case !accepted.Expires.IsZero() && accepted.stale(a.CreatedAt):
 		return errorOfKind(ErrBadExport, "the agreement was not made at the time in the bundle")
 	}

@@ -123,7 +123,8 @@ func SignProof(signer crypto.Signer, b ProofBinding, now time.Time) (string, err
 	})
 }
 
-// SignAgreement makes a fresh agreement. It replaces an empty Nonce by a random one, and returns an error if the Declaration is not valid.
+// SignAgreement makes a fresh agreement. It replaces an empty Nonce with a random one, and returns an error if the Declaration is not
+// valid.
 func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
 	if err := c.Declared.Check(); err != nil {
 		return "", fmt.Errorf("the declaration %w", err)

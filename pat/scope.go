@@ -32,7 +32,7 @@ type Terms interface {
 	Offers() []DatedOffer
 	// Past returns up to MaxPast previously offered policies, newest first.
 	Past() []Offer
-	// Holds returns nil if an agreement to the policy with this digest permits calls of some intent: the policy is an offered one, or an
+	// Holds returns nil if an agreement to the policy with this digest permits calls to some intent: the policy is an offered one, or an
 	// earlier one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
 	Holds(digest string) error
 	// Plans returns the plans of the policy with this digest, in document order; if that policy is not offered, it returns the plans of the

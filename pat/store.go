@@ -76,7 +76,7 @@ type Tokens interface {
 	Revoke(ctx context.Context, r Revocation) error
 }
 
-// A Renewal replaces one token by another token of the same service.
+// A Renewal replaces one token with another token of the same service.
 type Renewal struct {
 	Old         TokenID
 	Next        Token

@@ -39,8 +39,8 @@ type Config struct {
 	Offer func(service string) *Offer
 }
 
-// A Cashier takes payments by x402. It asks the facilitator to settle each payment until it knows the outcome, and enters settled payments
-// in the ledger, once. It is safe for concurrent use, also by several processes with one database.
+// A Cashier takes x402 payments. It asks the facilitator to settle each payment until it knows the outcome, and enters settled payments
+// in the ledger, once. It is safe for concurrent use, even if several processes share one database.
 type Cashier struct{ Config }
 
 // NewCashier returns a Cashier.

@@ -74,7 +74,7 @@ func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err erro
 		return p, false, &EventError{"/data/object/client_reference_id", "must be an agent id: 1 to 200 visible ASCII characters"}
 	}
 	if p.Amount, err = stripeAmount(session.Number("amount_total").String(), session.Text("currency")); err != nil {
-		return p, false, &EventError{"/data/object/amount_total", "must be an integer number above zero of the minor units of currency"}
+		return p, false, &EventError{"/data/object/amount_total", "must be a positive integer number of minor units of currency"}
 	}
 	id := session.Text("payment_intent")
 	if id == "" { // a session without a payment intent, such as a subscription
@@ -94,12 +94,12 @@ func readStripeRefund(data strictjson.Object) (p store.Payment, ignored bool, er
 	charge := data.Object("object")
 	currency, total := charge.Text("currency"), charge.Number("amount_refunded").String()
 	if p.Amount, err = stripeAmount(total, currency); err != nil {
-		return p, false, &EventError{"/data/object/amount_refunded", "must be an integer number above zero of the minor units of currency"}
+		return p, false, &EventError{"/data/object/amount_refunded", "must be a positive integer number of minor units of currency"}
 	}
 	if before := data.Object("previous_attributes").Number("amount_refunded").String(); before != "" && before != "0" {
 		had, err := stripeAmount(before, currency)
 		if err != nil || had.Nano >= p.Amount.Nano {
-			return p, false, &EventError{"/data/previous_attributes/amount_refunded", "must be an integer number below amount_refunded"}
+			return p, false, &EventError{"/data/previous_attributes/amount_refunded", "must be an integer below amount_refunded"}
 		}
 		p.Amount.Nano -= had.Nano
 	}

@@ -14,14 +14,14 @@ import (
 // An Offer describes how agents pay in at a service. The zero Offer offers no way to pay.
 type Offer struct {
 	Minimum  money.Amount // the smallest amount to ask for; without a currency, the missing amount
-	Maximum  money.Amount // the largest amount of one payment by x402; without a currency, there is no bound
+	Maximum  money.Amount // the largest amount of one x402 payment; without a currency, there is no bound
 	TopUpURL string       // a page where people pay in, with placeholders; empty: none
 	Contact  string       // the contact for payments; empty: unknown
 	Webhook  *Webhook     // reports payments of a hosted checkout; nil: none
-	X402     *X402        // nil: no payments by x402
+	X402     *X402        // nil: no x402 payments
 }
 
-// An X402 is how a service takes payments by x402.
+// An X402 is how a service takes x402 payments.
 type X402 struct {
 	Terms       x402.Terms
 	Facilitator *x402.Facilitator

@@ -37,7 +37,7 @@ func (c *Cashier) terms(from *Payer, least money.Amount, f *reason.Refusal) {
 		if from.Approved {
 			advice = "Pay it in parts at /api/credit."
 		}
-		f.With("suggestion", "A payment by x402 can be at most "+most.String()+", and "+least.String()+" is missing. "+advice)
+		f.With("suggestion", "An x402 payment can be at most "+most.String()+", and "+least.String()+" is missing. "+advice)
 		return
 	}
 	if least.Nano == 0 { // nothing is missing

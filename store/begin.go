@@ -95,7 +95,7 @@ type Admission struct {
 	Execution Execution
 	Recorded  bool          // an execution record exists, and must be settled
 	Taken     []CounterSlot // one unit was taken in each; the units are released if nothing was sent
-	// Expires is how long after the call of Begin the call may be sent; 0 means no limit. See limit.MaxDispatch.
+	// Expires is how long after the call to Begin the call may be sent; 0 means no limit. See limit.MaxDispatch.
 	Expires time.Duration
 	// Standing contains the state of the limit of each slot in Taken, in the same order. If Replay is set, it contains the current state of
 	// the limits that the original call took.

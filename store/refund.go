@@ -43,7 +43,7 @@ var ErrNotCaptured = errors.New("the call has no captured charge")
 type RefundError struct{ Left money.Amount }
 
 func (e *RefundError) Error() string {
-	return fmt.Sprintf("of the charge, %s is left to refund", e.Left)
+	return fmt.Sprintf("%s of the charge is left to refund", e.Left)
 }
 
 // A RefundFilter restricts a listing of refunds.
@@ -76,7 +76,7 @@ type RevenueFilter struct {
 	Limit int
 }
 
-// Revenue sums up captured charges, and refunds of charges, in one currency. A charge counts at the time of its capture, and a refund at
+// Revenue adds up captured charges, and refunds of charges, in one currency. A charge counts at the time of its capture, and a refund at
 // the time at which it was made.
 type Revenue struct {
 	Name     string // the name of the group: an intent, an agent, or a month such as 2026-11

@@ -15,11 +15,11 @@ type StatementFilter struct {
 	// From is the first moment of the period, and To the first moment after the period. A zero From means the beginning of the retained
 	// ledger; a zero To means now.
 	From, To time.Time
-	After    string // agent id, a space and the currency of the last statement returned
+	After    string // the agent id, a space and the currency of the last statement returned
 	Limit    int    // 100 if not set, and at most 1000
 }
 
-// A Statement sums up one account in a period. Its sums equal those of the ledger: each field of Closing is the sum of the corresponding
+// A Statement summarizes one account in a period. Its sums equal those of the ledger: each field of Closing is the sum of the corresponding
 // field of Opening and of the changes in the period.
 type Statement struct {
 	Service          string
@@ -30,8 +30,8 @@ type Statement struct {
 	ToppedUp         money.Amount // in the period
 	Reversed         money.Amount // top-ups reversed in the period
 	Lines            []StatementLine
-	// Range is the part of the account's chain that the statement sums up: it begins with the entry that has the first time in the period, and
-	// ends before the entry that has the first time after it.
+	// Range is the part of the account's chain that the statement summarizes: it begins with the entry that has the earliest time at or after
+	// From, and ends before the entry that has the earliest time at or after To.
 	Range evidence.Range
 }
 
@@ -48,7 +48,7 @@ func (p Position) Balance() money.Amount {
 	return money.Amount{Nano: p.ToppedUp.Nano - p.Held.Nano - p.Captured.Nano, Currency: p.ToppedUp.Currency}
 }
 
-// A StatementLine sums up the charges of one intent under one rule. A charge counts in every period in which its state changes: a charge
+// A StatementLine summarizes the charges of one intent under one rule. A charge counts in every period in which its state changes: a charge
 // that is held in one period and captured in the next appears in both, once as Held and once as Captured.
 type StatementLine struct {
 	Intent, Rule                         string
@@ -61,7 +61,7 @@ type Charges struct {
 	Amount money.Amount
 }
 
-// ChargedCalls are the calls of one account that a statement sums up as captured, for one intent, rule, price, agreement and policy. A
+// ChargedCalls are the calls of one account that a statement counts as captured, for one intent, rule, price, agreement and policy. A
 // call that is held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string

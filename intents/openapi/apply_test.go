@@ -130,7 +130,7 @@ func TestSetOperationKeepsOtherText(t *testing.T) {
 		t.Errorf("got %s, %v", got, err)
 	}
 	if _, err := openapi.SetOperation([]byte(appliedCuration), "none", func(*curation.Operation) {}); !errors.Is(err, openapi.ErrCuration) {
-		t.Errorf("an operation that is none: %v", err)
+		t.Errorf("an unknown operation: %v", err)
 	}
 }
 

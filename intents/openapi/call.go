@@ -210,7 +210,7 @@ func nameable(name string) bool {
 	return name != "" && len(name) <= maxParameterName && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// placeholder replaces each character of a name that is not valid in a URL placeholder, such as {name}, by an underscore.
+// placeholder replaces each character of a name that is not valid in a URL placeholder, such as {name}, with an underscore.
 func placeholder(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.$", r)) {

@@ -152,7 +152,7 @@ func (f *follower) texts(uid string, have map[string]any, o *curation.Operation)
 	}
 }
 
-// renames finds intents whose UID people changed: the old UID is missing in AgentsFile, and exactly one intent with an unknown UID makes
+// renames finds intents whose UID people changed: the old UID is missing from AgentsFile, and exactly one intent with an unknown UID makes
 // the same call. It returns the new UID of each by its old UID.
 func (f *follower) renames() map[string]string {
 	calls, twice := map[string]string{}, map[string]bool{} // digest of the call → unknown UID

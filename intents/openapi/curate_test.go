@@ -170,7 +170,7 @@ func TestSelectionIsRemembered(t *testing.T) {
 	if curated := string(dir[openapi.CurationFile]); !strings.Contains(curated, "listMore: {hidden: true,") {
 		t.Errorf("a new operation is not listed: %s, want a text that contains %q", curated, "listMore: {hidden: true,")
 	}
-	// Another selection adds intents. Intents that a person hid stay hidden, also if the same flags are used again.
+	// Another selection adds intents. Intents that a person hid stay hidden, even if the same flags are used again.
 	edit(t, dir, openapi.CurationFile, "searchThings: {hidden: false,", "searchThings: {hidden: true,")
 	for range 2 {
 		dir, _ = again(t, dir, more, openapi.Options{Include: []string{"*Thing*", "listMore"}})

@@ -207,7 +207,7 @@ func TestRejectedReferences(t *testing.T) {
 	}
 	for operation, tt := range wants {
 		name := strings.TrimPrefix(tt[0], "../")
-		if strings.Contains(tt[1], "/") || tt[1] == "itself" { // the reason has another name than the operation
+		if strings.Contains(tt[1], "/") || tt[1] == "itself" { // the name in the reason is not that of the operation
 			name = ""
 		}
 		if !foundText(found.Unmapped, "GET "+operation, name, tt[1]) {

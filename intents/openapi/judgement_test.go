@@ -99,7 +99,7 @@ func TestRefusalsInExamplesOfSwagger(t *testing.T) {
 	}
 }
 
-// If every operation returns ok, error_when is proposed for the whole service, also if there are few.
+// If every operation returns ok, error_when is proposed for the whole service, even if there are few.
 func TestErrorWhenOfFewOperations(t *testing.T) {
 	const text = `
 openapi: 3.0.3

@@ -172,7 +172,7 @@ var (
 	autolink = regex.Lazy(`<((?:https?://|mailto:)[^<>\s]+)>`)
 )
 
-// withoutLinks replaces Markdown links by their text, and removes images.
+// withoutLinks replaces Markdown links with their text, and removes images.
 func withoutLinks(s string) string {
 	s = link().ReplaceAllString(image().ReplaceAllString(s, ""), "$1$2")
 	return autolink().ReplaceAllString(s, "$1")

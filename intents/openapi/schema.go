@@ -25,7 +25,7 @@ const (
 	maxNested      = 300  // characters in the description of a value inside a parameter
 )
 
-// A schemaReader converts one schema of the document to a schema that does not refer to the document. It replaces references by their
+// A schemaReader converts one schema of the document to a schema that does not refer to the document. It replaces references with their
 // targets, and recursive references by references into #/$defs.
 type schemaReader struct {
 	*read.Document

@@ -77,7 +77,7 @@ func (w *work) documentServers() {
 
 const maxServer = 1000
 
-// server reads one Server object, and replaces its variables by their defaults.
+// server reads one Server object, and replaces its variables with their defaults.
 func (w *work) server(v any) (server, error) {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -75,8 +75,8 @@ func (i *Import) charges(agents map[string]any) (charges, error) {
 	return out, nil
 }
 
-// policy returns a policy that permits every intent in agents that is not retired. A call of an intent with a price in the curation costs
-// that price; all other calls are free. Free intents that change nothing have a higher limit, and calls of all other intents are logged. A
+// policy returns a policy that permits every intent in agents that is not retired. A call to an intent with a price in the curation costs
+// that price; all other calls are free. Free intents that change nothing have a higher limit, and calls to all other intents are logged. A
 // limit in the curation replaces the initial one. Each intent has a separate counter. If there are more than maxTargets intents, one rule
 // with the higher limit applies to all, and all calls are logged.
 func (i *Import) policy(agents map[string]any, prices charges) (*odrlPolicy, error) {

@@ -114,7 +114,7 @@ func Rebase(schema any, base string) any {
 	return out
 }
 
-// replaceAt sets the value at path, which has one or two tokens, to v. If path has two tokens, it replaces the inner container in m by a
+// replaceAt sets the value at path, which has one or two tokens, to v. If path has two tokens, it replaces the inner container in m with a
 // modified copy.
 func replaceAt(m map[string]any, path []string, v any) {
 	if len(path) == 1 {

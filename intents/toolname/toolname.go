@@ -64,7 +64,7 @@ func Names(uids []intents.UID) map[string]intents.UID {
 const maxLabel = 20
 
 // Under prepends a label, such as the host of a service, to names that Names returned: shop-example_find-products_v1. In the label, Under
-// changes letters to lower case, and replaces characters other than letters and digits by hyphens. It truncates a label longer than
+// changes letters to lower case, and replaces characters other than letters and digits with hyphens. It truncates a label longer than
 // maxLabel and a name longer than Max, and appends hash digits as Names does.
 func Under(label string, names map[string]intents.UID) map[string]intents.UID {
 	text := strings.Trim(strings.Map(func(r rune) rune {

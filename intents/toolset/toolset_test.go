@@ -84,7 +84,7 @@ func TestSignatureOfALargeIntent(t *testing.T) {
 	text := withInputs(t, strings.Join(inputs, ","), `, "output_parameters": [{"name": "id", "type": "string", "required": true}]`)
 	for _, part := range []string{`needed: "a" | "b"`, "// optional: optional_0, ", "…", "=> {id}", `Example parameters: {"needed":"a"}`, "Terms: free."} {
 		if !strings.Contains(text, part) {
-			t.Errorf("%q is missing in %s", part, text)
+			t.Errorf("%q is missing from %s", part, text)
 		}
 	}
 	if len(text) > 1400 {

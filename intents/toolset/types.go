@@ -239,7 +239,7 @@ func short(text string, characters int) string {
 	return text
 }
 
-// oneLine replaces white space by single spaces, and removes control and format characters.
+// oneLine replaces white space with single spaces, and removes control and format characters.
 func oneLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch {

@@ -95,7 +95,7 @@ func orderBody(payload []byte, r Requirements) ([]byte, error) {
 func encode(v any) ([]byte, error) {
 	out, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("encoding a message of x402: %w", err)
+		return nil, fmt.Errorf("encoding an x402 message: %w", err)
 	}
 	return out, nil
 }

@@ -91,7 +91,7 @@ var (
 // facilitator names a transaction.
 func definite(why string, sent, repeated bool) bool {
 	switch {
-	case repeated: // an earlier request may have moved the money, which explains every failure of this one, also a reverted transaction
+	case repeated: // an earlier request may have moved the money, which explains every failure of this one, including a reverted transaction
 		return false
 	case sent:
 		return slices.Contains(reverted, why)

@@ -1,4 +1,4 @@
-// Package x402 is about payments by x402, version 2: the messages, and the HTTP interface of the facilitator, which verifies payments and
+// Package x402 implements x402 payments, version 2: the messages, and the HTTP interface of the facilitator, which verifies payments and
 // settles them. It supports the scheme exact with authorizations of EIP-3009 on networks eip155. It holds no keys, and connects to no
 // chain.
 //

@@ -115,7 +115,7 @@ func behind(prefix []byte) []byte {
 	return nil
 }
 
-// fold converts strings that differ only in case to the same string. It replaces NUL and invalid UTF-8, which a database cannot store, by
+// fold converts strings that differ only in case to the same string. It replaces NUL and invalid UTF-8, which a database cannot store, with
 // U+FFFD.
 func fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\ufffd")), "\x00", "\ufffd")

@@ -12,7 +12,7 @@ import (
 const (
 	// settled is the time after which every transaction that accepted a message has ended. It also bounds how much clocks may differ.
 	settled = 10 * time.Second
-	// One call of Woken reads at most wokenAtOnce times wokenSteps messages.
+	// One call to Woken reads at most wokenAtOnce times wokenSteps messages.
 	wokenAtOnce = 1000
 	wokenSteps  = 10
 )

@@ -17,7 +17,7 @@ type Encoder struct {
 	at    int64
 }
 
-// Encode returns the stored form of a record, which is valid until the next call of Encode. It returns false if the record is invalid, or
+// Encode returns the stored form of a record, which is valid until the next call to Encode. It returns false if the record is invalid, or
 // would exceed MaxRecord bytes.
 func (e *Encoder) Encode(r *calls.Changes) ([]byte, bool) {
 	if !valid(r) {

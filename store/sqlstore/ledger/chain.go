@@ -63,7 +63,7 @@ func actor(by string) string {
 }
 
 // Enter adds a line to the ledger and to the chain of its account, unless the call has no charge. It returns the bytes of its entry, which
-// are valid until the next call of Enter.
+// are valid until the next call to Enter.
 func (b *Book) Enter(ctx context.Context, l Line) ([]byte, error) {
 	if l.Charge.Nano == 0 {
 		return nil, nil

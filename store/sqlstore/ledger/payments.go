@@ -29,7 +29,7 @@ const never = int64(1) << 62
 // together with a new payment. If the sum is larger, the error is a *store.UnspentError and nothing is recorded. An amount that is held for
 // calls counts as not used, because it can be released.
 //
-// The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, or, for a payment by x402, another service has it,
+// The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, or, for an x402 payment, another service has it,
 // store.ErrPaymentIDUsed if another payment of the
 // agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended,
 // store.ErrRefund if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be
@@ -196,7 +196,7 @@ func unopened(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	return err
 }
 
-// elsewhere returns store.ErrReferenceUsed if another service of the gateway has the payment by x402. The token moves for one of them only.
+// elsewhere returns store.ErrReferenceUsed if another service of the gateway has the x402 payment. The token moves for one of them only.
 func elsewhere(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	if p.Rail != store.RailX402 {
 		return nil
@@ -210,7 +210,7 @@ func elsewhere(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	return err
 }
 
-// insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID. A payment by x402 has one row in all
+// insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID. An x402 payment has one row in all
 // services.
 func insertPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (bool, error) {
 	now, until := engine.Nanos(p.BegunAt), never

@@ -94,7 +94,7 @@ const selectCharged = `SELECT l.intent, l.rule, l.amount, e.agreement_id, e.poli
 	WHERE l.service = ? AND l.agent_id = ? AND l.currency = ? AND l.k < 0 AND l.at >= ? AND l.at < ? AND l.to_state = 'captured'
 	GROUP BY l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest`
 
-// ChargedCalls returns the calls that a statement sums up as captured, grouped and ordered by intent, rule, price, agreement and policy.
+// ChargedCalls returns the calls that a statement counts as captured, grouped and ordered by intent, rule, price, agreement and policy.
 // The error is a *store.ForgottenError if entries of the statement were deleted.
 func (l *Ledger) ChargedCalls(ctx context.Context, st store.Statement) ([]store.ChargedCalls, error) {
 	p := period{from: math.MinInt64, to: engine.Nanos(st.To)}

@@ -31,7 +31,7 @@ type Records struct {
 	ledger     *ledger.Ledger
 	tokensKept time.Duration
 	moves      int64        // how often a service's state had been moved when the database was opened
-	floor      atomic.Int64 // the floor of the database at the last call of Changes
+	floor      atomic.Int64 // the floor of the database at the last call to Changes
 }
 
 // New returns the Records of a database, and sets db.Restore. The record of a token is kept for tokensKept after the token has expired.

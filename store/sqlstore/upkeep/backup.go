@@ -63,8 +63,8 @@ func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, er
 	return look(ctx, engine.ReadOnly(engine.SQLite(), file), journal)
 }
 
-// Verify checks that the accounts of the database at a place, which may be in use, are the sums over its ledger. It changes nothing. The
-// error wraps store.ErrUnbalanced or engine.ErrNotOurs, or reports that the schema is too old or too new for this program.
+// Verify checks that the accounts of the database at place, which may be in use, are the sums of their ledger entries. It changes nothing.
+// The error wraps store.ErrUnbalanced or engine.ErrNotOurs, or reports that the schema is too old or too new for this program.
 func Verify(ctx context.Context, place string, journal NewJournal) (found Contents, err error) {
 	err = ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
 		if version < schema.Newest() {
@@ -88,7 +88,7 @@ func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, err
 	return u.contents(ctx)
 }
 
-// ReadOnly opens the database at a place, which may be in use, for reading only, and does not migrate it. It calls do with the database
+// ReadOnly opens the database at place, which may be in use, for reading only, and does not migrate it. It calls do with the database
 // and the version of the schema. The error wraps engine.ErrEmpty if a database of PostgreSQL has no tables of uimgate.
 func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version int64) error) (err error) {
 	read, version := (*sql.DB)(nil), schemaOf

@@ -14,8 +14,9 @@ import (
 // chargeRows is the maximum number of rows in a step of the deletions below, because each row needs several statements.
 const chargeRows = 10
 
-// purgeCharges deletes charges from releases without chains, if they ended longer ago than the ledger is kept. It deletes each charge with
-// its execution and all its ledger entries, and adds its amount to the carried table. The charge of an unresolved call has not ended.
+// purgeCharges deletes charges that a release without chains recorded, if they ended before the retention period of the ledger. It deletes
+// each charge with its execution and all its ledger entries, and adds its amount to the carried table. The charge of an unresolved call has
+// not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
@@ -65,8 +66,8 @@ func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	return err
 }
 
-// purgeTopUps deletes top-ups from releases without chains, if they are older than the ledger is kept, and adds their amounts to the
-// carried table.
+// purgeTopUps deletes top-ups that a release without chains recorded, if they are older than the retention period of the ledger, and adds
+// their amounts to the carried table.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
 	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND k < 0 AND at <= ? ORDER BY at",
 		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {

@@ -87,7 +87,7 @@ const selectEntries = `SELECT service, CAST(SUM(entries) AS BIGINT), CAST(SUM(op
 	UNION ALL SELECT service, 0, 1 FROM ledger WHERE k >= 0 AND seq > (SELECT n FROM sequences WHERE name = 'logged')) AS every
 	GROUP BY service`
 
-// checkSizes checks that the logs of no service have more leaves than the service has had entries. It thus detects entries that were cut
+// checkSizes checks that no service has more leaves in its logs than it has had entries. It thus detects entries that were cut
 // off the end of a chain together with their number in the account.
 func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedHead) error {
 	leaves := map[string]int64{}
@@ -105,7 +105,7 @@ func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedH
 			return engine.Unavailable(err)
 		}
 		if leaves[service] > entries-open { // fewer leaves: old lines were deleted while the service had no log
-			return fmt.Errorf("the logs of service %q have %d leaves, but the ledger has had %d entries, of them %d not in a log yet: %w", service,
+			return fmt.Errorf("the logs of service %q have %d leaves, but the ledger has had %d entries, including %d that are not in a log yet: %w", service,
 				leaves[service], entries, open, store.ErrAltered)
 		}
 		return nil
@@ -155,7 +155,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 		}
 	}
 	if root, err := tree.Root(); err != nil || root != h.root {
-		return wrong("the root of its %d leaves is not that of its checkpoint", h.size)
+		return wrong("the root of its %d leaves does not match its checkpoint", h.size)
 	}
 	return u.checkUpper(ctx, reader, h, upper, wrong)
 }

@@ -33,8 +33,8 @@ const stopKept = 30 * 24 * time.Hour
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
-//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger), from the beginning of each account's chain up to
-//     the first that is more recent; their sums are kept in an entry of kind carry.
+//   - charges and top-ups that ended before the retention period of the ledger (see KeepLedger), from the beginning of each account's chain
+//     up to the first that is more recent; their sums are kept in an entry of kind carry.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	// The first deletions do not need the journal to be written. On a full disk, they free the space to write it.
 	total, err := u.purgeExpired(ctx)

@@ -60,7 +60,7 @@ func checkPolicy(scan engine.Scan) error {
 		return engine.Unavailable(err)
 	}
 	if got, err := pat.PolicyDigest(body); err != nil || got != digest {
-		return alteredText(service, "the document of the policy %s has another digest", digest)
+		return alteredText(service, "the document of the policy %s does not match its digest", digest)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func checkAgreement(scan engine.Scan) error {
 		return alteredText(service, "the public key of the agreement %s is not the one that it names", id)
 	}
 	if agreed != charged {
-		return alteredText(service, "the agreement %s of agent %q is of another agent or key than a charge under it", id, agreed.agent)
+		return alteredText(service, "the agreement %s of agent %q and a charge under it name different agents or keys", id, agreed.agent)
 	}
 	return nil
 }
@@ -92,9 +92,9 @@ func checkText(scan engine.Scan, asked *int64) error {
 	}
 	switch {
 	case proof != "" && evidence.Digest([]byte(proof)) != proofDigest:
-		return alteredText(service, "the proof of key of the execution %s has another digest", execution)
+		return alteredText(service, "the proof of key of the execution %s does not match its digest", execution)
 	case evidence.Digest(question) != askedDigest:
-		return alteredText(service, "the question that the policy decided for the execution %s has another digest", execution)
+		return alteredText(service, "the request that the policy decided for the execution %s does not match its digest", execution)
 	}
 	*asked++
 	return nil

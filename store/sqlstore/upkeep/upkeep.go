@@ -44,8 +44,8 @@ func New(db *engine.DB, c *calls.Calls, l *ledger.Ledger, journal calls.Journal,
 	return u
 }
 
-// KeepLedger sets how long the next calls of Purge keep charges and top-ups after they have ended. Their sums are always kept. Before the
-// first call of KeepLedger, Purge keeps all charges and top-ups.
+// KeepLedger sets how long the next calls to Purge keep charges and top-ups after they have ended. Their sums are always kept. Before the
+// first call to KeepLedger, Purge keeps all charges and top-ups.
 func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
 
 func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }

@@ -12,7 +12,7 @@ import (
 const TextsByNumber = 34
 
 // errLedger means that the ledger table does not have the primary key that an earlier migration should have given it.
-var errLedger = errors.New("the table ledger has another primary key than seq")
+var errLedger = errors.New("the primary key of the table ledger is not seq")
 
 // ledgerNumbers makes seq the rowid of the ledger table on SQLite, which needs no index for it. SQLite cannot change a primary key, so the
 // table is copied, and then its indexes are created again (https://www.sqlite.org/lang_altertable.html, section 7).
