@@ -70,7 +70,7 @@ func (s *Service) agree(ctx context.Context, accepted Acceptance) (Agreement, er
 		declared := pat.Declaration{pat.PlanName: {accepted.Plan}}
 		maps.Copy(declared, accepted.Declared)
 		if declared.Plan() != accepted.Plan {
-			return Agreement{}, fmt.Errorf("%w: Declared names another plan than Plan", ErrOptions)
+			return Agreement{}, fmt.Errorf("%w: Declared and Plan name different plans", ErrOptions)
 		}
 		accepted.Declared = declared
 	}

@@ -132,7 +132,7 @@ type Error struct {
 	Replayed   bool           // whether this is the stored response to an earlier call under the same idempotency key
 	Offered    string         // digest of the policy that the service now offers; empty if the service does not state it
 	Changes    []string       // what has changed since the agreement, according to the service; nil if the service does not state it
-	Demand     *Demand        // the payment by x402 that the service demands; nil if it demands none
+	Demand     *Demand        // the x402 payment that the service demands; nil if it demands none
 	Details    map[string]any // the whole of error.details, decoded by package strictjson
 
 	Evidence

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keepAgreement stores the agreement that the client sent in body beside the receipts, as evidence for the agent. If it fails, the client
+// keepAgreement stores the agreement that the client sent in body next to the receipts, as evidence for the agent. If it fails, the client
 // uses the session nevertheless. Agreements in envelopes of other protocols are not stored.
 func (s *Service) keepAgreement(session Session, body []byte) {
 	book := s.Book()

@@ -34,7 +34,7 @@ type ExecuteOptions struct {
 	NoRepeat bool
 	// NoWait makes Execute return ErrIdempotencyInProgress at once if an earlier call under the key is still running.
 	NoWait bool
-	// Prove adds a proof of key to the call. Without Prove, the client adds a proof to calls of the intents for which it generates
+	// Prove adds a proof of key to the call. Without Prove, the client adds a proof to calls to the intents for which it generates
 	// keys, and to calls for which the service requests one.
 	Prove bool
 	// RequestID identifies the call in the service's logs: 1 to 64 characters of A-Z a-z 0-9 . _ -. If it is empty, the service
@@ -165,7 +165,7 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 // network.
 const callMargin = 20 * time.Second
 
-// waitFor returns how long the service may take to respond to a call of an intent, with callMargin. It returns 0 if the usual limit of an
+// waitFor returns how long the service may take to respond to a call to an intent, with callMargin. It returns 0 if the usual limit of an
 // exchange applies, because the service states no time or the caller has set Options.Timeout.
 func (s *Service) waitFor(ctx context.Context, uid string) time.Duration {
 	if s.client.o.Timeout > 0 {

@@ -73,7 +73,7 @@ func TestReconcileWithALog(t *testing.T) {
 	}
 }
 
-// A receipt does not count as missing in the log before the merge delay has passed, and is looked for only once.
+// A receipt does not count as missing from the log before the merge delay has passed, and is looked for only once.
 func TestReceiptsAreLoggedWithinTheMergeDelay(t *testing.T) {
 	t.Parallel()
 	shop, s := logged(t)

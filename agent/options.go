@@ -56,7 +56,7 @@ type Options struct {
 	// policy alone: anyone who sees it can replay it.
 	AllowStatic bool
 
-	// Timeout limits one exchange; 0 means 30 s or, for a call of an intent with a longer x-timeout, that time.
+	// Timeout limits one exchange; 0 means 30 s or, for a call to an intent with a longer x-timeout, that time.
 	Timeout   time.Duration
 	UserAgent string        // empty means uimgate-agent
 	TLS       *tls.Config   // nil means Go's default

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/payments/x402"
 )
 
-// A Demand is a demand of a service for a payment by x402.
+// A Demand is a service's request for an x402 payment.
 type Demand struct {
 	// Terms is the PaymentRequired of x402, version 2, as JSON of at most 16 KiB. It is untrusted input.
 	Terms []byte
@@ -30,7 +30,7 @@ var ErrPayment = errors.New("the payment was not made")
 // maxTerms is the maximum size of the header with the terms of a payment, in bytes.
 const maxTerms = 16 << 10
 
-// demandOf returns the demand in a refusal, or nil if the refusal demands no payment by x402.
+// demandOf returns the demand in a refusal, or nil if the refusal demands no x402 payment.
 func (e *Error) demandOf(h http.Header) *Demand {
 	header := h.Get(x402.HeaderRequired)
 	if e.Status != http.StatusPaymentRequired || header == "" || len(header) > maxTerms {
@@ -77,7 +77,7 @@ func meets(payment, terms []byte) error {
 			strings.EqualFold(asked.Text("payTo"), p.To) && asked.Text("amount") == p.Value.String()
 	}
 	if !slices.ContainsFunc(tree.List("accepts"), is) {
-		return errors.New("the signer: the payment is none of those that the service asks for")
+		return errors.New("the signer: the payment matches none of the terms of the service")
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (c *call) afterDemand(e *Error, client *Client) (next step, ok bool) {
 // payElsewhere is the advice for an agent that pays, after a refusal through a protocol without payments.
 const payElsewhere = "Calls through this protocol carry no payments: repeat the call over HTTP (without --via), or with MCP (--via mcp)."
 
-// carriesPayments reports whether the protocol of the call carries payments by x402: HTTP and MCP do.
+// carriesPayments reports whether the protocol of the call carries x402 payments: HTTP and MCP do.
 func (c *call) carriesPayments(client *Client) bool {
 	_, mcp := c.door.(via.MCP)
 	return (c.door == nil || mcp) && client.relay == nil

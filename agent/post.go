@@ -85,7 +85,7 @@ func (s *Service) postFor(
 	return fetch.Answer{}, first
 }
 
-// keepEndpoint replaces the list of addresses in the session by found, the one that exists.
+// keepEndpoint replaces the list of addresses in the session with found, the one that exists.
 func (s *Service) keepEndpoint(addresses []string, found string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	inProgressWait = time.Second
 )
 
-// A call is the state of one call of an intent across all its attempts.
+// A call is the state of one call to an intent across all its attempts.
 type call struct {
 	uid        string
 	parameters map[string]any
@@ -33,7 +33,7 @@ type call struct {
 	free       bool          // known to be safe and free
 	mark       receipts.Mark // the mark of the first attempt; nil if the client keeps no book
 	bookError  error         // the error of recording an attempt in the book
-	payment    string        // a payment by x402, as the value of a header field; empty if there is none
+	payment    string        // an x402 payment, as the value of a header field; empty if there is none
 	key        string
 	ownKey     bool // the client generated the key, and may generate another
 

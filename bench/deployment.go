@@ -15,7 +15,7 @@ type deployment struct {
 	processes   int
 	cores       int // of each process
 	serverCores int // of the machine with PostgreSQL
-	shared      int // if positive, everything runs on one machine with as many processors, and the agents, too
+	shared      int // if positive, everything runs on one machine with as many processors, including the agents
 	agents      int // each has the same process and the same writer for all of its calls
 	loops       int // concurrent calls of all agents together
 	arrivals    float64

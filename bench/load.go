@@ -30,7 +30,7 @@ func uidOf(kind string, products int) string {
 	return fmt.Sprintf("bench.example:%s-%d:v1", kind, products)
 }
 
-// callOf returns the body of a call of the intent with the uid that uidOf returns.
+// callOf returns the body of a call to the intent with the uid that uidOf returns.
 func callOf(kind string, products int) string {
 	return `{"intent_uid":"` + uidOf(kind, products) + `","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
 }

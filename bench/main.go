@@ -17,7 +17,7 @@
 //
 //	costs     the costs of the steps of a call on this machine, written to the file -costs
 //	simulate  a simulation of gateways on one PostgreSQL, from the costs in that file: calls per second, latency, bottleneck
-//	check     simulations beside measurements of the same deployments on this machine
+//	check     simulations next to measurements of the same deployments on this machine
 //
 // On a shared machine only the ratios are meaningful, because they come from one run.
 //

@@ -46,7 +46,7 @@ func kindOf(paid bool) string {
 	return "free"
 }
 
-// checkSimulation measures deployments on this machine, and prints predictions beside the measurements. Gateways, PostgreSQL, the service
+// checkSimulation measures deployments on this machine, and prints predictions next to the measurements. Gateways, PostgreSQL, the service
 // and the agents share its processors. The last column is how many of them these programs used: others may have used the rest.
 func checkSimulation(ctx context.Context, p plan) (err error) {
 	c, err := readCosts(p.costs)

@@ -79,7 +79,7 @@ func TestTermsInFrontOfAnMCPServer(t *testing.T) {
 		`{"table":[[99,210.2],[100,212]]}`, `"UIM-Charge":"0.02 EUR;`,
 	} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("%s is missing in\n%s", want, text)
+			t.Errorf("%s is missing from\n%s", want, text)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func TestPendingAgreement(t *testing.T) {
 	o := optionsFor(t, shop)
 	h := start(t, o)
 	h.refused(searchTool, nil, "PENDING")
-	o.Accept = nil // the pending agreement is enough, also after a restart
+	o.Accept = nil // the pending agreement is enough, even after a restart
 	again := start(t, o)
 	again.refused(searchTool, nil, "PENDING")
 	shop.Approve()

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// listUpTo limits how many intents, of all services together, the list has one tool each for, unless the owner chooses.
+// listUpTo is the maximum number of intents, over all services, for which the list has one tool each, unless the owner chooses.
 const listUpTo = 40
 
 // choose returns the tools for the list: those that the owner chose or, without a choice, all of them if there are at most listUpTo.
@@ -118,7 +118,7 @@ func (b *Bridge) entry(name string, t tool) toolset.Entry {
 	return e
 }
 
-// browse responds to a call of search_intents or describe_intents.
+// browse responds to a call to search_intents or describe_intents.
 func (b *Bridge) browse(p *mcp.CallToolParamsRaw) *mcp.CallToolResult {
 	arguments, err := argumentsOf(p)
 	var texts []string
@@ -139,7 +139,7 @@ func (b *Bridge) browse(p *mcp.CallToolParamsRaw) *mcp.CallToolResult {
 	return result
 }
 
-// through replaces a call of call_intent by the call of the tool that it names.
+// through replaces a call to call_intent with the call to the tool that it names.
 func (b *Bridge) through(p *mcp.CallToolParamsRaw) error {
 	arguments, err := argumentsOf(p)
 	if err != nil {

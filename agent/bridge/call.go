@@ -32,7 +32,7 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// callTool responds to a call of a tool, whether it is in the list or not.
+// callTool responds to a call to a tool, whether it is in the list or not.
 func (b *Bridge) callTool(ctx context.Context, call *mcp.CallToolRequest) (mcp.Result, error) {
 	switch call.Params.Name {
 	case toolset.Search, toolset.Describe:

@@ -167,12 +167,12 @@ func text(r *mcp.CallToolResult, n int) string {
 	return content.Text
 }
 
-// has fails the test for each part that a text lacks.
+// has fails the test for each part that is missing from a text.
 func has(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("%q is missing in:\n%s", part, text)
+			t.Errorf("%q is missing from:\n%s", part, text)
 		}
 	}
 }

@@ -208,7 +208,7 @@ func TestHostAcceptsWithoutTheOwner(t *testing.T) {
 			if n := orders(shop); n != 0 {
 				t.Errorf("%d orders", n)
 			}
-			// The page is still open. After a confirmation, the next identical call is made, and asks nothing.
+			// The page is still open. After a confirmation, the next identical call is made without another question.
 			press(t, p.asked[0].URL, "confirm", ownersCode)
 			h.ok(orderTool, nil)
 			if n := orders(shop); n != 1 || len(p.asked) != 1 {
@@ -349,7 +349,7 @@ func TestParallelCallsOnABudgetForOne(t *testing.T) {
 	}
 }
 
-// A call whose outcome is unknown was confirmed. Its repetition, also by another bridge, asks nothing and charges nothing more.
+// If a confirmed call has an unknown outcome, its repetition needs no confirmation and costs nothing more, even in another bridge.
 func TestRepetitionNeedsNoConfirmation(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

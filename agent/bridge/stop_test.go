@@ -62,7 +62,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// After a cancel the bridge sends no more calls of intents, but still sends renewals: a renewal serves all calls.
+// After a cancel the bridge sends no more calls to intents, but still sends renewals: a renewal serves all calls.
 func TestRequestsAfterCancel(t *testing.T) {
 	t.Parallel()
 	sent := 0

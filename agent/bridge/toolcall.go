@@ -66,7 +66,7 @@ func (m *toolCall) exit() {
 	}
 }
 
-// prepare looks in the outbox for an earlier call of the same tool with the same arguments whose outcome is unknown. If there is
+// prepare looks in the outbox for an earlier call to the same tool with the same arguments whose outcome is unknown. If there is
 // one, this call is sent under its key; if the service cannot return the outcome that way, the error is an *unknownError.
 func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments strictjson.Object, o *agent.ExecuteOptions, p price) error {
 	m.mu.Lock()
@@ -151,7 +151,7 @@ func (m *toolCall) sends(ctx context.Context, key string) error {
 	return nil
 }
 
-// leave keeps the call for the next call of the same tool with the same arguments, because the host did not receive the outcome.
+// leave keeps the call for the next call to the same tool with the same arguments, because the host did not receive the outcome.
 func (m *toolCall) leave(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,7 +173,7 @@ func (m *toolCall) leave(ctx context.Context) {
 	}
 }
 
-// settle replaces the reservation by the charge, once for all calls under one key. It removes the call from the outbox if the host
+// settle replaces the reservation with the charge, once for all calls under one key. It removes the call from the outbox if the host
 // receives the outcome.
 func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, reported bool) error {
 	m.mu.Lock()

@@ -86,7 +86,7 @@ func TestUnavailableServiceIsAwaited(t *testing.T) {
 	}
 }
 
-// If the outcome stays unknown, the bridge reports that. The next call with the same arguments queries it under the same key, also after
+// If the outcome stays unknown, the bridge reports that. The next call with the same arguments queries it under the same key, even after
 // a restart.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refresh reads the catalogues and policies of all services again if the bridge last read them longer ago than maxAge. A catalogue or
+// refresh reads the catalogues and policies of all services again if the bridge last read them more than maxAge ago. A catalogue or
 // policy that cannot be read stays unchanged.
 func (b *Bridge) refresh(ctx context.Context, maxAge time.Duration) {
 	b.listing.Lock()

@@ -1,5 +1,5 @@
 // Package budget keeps the spending of an agent within the limits of its owner. It reserves the price of a call before the call is
-// made, and replaces the reservation by the charge that the service reports. If the outcome of a call is unknown, its price remains
+// made, and replaces the reservation with the charge that the service reports. If the outcome of a call is unknown, its price remains
 // spent. Several processes can share the file, which stays consistent after a crash.
 //
 //	book := budget.New(path, []budget.Limit{limit}, time.Now)
@@ -156,9 +156,9 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 // the charge.
 func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
 
-// Settle replaces the reserved amount by the charge; the zero Amount releases the whole reservation. If the charge is in another currency,
-// the reserved amount remains counted too, because a service could otherwise evade the limits. Settle must be called at most once. If the
-// charge is unknown, do not call Settle: the reservation then counts until its periods end.
+// Settle replaces the reserved amount with the charge; the zero Amount releases the whole reservation. If the charge is in another
+// currency, the reserved amount remains counted too, because a service could otherwise evade the limits. Settle must be called at most
+// once. If the charge is unknown, do not call Settle: the reservation then counts until its periods end.
 func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	if charged == r.amount || r.from == nil && charged.IsZero() {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Bounds of the documents beside a book.
+// Bounds of the documents next to a book.
 const (
 	maxDocuments = 1000     // the maximum number of documents of each kind; the oldest is then removed
 	maxDocument  = 16 << 20 // the maximum size of a file, in bytes
@@ -35,7 +35,7 @@ func (b *Book) document(kind, id string) string {
 	return filepath.Join(b.documents(), fmt.Sprintf("%s-%x.json", kind, sum[:12]))
 }
 
-// KeepPolicy stores a policy beside the book, unless it is stored already. The error wraps ErrBook.
+// KeepPolicy stores a policy next to the book, unless it is stored already. The error wraps ErrBook.
 func (b *Book) KeepPolicy(p Policy) error {
 	if _, err := b.Policy(p.Digest); err == nil {
 		return nil
@@ -93,7 +93,7 @@ type Agreement struct {
 	Export []byte // the bundle of pat.Export
 }
 
-// KeepAgreement stores an agreement beside the book: the result of pat.Export. The error wraps ErrBook.
+// KeepAgreement stores an agreement next to the book: the result of pat.Export. The error wraps ErrBook.
 func (b *Book) KeepAgreement(id string, export []byte) error {
 	if _, err := pat.VerifyExport(export, nil); err != nil {
 		return fmt.Errorf("%w: %w", ErrBook, err)

@@ -17,7 +17,7 @@ type Line struct {
 	Execution string             `json:"id"`
 	Intent    string             `json:"intent"`
 	Amount    string             `json:"amount"`
-	State     string             `json:"state"` // as the receipt states it, or else UIM-Charge
+	State     string             `json:"state"` // as the receipt or, if there is none, UIM-Charge states it
 	Replayed  bool               `json:"replayed,omitempty"`
 	K         *int64             `json:"k"` // number of the entry; nil if there is no receipt
 	Problems  []evidence.Problem `json:"problems"`

@@ -101,7 +101,7 @@ func (l *logCheck) due(r *evidence.Receipt, newest time.Time) bool {
 func (l *logCheck) open(text []byte) (*knownCheckpoint, error) {
 	c, err := openCheckpoint(l.a.keys, string(text))
 	if err == nil && c.Origin != log.Origin(l.issuer, c.epoch) {
-		return nil, fmt.Errorf("%w: it is of another log", log.ErrCheckpoint)
+		return nil, fmt.Errorf("%w: it belongs to another log", log.ErrCheckpoint)
 	}
 	return c, err
 }
@@ -142,7 +142,7 @@ func (l *logCheck) epoch(ctx context.Context, epoch int64) (*knownCheckpoint, er
 		c, err = l.open(text)
 	}
 	if err == nil && c.epoch != epoch {
-		err = fmt.Errorf("%w: it is of epoch %d", log.ErrCheckpoint, c.epoch)
+		err = fmt.Errorf("%w: it belongs to epoch %d", log.ErrCheckpoint, c.epoch)
 	}
 	if err != nil {
 		c = nil

@@ -26,7 +26,7 @@ func (f file) python(names identifiers) string {
 		w.named(c.parameters, c.input)
 		w.named(c.result, c.output)
 	}
-	return fmt.Sprintf(`"""Typed calls of the intents of %s, written by uimgate types --py. Write it again when the service changes.
+	return fmt.Sprintf(`"""Typed calls to the intents of %s, written by uimgate types --py. Write it again when the service changes.
 
 The service promises the types of outputs; nothing checks them.
 """

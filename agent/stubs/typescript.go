@@ -9,7 +9,7 @@ import (
 // typeScript returns a module that uses the npm package uimgate.
 func (f file) typeScript() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "// Typed calls of the intents of %s, written by uimgate types --ts. Write it again when the service changes.\n\n", f.issuer)
+	fmt.Fprintf(&b, "// Typed calls to the intents of %s, written by uimgate types --ts. Write it again when the service changes.\n\n", f.issuer)
 	b.WriteString("import type { ExecuteOptions, JsonObject, Result, UimClient } from \"uimgate\";\n\n")
 	b.WriteString("/** A result whose output has a type. The service promises the type; nothing checks it. */\n" +
 		"export type Typed<T> = Omit<Result, \"output\"> & { readonly output: T };\n")

@@ -223,7 +223,7 @@ var beforeDoors = []check{
 		"execute-constraint", "UIM core 3.1.1", Must, "a parameter that violates a constraint is answered 400",
 		"execute-answers", (*verification).executeConstraint,
 	},
-	{"execute-no-intent", "UIM core 3.3", Must, "a call of an unknown intent is rejected", "pat-jwt", (*verification).executeNoIntent},
+	{"execute-no-intent", "UIM core 3.3", Must, "a call to an unknown intent is rejected", "pat-jwt", (*verification).executeNoIntent},
 	{
 		"execute-malformed", "UIM core 3.3", Must, "a call that is not JSON is answered 400",
 		"execute-answers", (*verification).executeMalformed,

@@ -17,7 +17,7 @@ func TestDoorFaults(t *testing.T) {
 	g := startGate(t, 100_000, passing)
 	t.Cleanup(func() {
 		if n := g.other.Load(); n != 0 {
-			t.Errorf("%d calls of intents that are not safe reached the upstream", n)
+			t.Errorf("%d calls to intents that are not safe reached the upstream", n)
 		}
 	})
 	const resource, server = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"

@@ -34,7 +34,7 @@ func (v *verification) firstReachable(ctx context.Context, addresses []string, b
 	return "", fetch.Answer{}, last
 }
 
-// findExecute returns the address for calls. To find the address, it first makes a call of an unknown intent without a PAT, and keeps the
+// findExecute returns the address for calls. To find the address, it first makes a call to an unknown intent without a PAT, and keeps the
 // response in v.withoutPAT.
 func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	if v.executeURL != "" {

@@ -22,7 +22,7 @@ func TestFaults(t *testing.T) {
 	g := startGate(t, 100_000, passing)
 	t.Cleanup(func() {
 		if n := g.other.Load(); n != 0 {
-			t.Errorf("%d calls of intents that are not safe reached the upstream", n)
+			t.Errorf("%d calls to intents that are not safe reached the upstream", n)
 		}
 	})
 	const agents, policy, search = "/agents.json", "/api/policy", "/api/intents/search"

@@ -62,7 +62,7 @@ type gate struct {
 	url      string // public address, that of the proxy
 	listen   string // address of the gateway itself
 	upstream atomic.Int64
-	other    atomic.Int64 // upstream calls of intents that are not safe and free
+	other    atomic.Int64 // upstream calls to intents that are not safe and free
 }
 
 // through starts a server for h, and redirects to it the requests for the public address of the gate.

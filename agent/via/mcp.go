@@ -106,7 +106,7 @@ func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 		beside(out, name, textsOf(meta[name])...)
 	}
 	for name, member := range map[string]string{x402.HeaderRequired: x402.MetaRequired, x402.HeaderResponse: x402.MetaResponse} {
-		out.Header.Del(name) // a response of MCP carries it only in _meta
+		out.Header.Del(name) // an MCP response carries it only in _meta
 		if tree := meta.Object(member); tree != nil {
 			if text, err := strictjson.Append(nil, map[string]any(tree)); err == nil {
 				beside(out, name, x402.Header(text))

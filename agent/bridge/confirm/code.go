@@ -36,8 +36,8 @@ type codeFile struct {
 	Sum     []byte `json:"sum"`
 }
 
-// SaveCode stores the digest of the owner's code in the file at path, which only its owner can read. The error is ErrCode or one of writing
-// the file.
+// SaveCode stores the digest of the owner's code in the file at path, which only its owner can read. The error is ErrCode, or an error of
+// writing the file.
 func SaveCode(path, code string) error {
 	if n := utf8.RuneCountInString(code); n < MinCode || n > MaxCode || !utf8.ValidString(code) {
 		return ErrCode

@@ -1,4 +1,4 @@
-// Package confirm asks the owner of an agent, on a page of this machine, whether the agent may make one call.
+// Package confirm asks the owner of an agent, on a local page, whether the agent may make one call.
 //
 //	p := confirm.New(confirm.Options{CodePath: path})
 //	defer p.Close()
@@ -48,7 +48,7 @@ const (
 	Refused              // the owner has refused the call, or there were too many wrong codes
 )
 
-// A Call describes a call to its owner. All texts may come from strangers. They must not contain control or format characters, except line
+// A Call describes a call to its owner. All texts are untrusted. They must not contain control or format characters, except line
 // breaks in Parameters.
 type Call struct {
 	Service, Intent, Name string

@@ -18,7 +18,7 @@ import (
 
 const code = "correct horse"
 
-// A clock is a clock that a test sets.
+// A clock shows the time that a test sets.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -57,7 +57,7 @@ func ask(t *testing.T, p *confirm.Pages, digest string) confirm.Question {
 	return q
 }
 
-// send sends a form, or reads the page if there is none. change may be nil.
+// send sends a form, or requests the page if form is nil. change may be nil.
 func send(t *testing.T, address string, form url.Values, change func(*http.Request)) (int, string) {
 	t.Helper()
 	method := http.MethodPost

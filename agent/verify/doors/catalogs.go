@@ -126,7 +126,7 @@ func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// serverCard checks the server card of MCP. Its specification is experimental-ext-server-card.
+// serverCard checks the MCP server card. Its specification is experimental-ext-server-card.
 func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	card, f := d.announced(ctx, "/.well-known/mcp/server-card.json")
 	if !f.Ok() {

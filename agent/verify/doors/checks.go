@@ -58,13 +58,13 @@ var Checks = []Check{
 	},
 	{"mcp-intents", "uim-mcp", point.Should, "every intent is a tool, and every tool is an intent", "mcp-tools", (*Doors).mcpIntents},
 	{"mcp-call", "uim-mcp", point.Must, "the result of a tool matches the outputs of the intent", "mcp-intents", (*Doors).mcpCall},
-	{"mcp-limits", "uim-mcp", point.Should, "calls of tools count towards the same limits as other calls", "mcp-call", (*Doors).mcpLimits},
+	{"mcp-limits", "uim-mcp", point.Should, "calls to tools count towards the same limits as other calls", "mcp-call", (*Doors).mcpLimits},
 	{
 		"mcp-refused", "MCP 2026-07-28 tools", point.Should, "a refused parameter results in isError, with the same reason as over HTTP",
 		"mcp-intents", (*Doors).mcpRefused,
 	},
 	{
-		"mcp-unknown-tool", "MCP 2026-07-28 tools", point.Should, "a call of an unknown tool is answered with the error -32602",
+		"mcp-unknown-tool", "MCP 2026-07-28 tools", point.Should, "a call to an unknown tool is answered with the error -32602",
 		"mcp-tools", (*Doors).mcpUnknownTool,
 	},
 

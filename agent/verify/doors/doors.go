@@ -52,7 +52,7 @@ type Service struct {
 	Draft   bool // whether calls are encoded in the dialect of the draft
 }
 
-// A Call is one call of an intent over HTTP, with its response.
+// A Call is one call to an intent over HTTP, with its response.
 type Call struct {
 	Intent     *intents.Intent // nil if there is no such call
 	Parameters map[string]any

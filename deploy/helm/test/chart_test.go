@@ -304,7 +304,7 @@ func objects(t *testing.T, manifests map[string]string) (decoded []runtime.Objec
 func TestNotes(t *testing.T) {
 	for name, want := range map[string][]string{
 		"sqlite":   {"StatefulSet of 1 replica in the namespace apis", "https://shop.example", "rollout status statefulset/shop-uimgate", "helm test shop"},
-		"postgres": {"Deployment of 1 replica", "certificates by ACME", "The audit stream of a pod ends with the pod"},
+		"postgres": {"Deployment of 1 replica", "ACME certificates", "The audit stream of a pod ends with the pod"},
 		"ha":       {"StatefulSet of 3 replicas", "https://rooms.example"},
 	} {
 		out, err := template(t, "shop", values(t, name))

@@ -454,7 +454,7 @@ func TestPodIsThatOfTheImage(t *testing.T) {
 			t.Errorf("the Dockerfile lacks %q", user)
 		}
 		if !strings.Contains(string(dockerfile), `ENTRYPOINT ["/usr/bin/uimgate"]`) {
-			t.Error("the image has another entry point than the pod expects")
+			t.Error("the entry point of the image is not the one that the pod expects")
 		}
 	})
 }
@@ -542,7 +542,7 @@ func TestReplicasShareNoVolume(t *testing.T) {
 	})
 }
 
-// TestRulesAreThoseOfThisRelease compares with the rules of deploy/observability, whose own tests check what they are about.
+// TestRulesAreThoseOfThisRelease compares the rules of the chart with those of deploy/observability, which have their own tests.
 func TestRulesAreThoseOfThisRelease(t *testing.T) {
 	r := render(t, "shop", values(t, "ha"))
 	job := ""

@@ -25,7 +25,7 @@ var upstreamBoard = board{
 				0,
 			},
 			{
-				graph, "Intents with a breaker", "short", "open: the gateway refuses all calls of the intent. half-open: it lets one call through as a trial.",
+				graph, "Intents with a breaker", "short", "open: the gateway refuses all calls to the intent. half-open: it lets one call through as a trial.",
 				[]query{{`sum by (service, state) (uimgate_upstream_breakers{service})`, "{{service}} {{state}}"}},
 				0,
 			},
