@@ -177,7 +177,7 @@ func TestParkedConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A parked connection counts for its address, and stays kept.
+// A parked connection counts towards the limit of its address, and stays open.
 func TestParkedConnectionsAreCounted(t *testing.T) {
 	h := newListenerTest(t, func(b *connlimit.Bounds, _ *http.Server) { b.PerAddress = 2; b.Answer = []byte("busy") })
 	first, second := h.dial(), h.dial()
@@ -201,7 +201,7 @@ func TestParkedConnectionsAreCounted(t *testing.T) {
 	h.parked(2)
 }
 
-// A hijacked connection is not parked, nor one whose request has begun.
+// Neither a hijacked connection nor one whose request has begun is parked.
 func TestActiveConnectionsAreNotParked(t *testing.T) {
 	for name, test := range map[string]struct{ first, then, want string }{
 		"hijacked":             {get("/hijack"), "echo", "echo"},

@@ -70,7 +70,7 @@ func hostOf(t *testing.T, origin string) string {
 	return u.Host
 }
 
-// fetch requests a URL until there is a response. That takes as long as the order of a certificate.
+// fetch requests a URL until it gets a response: the gateway cannot respond before it has its certificate.
 func fetch(t *testing.T, client *http.Client, method, at string) (*http.Response, string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -279,7 +279,7 @@ func TestCertificateServedWithoutCA(t *testing.T) {
 	s.dir, s.config = g.dir, strings.Replace(s.config, "hosts: [", "hosts: [new."+name+", ", 1)
 	g = startGate(t, s)
 	if got := serial(t, ca, g, name); got != first {
-		t.Errorf("the certificate %s became %s", first, got)
+		t.Errorf("got the certificate %s, want %s", got, first)
 	}
 	if got := g.readiness(t).Checks["certificate"].Reason; !strings.Contains(got, "that have no certificate yet is 1") {
 		t.Errorf("one is missing: %q, want a text that contains %q", got, "that have no certificate yet is 1")

@@ -35,7 +35,7 @@ func answered(t *testing.T, bodies ...string) (*gate, *agent) {
 	return g, g.newAgent("agent-1").agree()
 }
 
-// A response that lacks a required output is passed on with a warning, and charged, also when it is replayed.
+// A response that lacks a required output is passed on with a warning, and charged, even when it is replayed.
 func TestLenientResponseCarriesAWarning(t *testing.T) {
 	g, a := answered(t, `{"canary-member":"canary-value","another":{"a":1}}`)
 	call := map[string]any{"product_id": "p1"}

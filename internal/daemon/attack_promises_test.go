@@ -60,7 +60,7 @@ func TestRevocationDuringASlowBody(t *testing.T) {
 	}
 }
 
-// If the policy permits a call until some time, a call that is complete only later is refused, however early it began.
+// If the policy permits a call only until some time, the gateway refuses a call that is complete later, even if it began earlier.
 func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	ends := clock.Now().Add(800 * time.Millisecond).UTC().Format(time.RFC3339Nano)

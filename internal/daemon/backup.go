@@ -44,7 +44,7 @@ type Copy struct {
 	SetAside string // the file to which a restore moved the previous state; empty if there was none
 }
 
-// progressEvery is the interval between calls of Progress.
+// progressEvery is the interval between calls to Progress.
 const progressEvery = 5 * time.Second
 
 func copyOf(file string, c sqlstore.Contents) Copy {

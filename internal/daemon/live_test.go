@@ -150,7 +150,7 @@ func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 	first := cert
 	cert, key, after := selfSigned(t)
 	if !reached(before) || reached(after) {
-		t.Fatal("the gateway serves another certificate than the configured one")
+		t.Fatal("the gateway does not serve the configured certificate")
 	}
 	g.write("key.pem", key)
 	g.write("cert.pem", cert)

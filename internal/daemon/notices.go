@@ -53,7 +53,7 @@ func (p *process) conditions() (found []notify.Condition) {
 		for intent := range states {
 			found = append(found, notify.Condition{
 				Event: config.BreakerOpen, Service: s.ID, Subject: intent,
-				Text: "Calls of the intent failed so often that the gateway has stopped them. See uimgate status.",
+				Text: "Calls to the intent failed so often that the gateway has stopped them. See uimgate status.",
 			})
 		}
 	}

@@ -46,7 +46,7 @@ func (p *process) noteReload(ctx context.Context, r reloads.ReloadRecord) {
 	}
 }
 
-// noteStart records that the process has started with another configuration than the newest record has.
+// noteStart records that the process has started with a configuration that differs from that of the newest record.
 func (p *process) noteStart(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, reloadNoteTime)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 
 var a2aHeader = header{"Content-Type": "application/json", "A2A-Version": "1.0", "A2A-Extensions": "https://uimprotocol.com/a2a/v1"}
 
-// a2a calls an operation of A2A.
+// a2a calls an A2A operation.
 func (a *agent) a2a(method, params string) answer {
 	a.g.t.Helper()
 	h := header{"Authorization": "Bearer " + a.token}

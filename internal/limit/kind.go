@@ -42,12 +42,12 @@ func KindOf(id string) Kind {
 // OfToken returns the limit of a PAT.
 func OfToken(r Rate) Limit { return Limit{ID: tokenID, Rate: r, Kind: Token} }
 
-// OfService returns the limit that the service sets for the calls of an intent by all agents together.
+// OfService returns the limit that the service sets for the calls to an intent by all agents together.
 func OfService(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + intent, Rate: r, Kind: Ceiling}
 }
 
-// OfNewcomers returns the limit that the service sets for the calls of an intent by all unapproved agents together.
+// OfNewcomers returns the limit that the service sets for the calls to an intent by all unapproved agents together.
 func OfNewcomers(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + newcomers + intent, Rate: r, Kind: Ceiling}
 }

@@ -1,7 +1,7 @@
 package limit
 
 // LeaseFrom is the minimum Max of a limit whose units may be leased. With a smaller limit, the unused units of one gateway process would
-// be missing in the others.
+// be missing from the others.
 const LeaseFrom = 100
 
 // Slice returns how many units to lease when left units of the limit remain: an eighth of them, but at most wanted. Few units are then

@@ -8,8 +8,8 @@ import (
 // maxDiff bounds the product of the numbers of lines that Diff compares with each other.
 const maxDiff = 4_000_000
 
-// Diff returns the lines that differ between two texts, in order: lines of before that are missing in after begin with "- ", and lines of
-// after that are missing in before with "+ ". If the differing parts of the texts are long, it lists all of their lines.
+// Diff returns the lines that differ between two texts, in order: lines of before that are missing from after begin with "- ", and lines of
+// after that are missing from before with "+ ". If the differing parts of the texts are long, it lists all of their lines.
 func Diff(before, after string) (out []string) {
 	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {

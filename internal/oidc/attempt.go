@@ -44,7 +44,7 @@ func (a *Attempt) nonce() string    { return a.derived("nonce") }
 func (a *Attempt) verifier() string { return a.derived("code verifier") }
 
 // Begin returns the URL at the provider to which to send the browser, and the value of the cookie that Finish needs. Only Next and Session
-// of a are used. If a has a Session, the provider is asked to authenticate the person anew. The error wraps ErrAway.
+// of a are used. If a has a Session, the provider is asked to authenticate the person again. The error wraps ErrAway.
 func (p *Provider) Begin(ctx context.Context, a Attempt) (to, cookie string, err error) {
 	m, err := p.metadata(ctx)
 	if err != nil {

@@ -91,7 +91,7 @@ func (p *Provider) fetch(ctx context.Context) (*metadata, error) {
 		return away("%s answered with status %d, and not with its metadata", p.Host(), answer.Status)
 	}
 	if d.Issuer != p.o.Issuer {
-		return away("it names another issuer than admin.oidc.issuer: write the issuer exactly as the provider does")
+		return away("its issuer differs from admin.oidc.issuer: write the issuer exactly as the provider does")
 	}
 	urls := map[string]string{"authorization_endpoint": d.Authorize, "token_endpoint": d.Token, "jwks_uri": d.Keys}
 	for name, text := range urls {

@@ -48,7 +48,7 @@ var (
 	ErrIdentity = errors.New("the ID token is not valid")
 	// ErrNoRole means that no role is configured for the person.
 	ErrNoRole = errors.New("no role is configured for the person")
-	// ErrStale means that the person was not authenticated anew.
+	// ErrStale means that the person was not authenticated again.
 	ErrStale = errors.New("the provider has not authenticated the person again")
 	// ErrBusy means that too many sign-ins are in progress.
 	ErrBusy = errors.New("too many sign-ins are in progress")

@@ -176,7 +176,7 @@ func TestAttempts(t *testing.T) {
 		want   error
 	}{
 		"no cookie":                     {s.client, "", query, oidc.ErrAttempt},
-		"a cookie that is none":         {s.client, "x.y", query, oidc.ErrAttempt},
+		"a malformed cookie":            {s.client, "x.y", query, oidc.ErrAttempt},
 		"the state of another browser":  {s.client, cookie, otherQuery, oidc.ErrAttempt},
 		"the cookie of another browser": {s.client, other, query, oidc.ErrAttempt},
 		"no state":                      {s.client, cookie, changed("state", ""), oidc.ErrAttempt},
@@ -270,7 +270,7 @@ func TestProvidersThatCannotBeUsed(t *testing.T) {
 		metadata func(map[string]any)
 		want     string
 	}{
-		"another issuer":           {func(m map[string]any) { m["issuer"] = "https://id.example" }, "another issuer than admin.oidc.issuer"},
+		"another issuer":           {func(m map[string]any) { m["issuer"] = "https://id.example" }, "its issuer differs from admin.oidc.issuer"},
 		"no authorization":         {func(m map[string]any) { delete(m, "authorization_endpoint") }, "authorization_endpoint"},
 		"a script":                 {func(m map[string]any) { m["authorization_endpoint"] = "javascript:alert(1)" }, "authorization_endpoint"},
 		"a token endpoint inside":  {func(m map[string]any) { m["token_endpoint"] = "https://10.0.0.1/" }, "token_endpoint"},

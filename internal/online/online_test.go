@@ -166,7 +166,7 @@ func TestIdentityProviders(t *testing.T) {
 	t.Cleanup(upstream.Close)
 	for issuer, want := range map[string]string{
 		p.URL:                 "ok",
-		p.URL + "/":           "the identity provider cannot be used: it names another issuer than admin.oidc.issuer: write the issuer exactly as the provider does",
+		p.URL + "/":           "the identity provider cannot be used: its issuer differs from admin.oidc.issuer: write the issuer exactly as the provider does",
 		"http://" + closed(t): "the identity provider cannot be used: request to ",
 	} {
 		got := findings(t, over(""), `

@@ -197,7 +197,7 @@ func (w *response) Write(data []byte) (int, error) {
 // maxShown bounds a text of an Exchange, in bytes.
 const maxShown = 64 << 10
 
-// exchange returns the texts of a request and its response. It replaces each secret in hidden by its name.
+// exchange returns the texts of a request and its response. It replaces each secret in hidden with its name.
 func exchange(m via.Message, a fetch.Answer, hidden map[string]string) testcalls.Exchange {
 	out := testcalls.Exchange{Status: a.Status}
 	show := func(first string, h http.Header, body []byte) string {

@@ -1,5 +1,5 @@
-// Package playground makes calls as the test agent of a service, for operators who try what agents get. It sends the requests of an
-// ordinary agent to the handler of the public listener in this process.
+// Package playground makes calls as the test agent of a service, for operators who want to see what agents receive. It sends the requests
+// of an ordinary agent to the handler of the public listener in this process.
 //
 //	p := playground.New(playground.Options{API: server.Handler(), Key: data.PrivateKey, Doors: modules, Now: time.Now})
 //	operator := admin.New(admin.Config{Playground: p, …})

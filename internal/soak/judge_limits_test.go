@@ -44,7 +44,7 @@ func (e *evidence) judgeLimits(breach func(string, ...any)) {
 	}
 }
 
-// lacks reports whether the count of a call by a limit may be missing in the database.
+// lacks reports whether the count of a call by a limit may be missing from the database.
 func (e *evidence) lacks(t term, s span) bool {
 	return t.Own && e.Lacking.to > 0 && s.from <= e.Lacking.to && s.to >= e.Lacking.from
 }

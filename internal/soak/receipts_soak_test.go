@@ -217,7 +217,7 @@ func (w *world) chargeHonestly() {
 	for _, b := range list {
 		for end := w.clock.now() + time.Minute; ; pause(nil, time.Second) { // until everything is in the log and was looked for
 			if report := b.reconcile(); report.OK && report.Unproven == 0 && report.Receipts > 0 || w.clock.now() > end || w.t.Failed() {
-				w.t.Logf("%s: reconciled %d times, of them %d failed; %d calls, %d receipts, %d unchecked at first", b.id,
+				w.t.Logf("%s: reconciled %d times, %d times without success; %d calls, %d receipts, %d unchecked at first", b.id,
 					b.reconciled.Load()+b.excused.Load(), b.excused.Load(), report.Calls, report.Receipts, b.unchecked.Load())
 				break
 			}

@@ -132,7 +132,7 @@ func (c *CA) Root() []byte { return c.ca.GetRootCert(0).PEM() }
 // Orders returns the number of orders.
 func (c *CA) Orders() int64 { return c.orders.Load() }
 
-// Limit makes the CA refuse orders with the error rateLimited (RFC 8555 §6.6) and a Retry-After header. An empty string ends that.
+// Limit makes the CA refuse orders with the error rateLimited (RFC 8555 §6.6) and a Retry-After header. An empty string lifts the limit.
 func (c *CA) Limit(retryAfter string) {
 	if retryAfter == "" {
 		c.limit.Store(nil)

@@ -17,7 +17,7 @@ import (
 // Self is the address of the agent that Serve runs.
 const Self = "gw"
 
-// Serve runs an agent with connections until the test ends. Its skill replies to bytes of the protocol default with the same bytes. Zero
+// Serve runs an agent with connections until the test ends. Its skill echoes the bytes in messages of the default protocol. Zero
 // limits mean those of a gateway.
 func Serve(tb testing.TB, l runtime.Limits, connections ...runtime.Connection) *runtime.Runtime {
 	tb.Helper()
@@ -71,16 +71,16 @@ func Node(tb testing.TB) *node.Node {
 // NodeKey is the public key of Node.
 const NodeKey = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
-// Numbered returns a private key for tests: the number n.
+// Numbered returns a private key for tests, whose value is n.
 func Numbered(tb testing.TB, n int) identity.Key {
 	tb.Helper()
 	return Key(tb, fmt.Sprintf("%064x", n))
 }
 
-// DefaultSpec is the specification id of the protocol default.
+// DefaultSpec is the specification id of the default protocol.
 var DefaultSpec = protocol.Default.Specs[0]
 
-// Text returns a message of the protocol default.
+// Text returns a message of the default protocol.
 func Text(s string) protocol.DefaultMessage {
 	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}
 }

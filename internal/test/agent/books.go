@@ -27,7 +27,7 @@ type books struct {
 	all        []bookEntry        // the entries of all accounts, in the order in which they were made
 	logKey     ed25519.PrivateKey // nil: the service has no log
 	tampering  Alteration
-	hidden     int // how many more responses with the key set introduce no keys
+	hidden     int // the number of further responses that list keys without the entries that introduce them
 }
 
 // A bookEntry is an entry with its receipt.

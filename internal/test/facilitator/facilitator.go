@@ -1,4 +1,4 @@
-// Package facilitatortest implements a facilitator of x402 for tests, with its own chain. It checks signatures, nonces, amounts and times
+// Package facilitatortest implements an x402 facilitator for tests, with its own chain. It checks signatures, nonces, amounts and times
 // as the contract of a token does, records the payments that it made, and can fail in the ways in which real facilitators fail.
 package facilitatortest
 
@@ -49,7 +49,7 @@ type Transfer struct {
 	Transaction string
 }
 
-// A Facilitator is a facilitator of x402. It is safe for concurrent use.
+// A Facilitator is an x402 facilitator. It is safe for concurrent use.
 type Facilitator struct {
 	URL string
 	Now func() time.Time
@@ -98,7 +98,7 @@ func (f *Facilitator) Restart(tb testing.TB) {
 	f.server = s
 }
 
-// Fail makes /settle fail until the next call of Fail.
+// Fail makes /settle fail until the next call to Fail.
 func (f *Facilitator) Fail(how Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,7 +19,7 @@ type Payer struct {
 	now func() time.Time
 	// Value, if set, replaces the requested amount, and To replaces the receiver of the authorization.
 	Value, To string
-	ID        string // payment-identifier; empty: none
+	ID        string // the payment-identifier; empty: the payment has none
 	Valid     time.Duration
 }
 
@@ -36,7 +36,7 @@ func NewPayer(tb testing.TB, now func() time.Time) *Payer {
 // Address returns the address of the payer.
 func (p *Payer) Address() string { return addressOf(p.key.PubKey()) }
 
-// Pay returns a payment, as JSON, by the first of the terms in the header PAYMENT-REQUIRED.
+// Pay returns a payment, as JSON, for the first of the terms in the header PAYMENT-REQUIRED.
 func (p *Payer) Pay(tb testing.TB, required string) []byte {
 	tb.Helper()
 	text, err := base64.StdEncoding.DecodeString(required)
@@ -46,7 +46,7 @@ func (p *Payer) Pay(tb testing.TB, required string) []byte {
 	return p.PayTerms(tb, text)
 }
 
-// PayTerms is like Pay with terms as JSON.
+// PayTerms is like Pay, but takes the terms as JSON.
 func (p *Payer) PayTerms(tb testing.TB, terms []byte) []byte {
 	tb.Helper()
 	var asked struct {

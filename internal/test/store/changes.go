@@ -271,7 +271,7 @@ func changesAcross(b *suite) {
 	b.wantChanges(seq, "revoked token here")
 }
 
-// renewalChanges checks that the end of a renewed token is a change, so that every process reads it, also after a restart.
+// renewalChanges checks that the end of a renewed token is a change, so that every process reads it, even after a restart.
 func renewalChanges(b *suite) {
 	a := b.agree(b.agreement("n"))
 	old := b.issue(a)

@@ -28,7 +28,7 @@ func testLimits(t *testing.T, open Opener) {
 		"a clock set back loses nothing":               clockSetBack,
 		"what was not sent is given back":              notSentGivesBack,
 		"what no longer counts is not given back":      lateGiveBack,
-		"a rate that is none is refused":               invalidRates,
+		"an invalid rate is refused":                   invalidRates,
 		"counters survive":                             countersSurvive,
 	})
 }

@@ -361,7 +361,7 @@ func listPages(b *suite) {
 		for name, ids := range map[string][]string{"agents": agents, "agreements": agreements, "tokens": tokens} {
 			seen := slices.Compact(slices.Sorted(slices.Values(ids)))
 			if len(ids) != n || len(seen) != n {
-				b.Fatalf("%s in pages of %d: %d, of them %d different; want %d", name, size, len(ids), len(seen), n)
+				b.Fatalf("%s in pages of %d: %d ids, %d of them distinct; want %d", name, size, len(ids), len(seen), n)
 			}
 		}
 	}

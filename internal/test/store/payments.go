@@ -19,7 +19,7 @@ func testPayments(t *testing.T, open Opener) {
 		"a refund takes back what was paid in":           paymentRefund,
 		"an unclaimed payment waits for the operator":    paymentUnclaimed,
 		"an agent settles one payment at a time":         paymentOpen,
-		"a payment by x402 is of one service":            paymentOfOneService,
+		"an x402 payment is of one service":              paymentOfOneService,
 		"processes that receive a payment enter it once": paymentAtReplicas,
 		"a payment that has ended is kept, then deleted": paymentDeleted,
 		"payments are listed in pages, the newest first": paymentPages,
@@ -47,7 +47,7 @@ func card(reference string, id pat.AgentID, nano int64) store.Payment {
 	}
 }
 
-// settling returns a payment by x402 whose outcome the facilitator must report.
+// settling returns an x402 payment whose outcome the facilitator must report.
 func (b *suite) settling(reference string, id pat.AgentID, nano int64) store.Payment {
 	p := card(reference, id, nano)
 	p.Rail, p.State, p.Payload, p.Digest = store.RailX402, store.PaymentSettling, []byte(`{"a":1}`), "d-"+reference
@@ -340,7 +340,7 @@ func paymentUnspent(b *suite) {
 	unspent(3)
 }
 
-// bounded makes a payment by x402 that is credited, and returns the error of Pay within a bound of 5 USD.
+// bounded makes an x402 payment that is credited, and returns the error of Pay within a bound of 5 USD.
 func (b *suite) bounded(reference string, nano int64) error {
 	p := card(reference, agent, nano)
 	p.Rail = store.RailX402

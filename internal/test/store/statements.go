@@ -148,7 +148,7 @@ func chargedCalls(b *suite) {
 	}
 }
 
-// addUp sums up entries like a reader of the ledger.
+// addUp adds up entries like a reader of the ledger.
 func addUp(entries []store.Entry, agentID pat.AgentID, currency string, before time.Time) store.Position {
 	var a store.Account
 	var unresolved int64
@@ -276,7 +276,7 @@ func statementPages(b *suite) {
 	}
 }
 
-// sumOf sums up the entries of a statement's part of the chain. It fails the test unless the part and its heads fit the chain.
+// sumOf adds up the entries of a statement's part of the chain. It fails the test unless the part and its heads fit the chain.
 func (b *suite) sumOf(s store.Statement) (sum store.Position, calls int) {
 	b.Helper()
 	r := s.Range
@@ -410,7 +410,7 @@ func statementsAfterClockStep(b *suite) {
 	b.wantAdjacent(b.months(2))
 }
 
-// The charged calls of a statement, and therefore the invoice, are those that the statement sums up.
+// The charged calls of a statement, and therefore the invoice, are those that the statement counts.
 func statementStays(b *suite) {
 	pay := func() { b.settle(b.begin(b.payable(3)), store.Captured, store.Done) }
 	pay()

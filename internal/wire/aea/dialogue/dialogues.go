@@ -93,7 +93,7 @@ func (d *Dialogues) Counts() Counts {
 
 // A Turn is a received message that is valid in its dialogue.
 type Turn struct {
-	Dialogue *Dialogue // nil for an error of the protocol default that belongs to no dialogue
+	Dialogue *Dialogue // nil for an error of the default protocol that belongs to no dialogue
 	Message  wire.Message
 	Content  protocol.Content
 	// Answers is the performative of the message that this one replies to. It is empty if the message begins the dialogue.

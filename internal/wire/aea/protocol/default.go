@@ -16,7 +16,7 @@ const (
 
 var defaultTable = table{DefaultBytes, DefaultEnd, DefaultError}
 
-// Default is the protocol default. It carries arbitrary bytes, and errors about messages of all protocols.
+// Default is the default protocol. It carries arbitrary bytes, and errors about messages of all protocols.
 var Default = Protocol{
 	Name: "default", Specs: []wire.PublicID{spec("fetchai", "default")}, Parse: decodeDefault,
 	Rules: Rules{

@@ -23,7 +23,7 @@ var fipaTable = table{
 	FIPAAccept, FIPAAcceptWInform, FIPACFP, FIPADecline, FIPAEnd, FIPAInform, FIPAMatchAccept, FIPAMatchAcceptWInform, FIPAPropose,
 }
 
-// FIPA is the protocol fipa, a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform cannot reply to
+// FIPA is the fipa protocol, a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform cannot reply to
 // accept_w_inform, because agents would reject it.
 var FIPA = Protocol{
 	Name: "fipa", Specs: []wire.PublicID{spec("fetchai", "fipa")}, Parse: decodeFIPA,

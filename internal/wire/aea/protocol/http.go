@@ -31,7 +31,7 @@ const (
 
 var httpTable = table{HTTPRequest, HTTPResponse}
 
-// HTTP is the protocol http. It carries a request and its response. Both implementations of the framework have a package for it, with the
+// HTTP is the http protocol. It carries a request and its response. Both implementations of the framework have a package for it, with the
 // same encoding.
 var HTTP = Protocol{
 	Name: "http", Specs: []wire.PublicID{spec("fetchai", "http"), spec("valory", "http")}, Parse: decodeHTTP,

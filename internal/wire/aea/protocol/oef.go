@@ -22,7 +22,7 @@ var (
 	oefTable       = table{OEFError, OEFRegisterService, OEFSearchAgents, OEFSearchResult, OEFSearchServices, OEFUnregisterService}
 )
 
-// OEFSearch is the protocol oef_search: agents register descriptions of their services with a directory, and search in it.
+// OEFSearch is the oef_search protocol: agents register descriptions of their services with a directory, and search in it.
 var OEFSearch = Protocol{
 	Name: "oef_search", Specs: []wire.PublicID{spec("fetchai", "oef_search")},
 	Parse: func(content []byte) (Content, error) { return decodeOEF(oefSearchTable, content) },
@@ -38,7 +38,7 @@ var OEFSearch = Protocol{
 	},
 }
 
-// OEF is the protocol oef, an older name of oef_search. It has searches for agents, and a successful registration gets no reply. The
+// OEF is the oef protocol, an older name of oef_search. It has searches for agents, and a successful registration gets no reply. The
 // framework no longer has a package for it, so its field numbers follow the rule of the framework: performatives in alphabetical order.
 var OEF = Protocol{
 	Name: "oef", Specs: []wire.PublicID{spec("fetchai", "oef")},

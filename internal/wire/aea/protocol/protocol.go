@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// Errors for which CodeOf returns a code of the protocol default. The error for undecodable input is wire.ErrUndecodable.
+// Errors for which CodeOf returns a code of the default protocol. The error for undecodable input is wire.ErrUndecodable.
 var (
 	ErrUnsupported = errors.New("the protocol is not supported")
 	ErrMessage     = errors.New("the message is not valid here")

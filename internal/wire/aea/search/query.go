@@ -39,7 +39,7 @@ type Constraint struct {
 }
 
 // DecodeQuery decodes a query. Empty data means an empty query. Like agents, it rejects an And or an Or with fewer than two parts, a set
-// without values, and a constraint on an attribute that is missing in the query's model or has a different type there. It also rejects a
+// without values, and a constraint on an attribute that is missing from the query's model or has a different type there. It also rejects a
 // query that exceeds a limit. The error wraps wire.ErrUndecodable.
 func DecodeQuery(data []byte) (Query, error) {
 	var q Query

@@ -36,7 +36,7 @@ func read(t *testing.T) vectors {
 func TestModelVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range read(t).Models {
-		// The schema has another order and other spaces than its canonical form.
+		// The order and the spaces of the schema differ from its canonical form.
 		var tree any
 		if err := json.Unmarshal([]byte(v.Canonical), &tree); err != nil {
 			t.Fatal(err)
