@@ -66,8 +66,8 @@ var ways = map[string]way{
 	},
 }
 
-// TestLimitAcrossDoors sends ten times as many calls as a limit allows, through all doors concurrently. The agents of uAgents, AEA and
-// MRP have separate keys and therefore separate limits: each calls through its own door and all other doors, the agent of uAgents with
+// TestLimitAcrossDoors sends ten times as many calls as a limit allows, through all doors concurrently. The uAgents, and the AEA and
+// MRP agents, have separate keys and therefore separate limits: each calls through its own door and all other doors, the uAgent with
 // immediate and with later replies. The runs of the other two are shorter in make test, because only their own doors differ from the
 // first run.
 func TestLimitAcrossDoors(t *testing.T) {

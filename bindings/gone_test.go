@@ -13,7 +13,7 @@ import (
 )
 
 // TestStoreUnavailable checks that no door accepts a call while revocations are unknown, and that each door reports that nothing was sent.
-// An envelope without a PAT needs a PAT from the store. The relay of MRP has its own tests.
+// An envelope without a PAT needs a PAT from the store. The MRP relay has its own tests.
 func TestStoreUnavailable(t *testing.T) {
 	t.Parallel()
 	const members = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}"

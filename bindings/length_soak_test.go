@@ -2,7 +2,7 @@
 
 package bindings_test
 
-// The limits of the agents of AEA and of MRP in the test of a limit through all doors.
+// The limits of the AEA and MRP agents in the test of a limit through all doors.
 const (
 	limitOfMessages = 1_000
 	limitAtRelay    = 1_000

@@ -2,8 +2,8 @@
 
 package bindings_test
 
-// The limits of the agents of AEA and of MRP in the test of a limit through all doors. With the build tag soak they are as large as that
-// of the agent of uAgents.
+// The limits of the AEA and MRP agents in the test of a limit through all doors. With the build tag soak they are as large as that
+// of the uAgent.
 const (
 	limitOfMessages = 300
 	limitAtRelay    = 100

@@ -29,8 +29,8 @@ func atRelay(g *gatetest.Gate) *mrptest.Agent {
 	return mrptest.New(g.T, at["relay"], at["key"], g.Now)
 }
 
-// byRelay makes an MRP agent agree, and returns its PAT and the way of its messages. Every fourth message is encrypted, and replies arrive
-// over a WebSocket.
+// byRelay makes an MRP agent agree, and returns its PAT and the way in which it sends messages. Every fourth message is encrypted, and
+// replies arrive over a WebSocket.
 func byRelay(g *gatetest.Gate) (token string, w way) {
 	g.Helper()
 	a := atRelay(g)
@@ -58,7 +58,7 @@ func byRelay(g *gatetest.Gate) (token string, w way) {
 func inMRP(g *gatetest.Gate, s secrets) {
 	g.Helper()
 	a := atRelay(g)
-	s["the seed of an agent of MRP"] = string(a.Key.Seed())
+	s["the seed of an MRP agent"] = string(a.Key.Seed())
 	url := g.Directory.Current().Service("default").At("/api/pat/issue")
 	signed := a.Agreement(g.T, url)
 	s["an agreement of MRP"] = signed

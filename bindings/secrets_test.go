@@ -111,7 +111,7 @@ func calling(token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": %q}, "pat": %q}`, gatetest.Searching, parameter, token)
 }
 
-// inUAgents sends valid and invalid messages as an agent of uAgents, and adds their secrets to s.
+// inUAgents sends valid and invalid messages as a uAgent, and adds their secrets to s.
 func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 	g.Helper()
 	current := g.Directory.Current().Service("default")

@@ -117,7 +117,7 @@ func TestProgressOfAToolServer(t *testing.T) { // its parts share a server, one 
 			for _, want := range c.want {
 				_, after, found := strings.Cut(rest, want)
 				if !found {
-					t.Fatalf("after the first parts, %s is missing in\n%s", want, got)
+					t.Fatalf("after the first parts, %s is missing from\n%s", want, got)
 				}
 				rest = after
 			}

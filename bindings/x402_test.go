@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// TestX402Fetch pays with the official client of x402: for a call, at /api/credit, and while the facilitator fails after money moved.
+// TestX402Fetch pays with the official x402 client: for a call, at /api/credit, and while the facilitator fails after money moved.
 func TestX402Fetch(t *testing.T) {
 	dir := bindtest.Node(t)
 	var g *gatetest.Gate

@@ -103,8 +103,8 @@ type BlockCheck struct {
 	service int    // index of Service; -1 at the level of services
 }
 
-// claimed are the values that only one block of a configuration may have.
-type claimed struct {
+// uniqueValues are the values that only one block of a configuration may have.
+type uniqueValues struct {
 	paths     map[int][]pathClaim // paths of the public listener, by service
 	listeners map[string]string   // addresses, by the path of the key
 	seeds     map[string]int      // seed of an identity to the service that uses it

@@ -28,7 +28,7 @@ func (l *loader) check(c *Config) {
 	l.checkServer(&c.Server)
 	l.checkAdmin(c)
 	l.checkPAT(&c.PAT)
-	l.claimed = claimed{
+	l.claimed = uniqueValues{
 		paths: map[int][]pathClaim{}, seeds: map[string]int{}, own: map[string]bool{},
 		listeners: map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen},
 	}

@@ -44,7 +44,7 @@ func (l *loader) checkMCP(path string, u *Upstream) {
 		l.Errorf(path+".auth", "is for requests over HTTP: give credentials to the command in mcp.secret_env")
 	}
 	if len(a.Query) > 0 {
-		l.Errorf(path+".auth.query", "is for HTTP APIs: a call of a tool has no query")
+		l.Errorf(path+".auth.query", "is for HTTP APIs: a call to a tool has no query")
 	}
 	if u.Execute != "" {
 		l.Errorf(path+".execute", "is for HTTP APIs: with mcp, each intent needs an endpoint whose path ends with /tools/ and the name of a tool")

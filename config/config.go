@@ -138,7 +138,7 @@ type Service struct {
 	Formerly       string        `yaml:"formerly" doc:"The previous id of the service. When uimgate starts, it moves the agents, PATs, revocations, limits, accounts and identities of the previous id to the present one, once."`
 	// Hosts are in lowercase and without port; IP addresses are in canonical form. Hosts is empty only if there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names to which the service responds, without port. If there is only one service, hosts may be empty: the service then responds to every host."`
-	// PublicURL is never nil and has no trailing slash. Bound replaces port 0 by the actual port.
+	// PublicURL is never nil and has no trailing slash. Bound replaces port 0 with the actual port.
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL at which agents reach the service: https, unless its host is loopback. Default: the URL of the listener if that is loopback; otherwise required."`
 	// PublishUpstream is false by default, because agents need only the gateway.
 	PublishUpstream bool `yaml:"publish_upstream" default:"false" doc:"Publish the endpoints of the intents in agents.json as they are written there. false: the published endpoint of each intent is that of the gateway, so that agents do not see the addresses and paths of the API."`
@@ -201,7 +201,7 @@ func (s *Service) IssuerOr(namespace string) string {
 type Upstream struct {
 	URL               *url.URL      `yaml:"url" required:"true" unless:"mcp" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path precedes that of the endpoint."`
 	MCP               MCPServer     `yaml:"mcp" doc:"Instead of url, a server of the Model Context Protocol: each intent calls one of its tools."`
-	Execute           string        `yaml:"execute" doc:"Path to which calls of intents without an endpoint are posted."`
+	Execute           string        `yaml:"execute" doc:"Path to which calls to intents without an endpoint are posted."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time limit for one call, including retries."`
 	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Maximum number of calls in progress. The same number of further calls can wait, for up to 2 seconds, and agents take turns. One agent can use at most as many places as remain free for other agents; all unapproved agents together can use at most three quarters of the places."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Maximum size of a response."`
@@ -209,7 +209,7 @@ type Upstream struct {
 	ErrorMessage      string        `yaml:"error_message" doc:"JSON pointer to the message in the API's errors, such as /error/text. Default: members such as message, detail, title and error."`
 	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the gateway queries the API about calls of unknown outcome, so that it can settle them."`
 	Auth              Auth          `yaml:"auth" doc:"The operator's credentials for the API, in any combination. Agents can neither read nor set them."`
-	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent after repeated failures."`
+	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls to an intent after repeated failures."`
 }
 
 // An MCPServer is a server of the Model Context Protocol behind a service. Exactly one of URL and Command is set; the URL is then also
@@ -259,9 +259,9 @@ type OAuth2 struct {
 	Scopes       []string `yaml:"scopes" max:"64" doc:"Scopes to request. Empty: the default scopes of the token server."`
 }
 
-// A Breaker configures how the gateway rejects calls of an intent for some time after consecutive failures.
+// A Breaker configures how the gateway rejects calls to an intent for some time after consecutive failures.
 type Breaker struct {
-	Failures int           `yaml:"failures" default:"5" min:"1" max:"10000" doc:"Number of consecutive failures that stop the calls of an intent: all calls if at least two agents had the failures, otherwise only the calls of the one agent."`
+	Failures int           `yaml:"failures" default:"5" min:"1" max:"10000" doc:"Number of consecutive failures that stop the calls to an intent: all calls if at least two agents had the failures, otherwise only the calls of the one agent."`
 	OpenFor  time.Duration `yaml:"open_for" default:"10s" min:"100ms" max:"1h" doc:"Time until the next call is tried."`
 }
 
@@ -277,13 +277,13 @@ type IntentRule struct {
 	Proof     ProofRule        `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required for calls that cost money."`
 	Confirm   ConfirmRule      `yaml:"confirm" enum:"always" doc:"always: a person must confirm each call under consent, also calls that cost nothing. Default: only calls above doors.mcp.consent.budget.confirm_above."`
 	Ceiling   limit.Rate       `yaml:"ceiling" doc:"Maximum calls of all agents together, such as 1000/hour. Default: only pat.newcomers applies."` // an empty Period means none
-	Timeout   time.Duration    `yaml:"timeout" min:"1ms" max:"10m" doc:"Time limit for one call of this intent, including retries. Agents read it as x-timeout in agents.json, and wait as long. Default: upstream.timeout."`
+	Timeout   time.Duration    `yaml:"timeout" min:"1ms" max:"10m" doc:"Time limit for one call to this intent, including retries. Agents read it as x-timeout in agents.json, and wait as long. Default: upstream.timeout."`
 	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Like services[].fixed, for this intent. If both have a value for the same place, this one is sent."`
 	Answers   Answers          `yaml:"answers" enum:"strict,lenient" doc:"Like services[].answers, for this intent. Default: the value for the service."` // empty means that of the service
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Like services[].error_when, for this intent. Default: the value for the service."`
 }
 
-// TimeoutOf returns the time limit for one call of an intent.
+// TimeoutOf returns the time limit for one call to an intent.
 func (s *Service) TimeoutOf(uid string) time.Duration {
 	return cmp.Or(s.Intents[uid].Timeout, s.Upstream.Timeout)
 }
@@ -330,7 +330,7 @@ type PAT struct {
 	Admission    Admission     `yaml:"admission" default:"open" enum:"open,allowlist,approval" doc:"open: every key that agrees. allowlist: the keys in allow. approval: the operator approves each agent."`
 	Allow        []Allowed     `yaml:"allow" max:"10000" doc:"Admitted keys: thumbprints, or {id, key} to reserve an agent id for the key."`
 	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Limit on the calls of one agent, used if no limit of the policy covers all intents of its PAT."`
-	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls of each intent by all unapproved agents together, with open admission, if the intent has no ceiling. For calls that cost money, billing sets the limit."`
+	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls to each intent by all unapproved agents together, with open admission, if the intent has no ceiling. For calls that cost money, billing sets the limit."`
 	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids exceeding the limit. 0: never."`
 }
 

@@ -129,7 +129,8 @@ func (d *DataDir) StatePath() string { return StatePath(d.path) }
 // machine.
 func SocketPath(dir string) string { return filepath.Join(dir, socketFile) }
 
-// longestSocket is the maximum length of the path of a socket, in bytes, that all systems allow: on macOS it is 104 with the final zero.
+// longestSocket is the maximum length of the path of a socket, in bytes, that all systems allow: on macOS it is 104 with the terminating
+// zero.
 const longestSocket = 103
 
 // ErrSocketPath means that the path of a data directory is too long for a socket in it.

@@ -54,7 +54,7 @@ type loader struct {
 
 	files   *reader
 	env     func(string) (string, bool)
-	claimed claimed
+	claimed uniqueValues
 }
 
 // Parse is like Load, but takes data as the text of the configuration at path. The file at path need not exist.

@@ -23,8 +23,8 @@ const (
 	AgentWaiting        Event = "agent.waiting"        // an agent has agreed and waits for approval
 	CreditLow           Event = "credit.low"           // an agent has less left to spend than Billing.Low
 	ChargeUnresolved    Event = "charge.unresolved"    // a charge belongs to a call of unknown outcome
-	BreakerOpen         Event = "breaker.open"         // calls of an intent are stopped after failures of the upstream
-	ToolChanged         Event = "tool.changed"         // an intent does not fit its tool of an MCP server
+	BreakerOpen         Event = "breaker.open"         // calls to an intent are stopped after failures of the upstream
+	ToolChanged         Event = "tool.changed"         // an intent no longer matches its tool of an MCP server
 	CertificateExpiring Event = "certificate.expiring" // a certificate expires soon, or is missing
 	LedgerMismatch      Event = "ledger.mismatch"      // the balances of the accounts are not the sums of the ledger
 	AuditFailing        Event = "audit.failing"        // audit records cannot be written

@@ -16,7 +16,7 @@ import (
 // Payments configures how agents pay in.
 type Payments struct {
 	Minimum money.Amount `yaml:"minimum" doc:"Smallest amount to ask for in one payment, such as 1 USD. The part that a call does not need remains credit. Default: the amount that the call needs."`
-	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one payment by x402, such as 100 USD. It also limits the unused balance of an agent that the operator has not approved. Default: no limit."`
+	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one x402 payment, such as 100 USD. It also limits the unused balance of an agent that the operator has not approved. Default: no limit."`
 	// TopUpURL may contain the placeholders {agent_id}, {service}, {amount} and {currency}.
 	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
 	Contact  string         `yaml:"contact" doc:"The contact of agents and people for questions about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
@@ -24,9 +24,9 @@ type Payments struct {
 	X402     X402           `yaml:"x402" doc:"Payments of agents by x402, version 2: an agent sends a signed authorization of a payment with a call, or to /api/credit, and a facilitator settles it. The part that a call does not use remains credit."`
 }
 
-// X402 accepts payments by x402 if it has a Facilitator.
+// X402 accepts x402 payments if it has a Facilitator.
 type X402 struct {
-	Facilitator *url.URL      `yaml:"facilitator" doc:"The facilitator, such as https://x402.org/facilitator: the base of its /verify, /settle and /supported. https, or http on this machine. Not set: no payments by x402."`
+	Facilitator *url.URL      `yaml:"facilitator" doc:"The facilitator, such as https://x402.org/facilitator: the base of its /verify, /settle and /supported. https, or http on this machine. Not set: no x402 payments."`
 	Auth        Secret        `yaml:"auth" doc:"Token that the gateway sends to the facilitator, as Authorization: Bearer TOKEN."`
 	Private     bool          `yaml:"private" doc:"The facilitator may have a private address, and http."`
 	PayTo       string        `yaml:"pay_to" doc:"The address that receives the payments: 0x and 40 hexadecimal digits."`
@@ -124,7 +124,7 @@ func (l *loader) checkX402(p *Payments) {
 	for i, a := range x.Accepts {
 		if p.Maximum.Currency != "" && a.Currency != p.Maximum.Currency && !l.Failed(fmt.Sprintf("payments.x402.accepts[%d].currency", i)) {
 			l.Errorf(fmt.Sprintf("payments.x402.accepts[%d].currency", i),
-				"is not that of payments.maximum, which would not bound payments by this token: accept tokens of one currency, or set no maximum")
+				"is not that of payments.maximum, which would not bound payments in this token: accept tokens of one currency, or set no maximum")
 		}
 	}
 	if p.Minimum.Currency != "" && !slices.ContainsFunc(x.Accepts, func(a X402Asset) bool { return a.Currency == p.Minimum.Currency }) {

@@ -57,7 +57,7 @@ func TestX402(t *testing.T) {
 		here + payTo + "auth: 'a b', accepts: [" + token + "]":                                   at + "auth: cannot be in a header: want a token without spaces, on one line",
 		here + payTo + "accepts: [" + token + "]}, maximum: 10 USD, webhook: {":                  "",
 		here + payTo + "accepts: [" + token + "]}, maximum: 10 EUR, webhook: {": at + "accepts[0].currency: is not that of payments.maximum, " +
-			"which would not bound payments by this token: accept tokens of one currency, or set no maximum",
+			"which would not bound payments in this token: accept tokens of one currency, or set no maximum",
 		"facilitator: 'http://x402.example', " + payTo + "accepts: [" + token + "]": "http",
 	} {
 		_, problems := load(t, dir, five+"payments: {x402: {"+text+"}}\n", config.Overrides{})

@@ -45,7 +45,7 @@ var serviceProblems = map[string]problemCase{
 			"uimgate.yaml:5: services[0].upstream.url: is for HTTP APIs: set either url or mcp",
 			"uimgate.yaml:5: services[0].upstream.mcp.dir: is not an absolute path",
 			"uimgate.yaml:5: services[0].upstream.execute: is for HTTP APIs: with mcp, each intent needs an endpoint whose path ends with /tools/ and the name of a tool",
-			"uimgate.yaml:5: services[0].upstream.auth.query: is for HTTP APIs: a call of a tool has no query",
+			"uimgate.yaml:5: services[0].upstream.auth.query: is for HTTP APIs: a call to a tool has no query",
 			"uimgate.yaml:5: services[0].upstream.reconcile: is for HTTP APIs: an MCP server cannot report the outcome of a call",
 			`uimgate.yaml:11: services[1].upstream.mcp.env["B="]: is not the name of an environment variable`,
 			`uimgate.yaml:11: services[1].upstream.mcp.env["C"]: cannot be an environment variable: want text, a number or a boolean`,

@@ -279,7 +279,7 @@ var problemCases = map[string]problemCase{
 		"…telemetry: {trace_url: 'https://traces.example/'}\n",
 		[]string{"uimgate.yaml:6: telemetry.trace_url: is not valid: want an http or https URL with {trace_id}"},
 	},
-	"address of traces that is none": {
+	"malformed address of traces": {
 		"…telemetry: {trace_url: 'javascript:{trace_id}'}\n",
 		[]string{"uimgate.yaml:6: telemetry.trace_url: is not valid: want an http or https URL with {trace_id}"},
 	},

@@ -55,7 +55,7 @@ const (
 	AgreementFresh AgreementRule = "fresh"
 )
 
-// A ProofRule defines whether calls of an intent need a proof of key, in addition to those for which the policy requires one. Empty means
+// A ProofRule defines whether calls to an intent need a proof of key, in addition to those for which the policy requires one. Empty means
 // that calls that cost money need one.
 type ProofRule string
 

@@ -29,7 +29,7 @@ type CashierConfig struct {
 	Now       func() time.Time
 }
 
-// NewCashier returns the cashier of a gateway. Its Run must run beside the server.
+// NewCashier returns the cashier of a gateway. Its Run must run alongside the server.
 func NewCashier(c CashierConfig) *payments.Cashier {
 	return payments.NewCashier(payments.Config{
 		Book: c.Book, Now: c.Now, Log: c.Log, Count: c.Metrics.Payment,

@@ -35,7 +35,7 @@ type Config struct {
 	Keys       *keys.Keyring
 	Ledger     Ledger
 	Receipts   Receipts
-	Cashier    *payments.Cashier // nil: no payments by x402
+	Cashier    *payments.Cashier // nil: no x402 payments
 	Logs       Logs              // nil: there are none
 	// LogKey returns the verifier key of the log of a service, or "" if there is no log. nil: there are no logs.
 	LogKey func(d *service.Definition) string

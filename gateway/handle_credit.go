@@ -35,7 +35,7 @@ type creditAnswer struct {
 func (s *Server) credit(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if x.service.Payments.X402 == nil || s.cashier == nil {
-		return reason.NoSuchPath.Refusal("This service accepts no payments by x402.")
+		return reason.NoSuchPath.Refusal("This service accepts no x402 payments.")
 	}
 	of, claims, err := s.bearer(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Server) credit(c echo.Context) error {
 	from := payments.Payer{
 		Service: of.ID, Agent: agent, Offer: &of.Payments,
 		Approved: !s.executor.Unapproved(r.Context(), of.ID, pat.Principal(agent)),
-		Resource: x402.Resource{URL: of.At(execute.CreditPath), Description: "credit for calls of " + of.ID, MIMEType: "application/json"},
+		Resource: x402.Resource{URL: of.At(execute.CreditPath), Description: "credit for calls to " + of.ID, MIMEType: "application/json"},
 	}
 	if payment == nil {
 		return s.askForCredit(c, from, amount)

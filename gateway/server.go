@@ -50,7 +50,7 @@ type Server struct {
 	keys          *keys.Keyring
 	ledger        Ledger
 	receipts      Receipts
-	cashier       *payments.Cashier // nil: no payments by x402
+	cashier       *payments.Cashier // nil: no x402 payments
 	logs          Logs
 	introductions introductions
 	logKey        func(d *service.Definition) string

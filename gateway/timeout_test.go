@@ -9,7 +9,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// An intent has a time limit of its own, which agents find in agents.json, in tools of MCP and in the agent card.
+// An intent has a time limit of its own, which agents find in agents.json, in MCP tools and in the agent card.
 func TestTimeoutOfOneIntent(t *testing.T) {
 	g := gatetest.New(t, `services:
 - agents_file: agents.json

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A till is a gateway that takes payments by x402, with a facilitator, an agent and its payer.
+// A till is a gateway that takes x402 payments, with a facilitator, an agent and its payer.
 type till struct {
 	*gatetest.Gate
 	chain *facilitatortest.Facilitator
@@ -92,7 +92,7 @@ func TestX402PaysForACall(t *testing.T) {
 	terms, err := base64.StdEncoding.DecodeString(s.asked())
 	s.Must(err)
 	const want = `{"x402Version":2,"error":"The call costs 0.25 EUR, and the agent's balance is 0.00 EUR.",` +
-		`"resource":{"url":"http://127.0.0.1:8080/api/intents/execute","description":"credit for calls of shop.example:order:v1",` +
+		`"resource":{"url":"http://127.0.0.1:8080/api/intents/execute","description":"credit for calls to shop.example:order:v1",` +
 		`"mimeType":"application/json"},"accepts":[{"scheme":"exact","network":"eip155:84532","amount":"1000000",` +
 		`"asset":"0x036CbD53842c5426634e7929541eC2318f3dCF7e","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":300,` +
 		`"extra":{"name":"USDC","version":"2"}}],"extensions":{"payment-identifier":{"info":{"required":false},"schema":{`

@@ -47,7 +47,7 @@ func TestConformanceOfDocumentsToTheModel(t *testing.T) {
 		{"2.1", "Assertion", policy("1016", "Assertion",
 			`"permission":[{"target":"http://example.com/song","assignee":"http://example.com/b","action":"play"}]`), ""},
 		{
-			"2.1", "a class that is none", policy("1017", "Contract", `"permission":[{"target":"http://example.com/song","action":"play"}]`),
+			"2.1", "an unknown class", policy("1017", "Contract", `"permission":[{"target":"http://example.com/song","action":"play"}]`),
 			"unknown-term",
 		},
 		{
@@ -84,7 +84,7 @@ func TestConformanceOfDocumentsToTheModel(t *testing.T) {
 		{"2.4", "action", policy("1012", "Offer",
 			`"permission":[{"target":"http://example.com/music:1012","assigner":"http://example.com/org:abc","action":"play"}]`), ""},
 		{
-			"2.4", "an action that is none",
+			"2.4", "an unknown action",
 			policy("1012", "Set", `"permission":[{"target":"http://example.com/music:1012","action":"odrl:listen"}]`), "unknown-term",
 		},
 		{

@@ -12,7 +12,7 @@ const Plan = "plan"
 // NoPlan is the fact of an agreement without a plan, for Terms: Terms leave an operand without a fact open. No plan can have this name.
 const NoPlan = "(none)"
 
-// Plans returns the names of the plans that the permissions of the policy belong to, in document order. A permission without a plan holds
+// Plans returns the names of the plans that the permissions of the policy belong to, in document order. A permission without a plan applies
 // under every plan, and without one.
 func (p *Policy) Plans() []string {
 	if p.program == nil {

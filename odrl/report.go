@@ -119,7 +119,7 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 }
 
 // conjunction reports whether an "and" at the top level of a rule is satisfied. Such an "and" has no result, because the compiler replaces
-// it by its operands.
+// it with its operands.
 func (v *verdict) conjunction(x *rules.Entry, c *model.Constraint) bool {
 	for _, operand := range c.Operands {
 		states := map[string]State{}

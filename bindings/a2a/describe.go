@@ -118,7 +118,7 @@ func bounded(schema strictjson.Object) any {
 	return schema
 }
 
-// oneLine replaces each run of white space in s by one space. If the result is longer than 200 bytes, oneLine cuts it off and appends an
+// oneLine replaces each run of white space in s with one space. If the result is longer than 200 bytes, oneLine cuts it off and appends an
 // ellipsis.
 func oneLine(s string) string {
 	const most = 200 // bytes

@@ -23,7 +23,7 @@ type message struct {
 	data                  strictjson.Object // the call; nil if the message is plain text
 	text                  string
 	proof                 string // a proof of key
-	payment               any    // a payment by x402, as sent; nil: none
+	payment               any    // an x402 payment, as sent; nil: none
 	traceparent           string // as sent
 	immediately           bool   // respond before the task ends
 	modes                 []string

@@ -5,7 +5,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// The names of metadata for payments by x402. See x402 version 2, specs/transports-v2/a2a.md.
+// The names of metadata for x402 payments. See x402 version 2, specs/transports-v2/a2a.md.
 const (
 	metaPayment  = "x402.payment.payload"
 	metaStatus   = "x402.payment.status"
@@ -14,7 +14,7 @@ const (
 	metaError    = "x402.payment.error"
 )
 
-// A paymentMetadata is what the status of a task states about payments. Required and settlement are JSON documents of x402; nil: none.
+// A paymentMetadata is what the status of a task states about payments. Required and settlement are JSON x402 documents; nil: none.
 type paymentMetadata struct {
 	status               string
 	required, settlement []byte

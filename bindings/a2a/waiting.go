@@ -165,7 +165,7 @@ func (x *exchange) wait(w *execute.WaitingCall) {
 	}
 }
 
-// pollsBetweenTries is how many times a stream reads the state of a task until it makes a confirmed call again that was refused.
+// pollsBetweenTries is how many times a stream reads the state of a task before it repeats a confirmed call that was refused.
 const pollsBetweenTries = 10
 
 // goOn makes a confirmed call, and sends the events of the service and the states of the task until it ends. It returns false if the call

@@ -69,7 +69,7 @@ func TestLocalNode(t *testing.T) {
 	found(false)
 }
 
-// TestHTTPServer sends requests over the connection http_server of a running gateway: the skill intents executes them as the API does, and
+// TestHTTPServer sends requests over the connection http_server of a running gateway: the intents skill executes them as the API does, and
 // sends a PAT only if nobody else can read it.
 func TestHTTPServer(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/skill"
 )
 
-// An order is the only message of the protocol example/orders: a call of an intent in JSON, or its output.
+// An order is the only message of the protocol example/orders: a call to an intent in JSON, or its output.
 type order []byte
 
 func (order) Kind() runtime.Performative { return "order" }
@@ -25,7 +25,7 @@ func parseOrder(content []byte) (runtime.Content, error) {
 	return order(content), nil
 }
 
-// A program adds a skill to the agents of its services. The skill has its own protocol: agents send orders, the skill intents executes them
+// A program adds a skill to the agents of its services. The skill has its own protocol: agents send orders, the intents skill executes them
 // for it, and the skill returns the output. A task counts the orders, and a behaviour prints their number every hour. The configuration has
 // doors.aea.skills.own: [orders], and the program imports the package that calls RegisterSkill.
 func ExampleRegisterSkill() {
@@ -56,7 +56,7 @@ func ExampleRegisterSkill() {
 		}
 		executed := func(_ context.Context, m runtime.Message) error {
 			output, ok := m.Content.(runtime.DefaultMessage)
-			if !ok || !m.Inside() { // calls of agents are for the skill intents
+			if !ok || !m.Inside() { // calls of agents are for the intents skill
 				return nil
 			}
 			mu.Lock()

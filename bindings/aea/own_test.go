@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// newConcierge returns a skill that passes each request on to the skill intents, and the output back to the agent. Its task counts.
+// newConcierge returns a skill that passes each request on to the intents skill, and the output back to the agent. Its task counts.
 func newConcierge(r *runtime.Runtime) (runtime.Skill, error) {
 	waiting := make(chan runtime.Message, 16)
 	return runtime.Skill{
@@ -58,7 +58,7 @@ func newConcierge(r *runtime.Runtime) (runtime.Skill, error) {
 				if d, _ := m.Content.(protocol.DefaultMessage); m.Inside() {
 					return (<-waiting).Reply(request(d.Bytes))
 				}
-				return nil // messages of other agents are for the skill intents
+				return nil // messages of other agents are for the intents skill
 			}},
 		},
 		Behaviours: []runtime.Behaviour{
@@ -83,7 +83,7 @@ var (
 
 func init() { aea.RegisterSkill("concierge", newConcierge) } //nolint:gochecknoinits // as a program of an operator does
 
-// TestOwnSkill runs a gateway with a skill of the operator's program: agents use its protocol, it calls the skill intents by its id, and it
+// TestOwnSkill runs a gateway with a skill of the operator's program: agents use its protocol, it calls the intents skill by its id, and it
 // has a behaviour and a task. A handler that panics and a behaviour that never returns do not disturb the agent.
 func TestOwnSkill(t *testing.T) {
 	t.Parallel()
@@ -119,7 +119,7 @@ func TestOwnSkill(t *testing.T) {
 		}),
 	} {
 		if !ok {
-			t.Errorf("%s: missing in %+v", name, s.Resources)
+			t.Errorf("%s: missing from %+v", name, s.Resources)
 		}
 	}
 	shown, err := json.Marshal(door.Statuses(g.Modules, g.Directory.Current().Service("default")))

@@ -27,7 +27,7 @@ type Settings struct {
 	Delegate string      `yaml:"delegate" doc:"Address and port at which agents connect over TLS, as to a node of their network (p2p_libp2p_client). Empty: none."`
 	Mailbox  string      `yaml:"mailbox" doc:"Address and port of a mailbox from which agents fetch their messages over HTTPS (p2p_libp2p_mailbox). Empty: none."`
 	Stub     string      `yaml:"stub" doc:"Directory of the files that an agent on this machine uses (fetchai/stub). Empty: none."`
-	HTTP     bool        `yaml:"http" default:"true" doc:"Whether the service executes requests in messages of the protocol http, as it does over HTTP."`
+	HTTP     bool        `yaml:"http" default:"true" doc:"Whether the service executes requests in messages of the http protocol, as it does over HTTP."`
 	Relay    Relay       `yaml:"relay" doc:"Whether agents that are connected by delegate or mailbox may send messages to each other. The gateway relays the messages without reading them. Off unless this block is present."`
 	// Clear applies to connections that are not confidential.
 	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are also sent by tcp to other machines, although anyone on the network path can read them. Only for closed networks."`
@@ -53,9 +53,9 @@ type Settings struct {
 // Connections is the configuration block connections.
 type Connections struct {
 	Local           bool   `yaml:"local" default:"false" doc:"Whether the agent exchanges messages with the agents of the other services of this process that have this connection."`
-	HTTPServer      string `yaml:"http_server" doc:"Address and port at which a skill receives HTTP requests as messages of the protocol http, such as 127.0.0.1:8095. The connection is not encrypted. Empty: none."`
+	HTTPServer      string `yaml:"http_server" doc:"Address and port at which a skill receives HTTP requests as messages of the http protocol, such as 127.0.0.1:8095. The connection is not encrypted. Empty: none."`
 	HTTPServerSkill string `yaml:"http_server_skill" default:"uimgate/intents:1.0.0" doc:"Complete id of the skill that receives the requests of http_server. The skill intents executes them as the API does."`
-	HTTPClient      bool   `yaml:"http_client" default:"false" doc:"Whether skills can send requests to HTTP servers, by messages of the protocol http to uimgate/http_client:1.0.0. Servers need https and a public address, or are on this machine."`
+	HTTPClient      bool   `yaml:"http_client" default:"false" doc:"Whether skills can send requests to HTTP servers, in messages of the http protocol to uimgate/http_client:1.0.0. Servers need https and a public address, or are on this machine."`
 }
 
 // Skills is the configuration block skills.
@@ -64,7 +64,7 @@ type Skills struct {
 	Echo   bool     `yaml:"echo" default:"false" doc:"Whether the agent returns bytes that are not calls, for trying a connection."`
 	Own    []string `yaml:"own" max:"32" doc:"Names of skills that the program adds by RegisterSkill."`
 	// Disabled does not remove skills, so they keep their state.
-	Disabled []string `yaml:"disabled" max:"35" doc:"Skills that get no messages, act on nothing and keep their state: intents, search, echo, or a name of own."`
+	Disabled []string `yaml:"disabled" max:"35" doc:"Skills that receive no messages and do not act, but keep their state: intents, search, echo, or the name of one of your own."`
 }
 
 // has reports whether the agent has the skill with this name in the configuration.
@@ -194,12 +194,12 @@ func (s *Settings) checkFinding(b *config.BlockCheck, open []ConnectionName) {
 	for i, name := range s.Skills.Own {
 		if factory(name) == nil || slices.Contains(s.Skills.Own[:i], name) {
 			adds := cmp.Or(strings.Join(factoryNames(), ", "), "none")
-			b.Errorf("skills.own["+strconv.Itoa(i)+"]", "want a skill that this program adds, once; it adds: %s", adds)
+			b.Errorf("skills.own["+strconv.Itoa(i)+"]", "want each skill that this program adds at most once; it adds: %s", adds)
 		}
 	}
 	for i, name := range s.Skills.Disabled {
 		if !s.Skills.has(name) || slices.Contains(s.Skills.Disabled[:i], name) {
-			b.Errorf("skills.disabled["+strconv.Itoa(i)+"]", "want a skill of the agent, once: intents, search, echo, or a name of own")
+			b.Errorf("skills.disabled["+strconv.Itoa(i)+"]", "want each skill of the agent at most once: intents, search, echo, or the name of one of your own")
 		}
 	}
 	if s.Directory.Address != "" && !wire.IsAgent(s.Directory.Address) {

@@ -63,8 +63,8 @@ func TestInvalidSettings(t *testing.T) {
 			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is not a specification id of a protocol, such as fetchai/default:1.0.0`,
 		},
 		"  doors: {aea: {skills: {disabled: [echo, search, search]}, connections: {http_server: x, http_server_skill: shop/page}, default_connection: local}}\n": {
-			"uimgate.yaml:6: services[0].doors.aea.skills.disabled[0]: want a skill of the agent, once: intents, search, echo, or a name of own",
-			"uimgate.yaml:6: services[0].doors.aea.skills.disabled[2]: want a skill of the agent, once: intents, search, echo, or a name of own",
+			"uimgate.yaml:6: services[0].doors.aea.skills.disabled[0]: want each skill of the agent at most once: intents, search, echo, or the name of one of your own",
+			"uimgate.yaml:6: services[0].doors.aea.skills.disabled[2]: want each skill of the agent at most once: intents, search, echo, or the name of one of your own",
 			"uimgate.yaml:6: services[0].doors.aea.connections.http_server: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
 			"uimgate.yaml:6: services[0].doors.aea.connections.http_server_skill: is not the complete id of a skill, such as uimgate/intents:1.0.0",
 			"uimgate.yaml:6: services[0].doors.aea.default_connection: local is not open",

@@ -213,7 +213,7 @@ func card(s *service.Definition, version string) Card {
 	}
 }
 
-// short replaces each run of white space in s by one space, and shortens the result to 100 characters, the maximum in a card.
+// short replaces each run of white space in s with one space, and shortens the result to 100 characters, the maximum in a card.
 func short(s string) string {
 	const most = 100
 	runes := []rune(strings.Join(strings.Fields(s), " "))

@@ -61,7 +61,7 @@ func (a *answer) listed(t *tool.Tools) (names []string, described [][]byte) {
 type source struct {
 	*service.Definition
 	tools *tool.Tools
-	// left returns how many calls of intents the caller can still make. If it is nil, the caller is unknown.
+	// left returns how many calls to intents the caller can still make. If it is nil, the caller is unknown.
 	left func(uids []string) map[string][]execute.Left
 }
 
@@ -145,7 +145,7 @@ func leftWords(list []execute.Left) string {
 	return strings.Join(ways, "; then ")
 }
 
-// browse responds to a call of search_intents or describe_intents. Both read the public catalogue. A search by an agent with a PAT also
+// browse responds to a call to search_intents or describe_intents. Both read the public catalogue. A search by an agent with a PAT also
 // reads how many calls its limits admit; if they cannot be read, it omits them.
 func (d *Door) browse(ctx context.Context, a *answer, name string, arguments strictjson.Object, call execute.Call) {
 	s := source{Definition: a.Service.Definition, tools: d.tools.Of(ctx, a.Service.Definition)}
@@ -189,7 +189,7 @@ func appendText(out []byte, text string) []byte {
 	return ended(w)
 }
 
-// A target is the intent that a call of a tool names.
+// A target is the intent that a call to a tool names.
 type target struct {
 	execute.Request
 	known bool // the tool itself exists, so that an unknown intent is an error of its arguments

@@ -17,7 +17,7 @@ func (*Door) Connections(t door.Target) []door.Connection {
 	}
 }
 
-// settingsText returns the settings of an editor with one server of MCP.
+// settingsText returns the settings of an editor with one MCP server.
 func settingsText(member, name string, server map[string]string) string {
 	text, _ := json.MarshalIndent(map[string]any{member: map[string]any{name: server}}, "", "  ") // strings can always be encoded
 	return string(text)

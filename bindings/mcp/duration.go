@@ -13,7 +13,7 @@ var boundaries = []float64{.01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 120, 
 // it has in Prometheus.
 func newDurations(registry prometheus.Registerer) *prometheus.HistogramVec {
 	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "mcp_server_operation_duration_seconds", Help: "Time to answer requests of MCP, by method and type of error.", Buckets: boundaries,
+		Name: "mcp_server_operation_duration_seconds", Help: "Time to answer MCP requests, by method and type of error.", Buckets: boundaries,
 		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 	}, []string{"mcp_method_name", "error_type"})
 	registry.MustRegister(h)

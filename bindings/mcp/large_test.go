@@ -99,7 +99,7 @@ func TestLargeCatalogueFitsModels(t *testing.T) {
 		t.Logf("%s %v: %d tokens", row.tool, row.arguments, tokens(len(got.Body)))
 		for _, part := range row.has {
 			if !strings.Contains(m.Result.Content[0].Text, part) {
-				t.Errorf("%s %v: %q is missing in\n%s", row.tool, row.arguments, part, m.Result.Content[0].Text)
+				t.Errorf("%s %v: %q is missing from\n%s", row.tool, row.arguments, part, m.Result.Content[0].Text)
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func (n *notifications) event(data []byte) {
 	}
 }
 
-// ownStep is the progress between two notifications of the gateway about a call of an MCP server. It is so small that the progress that the
+// ownStep is the progress between two notifications of the gateway about a call to an MCP server. It is so small that the progress that the
 // server reports afterwards is higher.
 const ownStep = 1e-6
 

@@ -170,7 +170,7 @@ func (a *answer) read(ctx context.Context) {
 	switch {
 	case d.TooLarge:
 		most := strconv.Itoa(door.MaxDocument >> 20)
-		a.failed(http.StatusOK, invalidParams("The resource is larger than "+most+" MiB. Read it by HTTP at "+bounded(uri)+"."))
+		a.failed(http.StatusOK, invalidParams("The resource is larger than "+most+" MiB. Read it over HTTP at "+bounded(uri)+"."))
 	case d.Status == http.StatusOK:
 		content := map[string]any{"uri": uri, "mimeType": d.MediaType}
 		if utf8.Valid(d.Body) {

@@ -16,6 +16,6 @@ func (*Door) Connections(t door.Target) []door.Connection {
 	return []door.Connection{
 		door.NewConnection("uimgate agent at a relay", door.Shell,
 			"uimgate agent agree "+t.URL+" --via "+via, "uimgate agent execute "+t.Intent+" --via "+via),
-		door.NewConnection("Other agents of MRP", "a client, which sends messages through this relay to this key", relay, key),
+		door.NewConnection("Other MRP agents", "a client, which sends messages through this relay to this key", relay, key),
 	}
 }

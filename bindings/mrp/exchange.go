@@ -164,7 +164,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 }
 
 // send returns an answer as a message to the sender, in the thread of the sender's message, or nil if the answer is empty. If the answer is
-// too long for a message, send replaces it by the result of long. A message that arrives twice gets two replies with the same idempotency
+// too long for a message, send replaces it with the result of long. A message that arrives twice gets two replies with the same idempotency
 // key, so the relay accepts only one of them.
 func (x *exchange) send(of answer, prefix string) *wire.Send {
 	if of.contentType == "" {

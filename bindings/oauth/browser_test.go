@@ -28,8 +28,8 @@ func TestOfficialClientsBuyByConsent(t *testing.T) {
 	}
 }
 
-// A bought is the output of consent.mjs.
-type bought struct {
+// A purchase is the output of consent.mjs.
+type purchase struct {
 	Widths                                           map[string]int
 	Order                                            map[string][]string
 	Completed                                        []string
@@ -67,7 +67,7 @@ func buyInBrowser(t *testing.T, dir, program, era, mode string) {
 		args = append(args, filepath.Clean(pictures))
 	}
 	out := bindtest.Run(t, dir, args...)
-	var seen bought
+	var seen purchase
 	if err := json.Unmarshal(out, &seen); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -74,7 +74,7 @@ func budgetOf(s page.BudgetInput, offer *consent.BudgetChoice) (b *pat.Budget, w
 	return b, ""
 }
 
-// typedAmount parses an amount above zero that a person typed, with a point or a comma for decimals.
+// typedAmount parses an amount above zero that a person typed, with a point or a comma as the decimal separator.
 func typedAmount(text, currency string) (money.Amount, bool) {
 	a, err := money.New(strings.Replace(text, ",", ".", 1), currency)
 	return a, err == nil && a.Nano > 0

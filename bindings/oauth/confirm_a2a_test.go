@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An a2aTask is a task in a response of A2A.
+// An a2aTask is a task in an A2A response.
 type a2aTask struct {
 	ID        string
 	ContextID string
@@ -35,7 +35,7 @@ type a2aTask struct {
 	Artifacts []any
 }
 
-// a2a calls an operation of A2A with the client's token.
+// a2a calls an A2A operation with the client's token.
 func (c *confirmGate) a2a(method string, params map[string]any) (t a2aTask, code int) {
 	c.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})

@@ -11,7 +11,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A toolAnswer is the response to a message of MCP.
+// A toolAnswer is the response to an MCP message.
 type toolAnswer struct {
 	Result struct {
 		ResultType    string
@@ -29,7 +29,7 @@ type toolAnswer struct {
 	}
 }
 
-// message sends a message of MCP with the client's token, and returns the response with its session id.
+// message sends an MCP message with the client's token, and returns the response with its session id.
 func (c *confirmGate) message(method string, params map[string]any, header ...string) (a toolAnswer, session string) {
 	c.Helper()
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -116,7 +116,7 @@ func TestConfirmationWithoutURLMode(t *testing.T) {
 	}
 	asked := c.asks(c.Execute(c.client, gatetest.Ordering))
 	if page := c.person.decide(asked.URL, "confirm"); tokenField.Match(page.Body) {
-		t.Error("the page shows a token, although a client of MCP asked first")
+		t.Error("the page shows a token, although an MCP client asked first")
 	}
 	if done := c.order(map[string]any{}, nil).Result; done.IsError || c.served.Load() != 1 {
 		t.Errorf("got %+v", done)

@@ -302,7 +302,7 @@ func TestConfirmationWithinBudget(t *testing.T) {
 	c.Refuses(c.Execute(a, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
 }
 
-// An intent with confirm: always needs a confirmation of each call, also if it costs nothing and there is no budget.
+// An intent with confirm: always needs a confirmation of each call, even if it costs nothing and there is no budget.
 func TestConfirmationOfEachCall(t *testing.T) {
 	c := newConfirmGate(t, strings.Replace(budgets, "services:\n- {", `services:
 - {intents: {"`+gatetest.Searching+`": {confirm: always}}, `, 1))

@@ -239,7 +239,7 @@ func TestPageCannotBeFramedOrForged(t *testing.T) {
 		"no scope at all":                  func(_ *browser, v url.Values) { v.Del("scope") },
 		"no decision":                      func(_ *browser, v url.Values) { v.Del("decision") },
 		"a duplicate parameter":            func(_ *browser, v url.Values) { v.Add("state", "x") },
-		"another content type than a form": func(b *browser, _ url.Values) { b.header["Content-Type"] = "text/plain" },
+		"a content type other than a form": func(b *browser, _ url.Values) { b.header["Content-Type"] = "text/plain" },
 		"a body of 1 MB":                   func(_ *browser, v url.Values) { v.Set("x", strings.Repeat("x", 1<<20)) },
 	} {
 		form := url.Values{}

@@ -16,7 +16,7 @@ import (
 )
 
 // newGateAt returns a gate whose public_url is a proxy that clients in other languages can reach, and the URL of the proxy. A request
-// below /test/ runs a function of does.
+// below /test/ runs the function in does for its path.
 func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
 	t.Helper()
 	public, serve := bindtest.Public(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// A slow reader keeps a reply in memory, so replies count against the memory of requests, and unapproved agents leave half of it free.
+// A slow reader keeps a reply in memory, so replies count against the memory of requests, and unapproved agents may use only half of it.
 func TestRepliesUseMemoryBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 2 << 20
@@ -26,7 +26,7 @@ func TestRepliesUseMemoryBudget(t *testing.T) {
 	p := &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
 	a := p.submit(http.MethodPost, p.text(p.unsigned("UIMPolicyRequest", "{}").Sign(p.key)))
 	if a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || !strings.Contains(string(a.Body), "no memory") {
-		t.Errorf("a stranger who asks for a large policy: %d %.200s", a.Status, a.Body)
+		t.Errorf("an unapproved agent that requests a large policy: %d %.200s", a.Status, a.Body)
 	}
 	if model, _ := p.ask("HealthCheck", "{}"); model != "AgentHealth" {
 		t.Errorf("got %q, want %q", model, "AgentHealth")

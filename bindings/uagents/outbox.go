@@ -85,7 +85,7 @@ func (x *submission) postpone() {
 		party: fairqueue.Party{Name: string(x.Sender), Unapproved: x.unapproved(x.r.Context())},
 		share: membudget.Of(x.r.Context()).Beside(),
 	}
-	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // body replaces the context by that of Run
+	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // body replaces the context with that of Run
 	r.Body = http.NoBody
 	err := wire.Affords(r.Context(), x.raw)
 	if err == nil {

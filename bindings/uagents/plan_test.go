@@ -116,7 +116,7 @@ func TestEvidenceHasThePlan(t *testing.T) {
 		t.Error("the plan of the record is not used")
 	}
 	if _, err := pat.Export(stored, document, forms); err == nil {
-		t.Error("an agreement with another plan than the signed one was exported")
+		t.Error("an agreement was exported with a plan other than the signed one")
 	}
 }
 

@@ -72,7 +72,7 @@ func (l *relay) saw(t *testing.T, want ...string) {
 	}
 }
 
-// door returns the door of uAgents.
+// door returns the uAgents door.
 func (p *peer) door() *uagents.Door {
 	p.Helper()
 	for _, d := range p.Modules {

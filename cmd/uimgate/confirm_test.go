@@ -146,7 +146,7 @@ func (p *confirmingPerson) form(path string) url.Values {
 	return form
 }
 
-// orders calls the order tool by MCP, and returns OK, the reason of a refusal, or "" if there was no response.
+// orders calls the order tool through MCP, and returns OK, the reason of a refusal, or "" if there was no response.
 func (p *confirmingPerson) orders(at string) string {
 	r, err := http.NewRequestWithContext(p.Context(), http.MethodPost, at+"/mcp", strings.NewReader(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"order_v1","arguments":{"product":"lamp"}}}`))

@@ -115,7 +115,7 @@ func TestMCPChangedPolicy(t *testing.T) {
 	text := a.refused(orderTool, toOrder, "POLICY_REQUIRES_AGREEMENT")
 	for _, want := range []string{before, shop.digest(), "0.50 EUR", "agent agree " + shop.url + " --digest " + shop.digest()} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in:\n%s", want, text)
+			t.Errorf("%q is missing from:\n%s", want, text)
 		}
 	}
 	a = assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...) // has the new digest

@@ -22,7 +22,7 @@ func (o *Operator) MayUse(c api.Caller, name string) error {
 }
 
 // Do carries out an operation for a caller, unless MayUse returns an error. It then writes the change to the log and to the audit stream,
-// also if the operation failed but may have made the change.
+// even if the operation failed but may have made the change.
 // about is the service and the record that the operation changes.
 func Do[Q, A any](
 	ctx context.Context, o *Operator, c api.Caller, name string, about api.Record, q Q, do func(context.Context, Q) (A, error),

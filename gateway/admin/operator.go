@@ -64,7 +64,7 @@ type Config struct {
 	Figures *record.Figures
 	// ProcessID is the store.Process.ID of this process. Empty: it does not report to the store.
 	ProcessID string
-	// Intents counts the calls of each intent. nil: they are not counted.
+	// Intents counts the calls to each intent. nil: they are not counted.
 	Intents *record.IntentFigures
 	// AuditPath is the path of the audit stream, which Impact reads. Empty: there is none.
 	AuditPath string

@@ -79,10 +79,10 @@ func TestTestCallsAreOrdinaryCalls(t *testing.T) {
 	g := newAdminGate(t, playgroundDoors)
 	agent := g.agreeTest().Agent
 	if got := g.try("shop.example:nothing:v1", "", nil); got.Status != http.StatusNotFound || got.Reason != "INTENT_NOT_FOUND" {
-		t.Errorf("an intent that is none: %+v", got)
+		t.Errorf("an unknown intent: %+v", got)
 	}
 	if got := g.try(gatetest.Ordering, "mcp", map[string]any{"size": 1}); got.Decision != "deny" || got.Reason == "" {
-		t.Errorf("a parameter that is none: %+v", got)
+		t.Errorf("an unknown parameter: %+v", got)
 	}
 	ask[processes.Stop](g, "POST", "/stops", map[string]any{"kind": "agent", "subject": string(agent.AgentID)})
 	if got := g.try(gatetest.Searching, "", nil); got.Reason != "STOPPED" {

@@ -127,8 +127,8 @@ func (d *serviceTest) agreed(id string) *gatetest.Agent {
 	return a
 }
 
-// contained returns an agent with a PAT under a static agreement.
-func (d *serviceTest) contained(id string) *gatetest.Agent {
+// staticallyAgreed returns an agent with a PAT under a static agreement.
+func (d *serviceTest) staticallyAgreed(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
 	issued, err := d.issue(d.static(a))

@@ -258,7 +258,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a static agreement of yesterday", want: reason.PolicyRequiresVerification, do: renewing(func(d *serviceTest) (string, string) {
-			a := d.contained("r-7")
+			a := d.staticallyAgreed("r-7")
 			for range 24 {
 				d.Later(59 * time.Minute)
 				issued, err := d.renew(a.Token, "")

@@ -107,14 +107,14 @@ func (g *consoleGate) as(role api.Role) *browser {
 	return b
 }
 
-// A shown is a response.
-type shown struct {
+// A pageResponse is a response of the console.
+type pageResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-func (b *browser) send(method, path string, form url.Values) shown {
+func (b *browser) send(method, path string, form url.Values) pageResponse {
 	b.Helper()
 	var body io.Reader
 	if form != nil {
@@ -136,11 +136,11 @@ func (b *browser) send(method, path string, form url.Values) shown {
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
 	b.Must(err)
-	return shown{resp.StatusCode, resp.Header, string(text)}
+	return pageResponse{resp.StatusCode, resp.Header, string(text)}
 }
 
-func (b *browser) get(path string) shown { b.Helper(); return b.send("GET", path, nil) }
-func (b *browser) post(path string, form url.Values) shown {
+func (b *browser) get(path string) pageResponse { b.Helper(); return b.send("GET", path, nil) }
+func (b *browser) post(path string, form url.Values) pageResponse {
 	b.Helper()
 	return b.send("POST", path, form)
 }
@@ -172,7 +172,7 @@ func csrf(page, path string) string {
 }
 
 // submit sends the form for a path, which must be on a page, with further fields.
-func (b *browser) submit(on, path string, fields url.Values) shown {
+func (b *browser) submit(on, path string, fields url.Values) pageResponse {
 	b.Helper()
 	token := csrf(b.page(on), path)
 	if token == "" {
@@ -184,7 +184,7 @@ func (b *browser) submit(on, path string, fields url.Values) shown {
 }
 
 // confirm sends a form that asks for confirmation, and confirms it.
-func (b *browser) confirm(on, path string, fields url.Values) shown {
+func (b *browser) confirm(on, path string, fields url.Values) pageResponse {
 	b.Helper()
 	review := b.submit(on, path, fields)
 	if review.status != http.StatusOK || !strings.Contains(review.body, `name="confirmed" value="yes"`) {
@@ -199,7 +199,7 @@ func (b *browser) confirm(on, path string, fields url.Values) shown {
 }
 
 // done fails the test unless the response redirects to the page with the result of an action.
-func (b *browser) done(got shown, sentence string) {
+func (b *browser) done(got pageResponse, sentence string) {
 	b.Helper()
 	to := got.header.Get("Location")
 	if got.status != http.StatusSeeOther || !strings.Contains(to, "done=") {

@@ -148,7 +148,7 @@ func (r *request) limit() int {
 	return min(n, mostShown)
 }
 
-// same returns the address of the request with another value of one parameter, without those that do not select records.
+// same returns the address of the request with a different value of one parameter, without those that do not select records.
 func (r *request) same(name, value string) string {
 	q := r.URL.Query()
 	q.Del("done")

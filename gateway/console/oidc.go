@@ -40,7 +40,7 @@ func (c *Console) outdated(s store.ConsoleSession) bool {
 	return p == nil || !strings.HasPrefix(s.Credential, p.Digest()+".")
 }
 
-// startOIDC sends a browser to the identity provider. With again=yes, the person of the session proves again who it is.
+// startOIDC sends a browser to the identity provider. With again=yes, the person of the session proves again who they are.
 func (r *request) startOIDC() error {
 	p := r.console.provider()
 	if p == nil {
@@ -49,7 +49,7 @@ func (r *request) startOIDC() error {
 	q := r.URL.Query()
 	if home := p.Redirect(); home.Host != r.Host { // the cookie must reach the host to which the provider sends the browser back
 		if q.Get("moved") != "" {
-			return reason.HostNotAllowed.Refusal("The console has another address than admin.oidc.redirect: open " + home.Host + ".")
+			return reason.HostNotAllowed.Refusal("The address of the console is not the one in admin.oidc.redirect: open " + home.Host + ".")
 		}
 		to := url.URL{Scheme: home.Scheme, Host: home.Host, Path: at("oidc", "start")}
 		return r.redirect(with(to.String(), "next", nextOf(q.Get("next")), "again", q.Get("again"), "moved", "yes"))
@@ -116,7 +116,7 @@ func (r *request) finishOIDC() error {
 	return r.write(http.StatusOK, "continue", nextOf(person.Attempt.Next))
 }
 
-// proved records that the person of a session has proved again who it is, and asks to return to the page that needs this. If the role of
+// proved records that the person of a session has proved again who they are, and asks to return to the page that needs this. If the role of
 // the person has changed, it ends the session.
 func (r *request) proved(p *oidc.Provider, person oidc.Person) error {
 	s, err := r.console.Store.ConsoleSession(r.Context(), person.Attempt.Session)
@@ -168,7 +168,7 @@ func (r *request) signInFailed(err error, person oidc.Person) error {
 	case errors.Is(err, oidc.ErrStale):
 		problem = "The identity provider has not asked you to sign in again. Enter the admin token or a code in the other tab instead."
 	case errors.Is(err, errOther):
-		problem = "You have signed in at the identity provider as another person than here. Nothing was confirmed."
+		problem = "The person who signed in at the identity provider is not the one who is signed in here. Nothing was confirmed."
 	case errors.Is(err, errRoleChanged):
 		problem = "Your role has changed. Sign in again."
 	case errors.Is(err, oidc.ErrAttempt):
@@ -199,7 +199,7 @@ func (r *request) signInView(next, problem string) signInView {
 	return v
 }
 
-// signedOutOf shows a page that leads to the sign-out of the identity provider. It reports whether the provider has one.
+// signedOutOf shows a page that links to the sign-out of the identity provider. It reports whether the provider has one.
 func (r *request) signedOutOf() bool {
 	p := r.console.provider()
 	if r.session.Via != viaOIDC || p == nil {

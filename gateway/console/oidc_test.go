@@ -42,7 +42,7 @@ func newOIDCGate(t *testing.T) *oidcGate {
 	return g
 }
 
-// configure replaces the identity provider by one with the present options.
+// configure replaces the identity provider with one with the present options.
 func (g *oidcGate) configure() { g.provider.Store(oidc.New(g.options)) }
 
 // groups sets the groups of the person who signs in at the provider.
@@ -80,7 +80,7 @@ func TestSignInThroughAProvider(t *testing.T) {
 	page := b.page("/console/signin?next=%2Fconsole%2Fagents")
 	const start = "/console/oidc/start?next=%2Fconsole%2Fagents"
 	if !strings.Contains(page, `href="`+start+`"`) || !strings.Contains(page, "Sign in at 127.0.0.1:") {
-		t.Errorf("the page does not lead to the provider: %s", page)
+		t.Errorf("the page does not link to the provider: %s", page)
 	}
 	sent := b.get(start)
 	cookie := sent.header.Get("Set-Cookie")
@@ -261,7 +261,7 @@ func TestProvingAgainThroughAProvider(t *testing.T) {
 	g.Pass(6 * time.Minute)
 	review := b.submit(page, block, url.Values{"reason": {"it loops"}})
 	if !strings.Contains(review.body, `href="`+again+`" target="_blank"`) || strings.Contains(review.body, "required") {
-		t.Fatalf("the review does not lead to the provider: %s", review.body)
+		t.Fatalf("the review does not link to the provider: %s", review.body)
 	}
 	form := url.Values{"csrf": {csrf(review.body, block)}, "confirmed": {"yes"}, "reason": {"it loops"}}
 	refused := func(name string, want int) {
@@ -333,7 +333,7 @@ func TestConsoleAtAnotherAddressThanItsRedirect(t *testing.T) {
 func TestWithoutAProvider(t *testing.T) {
 	g := newConsoleGate(t, "")
 	if page := g.browser().page("/console/signin"); strings.Contains(page, "oidc") {
-		t.Errorf("the page leads to a provider: %s", page)
+		t.Errorf("the page links to a provider: %s", page)
 	}
 	for _, path := range []string{"/console/oidc", "/console/oidc/start", "/console/oidc?code=1&state=2"} {
 		if got := g.browser().get(path); got.status != http.StatusNotFound {

@@ -219,7 +219,7 @@ func (r *request) creditForms(a agreements.Agent, b billing.Buyer) []form {
 			Path: r.address(at("agents", id, "invoice")), Title: "Issue an invoice", Button: "Issue…", Danger: true, Fields: []field{
 				{
 					ID: "month", Name: "month", Label: "Month", Value: r.monthAt(-1), Required: true,
-					Hint: "A month that ended more than an hour ago. Enter first where invoices go to.",
+					Hint: "A month that ended more than an hour ago. First enter where invoices go.",
 				},
 			},
 		},
@@ -298,7 +298,7 @@ var agentActions = []action{
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			if r.PostForm.Get("reference") == "" {
-				return reason.MalformedRequest.Refusal("The reference is missing. It prevents that the same top-up is made twice.")
+				return reason.MalformedRequest.Refusal("The reference is missing. It prevents the same top-up from being made twice.")
 			}
 			return run(r, of, billing.TopUp{
 				Service: of.Service, AgentID: pat.AgentID(of.ID), Amount: strings.TrimSpace(r.PostForm.Get("amount")),

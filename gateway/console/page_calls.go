@@ -72,7 +72,7 @@ func (r *request) callsOf() string {
 	return r.service()
 }
 
-// agentOf leads to the agent of a request, at the service of the request.
+// agentOf returns a link to the agent of a request, at the service of the request.
 func (r *request) agentOf(c calls.Call) cell {
 	if c.AgentID == "" || c.Service == r.service() {
 		return r.agentCell(c.AgentID, "")
@@ -127,7 +127,7 @@ func (r *request) callPage() error {
 	return r.show(http.StatusOK, p)
 }
 
-// explained are the sections about one request. The links of the page then lead to the service of this request.
+// explained are the sections about one request. The links of the page then point to the service of this request.
 func (r *request) explained(w *calls.Why) []section {
 	r.of = w.Service
 	decided := section{Title: decisionTitle(w), Facts: facts(
@@ -147,7 +147,7 @@ func (r *request) explained(w *calls.Why) []section {
 	}
 	out := []section{decided}
 	if found := foundTable(w); len(found.Rows) > 0 {
-		out = append(out, section{Title: "What the policy wanted and found", Table: &found})
+		out = append(out, section{Title: "What the policy required and found", Table: &found})
 	}
 	if len(w.Limits) > 0 {
 		t := table{Caption: "Limits after the call", Columns: heads("Limit", "#Left", "Resets in", "Of")}
@@ -212,7 +212,7 @@ func stepsTable(steps []record.Step) *table {
 	return t
 }
 
-// traceCell leads to a trace, if telemetry.trace_url names the place of traces.
+// traceCell returns a link to a trace if telemetry.trace_url is set.
 func (r *request) traceCell(id string) cell {
 	address := r.console.Directory.Current().TraceURL
 	if id == "" || address == "" {

@@ -231,7 +231,7 @@ func (r *request) saveCurationSection(file *policies.Curation, i *policies.Curat
 			}
 			f.Fields = append(f.Fields, hidden(one.Name, value))
 		}
-		f.Fields = append(f.Fields, field{Name: "force", Label: "Also if calls of agents end", Type: "checkbox"})
+		f.Fields = append(f.Fields, field{Name: "force", Label: "Apply even if this ends calls of agents", Type: "checkbox"})
 		out.Forms = []form{f}
 	}
 	return out

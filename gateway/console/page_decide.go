@@ -49,9 +49,9 @@ func (r *request) decide() error {
 	}
 	out := section{Title: "The decision", Facts: decisionFacts(r, &d)}
 	if d.Recorded != nil {
-		out.Text = "The gateway decided differently."
+		out.Text = "The gateway made a different decision."
 		if d.Recorded.Same {
-			out.Text = "The gateway decided the same."
+			out.Text = "The gateway made the same decision."
 		}
 	}
 	return r.show(http.StatusOK, pageView{Title: "Request " + id, Sections: []section{

@@ -75,7 +75,7 @@ func (r *request) policyFile() (policies.PolicyText, error) {
 // lines returns the value of a field of a form that can have several lines.
 func (r *request) lines(name string) string { return plainLines(r.PostForm.Get(name)) }
 
-// plainLines replaces CRLF, which browsers send in forms, by LF.
+// plainLines replaces CRLF, which browsers send in forms, with LF.
 func plainLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
 // shownAsWritten reports whether a page shows a text without replacing characters, so that a form sends back the same text.
@@ -90,7 +90,7 @@ func (r *request) impactForm(policy, sha256 string) form {
 	}
 	return form{
 		Path: r.address(at("policy", "impact")), Title: "Compare a text", Button: "Compare", Wide: true,
-		Text: "The gateway decides the recorded calls again by this text. Nothing is changed.",
+		Text: "The gateway decides the recorded calls again under this text. Nothing is changed.",
 		Fields: []field{
 			{ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy, Hint: "Edit it, or paste another text."},
 			length, hidden("sha256", sha256),
@@ -196,7 +196,7 @@ func (r *request) impactSummary(i *policies.PolicyImpact) section {
 func (r *request) continueForm(policy, sha256 string, i *policies.PolicyImpact) form {
 	return form{
 		Path: r.address(at("policy", "impact")), Title: "The period is not complete", Button: "Continue", Wide: true,
-		Text: "Of the audit stream, " + strconv.Itoa(int(i.Progress*100)) + " % has been read.",
+		Text: strconv.Itoa(int(i.Progress*100)) + " % of the audit stream has been read.",
 		Fields: []field{
 			hidden("policy", policy), hidden("sha256", sha256), hidden("period", r.PostForm.Get("period")), hidden("after", i.Next),
 			hidden("from", i.From.Format(time.RFC3339Nano)), hidden("to", i.To.Format(time.RFC3339Nano)),
@@ -289,7 +289,7 @@ func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) 
 	out := section{Title: "Save"}
 	switch {
 	case !shownAsWritten(policy):
-		out.Text = "The text contains invisible characters, so that the console cannot save it. Use uimgate policy save."
+		out.Text = "The text contains invisible characters, so the console cannot save it. Use uimgate policy save."
 	case !file.Writable:
 		out.Text = "The gateway cannot write " + file.Path + ". Copy this text to where the file comes from, and reload."
 		out.Pre = policy
@@ -300,7 +300,7 @@ func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) 
 			Path: r.address(at("policy", "save")), Title: "Save and apply", Button: "Save…", Danger: true, Wide: true,
 			Text: "Replaces " + file.Path + ", keeps the previous text in a file whose name ends with .1, and reloads.",
 			Fields: []field{
-				hidden("policy", policy), hidden("sha256", sha256), {Name: "force", Label: "Also if calls of agents end", Type: "checkbox"},
+				hidden("policy", policy), hidden("sha256", sha256), {Name: "force", Label: "Apply even if this ends calls of agents", Type: "checkbox"},
 			},
 		}}
 	}

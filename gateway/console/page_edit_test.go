@@ -24,7 +24,7 @@ const (
 var dearer = strings.Replace(gatetest.PolicyFile, `"amount": "0.25"`, `"amount": "0.75"`, 1)
 
 // compare sends the form that compares an edited policy.
-func (b *browser) compare(policy string) shown {
+func (b *browser) compare(policy string) pageResponse {
 	b.Helper()
 	return b.submit(editPath, impactPath, url.Values{"policy": {policy}, "sha256": {hiddenValue(b.page(editPath), "sha256")}})
 }
@@ -88,7 +88,7 @@ func TestWhatAnEditedPolicyWouldChange(t *testing.T) {
 		t.Errorf("the last day lacks a call: %s", got.body)
 	}
 	if got := b.compare("{"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "policy:1: error") {
-		t.Errorf("a policy that is none: %d %s", got.status, got.body)
+		t.Errorf("an invalid policy: %d %s", got.status, got.body)
 	}
 	if got := b.post(impactPath, url.Values{"policy": {dearer}}); got.status != http.StatusForbidden {
 		t.Errorf("without the token of the form: %d", got.status)

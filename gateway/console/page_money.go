@@ -127,7 +127,7 @@ func (r *request) executionPage() error {
 	case store.Unresolved:
 		forms = append(forms, form{
 			Path: r.address(at("money", "calls", id, "resolve")), Title: "Resolve", Button: "Resolve…", Danger: true,
-			Text:   "The gateway does not know whether the API carried out the call. Ask the API's operator, or look into its records.",
+			Text:   "The gateway does not know whether the API carried out the call. Ask the API's operator, or check its records.",
 			Fields: []field{{ID: "state", Name: "state", Label: "The call", Options: resolutions}},
 		})
 	case store.Captured:
@@ -228,7 +228,7 @@ func (r *request) paymentsPage() error {
 	return l.page(r, pageView{Title: "Payments"}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", paymentStates...)),
 		section{Title: "Resolve a payment", Forms: []form{{
 			Path: r.address(at("money", "payments", "resolve")), Button: "Resolve…", Danger: true,
-			Text: "For a payment that is unclaimed or unknown. Look into the records of the payment provider first.", Fields: []field{
+			Text: "For a payment that is unclaimed or unknown. Check the records of the payment provider first.", Fields: []field{
 				{ID: "reference", Name: "reference", Label: "Reference", Required: true},
 				{ID: "state-to", Name: "state", Label: "The payment", Options: []option{
 					{Value: string(store.PaymentCredited), Label: "arrived: credit it"}, {Value: string(store.PaymentFailed), Label: "failed"},

@@ -82,7 +82,7 @@ func reloadCard(s *status.Status) card {
 	return c
 }
 
-// processCard counts the running processes. It warns if one does not report, or uses another configuration than this process.
+// processCard counts the running processes. It warns if one does not report, or uses a different configuration.
 func (r *request) processCard(s *status.Status) card {
 	c := card{Label: "Processes", Value: "?", Live: "processes", Href: r.address(at("stops"))}
 	list, err := r.console.Operator.Processes.Processes(r.Context())

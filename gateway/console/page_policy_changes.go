@@ -25,7 +25,7 @@ func (r *request) policyChangesPage() error {
 	}
 	digest := func(d string) cell { return link(d, r.address(at("agreements"), "digest", d)) }
 	return r.show(http.StatusOK, pageView{
-		Title: "What changed in the policy", Lead: "In plain words. Each digest leads to the agreements to the policy.",
+		Title: "What changed in the policy", Lead: "In plain words. Each digest links to the agreements to the policy.",
 		Sections: []section{
 			{Facts: []fact{{"Before", digest(pair.From)}, {"After", digest(pair.To)}}}, {Title: "The changes in words", Lines: lines},
 		},

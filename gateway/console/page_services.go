@@ -83,7 +83,7 @@ func (r *request) policyPage() error {
 			when(one.Until), when(one.FirstOffered),
 		})
 	}
-	p.Sections = append(p.Sections, section{Title: "Policies", Text: "Each digest leads to the agreements to the policy.", Table: &t})
+	p.Sections = append(p.Sections, section{Title: "Policies", Text: "Each digest links to the agreements to the policy.", Table: &t})
 	return r.show(http.StatusOK, p)
 }
 

@@ -30,7 +30,7 @@ func (r *request) settingsPage() error {
 		Forms: []form{{
 			Path: at("settings", "reload"), Title: "Reload", Button: "Reload",
 			Text:   "Reads and applies the configuration. If it has errors, the present one stays in use.",
-			Fields: []field{{Name: "force", Label: "Also if calls of agents end", Type: "checkbox"}},
+			Fields: []field{{Name: "force", Label: "Apply even if this ends calls of agents", Type: "checkbox"}},
 		}},
 	}}}
 	if s.RefusedReload != nil {

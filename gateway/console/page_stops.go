@@ -91,7 +91,7 @@ func (r *request) stopForms() (list []form) {
 		{kind: pat.StopService, title: "A service", text: "Everything at the service is refused."},
 		{
 			kind: pat.StopIntent, title: "An intent", label: "Intent", subjects: uids, onlyField: len(uids) == 0,
-			text: "Calls of the intent are refused.",
+			text: "Calls to the intent are refused.",
 		},
 		{kind: pat.StopDoor, title: "A door", label: "Door", subjects: names, text: "Requests of one protocol are refused."},
 		{kind: pat.StopAgent, title: "An agent", label: "Agent id", onlyField: true, text: "Calls of the agent are refused."},

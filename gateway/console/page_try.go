@@ -25,7 +25,7 @@ var doorNames = map[string]string{testcalls.TestUIM: "UIM over HTTP", testcalls.
 // tryPage has the forms with which an operator makes calls as the test agent of a service.
 func (r *request) tryPage() error {
 	q := r.URL.Query()
-	return r.showTry(http.StatusOK, pageView{Title: "Playground", Lead: "Make a call as a test agent. It is an agent like every other: " +
+	return r.showTry(http.StatusOK, pageView{Title: "Playground", Lead: "Make a call as a test agent. It is an agent like any other: " +
 		"the policy, limits, stops and charges apply to it."}, q.Get("intent"), q.Get("door"), map[string]string{})
 }
 
@@ -86,7 +86,7 @@ func (r *request) testAgent(a *testcalls.TestAgent) section {
 	out.Text = map[testcalls.TestState]string{
 		testcalls.TestUnsigned: "Without an agreement, the gateway refuses the calls of the agent.",
 		testcalls.TestPending:  "Approve the agent on its page. Then let it agree again.",
-		testcalls.TestOutdated: "The policy was changed. The gateway refuses calls of intents whose terms have changed until the agent agrees again.",
+		testcalls.TestOutdated: "The policy was changed. The gateway refuses calls to intents whose terms have changed until the agent agrees again.",
 		testcalls.TestExpired:  "The gateway refuses the calls of the agent until it agrees again.",
 	}[a.State]
 	out.Forms = []form{{
@@ -243,7 +243,7 @@ func (r *request) tryCall() error {
 		fact{"Decision", decisionCell(got.Decision)}, fact{"Reason", text(string(got.Reason))}, fact{"Message", text(got.Message)},
 		fact{"Rule", text(got.Rule)}, fact{"Charge", text(strings.TrimSpace(got.Charge + " " + got.ChargeState))},
 		fact{"Outcome", text(got.Outcome)}, fact{"Protocol", text(doorNames[cmp.Or(through, testcalls.TestUIM)])},
-		fact{"Explanation", link("Why the gateway decided so", r.address(at("calls", got.RequestID)))},
+		fact{"Explanation", link("Why the gateway made this decision", r.address(at("calls", got.RequestID)))},
 		fact{"Call", r.executionCell(got.ExecutionID)}, fact{"Receipt", code(got.Receipt)},
 	)}
 	p := pageView{Title: "The result of the call", Sections: append([]section{out}, exchangeSections(&got.Exchange)...)}

@@ -86,7 +86,7 @@ func TestParametersOfATestCall(t *testing.T) {
 			t.Errorf("the form lacks %s: %s", want, page)
 		}
 	}
-	send := func(fields url.Values) shown {
+	send := func(fields url.Values) pageResponse {
 		form := url.Values{"intent": {gatetest.Ordering}, "door": {""}}
 		maps.Copy(form, fields)
 		return b.submit(chosen, callPath, form)
@@ -99,14 +99,14 @@ func TestParametersOfATestCall(t *testing.T) {
 		t.Errorf("the request lacks %s: %d %s", want, got.status, got.body)
 	}
 	if got := send(url.Values{"p.count": {"three"}}); !strings.Contains(got.body, `&#34;count&#34;:&#34;three&#34;`) {
-		t.Errorf("a number that is none: %d %s", got.status, got.body)
+		t.Errorf("an invalid number: %d %s", got.status, got.body)
 	}
 	wrong := send(url.Values{"p.items": {"[a"}})
 	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, "items is not valid JSON") {
-		t.Errorf("a list that is none: %d %s", wrong.status, wrong.body)
+		t.Errorf("an invalid list: %d %s", wrong.status, wrong.body)
 	}
 	if got := send(url.Values{"intent": {"shop.example:gone:v1"}}); got.status != http.StatusNotFound {
-		t.Errorf("an intent that is none: %d", got.status)
+		t.Errorf("an unknown intent: %d", got.status)
 	}
 }
 
@@ -118,6 +118,6 @@ func TestAPlaygroundThatIsOff(t *testing.T) {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if page := b.page("/console/doors"); strings.Contains(page, tryPath) {
-		t.Error("the page of doors leads to the playground")
+		t.Error("the page of doors links to the playground")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// everyPage are the pages without a record.
+// everyPage lists the pages that do not show a single record.
 var everyPage = []string{
 	"/console/", "/console/agents", "/console/agreements", "/console/calls", "/console/money", "/console/money/calls",
 	"/console/money/payments",
@@ -62,14 +62,14 @@ func TestEveryPageInEveryRole(t *testing.T) {
 					continue
 				}
 				if linked := b.get(to); linked.status != http.StatusOK {
-					t.Errorf("%s leads to %s: %d", path, to, linked.status)
+					t.Errorf("%s links to %s: %d", path, to, linked.status)
 				}
 			}
 		}
 	}
 }
 
-func TestDeepLinksToWhatIsGone(t *testing.T) {
+func TestLinksToMissingRecords(t *testing.T) {
 	g := newConsoleGate(t, "")
 	b := g.as(api.RoleAdmin)
 	for _, path := range []string{
@@ -86,7 +86,7 @@ func TestDeepLinksToWhatIsGone(t *testing.T) {
 		}
 	}
 	if got := b.get("/console/agreements?after=%00%ff"); got.status != http.StatusBadRequest {
-		t.Errorf("a cursor that is none: %d", got.status)
+		t.Errorf("an invalid cursor: %d", got.status)
 	}
 }
 
@@ -133,10 +133,10 @@ func TestAgentActions(t *testing.T) {
 		t.Errorf("a buyer without an address: %d", got.status)
 	}
 	if got := b.confirm(page, page+"/invoice", url.Values{"month": {"next"}}); got.status != http.StatusBadRequest {
-		t.Errorf("an invoice of no month: %d %s", got.status, got.body)
+		t.Errorf("an invoice for an invalid month: %d %s", got.status, got.body)
 	}
 	if got := b.confirm(page, page+"/keys", url.Values{"jkt": {"short"}}); got.status != http.StatusBadRequest {
-		t.Errorf("a key that is none: %d", got.status)
+		t.Errorf("an invalid key: %d", got.status)
 	}
 	if n := strings.Count(g.audited.String(), `"by":"ann-admin"`); n < 9 {
 		t.Errorf("%d changes in the audit: %s", n, g.audited.String())
@@ -293,7 +293,7 @@ func TestDecideAgain(t *testing.T) {
 		t.Errorf("the form does not contain the policy: %s", text)
 	}
 	same := b.submit(page, path, url.Values{})
-	if same.status != http.StatusOK || !strings.Contains(same.body, "The gateway decided the same.") || !strings.Contains(same.body,
+	if same.status != http.StatusOK || !strings.Contains(same.body, "The gateway made the same decision.") || !strings.Contains(same.body,
 		"0.25 EUR") {
 		t.Errorf("got %d %s", same.status, same.body)
 	}
@@ -313,7 +313,7 @@ func TestDecideAgain(t *testing.T) {
 	}
 	if got := b.submit(page, path, url.Values{"policy": {"{"}}); got.status != http.StatusBadRequest &&
 		got.status != http.StatusUnprocessableEntity {
-		t.Errorf("a policy that is none: %d %s", got.status, got.body)
+		t.Errorf("an invalid policy: %d %s", got.status, got.body)
 	}
 	if strings.Contains(g.audited.String(), "/decide") {
 		t.Error("a question is in the audit as a change")

@@ -121,8 +121,8 @@ func (r *request) write(status int, name string, data any) error {
 	return nil
 }
 
-// visible replaces the characters that control or reorder text, or that are invisible, by their numbers. Names and descriptions come from
-// strangers, who could otherwise make a page look different from its contents.
+// visible replaces the characters that control or reorder text, or that are invisible, with their numbers. Names and descriptions
+// are untrusted: without this, they could make a page look different from its contents.
 func visible(html []byte) []byte {
 	if !bytes.ContainsFunc(html, invisible) {
 		return html

@@ -91,7 +91,7 @@ func (r *request) as(name, role, via string) api.Caller {
 	return api.Caller{Name: name, Role: api.Role(role), Via: via, RequestID: r.w.Header().Get(admin.HeaderRequestID)}
 }
 
-// A proof is how a person has proved who it is.
+// A proof is how a person has proved who they are.
 type proof struct {
 	credential string // store.ConsoleSession.Credential
 	subject    string // identifies the person at the identity provider; empty: there is none

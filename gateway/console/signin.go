@@ -19,7 +19,7 @@ import (
 type signInView struct {
 	Next, Code, Problem string
 	Link                bool   // the page is that of a one-time link
-	Provider, Start     string // host of the identity provider, and the address that leads to it; empty: there is none
+	Provider, Start     string // host of the identity provider, and the address that redirects to it; empty: there is none
 }
 
 func (r *request) signInPage() error {
@@ -44,7 +44,7 @@ func (r *request) signIn() error {
 	return r.redirect(view.Next)
 }
 
-// linkPage asks before it uses a one-time link, because programs that look at links would use it up.
+// linkPage asks before it uses a one-time link, because programs that preview links would use it up.
 func (r *request) linkPage() error {
 	return r.write(http.StatusOK, "signin", signInView{Link: true, Code: r.URL.Query().Get("code"), Next: admin.ConsolePath})
 }

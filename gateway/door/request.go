@@ -140,7 +140,7 @@ func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQ
 	return p.executor.Records(ctx, c, r)
 }
 
-// Left returns how many calls of intents the agent can still make. See execute.Executor.Left.
+// Left returns how many calls to intents the agent can still make. See execute.Executor.Left.
 func (p Pipeline) Left(ctx context.Context, c execute.Call, uids []string) (map[string][]execute.Left, error) {
 	return p.executor.Left(ctx, c, uids)
 }

@@ -140,7 +140,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	return r, nil
 }
 
-// appendOwn appends the limits that each call of the intent counts in, under whichever permission. own is the limit of the PAT; it may be
+// appendOwn appends the limits that each call to the intent counts in, under whichever permission. own is the limit of the PAT; it may be
 // nil.
 func (e *execution) appendOwn(to []store.Reservation, own *limit.Limit) []store.Reservation {
 	if own != nil {

@@ -214,7 +214,7 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 // confirmationRequired returns the refusal of a call that a person must confirm. more is appended to the message.
 func (e *execution) confirmationRequired(more string) *reason.Refusal {
 	charge := *e.unconfirmed
-	message := "The person must confirm each call of this intent."
+	message := "The person must confirm each call to this intent."
 	if !charge.IsZero() {
 		message = "The call costs " + charge.String() + ", and the person must confirm it."
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Left states how many more calls of an intent an agent can make under one permission.
+// A Left states how many more calls to an intent an agent can make under one permission.
 type Left struct {
 	Charge money.Amount // of a call; zero: free
 	// Limit is the limit that admits the fewest calls, and Calls is their number. An empty Limit.ID means that no limit applies.
@@ -25,7 +25,7 @@ type Left struct {
 // maxLeft bounds the limits that Left reads, so that a search for intents costs one short read of the store.
 const maxLeft = 64
 
-// Left returns how many more calls of each intent the agent whose PAT is in call can make, for each permission in order of preference. It
+// Left returns how many more calls to each intent the agent whose PAT is in call can make, for each permission in order of preference. It
 // omits intents that the agent cannot call, and those for which it would have to read more than 64 limits in all. It reads the store once,
 // and takes nothing. The error is a *reason.Refusal.
 func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[string][]Left, error) {
@@ -87,7 +87,7 @@ func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[stri
 	return out, nil
 }
 
-// candidates returns the permissions that can permit a call of an intent to the agent, and sets the service and the intent of e. It returns
+// candidates returns the permissions that can permit a call to an intent to the agent, and sets the service and the intent of e. It returns
 // none if the agent cannot call it.
 func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agreed func() (keys.Key, error)) ([]odrl.Candidate, error) {
 	in, err := e.current.Executable(uid)
@@ -107,7 +107,7 @@ func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agr
 	return allowed, nil
 }
 
-// limitsOf returns the limits that can refuse a call of the intent under a permission, of those that begin reserves. own is the limit of
+// limitsOf returns the limits that can refuse a call to the intent under a permission, of those that begin reserves. own is the limit of
 // the PAT; it may be nil.
 func (e *execution) limitsOf(own *limit.Limit, c *odrl.Candidate) []store.Reservation {
 	return slices.DeleteFunc(e.appendLimits(e.appendOwn(nil, own), c), func(r store.Reservation) bool { return hidden(r.Limit) })

@@ -63,7 +63,7 @@ func (e *execution) payer() payments.Payer {
 	return payments.Payer{
 		Service: e.service.ID, Agent: e.claims.Principal().Record(), Offer: &e.current.Payments, Approved: e.approved,
 		Resource: x402.Resource{
-			URL: e.service.At(executePath), Description: "credit for calls of " + e.intent.ID, MIMEType: "application/json",
+			URL: e.service.At(executePath), Description: "credit for calls to " + e.intent.ID, MIMEType: "application/json",
 		},
 	}
 }

@@ -326,7 +326,7 @@ func (x *Executor) allow(ctx context.Context, e *execution) error {
 	default:
 		message := "A call that is charged needs a proof of key."
 		if e.intent.ProvedAlways() {
-			message = "Each call of this intent needs a proof of key."
+			message = "Each call to this intent needs a proof of key."
 		}
 		e.decision.Permit, e.decision.Rule = false, ProofRule
 		return refused.Refusal(message).With("rule", ProofRule)

@@ -212,7 +212,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "no proof where the operator asks for one", call: call{intent: proved}, want: reason.PolicyRequiresVerification,
-		message: "Each call of this intent needs a proof of key.", details: `{"rule":"services[].intents.proof"}`,
+		message: "Each call to this intent needs a proof of key.", details: `{"rule":"services[].intents.proof"}`,
 	},
 	{
 		name: "a static agreement, where a charge is due", agent: (*world).static, call: call{intent: either, parameters: `{"paid":"yes"}`},

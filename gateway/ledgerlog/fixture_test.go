@@ -121,7 +121,7 @@ func start(tb testing.TB, s *sqlstore.Store, name string) *process {
 	return p
 }
 
-// restart replaces the sequencer by a new one, without its state in memory.
+// restart replaces the sequencer with a new one, without its state in memory.
 func (p *process) restart() {
 	p.Sequencer = ledgerlog.New(ledgerlog.Options{
 		Store: &stepStore{Store: p.store.Logs(), p: p}, Keys: p.keys, Introduced: map[keys.Purpose]*keys.Keyring{keys.ForReceipts: p.receipts},

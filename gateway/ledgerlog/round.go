@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A round is the state of one call of Sequencer.Round.
+// A round is the state of one call to Sequencer.Round.
 type round struct {
 	s      *Sequencer
 	signer *keys.PrivateKey

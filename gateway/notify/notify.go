@@ -50,7 +50,7 @@ type Options struct {
 	// Posted counts an attempt to post a notice.
 	Posted func(e config.Event, delivered bool)
 	Log    *zap.Logger
-	// Every is the period between two calls of Look, and the pause after a first failed attempt. 0 means 15 seconds.
+	// Every is the period between two calls to Look, and the pause after a first failed attempt. 0 means 15 seconds.
 	Every time.Duration
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Example returns the names of the required parameters of an intent, in the order of the intent, and example values that it derives from
-// their schemas. Example replaces a value that is not valid by the placeholder <name>; placeholders reports whether it replaced any.
+// their schemas. Example replaces an invalid value with the placeholder <name>; placeholders reports whether it replaced any.
 func Example(in *intents.Intent) (names []string, values map[string]any, placeholders bool) {
 	values = map[string]any{}
 	for i := range in.Inputs {

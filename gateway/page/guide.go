@@ -152,7 +152,7 @@ func (g *guide) steps() {
 		"call to `%s`.\n", g.s.At(ProtocolPath), g.s.At("/api/pat/issue"), g.s.At("/api/intents/execute"))
 }
 
-// examples writes example calls of the first intents.
+// examples writes example calls to the first intents.
 func (g *guide) examples(ctx context.Context) {
 	for _, in := range g.s.Offered()[:min(len(g.s.Offered()), guideExamples)] {
 		_, values, placeholders := Example(in.Intent)
@@ -164,7 +164,7 @@ func (g *guide) examples(ctx context.Context) {
 	}
 }
 
-// receipts writes an example call of the first intent with a price: with its idempotency key, its charge and its receipt.
+// receipts writes an example call to the first intent with a price: with its idempotency key, its charge and its receipt.
 func (g *guide) receipts(ctx context.Context) {
 	offered := g.s.Offered()[:min(len(g.s.Offered()), guideIntents)]
 	i := slices.IndexFunc(offered, func(in *service.Intent) bool { return charges(ctx, g.s, in) })

@@ -16,7 +16,7 @@ const openAPIIntents = 1000
 // tree is a JSON object under construction.
 type tree = map[string]any
 
-// OpenAPI returns an OpenAPI 3.1 document that describes the endpoints of a service. It has one operation for calls of all intents, with a
+// OpenAPI returns an OpenAPI 3.1 document that describes the endpoints of a service. It has one operation for calls to all intents, with a
 // request schema for each intent; intent_uid selects the schema. It omits retired intents, and intents after the first openAPIIntents; the
 // description of the document mentions that the latter are missing.
 func OpenAPI(s *service.Definition) ([]byte, error) {
@@ -176,13 +176,13 @@ func executeHeaders(s *service.Definition) []any {
 		proofHeader(),
 	}
 	if s.Payments.X402 != nil {
-		list = append(list, header(headerPayment, "A payment by x402: base64 of a PaymentPayload for one of the terms in the PAYMENT-REQUIRED of a "+
+		list = append(list, header(headerPayment, "An x402 payment: base64 of a PaymentPayload for one of the terms in the PAYMENT-REQUIRED of a "+
 			"refusal with status 402. It tops up the credit of the agent before the call.", maxPayment))
 	}
 	return list
 }
 
-// headerPayment is the header field of a payment by x402, and maxPayment its maximum length in bytes.
+// headerPayment is the header field of an x402 payment, and maxPayment its maximum length in bytes.
 const (
 	headerPayment = "PAYMENT-SIGNATURE"
 	maxPayment    = 8 << 10

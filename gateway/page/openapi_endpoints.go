@@ -16,7 +16,7 @@ const (
 	tagUsage     = "usage"
 )
 
-// endpoints returns the paths that every service has, except those for calls of intents.
+// endpoints returns the paths that every service has, except those for calls to intents.
 func endpoints(s *service.Definition) tree {
 	return tree{
 		"/agents.json": get("agentsFile", "The intents and endpoints of the service", tagDocuments, tree{"type": "object"}),
@@ -37,7 +37,7 @@ func endpoints(s *service.Definition) tree {
 				"currency": tree{"type": "string"}, "credited": tree{"type": "string"}, "balance": tree{"type": "string"},
 				"reference": tree{"type": "string"}, "receipt": tree{"type": "string"},
 			}, "currency", "credited", "balance", "reference"),
-			header("PAYMENT-SIGNATURE", "A payment by x402: JSON in base64.", x402.MaxHeader)), tagUsage),
+			header("PAYMENT-SIGNATURE", "An x402 payment: JSON in base64.", x402.MaxHeader)), tagUsage),
 		"/api/intents/search": get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
 			"name": "intent_uid", "in": "path", "required": true, "schema": tree{"type": "string"},

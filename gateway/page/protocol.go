@@ -62,7 +62,7 @@ var ProtocolMarkdown = sync.OnceValue(func() []byte {
 	return []byte(out)
 })
 
-// published returns the destination of a link on a page of docs/protocols in a form that works outside of the repository.
+// published returns the destination of a link on a page of docs/protocols in a form that works outside the repository.
 func published(to string) string {
 	switch {
 	case strings.HasPrefix(to, "#"), strings.Contains(to, "://"):

@@ -34,7 +34,7 @@ func paidTerms(ctx context.Context, s *service.Definition, in *service.Intent, c
 	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return !c.Charge.IsZero() && c.Charge.Currency == currency })
 }
 
-// charges reports whether each call of an intent has a price for agents that the policy does not name.
+// charges reports whether each call to an intent has a price for agents that the policy does not name.
 func charges(ctx context.Context, s *service.Definition, in *service.Intent) bool {
 	terms, err := s.Policy.Terms(ctx, odrl.Request{Intent: in.UID.String()})
 	return err == nil && terms.Permitted && len(terms.Candidates) > 0 &&

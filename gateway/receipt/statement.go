@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Statement sums up one account over a period: Closing is Opening plus the changes in the period. Times are UTC. From is in the period,
-// To is not. Amounts are exact decimals.
+// A Statement summarizes one account over a period: Closing is Opening plus the changes in the period. Times are UTC. From is in the
+// period, To is not. Amounts are exact decimals.
 type Statement struct {
 	AgentID  pat.AgentID     `json:"agent_id"`
 	Name     string          `json:"agent_name,omitempty"` // the operator's name for the agent
@@ -34,8 +34,8 @@ type Position struct {
 	Balance    string `json:"balance"` // topped up minus held and captured; negative if the agent owes money
 }
 
-// A StatementLine sums up the charges of one intent under one rule: how many became held, captured, released and unresolved in the period,
-// and their amounts.
+// A StatementLine summarizes the charges of one intent under one rule: how many became held, captured, released and unresolved in the
+// period, and their amounts.
 type StatementLine struct {
 	Intent     string  `json:"intent"`
 	Rule       string  `json:"rule"`

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// IntentFigures counts the calls of each intent in the last 24 hours in memory. It is safe for concurrent use.
+// IntentFigures counts the calls to each intent in the last 24 hours in memory. It is safe for concurrent use.
 type IntentFigures struct {
 	now func() time.Time
 
@@ -27,7 +27,7 @@ type intentHour struct {
 	IntentUse
 }
 
-// IntentUse counts the calls of one intent.
+// IntentUse counts the calls to one intent.
 type IntentUse struct {
 	Calls   int64
 	Refused int64 // of Calls: the gateway did not send them to the service
@@ -39,7 +39,7 @@ func NewIntentFigures(now func() time.Time) *IntentFigures {
 	return &IntentFigures{now: now, hours: map[intentOf]*[intentHours]intentHour{}}
 }
 
-// Record implements execute.Recorder. It does not count calls of intents that do not exist.
+// Record implements execute.Recorder. It does not count calls to intents that do not exist.
 func (f *IntentFigures) Record(v *execute.Event) {
 	if v.Intent == "" {
 		return
@@ -67,7 +67,7 @@ func (f *IntentFigures) Record(v *execute.Event) {
 
 func (f *IntentFigures) hour() int64 { return max(0, f.now().Unix()/3600) }
 
-// Use returns the calls of an intent in the last 24 hours.
+// Use returns the calls to an intent in the last 24 hours.
 func (f *IntentFigures) Use(service, intent string) (sum IntentUse) {
 	hour := f.hour()
 	f.mu.Lock()

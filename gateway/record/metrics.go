@@ -106,7 +106,7 @@ func NewMetrics() *Metrics {
 		undeclared: counter("undeclared_members_total",
 			"Members of the service's responses that were dropped because the intent declares no such output, by intent.", "service", "intent"),
 		missing: counter("missing_outputs_total",
-			"Required outputs that were missing in responses that the gateway passed on nevertheless, by intent.", "service", "intent"),
+			"Required outputs that were missing from responses that the gateway passed on nevertheless, by intent.", "service", "intent"),
 		clockSteps:   counter("clock_steps_total", "Changes of the database clock that the gateway detected, by direction.", "direction"),
 		lostCommits:  count("lost_commits_total", "Commits that the database acknowledged but no longer contains."),
 		auditFailed:  count("audit_write_failures_total", "Failed writes to the audit stream. The gateway retries them."),

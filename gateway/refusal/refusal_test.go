@@ -118,7 +118,7 @@ var elsewhere = map[string]string{
 	"store.ErrPaymentOpen":        "payments: PAYMENT_UNKNOWN",
 	"store.ErrRefund":             "gateway/handle_webhook.go: PAYMENT_UNKNOWN",
 	"store.ErrUsed":               "what a code or token of OAuth answers: gateway/consent",
-	"store.ErrFull":               "what a registration of OAuth answers: gateway/consent; of an agent: bindings/uagents/almanac",
+	"store.ErrFull":               "what an OAuth registration answers: gateway/consent; of an agent: bindings/uagents/almanac",
 	"store.ErrShare":              "what a registration of an agent answers: bindings/uagents/almanac",
 	"store.ErrOlder":              "what a registration of an agent answers: bindings/uagents/almanac",
 	"store.LimitError":            "begin describes it: gateway/execute/suspension.go",

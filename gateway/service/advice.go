@@ -78,10 +78,10 @@ func (l *loadState) advisePolicy(s *Definition, at int, path string) {
 			}
 			most, all := s.Credit.Newcomers, s.Credit.Credit
 			if !s.Credit.Prepaid && c.Charge.Currency == all.Currency && c.Charge.Nano > all.Nano {
-				once("one call of " + uid + " costs " + c.Charge.String() + ", more than any agent may owe (billing.credit: " +
+				once("one call to " + uid + " costs " + c.Charge.String() + ", more than any agent may owe (billing.credit: " +
 					all.String() + "), so only agents that have paid in advance can call it")
 			} else if s.OpenAdmission && !s.Credit.Prepaid && c.Charge.Currency == most.Currency && c.Charge.Nano > most.Nano {
-				once("one call of " + uid + " costs " + c.Charge.String() + ", more than unapproved agents may owe (billing.newcomers: " +
+				once("one call to " + uid + " costs " + c.Charge.String() + ", more than unapproved agents may owe (billing.newcomers: " +
 					most.String() + "), so only approved agents can call it")
 			}
 		}

@@ -19,7 +19,7 @@ func (d *Definition) Draft(ctx context.Context, document []byte) (*odrl.Policy, 
 }
 
 // ChangedBy returns the uids of the intents whose terms in another policy differ from those in force, sorted. An agreement to the policy in
-// force would not hold for calls of these intents.
+// force would not hold for calls to these intents.
 func (d *Definition) ChangedBy(other *odrl.Policy) []string {
 	clauses := words.Clauses(other)
 	var list []string

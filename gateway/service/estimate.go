@@ -37,7 +37,7 @@ func (s *Service) Prices(ctx context.Context, agent pat.AgentID, uid string) ([]
 
 // Estimate returns the charge and the limit that would apply if the agent agreed to this intent only. The key of the agent is unknown, and
 // the agent is assumed to send no proofs of key and to choose no plan. If the policy does not permit the intent to the agent, or every call
-// of the intent needs a proof, the error is a *reason.Refusal. If only a plan permits the intent, it is a *pat.PlanError.
+// to the intent needs a proof, the error is a *reason.Refusal. If only a plan permits the intent, it is a *pat.PlanError.
 func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (Estimate, error) {
 	in, err := s.Executable(uid)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (
 	}
 	within, refused := in.Allowed(pat.Fresh, false, request.Candidates, nil)
 	if request.NeedsProof || refused != "" || len(within) == 0 {
-		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Each call of this intent requires a proof of key.")
+		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Each call to this intent requires a proof of key.")
 	}
 	return Estimate{Charge: within[0].Charge, Rate: scope.Limit}, nil
 }

@@ -160,7 +160,7 @@ func placeInBody(in *intents.Intent, place config.Place) (found config.Place, wh
 	first, rest, deeper := strings.Cut(place.Name[1:], "/")
 	switch {
 	case !hasBody(in):
-		return place, "calls of this intent have no body, because their method is " + in.Endpoint.Method
+		return place, "calls to this intent have no body, because their method is " + in.Endpoint.Method
 	case in.Endpoint == nil && first == "intent_uid", in.Endpoint == nil && first == "parameters" && !deeper:
 		return place, "the gateway sets this member itself"
 	case in.Endpoint == nil && first != "parameters":

@@ -82,7 +82,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"a query the endpoint has":               {own("read", `"query:v": hushhush`), "the query of the endpoint already contains it"},
 		"a query that is a parameter":            {own("read", `"query:n": hushhush`), ""},
 		"a query member that is an object":       {own("read", `"query:x": {a: hushhush}`), "cannot be in a query"},
-		"a body value for GET":                   {own("read", `"body:/x": hushhush`), "calls of this intent have no body, because their method is GET"},
+		"a body value for GET":                   {own("read", `"body:/x": hushhush`), "calls to this intent have no body, because their method is GET"},
 		"an invalid body pointer":                {own("write", `"body:x": hushhush`), "is not a place in a body"},
 		"a body pointer into a list":             {own("write", `"body:/x/0": hushhush`), "points into a list"},
 		"a member inside a parameter":            {own("write", `"body:/options/secret": hushhush`), `is a part of the parameter "options", which agents send`},

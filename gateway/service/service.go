@@ -51,7 +51,7 @@ type Definition struct {
 	SuspendAfter int64
 	// OpenAdmission means that unapproved agents may agree. They share one limit on credit.
 	OpenAdmission bool
-	// Newcomers limits the free calls of each intent by all unapproved agents together, if the intent has no ceiling.
+	// Newcomers limits the free calls to each intent by all unapproved agents together, if the intent has no ceiling.
 	Newcomers limit.Rate
 
 	// successors have other policies, and are otherwise equal. They are in the order of From.
@@ -131,7 +131,7 @@ func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte
 	})
 }
 
-// Candidates returns the permissions that can permit a call of an intent to the bearer of a PAT, in order of preference, as far as they are
+// Candidates returns the permissions that can permit a call to an intent to the bearer of a PAT, in order of preference, as far as they are
 // known before a call: see odrl.Policy.Terms. agreed returns the key of the agreement; Candidates calls it only if the policy names keys.
 func (s *Service) Candidates(
 	ctx context.Context, c *pat.Claims, uid string, agreed func() (keys.Key, error),

@@ -38,7 +38,7 @@ func Payment(h http.Header) (*x402.Payload, error) {
 
 // MalformedPayment returns the refusal of a request with a payment that cannot be read. err is that of x402.Read.
 func MalformedPayment(err error) *reason.Refusal {
-	f := reason.MalformedRequest.Refusal("The payment by x402 cannot be read: " + err.Error() + ".").Because(err)
+	f := reason.MalformedRequest.Refusal("The x402 payment cannot be read: " + err.Error() + ".").Because(err)
 	if form, ok := errors.AsType[*x402.FormError](err); ok {
 		f.With("pointer", form.Pointer)
 	}

@@ -16,7 +16,6 @@ var nouns = map[string]string{
 	"allowed":  "a row of pat.allow: the name is in schema.json",
 	"billing":  "the setting billing",
 	"binding":  "the request that a proof is bound to",
-	"claimed":  "a thing that only one block of a configuration may have",
 	"finding":  "the result of a check",
 	"keyring":  "keys on a ring",
 	"listing":  "the records of a service in DNS",

@@ -9,7 +9,7 @@ func (r Reason) ForOperators() bool { return help[r] == "" }
 
 // help has a text for each reason that agents can receive. The texts name paths and members of details, but never a value.
 var help = map[Reason]string{
-	MissingToken: "Every call of an intent, every renewal and every introspection requires the token (PAT) that the service issued " +
+	MissingToken: "Every call to an intent, every renewal and every introspection requires the token (PAT) that the service issued " +
 		"for an agreement, in the header Authorization: Bearer <PAT>.",
 	InvalidToken: "The token is damaged or incomplete, belongs to another service, is not valid yet, or is not a PAT. Each service " +
 		"accepts only the tokens that it issued itself; aud and iss of a PAT are the issuer of its service.",
@@ -40,7 +40,7 @@ var help = map[Reason]string{
 		"details.left. Charges that are released come back. details.until is when more is available, as far as is known. On the page at details.consents_url, the person sees " +
 		"the consent, changes its budget, and ends it.",
 	ConfirmationRequired: "The call is made under a person's consent. It costs details.charge, which is above details.without_confirmation " +
-		"(the smaller of the person's and the operator's amounts), or the service requires a confirmation of each call of this intent. A " +
+		"(the smaller of the person's and the operator's amounts), or the service requires a confirmation of each call to this intent. A " +
 		"confirmation permits exactly this call, once, within ten minutes: other parameters, another price or another policy need a new one. " +
 		"If details.refused is true, the person did not confirm the call.",
 	PlanRequired: "The policy permits the intent only under certain plans: permissions with a constraint on uim:plan. An agreement " +

@@ -23,7 +23,7 @@ type Refusal struct { //nolint:errname // a Refusal is a response, not only an e
 	Charge     *Charge        // the charge or possible charge of the refused call; nil if nothing was charged
 	Standing   []limit.Status
 	// Terms describes how the agent can pay, and Settlement describes the outcome of a payment that came with the request. Both are JSON
-	// documents of x402, and may be nil.
+	// x402 documents, and may be nil.
 	Terms, Settlement []byte
 	Shed              Cause // why a valid request was shed; empty: the request is invalid, or the refusal is counted elsewhere
 	Replayed          bool  // the response was stored under the same idempotency key; this request executed nothing

@@ -137,7 +137,7 @@ func (w *explainer) sentence(g *group) Sentence {
 		}
 		s.Text = capital(s.Text)
 	case g.Exceeding():
-		s.Text = capital(g.whoNot()) + " exceed the limits on calls of " + g.what("any", "or") + conditions + "."
+		s.Text = capital(g.whoNot()) + " exceed the limits on calls to " + g.what("any", "or") + conditions + "."
 		s.Terms = []string{"An agent that keeps trying may be blocked."}
 	case g.Bounds():
 		s.Text = capital(g.whoNot()) + " call " + g.what("any",
@@ -185,7 +185,7 @@ func (g *group) what(quantifier, conjunction string) string {
 func (g *group) calls() string {
 	s := "each call"
 	if len(g.targets) > 1 || g.targets[0].Name != rules.EveryIntent {
-		s += " of " + g.what("any", "or")
+		s += " to " + g.what("any", "or")
 	}
 	if !slices.Contains(g.assignees, "") {
 		s += " by " + g.who("")
@@ -219,7 +219,7 @@ func collection(t *rules.Target) bool {
 // capital capitalizes the first letter of a sentence, which must be ASCII.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// listing joins names. If the list has more than s.most names, listing replaces the others by their number.
+// listing joins names. If the list has more than s.most names, listing replaces the others with their number.
 func (s speech) listing(names []string, conjunction string) string {
 	last := len(names) - 1
 	switch {

@@ -153,16 +153,16 @@ generally: If one rule permits a call and another forbids it, the call is permit
 generally: Calls that no permission covers are refused.`,
 		`"prohibition":{"target":"https://example.com/api/intents","action":"execute","constraint":{"leftOperand":"count","operator":"gteq","rightOperand":2}}`: `
 forbidden: No agent may call any intent of this service more than once in total. [/prohibition]
-  - Calls of all these intents are counted together.
+  - Calls to all these intents are counted together.
 generally: Calls that no permission covers are refused.`,
 		`"prohibition":{` + buy + `,"action":"distribute"}`: `
 generally: Calls that no permission covers are refused.
 generally: This prohibition of distribute is part of the agreement but is not enforced by the gateway. [/prohibition/action]`,
 		`"obligation":[{` + searches + `,"action":"pay","amount":1,"unit":"EUR","constraint":` + leaf("spatial", "eq", "DE") + `},{` + buy + `,"action":"inform","description":"us"}]`: `
-owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, in addition to any price of its permission. [/obligation/0]
+owed: If the region is DE, each call to any version of example.com:search-products costs 1.00 EUR, in addition to any price of its permission. [/obligation/0]
   - If a call leaves that open, the rule still applies.
   - The same applies to a part of a place or language that is named there.
-owed: The service is informed of each call of example.com:buy:v1: "us". [/obligation/1]
+owed: The service is informed of each call to example.com:buy:v1: "us". [/obligation/1]
 generally: Calls that no permission covers are refused.`,
 	} {
 		p := publish(t, []byte(policy(permit, rules)), world())

@@ -44,8 +44,8 @@ type Example struct {
 }
 
 // Judge evaluates both policies for the same requests. It sets Decided and, if the result is certain, the Verdict. If there is only one
-// change and its effect is Mixed, Judge also replaces that effect by the result. If there are no changes, Judge does nothing. The number of
-// requests is limited, and depends only on the policies. Judge returns an error only if ctx has ended.
+// change and its effect is Mixed, Judge also replaces that effect with the result. If there are no changes, Judge does nothing. The number
+// of requests is limited, and depends only on the policies. Judge returns an error only if ctx has ended.
 func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the usual names
 	if len(c.Changes) == 0 {
 		return nil

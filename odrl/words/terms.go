@@ -40,11 +40,11 @@ func (g *group) counted() []string {
 	case len(g.targets) == 1 && !collections:
 		return nil
 	case len(g.targets) == 1:
-		return []string{"Calls of all these intents are counted together."}
+		return []string{"Calls to all these intents are counted together."}
 	case collections:
 		return []string{"Each name in this rule is counted separately; the intents that one name refers to are counted together."}
 	default:
-		return []string{"Calls of each of these intents are counted separately."}
+		return []string{"Calls to each of these intents are counted separately."}
 	}
 }
 

@@ -89,7 +89,7 @@ func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) er
 	return p.m.receive(ctx, p, e, EnvelopeContext{back: back, peer: back})
 }
 
-// NotConnected sends an error of the protocol default to the sender of e, because the receiver is not connected. It is for connections
+// NotConnected sends an error of the default protocol to the sender of e, because the receiver is not connected. It is for connections
 // whose protocol has no status for this case.
 func (p *Port) NotConnected(e wire.Envelope) {
 	p.m.relay.refuse(p, e, "The receiver is not connected.")

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// DecisionMakerID is the id to which skills send messages of the protocol signing.
+// DecisionMakerID is the id to which skills send messages of the signing protocol.
 var DecisionMakerID = wire.PublicID{Author: "uimgate", Name: "decision_maker", Version: "1.0.0"}
 
 // ErrNotSigned means that the decision maker refused to sign.
@@ -39,7 +39,7 @@ type DecisionConfig struct {
 	Log    *zap.Logger // receives refusals
 	// Treasury decides about transactions. nil: all are refused.
 	Treasury Treasury
-	// Record receives each decision about a proposal in the protocol signing. nil: nothing is recorded.
+	// Record receives each decision about a proposal in the signing protocol. nil: nothing is recorded.
 	Record func(Decision)
 }
 
@@ -154,8 +154,8 @@ func (d *DecisionMaker) refuse(skill wire.PublicID, kind string, why error) {
 	d.Log.Warn("the decision maker did not sign", zap.Stringer("skill", skill), zap.String("proposal", kind), zap.Error(why))
 }
 
-// Skill returns the skill with which the DecisionMaker replies to messages of the protocols signing and state_update. The payload of a message is its raw
-// bytes. Messages of other agents are rejected.
+// Skill returns the skill with which the DecisionMaker replies to messages of the protocols signing and state_update. The payload of a
+// message is its raw bytes. Messages of other agents are rejected.
 func (d *DecisionMaker) Skill() Skill {
 	return Skill{
 		ID: DecisionMakerID, Patient: true, State: func() any { return d.Status() },

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// An ErrorHandler handles envelopes that no handler can process. It counts them, and notifies their senders with an error of the protocol
-// default. It never responds to an error or an end of that protocol, and it notifies no sender more often than Limits.Errors allows.
+// An ErrorHandler handles envelopes that no handler can process. It counts them, and notifies their senders with an error of the default
+// protocol. It never responds to an error or an end of that protocol, and it notifies no sender more often than Limits.Errors allows.
 type ErrorHandler struct {
 	perSender *ratelimit.Set
 	deliver   func(Envelope) error
@@ -30,7 +30,7 @@ type ErrorStatus struct {
 	Answered            uint64 `json:"answered"` // errors that were sent
 }
 
-// defaultSpec is the only specification id of the protocol default.
+// defaultSpec is the only specification id of the default protocol.
 var defaultSpec = protocol.Default.Specs[0]
 
 func newErrorHandler(l Limits, deliver func(Envelope) error, now func() time.Time) *ErrorHandler {
@@ -45,7 +45,7 @@ func (h *ErrorHandler) Status() ErrorStatus {
 }
 
 // handle counts an envelope that caused err, and notifies its sender. It does not respond to envelopes between components, or to an error
-// or an end of the protocol default.
+// or an end of the default protocol.
 func (h *ErrorHandler) handle(e Envelope, err error) {
 	h.count(func(s *ErrorStatus) {
 		switch protocol.CodeOf(err) {
@@ -89,7 +89,7 @@ func (h *ErrorHandler) send(e Envelope, m wire.Message) bool {
 	return true
 }
 
-// mayBeFinal reports whether an envelope contains an error or an end of the protocol default.
+// mayBeFinal reports whether an envelope contains an error or an end of the default protocol.
 func mayBeFinal(e Envelope) bool {
 	if e.Protocol != defaultSpec {
 		return false
@@ -102,7 +102,7 @@ func mayBeFinal(e Envelope) bool {
 	return err == nil && isFinal(c)
 }
 
-// isFinal reports whether c is an error or an end of the protocol default, which never get a response.
+// isFinal reports whether c is an error or an end of the default protocol, which never get a response.
 func isFinal(c protocol.Content) bool {
 	d, ok := c.(protocol.DefaultMessage)
 	return ok && d.Performative != protocol.DefaultBytes

@@ -139,7 +139,7 @@ func text(s string) protocol.DefaultMessage {
 	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}
 }
 
-// defaultMessage reads a message of the protocol default.
+// defaultMessage reads a message of the default protocol.
 func defaultMessage(tb testing.TB, e wire.Envelope) protocol.DefaultMessage {
 	tb.Helper()
 	m, err := wire.DecodeMessage(e.Message)

@@ -21,10 +21,10 @@ type (
 // ErrUndecodable must be wrapped by the errors of the Parse function of a Protocol.
 var ErrUndecodable = wire.ErrUndecodable
 
-// DefaultProtocol returns the protocol default, whose messages are DefaultMessages.
+// DefaultProtocol returns the default protocol, whose messages are DefaultMessages.
 func DefaultProtocol() *Protocol { return &protocol.Default }
 
-// Bytes returns the message of the protocol default that carries data.
+// Bytes returns the message of the default protocol that carries data.
 func Bytes(data []byte) DefaultMessage {
 	return DefaultMessage{Performative: protocol.DefaultBytes, Bytes: data}
 }

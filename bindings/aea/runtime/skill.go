@@ -118,7 +118,7 @@ func (m Message) Reply(c protocol.Content) error {
 }
 
 // Error sends an error to the sender of the message, outside of dialogues. It sends no more errors than Limits.Errors allows, and none in
-// response to an error or an end of the protocol default. It reports whether the error was sent.
+// response to an error or an end of the default protocol. It reports whether the error was sent.
 func (m Message) Error(d protocol.DefaultMessage) bool {
 	d.Performative = protocol.DefaultError
 	if isFinal(m.Content) {

@@ -28,7 +28,7 @@ import (
 
 const headerIdempotencyKey = "Idempotency-Key"
 
-// request replies to a message of the protocol http with the response of the API. It ignores the scheme and the host of the URL.
+// request replies to a message of the http protocol with the response of the API. It ignores the scheme and the host of the URL.
 func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	request, ok := m.Content.(protocol.HTTPMessage)
 	if !ok || request.Performative != protocol.HTTPRequest {
@@ -55,7 +55,7 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	})
 }
 
-// call replies to a message of the protocol default whose bytes are a call. The reply is the output of the intent, or an error in the
+// call replies to a message of the default protocol whose bytes are a call. The reply is the output of the intent, or an error in the
 // form that all doors share.
 func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.DefaultMessage)

@@ -28,8 +28,8 @@ type turn struct {
 	message protocol.FIPAMessage
 }
 
-// negotiate replies to a message of the protocol fipa, in which the service is the seller. A refusal ends the negotiation; its reason is
-// sent as an error of the protocol default.
+// negotiate replies to a message of the fipa protocol, in which the service is the seller. A refusal ends the negotiation; its reason is
+// sent as an error of the default protocol.
 func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.FIPAMessage)
 	if !ok || m.Dialogue == nil {

@@ -235,7 +235,7 @@ func (r *registrar) stop(context.Context) error {
 	return err
 }
 
-// found handles a message of oef_search: a reply of a directory. Requests are for the skill search. If this skill is missing or
+// found handles a message of oef_search: a reply of a directory. Requests are for the search skill. If this skill is missing or
 // disabled, a request gets an error.
 func (s *Skill) found(_ context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.OEFMessage)

@@ -1,6 +1,6 @@
-// Package skill implements the skill intents, which replies to agents of the AEA framework on behalf of a service. The skill negotiates
-// with the protocol fipa: a proposal contains the terms of the policy for one intent, and an acceptance is a signed agreement. It
-// executes HTTP requests in messages of the protocol http, and calls in JSON in messages of the protocol default.
+// Package skill implements the intents skill, which replies to agents of the AEA framework on behalf of a service. The skill negotiates
+// with the fipa protocol: a proposal contains the terms of the policy for one intent, and an acceptance is a signed agreement. It
+// executes HTTP requests in messages of the http protocol, and calls in JSON in messages of the default protocol.
 //
 //	s := skill.New(skill.Config{…})
 //	r.Resources().Add(s.Skill())
@@ -48,7 +48,7 @@ type Config struct {
 	Runtime *runtime.Runtime
 	// Decisions signs offers. nil: offers are not signed.
 	Decisions *runtime.DecisionMaker
-	// HTTP enables messages of the protocol http.
+	// HTTP enables messages of the http protocol.
 	HTTP bool
 	// Clear allows PATs to be sent over connections that others can read.
 	Clear bool
@@ -70,7 +70,7 @@ type Variables struct {
 	Location search.Location // of the service, in degrees
 	// Attributes maps further names of attributes to those of intents: seller_service to intent_uid.
 	Attributes map[string]string
-	// Directory is where the intents are registered, in addition to the skill search of this agent. The zero value means nowhere.
+	// Directory is where the intents are registered, in addition to the search skill of this agent. The zero value means nowhere.
 	Directory Directory
 	// Echo means that another skill replies to bytes that are not calls.
 	Echo bool
@@ -103,7 +103,7 @@ func DefaultAttributes() map[string]string {
 	return map[string]string{"seller_service": attributeIntent}
 }
 
-// Change sets the variables, and registers the intents again where they have changed. emptied means that the skill search of the agent is
+// Change sets the variables, and registers the intents again where they have changed. emptied means that the search skill of the agent is
 // new, so that it has no registrations.
 func (s *Skill) Change(ctx context.Context, v Variables, emptied bool) {
 	moved := s.variables.Load().Directory != v.Directory

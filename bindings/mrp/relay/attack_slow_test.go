@@ -110,7 +110,7 @@ func TestUnreadResponses(t *testing.T) {
 	h.eventually("a response is sent", func() bool { return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusOK })
 }
 
-// The relay gives up a page that is not read.
+// The relay stops sending a page that the client does not read.
 func TestUnreadResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: 200 * time.Millisecond}))

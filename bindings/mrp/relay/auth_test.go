@@ -39,15 +39,15 @@ func TestInvalidSignatures(t *testing.T) {
 			change func(*http.Request)
 			code   string
 		}{
-			"no headers":           {func(r *http.Request) { r.Header = http.Header{} }, "unauthorized"},
-			"no timestamp":         {func(r *http.Request) { r.Header.Del(wire.HeaderTimestamp) }, "unauthorized"},
-			"an alias of the key":  {func(r *http.Request) { alias(r.Header, wire.HeaderKey) }, "unauthorized"},
-			"an alias of the sig":  {func(r *http.Request) { alias(r.Header, wire.HeaderSignature) }, "unauthorized"},
-			"key of another agent": {func(r *http.Request) { r.Header.Set(wire.HeaderKey, h.agent().key().String()) }, "invalid_signature"},
-			"another query":        {func(r *http.Request) { r.URL.RawQuery = "limit=11" }, "invalid_signature"},
-			"the query left out":   {func(r *http.Request) { r.URL.RawQuery = "" }, "invalid_signature"},
-			"the query spelt anew": {func(r *http.Request) { r.URL.RawQuery = "limit=%310" }, "invalid_signature"},
-			"another timestamp":    {func(r *http.Request) { r.Header.Set(wire.HeaderTimestamp, wire.Timestamp(a.at())) }, "invalid_signature"},
+			"no headers":                  {func(r *http.Request) { r.Header = http.Header{} }, "unauthorized"},
+			"no timestamp":                {func(r *http.Request) { r.Header.Del(wire.HeaderTimestamp) }, "unauthorized"},
+			"an alias of the key":         {func(r *http.Request) { alias(r.Header, wire.HeaderKey) }, "unauthorized"},
+			"an alias of the sig":         {func(r *http.Request) { alias(r.Header, wire.HeaderSignature) }, "unauthorized"},
+			"key of another agent":        {func(r *http.Request) { r.Header.Set(wire.HeaderKey, h.agent().key().String()) }, "invalid_signature"},
+			"another query":               {func(r *http.Request) { r.URL.RawQuery = "limit=11" }, "invalid_signature"},
+			"the query left out":          {func(r *http.Request) { r.URL.RawQuery = "" }, "invalid_signature"},
+			"the query spelt differently": {func(r *http.Request) { r.URL.RawQuery = "limit=%310" }, "invalid_signature"},
+			"another timestamp":           {func(r *http.Request) { r.Header.Set(wire.HeaderTimestamp, wire.Timestamp(a.at())) }, "invalid_signature"},
 			"the same time, spelt": {func(r *http.Request) {
 				r.Header.Set(wire.HeaderTimestamp, strings.Replace(r.Header.Get(wire.HeaderTimestamp), "Z", "+00:00", 1))
 			}, "invalid_signature"},

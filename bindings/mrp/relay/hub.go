@@ -13,7 +13,7 @@ type hub struct {
 	waiting map[wire.Key]map[chan struct{}]bool
 }
 
-// join returns a channel that has a value once a message has arrived since the last receive, or since the call of join. The caller must
+// join returns a channel that has a value once a message has arrived since the last receive, or since the call to join. The caller must
 // call leave when it no longer waits.
 func (h *hub) join(key wire.Key) (woken <-chan struct{}, leave func()) {
 	ch := make(chan struct{}, 1)

@@ -198,7 +198,7 @@ func (r *Relay) listen(ctx context.Context) {
 		}
 		keys, next, err := r.store.Woken(ctx, since)
 		if err != nil {
-			continue // the next call of Woken also returns these recipients
+			continue // the next call to Woken also returns these recipients
 		}
 		since = next
 		for _, key := range keys {

@@ -1,4 +1,4 @@
-// a2a-confirm.mjs URL BINDING TOKEN PERSON: makes calls that a person must confirm, with the official client of A2A, and prints what it saw
+// a2a-confirm.mjs URL BINDING TOKEN PERSON: makes calls that a person must confirm, with the official A2A client, and prints what it saw
 // as JSON. BINDING is JSONRPC or HTTP+JSON. POST requests to PERSON have an address as their body: the person opens the address and confirms.
 import { randomUUID } from 'node:crypto'
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'

@@ -1,4 +1,4 @@
-// x402.mjs URL TOKEN BODY…: posts each body with the official client of x402, which pays with a new key where it must, and prints what it
+// x402.mjs URL TOKEN BODY…: posts each body with the official x402 client, which pays with a new key where it must, and prints what it
 // saw as JSON.
 import { wrapFetchWithPaymentFromConfig, decodePaymentResponseHeader } from '@x402/fetch'
 import { ExactEvmScheme } from '@x402/evm'

@@ -22,8 +22,8 @@ import (
 const Path = "/v1/almanac"
 
 const (
-	// asking is the timeout for one request to an Almanac.
-	asking = 5 * time.Second
+	// requestTimeout is the timeout for one request to an Almanac.
+	requestTimeout = 5 * time.Second
 	// remembered is how long a response is cached, including one without an endpoint and a failure.
 	remembered    = time.Minute
 	maxRemembered = 4 << 20   // bytes of cached responses; agents choose how long their endpoints are
@@ -49,7 +49,7 @@ type record struct {
 // NewClient makes a Client.
 func NewClient() *Client {
 	return &Client{
-		fetch: fetch.New(fetch.Options{AllowInsecure: true, Timeout: asking}),
+		fetch: fetch.New(fetch.Options{AllowInsecure: true, Timeout: requestTimeout}),
 		known: cache.New(cache.Options[[2]string, record]{Max: maxRemembered, Weigh: weight, SinceWrite: remembered}),
 	}
 }

@@ -134,7 +134,7 @@ func parseEvidenceCursor(text string) (after, last int64, ok bool) {
 	return after, last, err == nil && 0 <= after && after < last
 }
 
-// sign adds the signed statement and the signed invoice. Both sum up the entries of the same statements.
+// sign adds the signed statement and the signed invoice. Both summarize the entries of the same statements.
 func (o *Operations) sign(
 	ctx context.Context, q EvidenceQuery, list []store.Statement, sum receipt.SignedStatement, out *AccountEvidence,
 ) (err error) {

@@ -44,12 +44,12 @@ type Invoice struct {
 // seen when the transaction ends, perhaps in another process: no transaction takes that long.
 const invoiceDelay = time.Hour
 
-// maxInvoice bounds the detailed rows and the evidence of an invoice. One row for each currency sums up the rest, so the totals are always
-// complete. The ledger has every charge.
+// maxInvoice bounds the detailed rows and the evidence of an invoice. One row for each currency summarizes the rest, so the totals are
+// always complete. The ledger has every charge.
 const maxInvoice = 1000
 
-// An InvoiceRow sums up the calls of one intent under one rule of the policy at one price. If Others is set, it sums up all other calls in
-// one currency, and Intent, Rule and UnitPrice are empty.
+// An InvoiceRow summarizes the calls to one intent under one rule of the policy at one price. If Others is set, it summarizes all other
+// calls in one currency, and Intent, Rule and UnitPrice are empty.
 type InvoiceRow struct {
 	Intent    string `json:"intent"`
 	Rule      string `json:"rule"`
@@ -96,7 +96,7 @@ func (o *Operations) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, erro
 	return o.invoice(ctx, q, nil)
 }
 
-// invoice returns the invoice of the calls that statements of the month sum up. It reads the statements if they are nil.
+// invoice returns the invoice of the calls that the statements of the month count. It reads the statements if they are nil.
 func (o *Operations) invoice(ctx context.Context, q InvoiceQuery, statements []store.Statement) (Invoice, error) {
 	service, err := o.services.Find(q.Service)
 	if err != nil {

@@ -70,7 +70,7 @@ func (o *Operations) MoveCredit(ctx context.Context, m CreditMove) (MovedCredit,
 	case strings.TrimSpace(m.Reason) == "" || len(m.Reason) > api.MaxText || !api.Printable(m.Reason):
 		return MovedCredit{}, api.WrongMember("reason", fmt.Sprintf("must be one line of 1 to %d bytes", api.MaxText))
 	case m.From == m.To:
-		return MovedCredit{}, api.WrongMember("to", "must be another agent than from")
+		return MovedCredit{}, api.WrongMember("to", "must not be the same agent as from")
 	}
 	if move.Amount, err = amountOrAll(m.Amount); err != nil {
 		return MovedCredit{}, err

@@ -155,7 +155,7 @@ func (o *Operations) Refunds(ctx context.Context, q RefundQuery) (api.Page[Refun
 	return api.PageOf(list, f.Limit, showRefund, func(r store.Refund) string { return creditNoteNumber(r.Number) }), nil
 }
 
-// A RevenueQuery selects a period and the kind of groups for which the revenue is summed up.
+// A RevenueQuery selects a period, and how the revenue is grouped.
 type RevenueQuery struct {
 	Service string
 	api.PageRequest
@@ -171,7 +171,7 @@ func (q *RevenueQuery) Query(p api.Parameters) {
 	p.Moment("to", &q.To)
 }
 
-// Revenue sums up captured charges and refunds. Amounts are exact decimals.
+// Revenue adds up captured charges and refunds. Amounts are exact decimals.
 type Revenue struct {
 	Name     string `json:"name"` // the intent, the agent, or the month (UTC)
 	Currency string `json:"currency"`
@@ -195,7 +195,7 @@ func sumOf(s store.Sum) *big.Int {
 	return sum.Add(sum, big.NewInt(s.Nano))
 }
 
-// Revenue sums up the captured charges of a period by intent, agent or month, less the refunds of the period.
+// Revenue adds up the captured charges of a period by intent, agent or month, less the refunds of the period.
 func (o *Operations) Revenue(ctx context.Context, q RevenueQuery) (api.Page[Revenue], error) {
 	service, err := o.services.Find(q.Service)
 	if err != nil {
@@ -224,7 +224,7 @@ func (o *Operations) Revenue(ctx context.Context, q RevenueQuery) (api.Page[Reve
 // RefundRefusal returns the refusal of a refund, or nil for other errors.
 func RefundRefusal(err error) *reason.Refusal {
 	if over, ok := errors.AsType[*store.RefundError](err); ok {
-		message := "Of the charge, " + over.Left.String() + " is left to refund."
+		message := over.Left.String() + " of the charge is left to refund."
 		if over.Left.IsZero() {
 			message = "The whole charge was refunded before."
 		}

@@ -12,11 +12,11 @@ import (
 
 // Types of package receipt, which this package returns.
 type (
-	// A Statement sums up one account over a period.
+	// A Statement summarizes one account over a period.
 	Statement = receipt.Statement
 	// A Position is the balance of an account at one time.
 	Position = receipt.Position
-	// A StatementLine sums up the charges of one intent under one rule.
+	// A StatementLine summarizes the charges of one intent under one rule.
 	StatementLine = receipt.StatementLine
 	// Charges is a number of calls and their total cost.
 	Charges = receipt.Charges

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A StatementTotal sums up the statements of one currency. Amounts are exact decimals.
+// A StatementTotal adds up the statements in one currency. Amounts are exact decimals.
 type StatementTotal struct {
 	Currency   string   `json:"currency"`
 	Accounts   int      `json:"accounts"`
@@ -28,7 +28,7 @@ type total struct {
 	nano     [11]big.Int
 }
 
-// Totals sums up statements by currency. The result is sorted by currency.
+// Totals adds up statements by currency. The result is sorted by currency.
 func Totals(list []Statement) []StatementTotal {
 	sums := map[string]*total{}
 	for _, s := range list {

@@ -40,7 +40,7 @@ func (q *CallQuery) Query(p api.Parameters) {
 	p.Moment("to", &q.To)
 }
 
-// A Call is one request of the index: a call of an intent or, if Request is set, another request, such as one for a PAT. Operator.Why
+// A Call is one request of the index: a call to an intent or, if Request is set, another request, such as one for a PAT. Operator.Why
 // returns the explanation.
 type Call struct {
 	At          time.Time     `json:"at"`

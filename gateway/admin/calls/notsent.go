@@ -30,7 +30,7 @@ func (n *NotSent) Query(p api.Parameters) {
 	p.Moment("before", &n.Before)
 }
 
-// ResolveNotSent releases the charges of the calls that n covers, and returns these calls. Each call of ResolveNotSent examines one page of
+// ResolveNotSent releases the charges of the calls that n covers, and returns these calls. Each call to ResolveNotSent examines one page of
 // the calls of unknown outcome, so the page that it returns may be empty although it is not the last one. It skips calls that have been
 // settled in the meantime.
 func (o *Operations) ResolveNotSent(ctx context.Context, n NotSent) (api.Page[Execution], error) {

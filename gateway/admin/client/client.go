@@ -91,7 +91,7 @@ func (e urlError) Error() string        { return string(e) }
 func (e urlError) Is(target error) bool { return target == ErrURL }
 
 // hostFor returns the Host header for requests. To keep web pages out, the admin API accepts only addresses, localhost and admin.hosts, so
-// hostFor replaces a host name by localhost. TLS still verifies the certificate for the host name in the URL.
+// hostFor replaces a host name with localhost. TLS still verifies the certificate for the host name in the URL.
 func hostFor(base *url.URL) string {
 	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
 		return "localhost"

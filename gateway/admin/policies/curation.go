@@ -37,7 +37,7 @@ func (q *CurationQuery) Query(p api.Parameters) {
 	p.Text("search", &q.Search)
 }
 
-// A Curation is the curation file of a service, which uimgate init writes beside agents.json, and one page of the operations in it.
+// A Curation is the curation file of a service, which uimgate init writes next to agents.json, and one page of the operations in it.
 type Curation struct {
 	Path     string `json:"path"`
 	Text     string `json:"text"`
@@ -149,7 +149,7 @@ type CurationEdit struct {
 	Service string `json:"-"`                // empty: the only service
 	Text    string `json:"text"`             // the new text of the file
 	SHA256  string `json:"sha256,omitempty"` // of the text that was edited: Curation.SHA256. SaveCuration requires it
-	// Force applies the files although they end the calls of agents: see ReloadRequest.
+	// Force applies the files even if they end calls of agents: see ReloadRequest.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -267,9 +267,9 @@ type SavedFile struct {
 	Kept string `json:"kept"` // path of the previous text
 }
 
-// SaveCuration replaces the curation of a service, and agents.json and the policy if they change, and reloads. It keeps the previous texts
-// beside them as files whose names end with .1. It refuses the edit if the curation was changed since it was read, or if a file cannot be
-// written. If the reload is refused, it restores all files.
+// SaveCuration replaces the curation of a service, and agents.json and the policy if they change, and reloads. It keeps the previous
+// texts next to them in files whose names end with .1. It refuses the edit if the curation was changed since it was read, or if a file
+// cannot be written. If the reload is refused, it restores all files.
 func (o *Operations) SaveCuration(ctx context.Context, r CurationEdit) (CurationResult, error) {
 	s, err := o.services.Find(r.Service)
 	if err != nil {

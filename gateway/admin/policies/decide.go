@@ -96,7 +96,7 @@ type RecordedDecision struct {
 	Rule     string        `json:"rule,omitempty"`
 	Charge   string        `json:"charge,omitempty"`
 	Digest   string        `json:"policy_digest,omitempty"`
-	// Same reports whether the policy alone decides as the gateway did. It is false if the gateway refused the call for another cause than
+	// Same reports whether the policy alone decides as the gateway did. It is false if the gateway refused the call for a cause other than
 	// the policy.
 	Same bool `json:"same"`
 }
@@ -158,7 +158,7 @@ func (o *Operations) decidedCall(ctx context.Context, id string) (*record.Explan
 			return &x, nil
 		}
 	}
-	return nil, reason.NoSuchRecord.Refusal("The index has no call of an intent with this request id.")
+	return nil, reason.NoSuchRecord.Refusal("The index has no call to an intent with this request id.")
 }
 
 // policyToDecide returns the policy that a request names, and describes it.

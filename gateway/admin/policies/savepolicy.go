@@ -58,7 +58,7 @@ type PolicyEdit struct {
 	Service string `json:"-"`      // empty: the only service
 	Policy  string `json:"policy"` // the new text
 	SHA256  string `json:"sha256"` // of the text that was edited: PolicyText.SHA256
-	// Force applies the policy although it ends the calls of agents: see ReloadRequest.
+	// Force applies the policy even if it ends calls of agents: see ReloadRequest.
 	Force bool `json:"force,omitempty"`
 }
 
@@ -88,7 +88,7 @@ func (r SaveResult) Details() map[string]string {
 	return map[string]string{"policy_digest": r.Policy.Digest}
 }
 
-// SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text beside it as a file whose name ends with
+// SavePolicy replaces the file of the policy in force, reloads, and then keeps the previous text next to it in a file whose name ends with
 // .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
 // reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
 // SaveResult.Policy.Offered is false if the reload applied the policy of another file.

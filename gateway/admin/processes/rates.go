@@ -20,7 +20,7 @@ type FigureQuery struct {
 
 func (q *FigureQuery) Query(p api.Parameters) { p.OneOf("step", &q.Step, "minute", "hour") }
 
-// CallFigures counts the calls that ended in any process that shares the store, also in processes that have ended. Every call counts. The
+// CallFigures counts the calls that ended in any process that shares the store, including processes that have ended. Every call counts. The
 // calls of the other processes are those that they have reported, which they do every 10 seconds; a process that is killed does not report
 // its last calls.
 type CallFigures struct {

@@ -24,7 +24,7 @@ type Process struct {
 type Processes struct {
 	Items []Process `json:"items"` // that have reported within an hour and have not ended
 	// Unreported is the number of further processes that have the database open. They do not report, for example because they run an earlier
-	// release. It is at least that number while a process has just ended without its last report.
+	// release. The number can be too small for up to 30 seconds after a process has ended without its last report.
 	Unreported int `json:"unreported,omitempty"`
 }
 
@@ -199,7 +199,7 @@ func (o *Operations) awaitApplied(ctx context.Context, s *Stop) {
 	}
 }
 
-// Others returns how many processes run beside this one, or nil if that is not known.
+// Others returns how many processes run besides this one, or nil if that is not known.
 func (o *Operations) Others(ctx context.Context) *int {
 	list, err := o.Processes(ctx)
 	if err != nil || len(list.Items) == 0 {

@@ -26,7 +26,7 @@ type Reload struct {
 
 // A ReloadRequest contains the options of a reload.
 type ReloadRequest struct {
-	// Force applies a configuration although it ends the calls of agents. A configuration with other errors is still refused.
+	// Force applies a configuration even if it ends calls of agents. A configuration with other errors is still refused.
 	Force bool `json:"force,omitempty"`
 }
 

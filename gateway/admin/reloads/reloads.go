@@ -38,7 +38,7 @@ const (
 	ReloadBySignal     ReloadCause = "signal"     // SIGHUP
 	ReloadByFile       ReloadCause = "file"       // a file of the configuration changed
 	ReloadByRetirement ReloadCause = "retirement" // the retire_after of an intent passed
-	// ReloadByStart is the start of a process with another configuration than that of the newest record. What differs is not known.
+	// ReloadByStart is the start of a process with a configuration that differs from that of the newest record. The differences are not known.
 	ReloadByStart ReloadCause = "start"
 )
 

@@ -38,7 +38,7 @@ func (o *Operations) SignedOut(c api.Caller, from netip.Addr) {
 }
 
 // SignInRefused writes to the log and to the audit stream that a person whom the identity provider knows could not sign in, or could not
-// prove again who it is. Its parameters are those of SignedIn.
+// prove again who they are. Its parameters are those of SignedIn.
 func (o *Operations) SignInRefused(c api.Caller, subject string, from netip.Addr) {
 	o.signed("sign in refused", c, subject, from)
 }

@@ -175,7 +175,7 @@ func stored(err error, back store.SetBack, moved bool) Check {
 		}
 		return Check{OK: true, Degraded: true, Reason: reason}
 	case moved:
-		return Check{OK: true, Degraded: true, Reason: "the database is on another server or timeline than before: see the log for what to do"}
+		return Check{OK: true, Degraded: true, Reason: "the server or the timeline of the database has changed: the log states what to do"}
 	}
 	return Check{OK: true}
 }

@@ -63,7 +63,7 @@ func (e *brokenError) Error() string { return "incomplete response" }
 
 var errTooLong = errors.New("it is longer than max_response")
 
-var errNoMemory = errors.New("the gateway had not enough memory for it")
+var errNoMemory = errors.New("the gateway did not have enough memory for it")
 
 // read reads the body of a response and classifies the response. It takes the memory from the membudget share in ctx, and waits for memory
 // until ctx ends. The error is a *brokenError, or one of the errors that Call returns for a complete response.

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-// A breaker stops the calls of one intent for a while if they fail too often: after Breaker.Failures consecutive failures of at least two
+// A breaker stops the calls to one intent for a while if they fail too often: after Breaker.Failures consecutive failures of at least two
 // agents. The failures of one agent count for at most half of that number, rounded up. If only the calls of one agent fail, only the calls
 // of that agent are stopped.
 type breaker struct {
@@ -156,7 +156,7 @@ func (b *breaker) state() gobreaker.State {
 	return b.all.State()
 }
 
-// A circuit opens after failures, and closes after a successful probe. Its callbacks run during calls of its methods.
+// A circuit opens after failures, and closes after a successful probe. Its callbacks run during calls to its methods.
 type circuit struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
 

@@ -54,7 +54,7 @@ func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointe
 	return cleaned
 }
 
-// withoutNUL removes NUL bytes and replaces the escape of U+0000 by that of U+0001, because strictjson rejects U+0000. clean removes
+// withoutNUL removes NUL bytes and replaces the escape of U+0000 with that of U+0001, because strictjson rejects U+0000. clean removes
 // control characters.
 func withoutNUL(raw []byte) []byte {
 	const escaped = `\u0000`

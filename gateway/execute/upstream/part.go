@@ -206,7 +206,7 @@ func inRange(media, limits string) bool {
 
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// inQuotes escapes a name for use between quotation marks (RFC 9110 section 5.6.4), and replaces control characters by _.
+// inQuotes escapes a name for use between quotation marks (RFC 9110 section 5.6.4), and replaces control characters with _.
 func inQuotes(name string) string {
 	return quotes.Replace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

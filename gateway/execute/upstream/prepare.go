@@ -32,7 +32,7 @@ func (p *PreparedRequest) String() string { return p.route.Template() }
 // GoString prevents %#v from printing values.
 func (p *PreparedRequest) GoString() string { return p.route.Template() }
 
-// Ready returns a *BreakerOpenError if a breaker currently refuses calls of this intent, or the calls of this agent. agent is
+// Ready returns a *BreakerOpenError if a breaker currently refuses calls to this intent, or the calls of this agent. agent is
 // Identity.Principal, and unapproved is Identity.Unapproved. Use Ready before reserving anything for a call; Call checks the breakers
 // again.
 func (p *PreparedRequest) Ready(agent string, unapproved bool) error {

@@ -88,7 +88,7 @@ func (r *Route) setTool(e Endpoint) error {
 		return fmt.Errorf("%w: want a URL %s", ErrEndpoint, form)
 	}
 	if len(e.Fixed.Query) > 0 {
-		return fmt.Errorf("%w: a call of a tool has no query for fixed values", ErrEndpoint)
+		return fmt.Errorf("%w: a call to a tool has no query for fixed values", ErrEndpoint)
 	}
 	if r.body, err = bodyOf(e.ContentType); err != nil {
 		return err

@@ -96,22 +96,22 @@ func rpc(answer func(w http.ResponseWriter, id string)) http.HandlerFunc {
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`, m.ID)
 			return
 		}
-		answer(asked{w, r.Context().Done()}, string(m.ID))
+		answer(toolResponse{w, r.Context().Done()}, string(m.ID))
 	}
 }
 
-// asked is the response to a request. gone is closed when the client of the request has disconnected.
-type asked struct {
+// A toolResponse is the response to a request. gone is closed when the client of the request has disconnected.
+type toolResponse struct {
 	http.ResponseWriter
 
 	gone <-chan struct{}
 }
 
-func (a asked) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a toolResponse) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // silent sends nothing until the client has disconnected.
 func silent(w http.ResponseWriter, _ string) {
-	if a, ok := w.(asked); ok {
+	if a, ok := w.(toolResponse); ok {
 		<-a.gone
 	}
 }

@@ -1,4 +1,4 @@
-// Package export sends the audit stream to a collector of the operator, by HTTP, OTLP or syslog. The files of the stream remain
+// Package export sends the audit stream to a collector of the operator, over HTTP, OTLP or syslog. The files of the stream remain
 // authoritative: an Exporter reads them with a cursor that it keeps on disk, so that it sends each record at least once, even after an
 // outage of the collector or a restart. Calls of agents do not wait for the export.
 package export
@@ -116,7 +116,7 @@ func (e *Exporter) deliver(ctx context.Context, batch []Record) bool {
 			return false
 		}
 		if rejected, ok := errors.AsType[*RejectedError](err); ok {
-			e.o.Log.Error("audit records are missing in the export", zap.Error(err))
+			e.o.Log.Error("audit records are missing from the export", zap.Error(err))
 			e.o.Sent(rejected.Records, false)
 			batch, err = batch[rejected.Records:], nil
 		}
@@ -135,7 +135,7 @@ func (e *Exporter) deliver(ctx context.Context, batch []Record) bool {
 // skip logs, once for each reason, that a part of the stream cannot be exported.
 func (e *Exporter) skip(reason string) {
 	if !e.skipped[reason] {
-		e.o.Log.Error("audit records are missing in the export", zap.String("cause", reason))
+		e.o.Log.Error("audit records are missing from the export", zap.String("cause", reason))
 	}
 	e.skipped[reason] = true
 }

@@ -262,7 +262,7 @@ func TestMissingFileIsReported(t *testing.T) {
 	s.add(1)
 	_, logged, _ := run(t, s, to)
 	to.await(t, 1, 1, 3)
-	if logged.FilterMessage("audit records are missing in the export").Len() != 1 {
+	if logged.FilterMessage("audit records are missing from the export").Len() != 1 {
 		t.Error(logged.All())
 	}
 }
@@ -276,7 +276,7 @@ func TestLinesThatAreNoRecords(t *testing.T) {
 	s.add(1)
 	_, logged, _ := run(t, s, to)
 	to.await(t, 2, 1, 2)
-	if got := logged.FilterMessage("audit records are missing in the export").Len(); got != 2 {
+	if got := logged.FilterMessage("audit records are missing from the export").Len(); got != 2 {
 		t.Error(logged.All())
 	}
 }
@@ -385,7 +385,7 @@ func TestRecordsThatTheCollectorRejects(t *testing.T) {
 	s.add(1)
 	<-requests // the first batch is not sent again
 	stop()
-	if got := logged.FilterMessage("audit records are missing in the export").Len(); got == 0 || len(requests) > 0 {
+	if got := logged.FilterMessage("audit records are missing from the export").Len(); got == 0 || len(requests) > 0 {
 		t.Error(logged.All(), len(requests))
 	}
 }

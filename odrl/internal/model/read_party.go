@@ -161,7 +161,7 @@ func (r *reader) thingFacts(o *object, ref Reference) {
 	}
 }
 
-// nodeType checks that each type of a party or an action is one of own or belongs to another vocabulary.
+// nodeType checks that each type of a party or an action is an ODRL type, or belongs to another vocabulary.
 func (r *reader) nodeType(o *object, own ...string) {
 	for _, f := range o.items("@type") {
 		s, ok := r.word(f, "a type")

@@ -82,7 +82,7 @@ func TestWrongPlanIsRejected(t *testing.T) {
 			} {
 				s.entries[i].when = wrong
 				if err := checked(t.Context(), p, in, made, UsualBounds.Compared); err == nil {
-					t.Errorf("replacing %s %s by %s is not detected", s.answer, s.name, name)
+					t.Errorf("replacing %s %s with %s is not detected", s.answer, s.name, name)
 				}
 			}
 			s.entries[i].when = right

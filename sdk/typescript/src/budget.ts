@@ -26,7 +26,7 @@ export interface Reservation {
   /** Undefined if nothing is reserved because the price is unknown. */
   readonly amount: Amount | undefined;
   /**
-   * Replaces the reservation by the charge; undefined means that nothing was charged. If the charge is unknown, do not call settle: the
+   * Replaces the reservation with the charge; undefined means that nothing was charged. If the charge is unknown, do not call settle: the
    * amount then counts until its periods end. Call settle at most once.
    */
   settle(charged: Amount | undefined): Promise<void>;

@@ -172,7 +172,7 @@ export class UimClient {
     return agreement;
   }
 
-  /** Replaces the token by a new one under the same agreement. execute() does this when the token is about to expire. */
+  /** Replaces the token with a new one under the same agreement. execute() does this when the token is about to expire. */
   async renew(): Promise<Agreement> {
     return agreementOf(await this.#agreements.renew());
   }

@@ -58,7 +58,7 @@ function toolCall(params: JsonObject, names: ReadonlyMap<string, string>): WireC
   return intent.includes(":") ? { intent, parameters, ...beside } : undefined;
 }
 
-/** inMessage reads a message of A2A: its only part has the body of an execute call, as data or as text. Its id is its key. */
+/** inMessage reads an A2A message: its only part has the body of an execute call, as data or as text. Its id is its key. */
 function inMessage(message: Json | undefined): WireCall | undefined {
   if (!isObject(message) || !Array.isArray(message.parts) || message.parts.length !== 1) return undefined;
   const part = message.parts[0];

@@ -1,5 +1,5 @@
 // Package httpserver is the connection through which HTTP clients reach a skill. Like the framework's connection http_server, it exchanges
-// messages with the skill, component to component: a request becomes a message of the protocol http to the skill, and the reply of the
+// messages with the skill, component to component: a request becomes a message of the http protocol to the skill, and the reply of the
 // skill becomes the response. Without a reply within five seconds, the response is 408.
 //
 // The connection neither encrypts nor authenticates. Therefore it listens on the loopback address unless another address is configured.

@@ -120,7 +120,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 
 func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
 
-// TestDuplicateAddress checks that envelopes go to the peer that connected last, also after the first one has left.
+// TestDuplicateAddress checks that envelopes go to the peer that connected last, even after the first one has left.
 func TestDuplicateAddress(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})

@@ -1,4 +1,4 @@
-// Package directory implements the skill search: agents register descriptions of their services with the agent of a service, and search
+// Package directory implements the search skill: agents register descriptions of their services with the agent of a service, and search
 // for each other, by the protocols oef_search and oef. The agent of the service registers its own intents in the same way.
 //
 //	d := directory.New(directory.Config{Address: address, Now: time.Now})

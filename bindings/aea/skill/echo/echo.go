@@ -1,5 +1,5 @@
-// Package echo implements the skill echo, for trying a connection: it replies to bytes of the protocol default with the same bytes. It does
-// not reply to JSON objects, which are calls for the skill intents.
+// Package echo implements the echo skill, which tests a connection: it echoes the bytes in messages of the default protocol. It does
+// not reply to JSON objects, which are calls for the intents skill.
 package echo
 
 import (
@@ -19,7 +19,7 @@ func Skill() runtime.Skill {
 	return runtime.Skill{ID: ID, Handlers: []runtime.Handler{{Protocol: runtime.DefaultProtocol(), Handle: handle}}}
 }
 
-// Takes reports whether the skill replies to a message of the protocol default with these bytes.
+// Takes reports whether the skill replies to a message of the default protocol with these bytes.
 func Takes(content []byte) bool { return !bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) }
 
 func handle(_ context.Context, m runtime.Message) error {

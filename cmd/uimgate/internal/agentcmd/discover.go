@@ -159,7 +159,7 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 	}
 }
 
-// printable puts text from the service on one line: it replaces each run of white space and control characters by a space, and removes
+// printable puts text from the service on one line: it replaces each run of white space and control characters with a space, and removes
 // those at the ends.
 func printable(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r <= 0x9f }), " ")

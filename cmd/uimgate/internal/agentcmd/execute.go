@@ -90,7 +90,7 @@ An agreement that was made before the service offered a protocol lacks its endpo
 	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call only once, even if it fails")
 	f.BoolVar(&o.Prove, "prove", false, "add a proof of key, even if the service does not require it")
 	f.StringVar(&payWith, "pay-with", "",
-		"command that signs a payment by x402, if the service asks for one: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
+		"command that signs an x402 payment, if the service asks for one: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
 	f.StringVar(&payMost, "pay-at-most", "", `largest payment with --pay-with, such as "1 USD"`)
 	f.StringVar(&o.RequestID, "request-id", "", "id with which logs and replies identify the call")
 	return c

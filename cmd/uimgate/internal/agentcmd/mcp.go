@@ -84,7 +84,7 @@ machine, and prints the URL. Every program on this machine can then use the tool
 	f.StringArrayVar(&s.confirms, "confirm-above", nil,
 		`ask you about calls that may cost more than this amount, such as "1 EUR" (repeat for several currencies)`)
 	f.StringVar(&s.payWith, "pay-with", "",
-		"command that signs payments by x402, within --budget: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
+		"command that signs x402 payments, within --budget: it reads the terms (JSON) from stdin, and writes the payment (JSON) to stdout")
 	f.StringVar(&s.plan, "plan", "", "plan to choose when agreeing, with --agree, to a policy that has plans")
 	f.StringVar(&s.host, "print-config", "", "print the settings for this assistant and exit: "+strings.Join(hostconfig.Names(), ", "))
 	f.StringVar(&s.tools, "tools", "",
@@ -140,7 +140,7 @@ func (s *bridgeSettings) check() error {
 	return nil
 }
 
-// serve runs the bridge until the client closes stdin or the context of c ends. Without --listen, stdout is only for messages of MCP.
+// serve runs the bridge until the client closes stdin or the context of c ends. Without --listen, stdout is only for MCP messages.
 func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []budget.Limit) error {
 	logged := &ownerLog{w: c.ErrOrStderr()}
 	if err := s.ensureKey(c.Context()); err != nil {
@@ -353,7 +353,7 @@ func quoted(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// termsFor returns a reader that explains policies as policy explain does, and determines the cost of a call of each intent.
+// termsFor returns a reader that explains policies as policy explain does, and determines the cost of a call to each intent.
 func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 	key, err := keys.New(o.Key.Public())
 	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {

@@ -91,7 +91,7 @@ func payAtMost(most money.Amount, sign signer) payer {
 func payWithin(b *budget.Book, sign signer) payer {
 	return func(ctx context.Context, d agent.Demand) (payment []byte, err error) {
 		if d.Amount.Currency == "" {
-			return nil, errors.New("the service does not state in a currency what it asks for")
+			return nil, errors.New("the service does not state its price in a currency")
 		}
 		reserved, err := b.Reserve(ctx, d.Amount)
 		if err != nil {

@@ -212,7 +212,7 @@ func receiptsVerifyCommand(s *agentSettings) *cobra.Command {
 		Use: "verify [SERVICE]", Short: "Verify the receipts offline",
 		Long: `Verify checks the stored receipts without a connection: each signature with the keys that the agent trusts,
 each receipt against the call, and the chain of each account as far as the agent has it. The exit code is 1
-if a problem is found. Entries that are not here are not a problem: reconcile fetches them.`,
+if a problem is found. Missing entries are not a problem: reconcile fetches them.`,
 		Example: `  uimgate agent receipts verify
   uimgate agent receipts verify shop.example -o json
   uimgate agent receipts verify --file copy.jsonl`,
@@ -288,7 +288,7 @@ func receiptsExportCommand(s *agentSettings) *cobra.Command {
 		Use: "export FILE", Short: "Export the receipts as a bundle of evidence",
 		Long: `Export writes what the agent has about one service as a bundle of evidence: JSON lines with the keys of the
 service, the agreements and policies, the entries that the service signed, and the proofs that they are in
-the log, compressed by gzip. Run reconcile first: it fetches entries and proofs that the agent lacks. It is
+the log, compressed with gzip. Run reconcile first: it fetches entries and proofs that the agent lacks. It is
 the form of uimgate usage bundle, without what only the service has: proofs of key and decisions.`,
 		Example: `  uimgate agent receipts export receipts.jsonl.gz
   uimgate agent receipts export november.jsonl.gz --service shop.example --month 2026-11`,

@@ -178,7 +178,7 @@ func fullUID(name string, known []string, otherwise string) string {
 	return found
 }
 
-// refusalOf returns the refusal with which the service would respond to a call of a retired intent.
+// refusalOf returns the refusal with which the service would respond to a call to a retired intent.
 func refusalOf(in *intents.Intent) *agent.Error {
 	refusal := &agent.Error{
 		Status: http.StatusGone, Reason: string(agent.ErrIntentDeprecated), Message: "the service has retired this intent",

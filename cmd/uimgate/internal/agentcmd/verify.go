@@ -85,7 +85,7 @@ wrong, or if the time limit ended the run.`,
 	f.BoolVar(&agree, "allow-agree", false, "sign the policy that the service currently offers, and check agreement and execution")
 	f.StringVar(&issuer, "issuer", "", "agree with this issuer even if the host does not vouch for it")
 	f.DurationVar(&maxTime, "max-time", verify.DefaultMaxTime, "time limit for the whole run")
-	f.StringArrayVar(&parameters, "params", nil, "parameters for the call of a safe intent, UID={…} (repeat for several)")
+	f.StringArrayVar(&parameters, "params", nil, "parameters for the call to a safe intent, UID={…} (repeat for several)")
 	return c
 }
 

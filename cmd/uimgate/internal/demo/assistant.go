@@ -67,7 +67,7 @@ func (t *tour) talk(from *bufio.Reader, to io.Writer) error {
 	return expect(second.reason == "BUDGET_EXCEEDED" && second.output == nil, "the budget to prevent the second order")
 }
 
-// callTool sends a call of the order tool to the bridge as one line, and reads one line as its response.
+// callTool sends a call to the order tool to the bridge as one line, and reads one line as its response.
 func (t *tour) callTool(id string, from *bufio.Reader, to io.Writer) (reply, error) {
 	const longest = 1 << 20
 	m, err := via.MCP{Client: "an assistant"}.Message(via.Call{ID: id, Tool: orderTool, Parameters: orderParameters, Header: http.Header{}})

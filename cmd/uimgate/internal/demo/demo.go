@@ -94,7 +94,7 @@ const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
 const spending = `  - doors: {mcp: {consent: {budget: {max: 1 EUR/month, per_call: 0.05 EUR, confirm_above: 0.05 EUR}}}}
     agents_file:`
 
-// relay configures the relay of the gateway for agents of MRP. It raises the limit on messages, so that an agent reaches the limit of the
+// relay configures the relay of the gateway for MRP agents. It raises the limit on messages, so that an agent reaches the limit of the
 // policy first.
 const relay = `
 mrp_relay: {listen: "127.0.0.1:0", sends_per_minute: 100}

@@ -32,16 +32,16 @@ func (r *refusal) Error() string { return r.reason + ": " + r.message }
 func (t *tour) networks(ctx context.Context) error {
 	t.printf("An example shop listens at %s, behind the gateway at %s.\n", t.shop, t.gateway)
 	for _, n := range []struct {
-		name string
-		make func(ctx context.Context) (g networkAgent, address string, err error)
-	}{{"uAgents", t.uagent}, {"AEA", t.aeaAgent}, {"MRP", t.relayed}} {
+		name, kind string
+		make       func(ctx context.Context) (g networkAgent, address string, err error)
+	}{{"uAgents", "A uAgent", t.uagent}, {"AEA", "An AEA agent", t.aeaAgent}, {"MRP", "An MRP agent", t.relayed}} {
 		g, address, err := n.make(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", n.name, err)
 		}
 		defer g.close()
 		if err := t.take(ctx, nil, []step{
-			{"An agent of " + n.name + " agrees, with the key of its address: " + brief(address), t.networkAgentAgrees(g)},
+			{n.kind + " agrees, with the key of its address: " + brief(address), t.networkAgentAgrees(g)},
 			{"It executes a free intent and a paid one", t.networkAgentOrders(g, n.name)},
 			{"It reaches the limit of 30 searches per minute", t.networkAgentIsLimited(g)},
 			{"Its PAT is revoked, and then refused", t.networkAgentIsRevoked(g)},

@@ -134,7 +134,7 @@ Tools that the server marks as read-only are offered at first.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, also if stdin is not a terminal")
+	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, even if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
 	f.StringVar(&s.tools.url, "mcp", "", "endpoint of an MCP server whose tools to offer: an https URL (http on loopback)")
 	f.StringVar(&s.tools.header, "mcp-header", "", "file with a header line, such as Authorization: Bearer TOKEN, that the server of --mcp wants")

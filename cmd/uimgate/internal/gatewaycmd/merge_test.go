@@ -20,7 +20,7 @@ func (s *shop) read(name string) string {
 	return string(data)
 }
 
-// prepare writes files of the gate by name, in pairs.
+// prepare writes files of the gate. The arguments are pairs of a name and a text.
 func (s *shop) prepare(files ...string) {
 	s.t.Helper()
 	for n := 0; n < len(files); n += 2 {
@@ -45,7 +45,7 @@ func list(rules ...string) string { return `"permission": [` + strings.Join(rule
 
 const products, inStock = "find-products:v1", "get-stock:v1"
 
-// limited is planned with a change of findProducts that breaks agents.
+// limited is planned with a new required parameter of findProducts, which breaks agents.
 var limited = strings.Replace(planned, "findProducts,",
 	"findProducts, parameters: [{name: q, in: query, required: true, schema: {type: string}}],", 1)
 
@@ -115,9 +115,9 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			before: planned + stock, document: planned + stock,
 			policy: list(rule("0.20", products)), next: list(rule("0.30", inStock)), last: list(rule("0.40", inStock)),
 			plan: []string{
-				"? policy.json permits no call of: shop.example:get-stock:v1: another policy does, so --merge adds no permission: add one if",
-				"? next.json permits no call of: shop.example:find-products:v1: another policy does",
-				"? sub/last.json permits no call of: shop.example:find-products:v1: another policy does",
+				"? policy.json permits no call to: shop.example:get-stock:v1: another policy does, so --merge adds no permission: add one if",
+				"? next.json permits no call to: shop.example:find-products:v1: another policy does",
+				"? sub/last.json permits no call to: shop.example:find-products:v1: another policy does",
 			},
 			want: [3]string{`products:v1"], "action"`, `stock:v1"], "action"`, `stock:v1"], "action"`}, same: true, unwanted: "+ permits",
 		},
@@ -126,7 +126,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			policy: list(rule("0.20", products)), next: list(rule("0.30", inStock)), last: list(rule("0.40", inStock)),
 			plan: []string{
 				"policy.json, in force:", "+ permits shop.example:find-products:v2: 0.20 EUR, 50/hour",
-				"? next.json permits no call of: shop.example:find-products:v1, shop.example:find-products:v2: another policy does",
+				"? next.json permits no call to: shop.example:find-products:v1, shop.example:find-products:v2: another policy does",
 			},
 			want: [3]string{`"shop.example:find-products:v2"]`, `stock:v1"], "action"`, `stock:v1"], "action"`}, same: true,
 		},

@@ -162,10 +162,10 @@ func (t *terms) uncovered(all []*terms, merged bool) (out []string) {
 		if merged {
 			advice = "add permissions to this file"
 		}
-		out = append(out, fmt.Sprintf("%s permits no call of: %s: %s", t.file, strings.Join(nowhere, ", "), advice))
+		out = append(out, fmt.Sprintf("%s permits no call to: %s: %s", t.file, strings.Join(nowhere, ", "), advice))
 	}
 	if len(here) > 0 {
-		out = append(out, fmt.Sprintf("%s permits no call of: %s: another policy does, so --merge adds no permission: add one if this is not intended",
+		out = append(out, fmt.Sprintf("%s permits no call to: %s: another policy does, so --merge adds no permission: add one if this is not intended",
 			t.file, strings.Join(here, ", ")))
 	}
 	return out

@@ -40,7 +40,7 @@ func TestPlanWithDatedPolicies(t *testing.T) {
 			t.Errorf("from %s: %s, %v, want a plan with %q that writes no policy", from, out, err, c.inForce)
 		}
 		for _, name := range c.present {
-			if want := "? " + name + " permits no call of: shop.example:get-stock:v1: use --merge to add permissions"; !strings.Contains(out, want) {
+			if want := "? " + name + " permits no call to: shop.example:get-stock:v1: use --merge to add permissions"; !strings.Contains(out, want) {
 				t.Errorf("from %s: %s, want %q", from, out, want)
 			}
 		}
@@ -51,7 +51,7 @@ func TestPlanWithDatedPolicies(t *testing.T) {
 	s.write(filepath.Join(s.gate, "last.json"), "{}")
 	for _, flag := range []string{"--merge=false", "--merge"} {
 		out, err := s.init(nil, flag)
-		if err != nil || !strings.Contains(out, "? last.json cannot be checked: ") || !strings.Contains(out, "? next.json permits no call of: ") {
+		if err != nil || !strings.Contains(out, "? last.json cannot be checked: ") || !strings.Contains(out, "? next.json permits no call to: ") {
 			t.Errorf("%s: %s, %v, want lines for next.json and for last.json, which is not valid", flag, out, err)
 		}
 		if strings.Contains(out, ", next.json,") || strings.Contains(out, ", last.json") {

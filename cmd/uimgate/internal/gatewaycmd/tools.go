@@ -32,9 +32,9 @@ func (t *toolServer) isSet() bool { return t.url != "" || t.command != "" }
 func (t *toolServer) check(document string) error {
 	switch {
 	case t.url != "" && t.command != "":
-		return cli.Usage(errors.New("--mcp and --mcp-command exclude each other"))
+		return cli.Usage(errors.New("--mcp and --mcp-command cannot be combined"))
 	case t.isSet() && document != "":
-		return cli.Usage(errors.New("--openapi and --mcp exclude each other"))
+		return cli.Usage(errors.New("--openapi and --mcp cannot be combined"))
 	case t.command == "" && len(t.args)+len(t.env) > 0:
 		return cli.Usage(errors.New("--mcp-arg and --mcp-env require --mcp-command"))
 	case t.url == "" && t.header != "":

@@ -76,8 +76,8 @@ func (o *operator) callsFigures() *cobra.Command {
 	c := &cobra.Command{
 		Use: "figures", Short: "Count the calls of each minute or hour", Args: cli.Args(cobra.NoArgs),
 		Long: `Figures counts the calls that ended in each minute of the last hour or, with --step hour, in each hour of the last day,
-in all processes on the database, also in those that have ended. Every call counts. A process reports its calls to the
-others every ten seconds: of a process that was killed, up to ten seconds are missing. Charges count when their call
+in all processes on the database, including those that have ended. Every call counts. A process reports its calls to the
+others every ten seconds, so up to ten seconds of a killed process are missing. Charges count when their call
 ends; a charge that is resolved later does not count here.`,
 		Example: "  uimgate calls figures --step hour -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -106,7 +106,7 @@ func (o *operator) callsList() *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List requests, newest first", Args: cli.Args(cobra.NoArgs),
 		Long: `List shows requests that any process with the same database handled, for as long as audit.index keeps them: calls
-of intents, and requests for tokens. uimgate why explains one of them. Without --service, it shows requests of every
+to intents, and requests for tokens. uimgate why explains one of them. Without --service, it shows requests of every
 service, and those that belong to none.
 
 A page has at most --limit requests. It may have fewer if the filters exclude most requests; the command then prints
@@ -130,10 +130,10 @@ how to continue.`,
 	}
 	f := c.Flags()
 	f.StringVar((*string)(&q.AgentID), "agent", "", "only requests of this agent")
-	f.StringVar(&q.Intent, "intent", "", "only calls of this intent, by its uid")
-	f.StringVar(&q.Decision, "decision", "", "only requests that were decided so: permit, deny or pending")
+	f.StringVar(&q.Intent, "intent", "", "only calls to this intent, by its uid")
+	f.StringVar(&q.Decision, "decision", "", "only requests with this decision: permit, deny or pending")
 	f.StringVar(&q.Reason, "reason", "", "only refusals with this reason, such as RATE_LIMIT_EXCEEDED")
-	f.StringVar(&q.Outcome, "outcome", "", "only calls to your API that ended so: done, failed, not_sent or unknown")
+	f.StringVar(&q.Outcome, "outcome", "", "only calls to your API with this outcome: done, failed, not_sent or unknown")
 	f.StringVar(&from, "from", "", "only requests since this time, such as 2026-11-22 or 2026-11-22T10:00:00Z")
 	f.StringVar(&to, "to", "", "only requests before this time")
 	return o.paging(c)

@@ -37,9 +37,9 @@ func Curation() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
 		Use: "curation", Short: "Show and change which operations of an imported document a running gateway offers",
-		Long: `Curation shows and changes openapi.curation.yaml, which uimgate init writes beside agents.json. Texts, prices and limits
-of intents that the gateway offers take effect at once, and intents of operations that you hide are retired. What needs the document,
-such as operations that you offer anew, takes effect when you run uimgate init again.`,
+		Long: `Curation shows and changes openapi.curation.yaml, which uimgate init writes next to agents.json. Texts, prices and limits
+of intents that the gateway offers take effect at once, and intents of operations that you hide are retired. Changes that need
+the document, such as operations that you offer again, take effect when you run uimgate init again.`,
 		Example: "  uimgate curation list\n  uimgate curation impact draft.yaml\n  uimgate curation save draft.yaml --over openapi.curation.yaml",
 	}, o.curationList(), o.curationImpact(), o.curationSave())
 }
@@ -114,9 +114,9 @@ func (o *operator) curationSave() *cobra.Command {
 	var over string
 	var force bool
 	c := &cobra.Command{
-		Use: "save FILE", Short: "Replace the curation of a running gateway by an edited one, and reload", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "save FILE", Short: "Replace the curation of a running gateway with an edited one, and reload", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Save writes the curation in FILE to the file of the gateway, and changes agents.json and the policy accordingly. It keeps
-the previous texts beside them as files whose names end with .1, and reloads. If the reload is refused, it restores all.
+the previous texts next to them in files whose names end with .1, and reloads. If the reload is refused, it restores all.
 Save changes nothing if the file of the gateway no longer has the text that --over names.`,
 		Example: "  uimgate curation save draft.yaml --over openapi.curation.yaml",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -152,6 +152,6 @@ Save changes nothing if the file of the gateway no longer has the text that --ov
 		},
 	}
 	c.Flags().StringVar(&over, "over", "", "the text that you edited, as a file")
-	c.Flags().BoolVar(&force, "force", false, "apply the files although they end the calls of agents")
+	c.Flags().BoolVar(&force, "force", false, "apply the files even if they end calls of agents")
 	return c
 }

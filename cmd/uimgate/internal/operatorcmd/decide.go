@@ -24,9 +24,9 @@ type decideFlags struct {
 
 func (d *decideFlags) add(c *cobra.Command) {
 	f := c.Flags()
-	f.BoolVar(&d.again, "again", false, "decide the call again, by the policy in force")
-	f.StringVar(&d.policy, "policy", "", "decide the call again, by the policy in this file; -: stdin")
-	f.StringVar(&d.digest, "policy-digest", "", "decide the call again, by an earlier policy of the gateway, such as the one that decided it")
+	f.BoolVar(&d.again, "again", false, "decide the call again under the policy in force")
+	f.StringVar(&d.policy, "policy", "", "decide the call again under the policy in this file; -: stdin")
+	f.StringVar(&d.digest, "policy-digest", "", "decide the call again under an earlier policy of the gateway, such as the one that decided it")
 	f.StringArrayVar(&d.facts, "fact", nil, "decide the call again with this fact, as OPERAND=VALUE; may be repeated")
 	f.StringVar(&d.when, "at", "", "decide the call again as if it were made at this time")
 	c.MarkFlagsMutuallyExclusive("policy", "policy-digest")

@@ -29,13 +29,13 @@ func PolicyImpact() *cobra.Command {
 	var from, to string
 	c := &cobra.Command{
 		Use: "impact FILE", Short: "Show what an edited policy would have changed for the calls of the last week",
-		Long: `Impact decides the calls in the audit stream of a running gateway again, by the policy in FILE. It prints the calls
+		Long: `Impact decides the calls in the audit stream of a running gateway again, under the policy in FILE. It prints the calls
 that the edited policy would refuse, permit or charge differently, the difference in money, the intents whose terms
 change, and the agents that must agree again before they call them. Nothing is changed.
 
 The policy alone decides: limits and credit are not counted again. Impact reports how many calls it could not judge:
 those whose facts came from parameters, unless audit.parameters is set, and those that were refused before the policy
-decided. If several processes share a database, it reads the stream of the process that answers, and prints how many
+decided. If several processes share a database, it reads the stream of the process that responds, and prints how many
 others run: add the results of all of them.`,
 		Example: `  uimgate policy impact draft.json
   uimgate policy impact draft.json --from 2026-11-01 --to 2026-11-15 -o csv`,
@@ -196,11 +196,11 @@ func PolicySave() *cobra.Command {
 	var over string
 	var force bool
 	c := &cobra.Command{
-		Use: "save FILE", Short: "Replace the policy of a running gateway by an edited one, and reload",
-		Long: `Save writes the policy in FILE to the file that the configuration of the gateway names, keeps the previous text beside
-it as a file whose name ends with .1, and reloads. If the reload is refused, the previous text is restored.
+		Use: "save FILE", Short: "Replace the policy of a running gateway with an edited one, and reload",
+		Long: `Save writes the policy in FILE to the file that the configuration of the gateway names, keeps the previous text next
+to it in a file whose name ends with .1, and reloads. If the reload is refused, the previous text is restored.
 
-Name the text that you edited with --over: save changes nothing if the file of the gateway has another text by now.
+Name the text that you edited with --over: save changes nothing if the file of the gateway has changed since.
 Without --over, it replaces the text that the gateway serves.`,
 		Example: "  curl -s https://shop.example/api/policy > policy.json\n  uimgate policy save draft.json --over policy.json",
 		Args:    cli.Args(cobra.ExactArgs(1)),
@@ -224,7 +224,7 @@ Without --over, it replaces the text that the gateway serves.`,
 		},
 	}
 	c.Flags().StringVar(&over, "over", "", "the text that you edited, as a file")
-	c.Flags().BoolVar(&force, "force", false, "apply the policy although it ends the calls of agents")
+	c.Flags().BoolVar(&force, "force", false, "apply the policy even if it ends calls of agents")
 	o.flags(c)
 	return c
 }

@@ -32,7 +32,7 @@ func Intents() *cobra.Command {
 		Use: "intents", Short: "List the intents of a service with their terms and their use", Args: cli.Args(cobra.NoArgs),
 		Long: `Intents lists the intents that a running gateway serves: their price and limits in words, for agents that the policy does
 not name, their state (offered, closed if the policy permits them to no agent, stopped, or retired), and the calls of the
-last 24 hours in the process that answers: all, those that the gateway refused, and those that failed at the service.`,
+last 24 hours in the process that responds: all, those that the gateway refused, and those that failed at the service.`,
 		Example: "  uimgate intents\n  uimgate intents --search order -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, catalogueColumns, func(

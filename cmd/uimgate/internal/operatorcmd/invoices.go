@@ -33,7 +33,7 @@ func (o *operator) usageInvoice() *cobra.Command {
 	var issue bool
 	c := &cobra.Command{
 		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON: the calls of each
+		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON: the calls to each
 intent under each rule at each price, the sums by currency with the tax, and the agreements of the calls, each with the
 digests of its signature and of its policy. A call counts in the month in which it was captured. Amounts that were
 still held at the end of the month, such as for calls of unknown outcome, are listed separately and are not part of any
@@ -43,7 +43,7 @@ Until an invoice is issued, it is a draft. --issue gives it the next number of t
 it never changes, and is printed again whenever you ask for this month. This needs a month that has ended, the seller in
 the configuration (services[].invoices), and the buyer (uimgate agents invoice-to).
 
-An invoice has at most 1,000 rows, and one more row per currency that sums up the rest. It lists the 1,000 agreements
+An invoice has at most 1,000 rows, and one more row per currency that summarizes the rest. It lists the 1,000 agreements
 with the most calls. The ledger has every charge.`,
 		Example: `  uimgate usage invoice agent-1 --month 2026-11 > draft.html
   uimgate usage invoice agent-1 --month 2026-11 --issue > invoice.html

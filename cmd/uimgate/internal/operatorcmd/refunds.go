@@ -115,8 +115,8 @@ func (o *operator) usageRevenue() *cobra.Command {
 	var q billing.RevenueQuery
 	var from, to string
 	c := &cobra.Command{
-		Use: "revenue", Short: "Sum up charges and refunds, by intent, agent or month", Args: cli.Args(cobra.NoArgs),
-		Long: `Revenue sums up the captured charges and the refunds of a period, by intent, agent or calendar month (UTC), and by
+		Use: "revenue", Short: "Add up charges and refunds, by intent, agent or month", Args: cli.Args(cobra.NoArgs),
+		Long: `Revenue adds up the captured charges and the refunds of a period, by intent, agent or calendar month (UTC), and by
 currency. A charge counts when it is captured, and a refund when it is made. Months reach as far back as the ledger is
 kept.`,
 		Example: "  uimgate usage revenue --by intent --from 2026-11 --to 2026-12\n  uimgate usage revenue --by agent --all -o csv",

@@ -299,7 +299,7 @@ a configuration.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&request.Force, "force", false, "apply a configuration although it ends intents that agents call")
+	c.Flags().BoolVar(&request.Force, "force", false, "apply a configuration even if it ends intents that agents call")
 	c.AddCommand(o.reloadList())
 	o.flags(c)
 	return c

@@ -37,7 +37,7 @@ var stoppable = []struct {
 	{pat.StopCharging, "", "charged calls; free calls continue", "charging"},
 	{pat.StopConsent, "", "consents of people, and all calls under them", "consent --service shop"},
 	{pat.StopAgent, "AGENT", "all calls of one agent", "agent agent-1"},
-	{pat.StopIntent, "INTENT", "all calls of one intent", "intent shop.example:order:v1"},
+	{pat.StopIntent, "INTENT", "all calls to one intent", "intent shop.example:order:v1"},
 	{pat.StopDoor, "DOOR", "all calls through one protocol, such as mcp, or http for UIM over HTTP", "door mcp"},
 	{pat.StopService, "SERVICE", "all calls to one service, and new agreements with it", "service shop"},
 }

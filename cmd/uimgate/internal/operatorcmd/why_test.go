@@ -30,7 +30,7 @@ func TestWhyInWords(t *testing.T) {
 		"outcome   unknown, no response of your API within 12 ms\n", "steps     authenticate 0.5 ms → begin 2 ms\n",
 	} {
 		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing in:\n%s", want, text)
+			t.Errorf("%q is missing from:\n%s", want, text)
 		}
 	}
 	if strings.Contains(text, "\x1b") {

@@ -42,7 +42,7 @@ type Config struct {
 // HeaderNames are the names of the response header fields that this package reads.
 var HeaderNames = []string{contentType, contentEncoding, sessionID}
 
-// A Call is one call of a tool.
+// A Call is one call to a tool.
 type Call struct {
 	Tool      string
 	Arguments []byte      // a JSON object
@@ -82,12 +82,12 @@ var (
 	// ErrTooLong means that a response is longer than Config.MaxMessage.
 	ErrTooLong = errors.New("the response is too long")
 	// ErrNoMemory means that there was not enough memory for the response.
-	ErrNoMemory = errors.New("the gateway had not enough memory for the response")
+	ErrNoMemory = errors.New("the gateway did not have enough memory for the response")
 	// ErrNoResponse means that the gateway stopped reading before the response began, because other messages were too long, or because there
 	// was not enough memory. The outcome is not known.
 	ErrNoResponse = errors.New("the gateway stopped reading before the response began")
-	// ErrNotMCP means that a response is not one of MCP.
-	ErrNotMCP = errors.New("the response is not one of MCP")
+	// ErrNotMCP means that a response is not an MCP response.
+	ErrNotMCP = errors.New("the response is not an MCP response")
 	// ErrRevision means that the server speaks no revision of MCP that this package speaks.
 	ErrRevision = errors.New("the server speaks no supported revision of MCP")
 	// ErrNotRunning means that the server, a child process, is not running, and the pause before its next start has not ended.

@@ -78,7 +78,7 @@ class Budget:
             return Reservation(price, self._add(accounts, price) if price else ())
 
     def settle(self, reservation: Reservation, charged: Amount | None) -> None:
-        """Replaces the reservation of a call by its actual cost; None means that the call was free."""
+        """Replaces the reservation of a call with its actual cost; None means that the call was free."""
         charged = charged if charged and charged.nano else None
         if charged == reservation.amount or (not reservation.since and charged is None):
             return

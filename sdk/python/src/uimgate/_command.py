@@ -22,7 +22,7 @@ def program() -> str | None:
 
 
 def main() -> None:
-    """Replaces this process by the program."""
+    """Replaces this process with the program."""
     path = program()
     if path is None:
         sys.exit(

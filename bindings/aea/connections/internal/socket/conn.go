@@ -61,7 +61,7 @@ func (c *Conn) Greet(maxBytes int) ([]byte, error) {
 // maxSkipped is the maximum length in bytes of a frame that Read skips because the frame is too long.
 const maxSkipped = 64 << 20
 
-// Read waits without a deadline for a frame to begin, and then reads it. The caller must call done when it no longer uses the frame, also
+// Read waits without a deadline for a frame to begin, and then reads it. The caller must call done when it no longer uses the frame, even
 // after an error. skipped reports that an error concerns only this frame, and the next one can be read: after wire.ErrEmptyFrame, and
 // after a wire.LongFrameError of at most maxSkipped.
 func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), skipped bool, err error) {
