@@ -174,7 +174,7 @@ func TestAgentPaysWithACommand(t *testing.T) {
 	much := *payer
 	much.Value = "2000000"
 	g.write("much.json", string(much.PayTerms(t, asked)))
-	if s := call("cat "+g.dir+"/much.json", "--pay-at-most", "1 EUR"); s.code == exitDone || !strings.Contains(s.errors, "none of those") {
+	if s := call("cat "+g.dir+"/much.json", "--pay-at-most", "1 EUR"); s.code == exitDone || !strings.Contains(s.errors, "none of the terms") {
 		t.Errorf("more than the terms: got %+v", s)
 	}
 	s := call("cat "+g.dir+"/much.json", "--pay-at-most", "1 EUR", "--via", "a2a")
