@@ -23,7 +23,7 @@ import (
 )
 
 // A Module implements a protocol with which agents call services. It implements the interfaces of this package that it needs: Configurable,
-// Preparer, FormSource, Door, Opener, Runner, Reporter and Listener. All methods except Provision are safe for concurrent use.
+// Preparer, FormSource, Door, Opener, Runner, Reporter, Connector and Listener. All methods except Provision are safe for concurrent use.
 type Module interface {
 	// Name returns the name of the module in logs, metrics and audit records.
 	Name() string
