@@ -42,6 +42,31 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 	}
 }
 
+// TestArchitectureHasOneRowForEachPackage checks that no package is in the first column of two rows, as after a merge of two branches.
+func TestArchitectureHasOneRowForEachPackage(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages, _, _ := strings.Cut(string(text), "\n## The path of a call")
+	rows := map[string]int{}
+	for line := range strings.Lines(packages) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		if !strings.HasPrefix(line, "| `") {
+			continue
+		}
+		for _, m := range quotedPath.FindAllStringSubmatch(first, -1) {
+			if rows[m[1]]++; rows[m[1]] == 2 {
+				t.Errorf("ARCHITECTURE.md has two rows for %s", m[1])
+			}
+		}
+	}
+	if len(rows) < 100 {
+		t.Fatalf("only %d packages were found, want at least 100", len(rows))
+	}
+}
+
 // TestEveryPackageIsInTheArchitecture checks that ARCHITECTURE.md names each package.
 func TestEveryPackageIsInTheArchitecture(t *testing.T) {
 	t.Parallel()
