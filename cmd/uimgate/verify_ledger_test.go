@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -21,6 +25,15 @@ func TestUnbalancedLedgerIsReported(t *testing.T) {
 	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
+	file, err := os.Stat(filepath.Join(g.dir, "data", "state.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found operatorcmd.StateCopy
+	running := command(t, "", "verify-ledger", "-c", g.config(), "-o", "json")
+	if err := json.Unmarshal([]byte(running.out), &found); err != nil || found.Bytes <= file.Size() {
+		t.Errorf("got %+v, %v; want more than the %d bytes of the file, because the write-ahead log has the rest", running, err, file.Size())
+	}
 	g.stop()
 	cfg, problems := config.Load(g.config(), config.Overrides{
 		Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false },

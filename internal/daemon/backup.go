@@ -40,7 +40,7 @@ type Copy struct {
 
 	Engine   config.Engine
 	File     string // empty if the state is in PostgreSQL
-	Bytes    int64  // the size of File
+	Bytes    int64  // the size of File, with its write-ahead log
 	SetAside string // the file to which a restore moved the previous state; empty if there was none
 }
 
@@ -52,8 +52,10 @@ func copyOf(file string, c sqlstore.Contents) Copy {
 	if file != "" {
 		out.Engine = config.SQLite
 	}
-	if info, err := os.Stat(file); err == nil {
-		out.Bytes = info.Size()
+	for _, suffix := range []string{"", "-wal"} { // of a running gateway, much of the state is in the write-ahead log
+		if info, err := os.Stat(file + suffix); err == nil && file != "" {
+			out.Bytes += info.Size()
+		}
 	}
 	return out
 }
