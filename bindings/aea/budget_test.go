@@ -59,7 +59,8 @@ func (f *frugal) initialize(t *testing.T, m protocol.StateUpdateMessage) {
 func (f *frugal) spends(t *testing.T, intents ...string) (signed int) {
 	t.Helper()
 	for i, text := range intents {
-		c := protocol.SigningMessage{Performative: protocol.SigningSignTransaction, Payload: []byte(strings.Replace(text, "lamp", fmt.Sprint("lamp", i), 1))}
+		text = strings.Replace(text, "lamp", fmt.Sprint("lamp", i), 1)
+		c := protocol.SigningMessage{Performative: protocol.SigningSignTransaction, Payload: []byte(text)}
 		if _, err := f.Start(frugalID, protocol.Signing.Specs[0], runtime.DecisionMakerID.String(), c); err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@ func until(g *gatetest.Gate, what string, is func(runtime.Status) bool) {
 	}
 }
 
-// TestMessagesToComponentsFromOutside has peers that need not prove their address claim the id of a skill of the agent, and send the decision
-// maker and the skill intents messages in its name. The gateway drops them, and signs and executes nothing.
+// TestMessagesToComponentsFromOutside has peers that need not prove their address claim the id of a skill of the agent, and send the
+// decision maker and the skill intents messages in its name. The gateway drops them, and signs and executes nothing.
 func TestMessagesToComponentsFromOutside(t *testing.T) {
 	t.Parallel()
 	stub := t.TempDir()
@@ -85,8 +85,8 @@ func TestMessagesToComponentsFromOutside(t *testing.T) {
 	}
 }
 
-// TestClosedDefaultConnection checks that a gateway whose default connection is closed reports what it cannot send, and still serves agents on
-// its other connections. An error that it sends has the data of the framework's error handler.
+// TestClosedDefaultConnection checks that a gateway whose default connection is closed reports what it cannot send, and still serves agents
+// on its other connections. An error that it sends has the data of the framework's error handler.
 func TestClosedDefaultConnection(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

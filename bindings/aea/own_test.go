@@ -128,6 +128,24 @@ func TestOwnSkill(t *testing.T) {
 	}
 }
 
+func init() { //nolint:gochecknoinits // as a program of an operator does
+	aea.RegisterSkill("panicking", func(*runtime.Runtime) (runtime.Skill, error) { panic("on purpose") })
+}
+
+// TestPanickingFactory checks that a program's function that panics makes the reload fail, and that the agent still serves others.
+func TestPanickingFactory(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	g.Write("uimgate.yaml", strings.Replace(g.Settings, "aea: {", "aea: {skills: {own: [panicking]}, ", 1))
+	if err := g.TryReload(); err == nil || !strings.Contains(err.Error(), "panicking") {
+		t.Errorf("got %v, want an error that names the skill", err)
+	}
+	a := agent(g, "delegate", 2)
+	if answer := a.Calls(t, call(gatetest.Searching, a.Agrees(t, gatetest.Searching))); answer != `{"ok":true}` {
+		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
+	}
+}
+
 func init() { ExampleRegisterSkill() } //nolint:gochecknoinits // as the program of the example does
 
 // TestSkillOfExample runs the skill of the go doc example in a gateway. Two agents order at the same time, and the call that began first

@@ -2,6 +2,7 @@ package aea
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -95,7 +96,7 @@ func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) e
 		if _, has := a.skills.added[name]; has {
 			continue
 		}
-		s, err := wanted[name](a.runtime)
+		s, err := a.made(wanted[name])
 		if err == nil {
 			s.Disabled = s.Disabled || slices.Contains(set.Skills.Disabled, strings.TrimPrefix(name, "own/"))
 			err = resources.Add(s)
@@ -114,6 +115,19 @@ func (a *agent) follow(ctx context.Context, set *Settings, c directory.Config) e
 		Directory: skill.Directory{Address: set.Directory.Address, Connection: ids[set.Directory.Connection]},
 	}, emptied)
 	return failed
+}
+
+// errFactory means that a SkillFactory panicked.
+var errFactory = errors.New("the function of the skill panicked")
+
+// made calls a SkillFactory, and converts a panic into an error.
+func (a *agent) made(f SkillFactory) (s runtime.Skill, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errFactory
+		}
+	}()
+	return f(a.runtime)
 }
 
 // ids returns the ids of the skills of the agent, by the name in the configuration. The caller must hold the lock.

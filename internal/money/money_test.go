@@ -87,6 +87,31 @@ func TestMinorUnits(t *testing.T) {
 	}
 }
 
+func TestAmountsOfMinorUnits(t *testing.T) {
+	for want, of := range map[string]struct {
+		units int64
+		code  string
+	}{
+		"0.25 EUR": {25, "EUR"}, "3.00 JPY": {3, "JPY"}, "0.001 KWD": {1, "KWD"}, "1000000.00 USD": {100_000_000, "USD"},
+	} {
+		a, ok := money.OfMinor(of.units, of.code)
+		if !ok || a.String() != want || a.InMinor() != float64(of.units) {
+			t.Errorf("got %v, %t, %v in minor units; want %s", a, ok, a.InMinor(), want)
+		}
+	}
+	if a, ok := money.OfMinor(-25, "EUR"); !ok || a.Nano != -250_000_000 {
+		t.Errorf("got %v, %t; want -0.25 EUR", a, ok)
+	}
+	for code, units := range map[string]int64{"EUR": 100_000_001, "USD": math.MinInt64, "JPY": math.MaxInt64, "eur": 1, "": 1} {
+		if a, ok := money.OfMinor(units, code); ok {
+			t.Errorf("%d %q: got %v, want none", units, code, a)
+		}
+	}
+	if n := (money.Amount{Nano: 5_000_000, Currency: "USD"}).InMinor(); n != 0.5 {
+		t.Errorf("0.005 USD is %v cents, want 0.5", n)
+	}
+}
+
 func TestSumsMayExceedAmounts(t *testing.T) {
 	largest := money.Amount{Nano: math.MaxInt64, Currency: "EUR"}
 	if a, err := money.NewSum(largest.Decimal(), "EUR"); err != nil || a != largest {

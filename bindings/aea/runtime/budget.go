@@ -32,8 +32,8 @@ type Budget struct {
 	Quantities map[string]int64  `json:"quantities"` // by good
 }
 
-// A holding is the state of one skill.
-type holding struct {
+// An account is the state of one skill.
+type account struct {
 	nano       map[string]int64 // billionths by currency
 	quantities map[string]int64
 	exchange   map[string]float64 // the value of one minor unit by currency
@@ -44,7 +44,7 @@ type holding struct {
 // may. It is safe for concurrent use.
 type budgets struct {
 	mu sync.Mutex
-	of map[wire.PublicID]*holding
+	of map[wire.PublicID]*account
 }
 
 // update changes the state of a skill. It returns errState, and changes nothing, if the message does not fit the state.
@@ -55,9 +55,9 @@ func (b *budgets) update(skill wire.PublicID, m protocol.StateUpdateMessage) err
 	if (old != nil) == (m.Performative == protocol.StateUpdateInitialize) {
 		return errState
 	}
-	next := holding{nano: map[string]int64{}, quantities: map[string]int64{}, exchange: m.Exchange, utility: m.Utility}
+	next := account{nano: map[string]int64{}, quantities: map[string]int64{}, exchange: m.Exchange, utility: m.Utility}
 	if old != nil {
-		next = holding{nano: maps.Clone(old.nano), quantities: maps.Clone(old.quantities), exchange: old.exchange, utility: old.utility}
+		next = account{nano: maps.Clone(old.nano), quantities: maps.Clone(old.quantities), exchange: old.exchange, utility: old.utility}
 	}
 	for currency, units := range m.Amounts {
 		amount, ok := money.OfMinor(units, currency)
@@ -78,7 +78,7 @@ func (b *budgets) update(skill wire.PublicID, m protocol.StateUpdateMessage) err
 	case old != nil:
 		*old = next // spend may hold old
 	case b.of == nil:
-		b.of = map[wire.PublicID]*holding{skill: &next}
+		b.of = map[wire.PublicID]*account{skill: &next}
 	default:
 		b.of[skill] = &next
 	}
@@ -115,11 +115,11 @@ const shift = 100
 
 // gain returns how much the utility of n of a good rises by one more. The utility is the weight of the good times the logarithm of the
 // shifted quantity.
-func (h *holding) gain(good string, n int64) float64 {
+func (h *account) gain(good string, n int64) float64 {
 	return h.utility[good] * (math.Log(float64(n+1+shift)) - math.Log(float64(n+shift)))
 }
 
-func (h *holding) change(p Price, n int64) {
+func (h *account) change(p Price, n int64) {
 	h.quantities[p.Good] += n
 	if p.Amount.Nano > 0 {
 		h.nano[p.Amount.Currency] -= n * p.Amount.Nano

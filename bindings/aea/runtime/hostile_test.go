@@ -15,11 +15,12 @@ import (
 
 // hanging returns a skill whose handler of the protocol default does not return before let is closed.
 func hanging(let <-chan struct{}, began *atomic.Int64) runtime.Skill {
-	return runtime.Skill{ID: askerID, Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: func(context.Context, runtime.Message) error {
+	hang := func(context.Context, runtime.Message) error {
 		began.Add(1)
 		<-let
 		return nil
-	}}}}
+	}
+	return runtime.Skill{ID: askerID, Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: hang}}}
 }
 
 // TestHangingSkill checks that a skill whose handler never returns stops the messages of its protocol for at most Limits.Handler, whether
@@ -133,4 +134,28 @@ func TestHangingTasks(t *testing.T) {
 		}
 		close(let)
 	})
+}
+
+// TestPanicsOfPrograms checks that a program's protocol whose Parse panics, and a skill whose State panics, do not end the process: the
+// sender gets an error, and the agent still serves others.
+func TestPanicsOfPrograms(t *testing.T) {
+	t.Parallel()
+	l, p := newLine("first"), pricing()
+	p.Parse = func([]byte) (protocol.Content, error) { panic("on purpose") }
+	bad := runtime.Skill{
+		ID: askerID, Protocols: []*protocol.Protocol{p}, State: func() any { panic("on purpose") },
+		Handlers: []runtime.Handler{{Protocol: p, Handle: func(context.Context, runtime.Message) error { return nil }}},
+	}
+	r := running(t, runtime.Options{}, []runtime.Skill{bad, echo()}, l)
+	l.put(t, message(t, "me", "r", 1, 0, p.Specs[0], price("5 EUR")))
+	if d := defaultMessage(t, l.sent(t, "me")); d.Performative != protocol.DefaultError {
+		t.Errorf("got %+v, want an error", d)
+	}
+	l.put(t, message(t, "me", "s", 1, 0, defaultSpec, text("hello")))
+	if d := defaultMessage(t, l.sent(t, "me")); string(d.Bytes) != "hello" {
+		t.Errorf("got %+v", d)
+	}
+	if state, ok := r.Resources().State(askerID); ok || r.Status().Skills[0].State != nil {
+		t.Errorf("got %v, want no state", state)
+	}
 }

@@ -65,7 +65,7 @@ func (r *Runtime) react(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if err := r.dispatch(ctx, e); err != nil {
+		if err := r.guard(func() error { return r.dispatch(ctx, e) }); err != nil { // Protocol.Parse of a program may panic
 			r.errors.handle(e, err)
 		}
 		done()

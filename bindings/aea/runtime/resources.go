@@ -234,12 +234,26 @@ func (r *Resources) Behaviours(skill wire.PublicID) []Behaviour {
 	return nil
 }
 
-// State returns the state of a skill, for other skills. ok is false if there is no such skill, or it shows no state.
+// State returns the state of a skill, for other skills. ok is false if there is no such skill, if it shows no state, or if Skill.State
+// panics.
 func (r *Resources) State(skill wire.PublicID) (state any, ok bool) {
 	r.mu.RLock()
 	s := r.find(skill)
 	r.mu.RUnlock()
-	if s == nil || s.State == nil {
+	if s == nil {
+		return nil, false
+	}
+	return s.show()
+}
+
+// show returns the state that the skill shows. ok is false if Skill.State is missing or panics.
+func (s *skillEntry) show() (state any, ok bool) {
+	defer func() {
+		if recover() != nil {
+			state, ok = nil, false
+		}
+	}()
+	if s.State == nil {
 		return nil, false
 	}
 	return s.State(), true

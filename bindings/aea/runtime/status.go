@@ -120,17 +120,17 @@ func (p *Port) status() ConnectionStatus {
 
 func (r *Resources) status() []SkillStatus {
 	var all []SkillStatus
-	var states []func() any
+	var entries []*skillEntry
 	r.mu.RLock()
 	for _, s := range r.skills {
-		all = append(all, SkillStatus{ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load(), Overdue: s.overdue.Load()})
-		states = append(states, s.State)
+		all = append(all, SkillStatus{
+			ID: s.ID.String(), Enabled: !s.disabled, Handled: s.handled.Load(), Failed: s.failed.Load(), Overdue: s.overdue.Load(),
+		})
+		entries = append(entries, s)
 	}
 	r.mu.RUnlock()
-	for i, state := range states {
-		if state != nil {
-			all[i].State = state()
-		}
+	for i, s := range entries {
+		all[i].State, _ = s.show()
 	}
 	return all
 }

@@ -14,13 +14,12 @@ type job struct {
 	drop func()
 }
 
-// fairFrom is the number of workers, and of places, from which a taskQueue divides them fairly.
+// fairFrom is the smallest number of workers, and of places, that a taskQueue divides fairly.
 const fairFrom = 4
 
 // A taskQueue holds jobs until a task worker takes them, in the order in which they were added. A skill gets another worker only while it
-// occupies fewer workers than are free, and another place only while it takes fewer places than are free, so that tasks and behaviours of
-// one skill that never return leave workers and places for the others. Queues with fewer than fairFrom workers or places give all of them
-// to one skill.
+// occupies fewer workers than are free. It gets another place only while it takes fewer places than are free. So tasks and behaviours that
+// never return leave workers and places for other skills. One skill can get all workers or places if there are fewer than fairFrom.
 type taskQueue struct {
 	workers, places int
 

@@ -74,8 +74,8 @@ func (t *Treasury) Transact(ctx context.Context, transaction []byte) ([]byte, er
 	return result, nil
 }
 
-// Quote implements runtime.Treasury. The good is the uid of the intent, and the price is the highest that the policy may charge. A transaction
-// whose price may be in several currencies is refused.
+// Quote implements runtime.Treasury. The good is the uid of the intent, and the price is the highest that the policy may charge. A
+// transaction whose price may be in several currencies is refused.
 func (t *Treasury) Quote(ctx context.Context, transaction []byte) (runtime.Price, error) {
 	price, err := t.quote(ctx, transaction)
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	maxDescription = 16 << 10 // bytes of an encoded description
 	maxPerAgent    = 64       // descriptions of one agent, and keys in its profile
 	maxAgents      = 8192
-	maxBytes       = 32 << 20 // of the encoded descriptions of other agents, each of which counts as at least minWeight
+	maxBytes       = 32 << 20 // of the encoded descriptions of other agents; each counts as at least minWeight
 	minWeight      = 512      // bytes, because a decoded description takes more memory than a short encoded one
 	maxTags        = 64       // tags of a description of another agent
 	maxOwn         = 100_000  // descriptions of the agent that has the registry
@@ -327,7 +327,7 @@ func (r *registry) forgetOld() {
 type Status struct {
 	Agents       int `json:"agents"`
 	Descriptions int `json:"descriptions"` // without those that set only a part of the profile of an agent
-	Bytes        int `json:"bytes"`        // of the descriptions of other agents, each of which counts as at least 512
+	Bytes        int `json:"bytes"`        // of the descriptions of other agents; each counts as at least 512
 }
 
 func (r *registry) status() Status {

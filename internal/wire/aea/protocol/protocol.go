@@ -30,8 +30,8 @@ const MaxText = 4096
 // A Performative is the kind of a message in its protocol.
 type Performative string
 
-// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage, a SigningMessage, a StateUpdateMessage, an OEFMessage, or a type of
-// another protocol.
+// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage, a SigningMessage, a StateUpdateMessage, an
+// OEFMessage, or a type of another protocol.
 type Content interface {
 	// Kind returns the performative.
 	Kind() Performative

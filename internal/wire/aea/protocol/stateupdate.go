@@ -16,8 +16,8 @@ const (
 
 var stateUpdateTable = table{StateUpdateApply, StateUpdateEnd, StateUpdateInitialize}
 
-// StateUpdate is the protocol with which a skill proposes what it owns and prefers to the decision maker of its agent. Agents do not send it
-// to each other. Numbers have the types of open-aea, double and int64; agents-aea uses float under the same specification id.
+// StateUpdate is the protocol with which a skill proposes what it owns and prefers to the decision maker of its agent. Agents do not send
+// it to each other. Numbers have the types of open-aea, double and int64; agents-aea uses float under the same specification id.
 var StateUpdate = Protocol{
 	Name: "state_update", Specs: []wire.PublicID{spec("fetchai", "state_update")}, Parse: decodeStateUpdate,
 	Rules: Rules{
@@ -42,7 +42,8 @@ type StateUpdateMessage struct {
 	Performative Performative
 	// Amounts has whole minor units by currency, and Quantities has numbers by good. For StateUpdateApply, both are changes.
 	Amounts, Quantities map[string]int64
-	// Exchange has the value of one minor unit by currency, and Utility has the weight of each good, for StateUpdateInitialize. Both are finite.
+	// Exchange has the value of one minor unit by currency, and Utility has the weight of each good, for StateUpdateInitialize. Both are
+	// finite.
 	Exchange, Utility map[string]float64
 }
 

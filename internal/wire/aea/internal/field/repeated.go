@@ -37,8 +37,8 @@ func consume(kind protowire.Type, data []byte) (uint64, int) {
 // MapLimits limits the number of entries in a map, and the bytes of each key and each value.
 type MapLimits struct{ Entries, Key, Value int }
 
-// Entry reads an entry of a map from strings to strings, bytes or numbers into m, and returns m. If m is nil, it creates the map. It rejects
-// a repeated key. Numbers have no MapLimits.Value.
+// Entry reads an entry of a map from strings to strings, bytes or numbers into m, and returns m. If m is nil, it creates the map. It
+// rejects a repeated key. Numbers have no MapLimits.Value.
 func Entry[V string | []byte | int64 | float64](r *Reader, m map[string]V, limits MapLimits) map[string]V {
 	entry := Read(r.Each(limits.Entries, math.MaxInt))
 	var key string
