@@ -195,7 +195,7 @@ func TestSkillsAreDisabledByReload(t *testing.T) {
 	a := agent(g, "delegate", 2)
 	token := a.Agrees(t, gatetest.Searching)
 	for _, d := range pieces("weather") {
-		if m := oef(t, a, protocol.Register(d)); m.Performative != protocol.OEFSuccess {
+		if m := oef(t, a, aeatest.Register(d)); m.Performative != protocol.OEFSuccess {
 			t.Fatalf("%s: %+v", d.Model.Name, m)
 		}
 	}

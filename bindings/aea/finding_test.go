@@ -98,7 +98,7 @@ func TestAgentsFindServiceAndEachOther(t *testing.T) {
 			service := addresses(g)["address"]
 			seller, buyer := agent(g, way, 2), agent(g, way, 3)
 			for _, d := range pieces("weather") {
-				if m := oef(t, seller, protocol.Register(d)); m.Performative != protocol.OEFSuccess {
+				if m := oef(t, seller, aeatest.Register(d)); m.Performative != protocol.OEFSuccess {
 					t.Fatalf("%s: %+v", d.Model.Name, m)
 				}
 			}
@@ -132,19 +132,19 @@ func TestAgentsFindServiceAndEachOther(t *testing.T) {
 				}
 			}
 			remove := search.Describe("remove_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")})
-			if m := oef(t, seller, protocol.Unregister(remove)); m.Performative != protocol.OEFSuccess {
+			if m := oef(t, seller, aeatest.Unregister(remove)); m.Performative != protocol.OEFSuccess {
 				t.Errorf("got %+v", m)
 			}
 			if finds(t, buyer, searches(equals("seller_service", "weather")), seller.Address()) {
 				t.Error("found a service that was removed")
 			}
-			if m := oef(t, seller, protocol.Unregister(pieces("")[0])); m.Performative != protocol.OEFSuccess {
+			if m := oef(t, seller, aeatest.Unregister(pieces("")[0])); m.Performative != protocol.OEFSuccess {
 				t.Errorf("got %+v", m)
 			}
 			if finds(t, buyer, searches(), seller.Address()) {
 				t.Error("found an agent that was removed")
 			}
-			m := oef(t, seller, protocol.Unregister(pieces("")[0]))
+			m := oef(t, seller, aeatest.Unregister(pieces("")[0]))
 			if m.Performative != protocol.OEFError || m.Operation != protocol.OEFOperationUnregister {
 				t.Errorf("got %+v, want an error", m)
 			}
@@ -215,9 +215,9 @@ func TestSearchErrors(t *testing.T) {
 		"a broken query":           {broken(protocol.OEFSearchServices), protocol.OEFOperationSearch},
 		"a broken description":     {broken(protocol.OEFRegisterService), protocol.OEFOperationRegister},
 		"no description":           {protocol.OEFMessage{Performative: protocol.OEFRegisterService}, protocol.OEFOperationRegister},
-		"a long description":       {protocol.Register(search.Describe("m", longValues()...)), protocol.OEFOperationRegister},
-		"the removal of a service": {protocol.Register(remove), protocol.OEFOperationRegister},
-		"nothing to take back":     {protocol.Unregister(pieces("x")[1]), protocol.OEFOperationUnregister},
+		"a long description":       {aeatest.Register(search.Describe("m", longValues()...)), protocol.OEFOperationRegister},
+		"the removal of a service": {aeatest.Register(remove), protocol.OEFOperationRegister},
+		"nothing to take back":     {aeatest.Unregister(pieces("x")[1]), protocol.OEFOperationUnregister},
 		"of the older protocol":    {protocol.OEFMessage{Performative: protocol.OEFRegisterService, Older: true}, protocol.OEFOperationRegister},
 	} {
 		if m := oef(t, a, row.request); m.Performative != protocol.OEFError || m.Operation != row.operation {
@@ -227,7 +227,7 @@ func TestSearchErrors(t *testing.T) {
 	failed := 0
 	for i := range 70 { // more than one agent may have
 		d := search.Describe("mine", search.KeyValue{Key: "n", Value: search.Int(i)})
-		if oef(t, a, protocol.Register(d)).Performative == protocol.OEFError {
+		if oef(t, a, aeatest.Register(d)).Performative == protocol.OEFError {
 			failed++
 		}
 	}
@@ -258,7 +258,7 @@ func TestRegistrationsEndWithConnection(t *testing.T) {
 	secure := agent(g, "mailbox", 2)
 	impostor := aeatest.NewAgent(aeatest.TCP(t, at["tcp"], secure.Address()), at["address"], secure.Key, identity.Fetchai)
 	for who, name := range map[*aeatest.Agent]string{secure: "true", impostor: "false"} {
-		if m := oef(t, who, protocol.Register(pieces(name)[1])); m.Performative != protocol.OEFSuccess {
+		if m := oef(t, who, aeatest.Register(pieces(name)[1])); m.Performative != protocol.OEFSuccess {
 			t.Fatalf("got %+v", m)
 		}
 	}
@@ -270,7 +270,7 @@ func TestRegistrationsEndWithConnection(t *testing.T) {
 	}
 	way := aeatest.TCP(t, at["tcp"], aeatest.Numbered(t, 7).Public(identity.Fetchai).Address())
 	leaving := aeatest.NewAgent(way, at["address"], aeatest.Numbered(t, 7), identity.Fetchai)
-	oef(t, leaving, protocol.Register(pieces("short")[1]))
+	oef(t, leaving, aeatest.Register(pieces("short")[1]))
 	if !finds(t, buyer, searches(equals("seller_service", "short")), leaving.Address()) {
 		t.Error("did not find the agent before it left")
 	}

@@ -31,15 +31,6 @@ type Node struct {
 // life is how long a certificate is valid. Agents do not check for revocation.
 const life = 10 * 365 * 24 * time.Hour
 
-// New returns a node with a new certificate that is not stored. The error is identity.ErrKey for the zero Key.
-func New(key identity.Key, now time.Time) (*Node, error) {
-	pemData, err := newCertificate(now)
-	if err != nil {
-		return nil, err
-	}
-	return of(key, pemData)
-}
-
 // Open returns a node whose certificate and private key are stored in a file that only its owner can read. With the stored certificate,
 // agents of a mailbox can reconnect after a restart. Open creates a missing file and replaces an expired certificate. Errors are those of
 // package privatefile, identity.ErrKey, and ErrCertificate.

@@ -44,7 +44,7 @@ func TestCertificateIsStored(t *testing.T) {
 	if _, err := node.Open(aeatest.Key(t, aeatest.KeyOne), path, now); !errors.Is(err, node.ErrCertificate) {
 		t.Errorf("a file with other content: %v, want %v", err, node.ErrCertificate)
 	}
-	if _, err := node.New(identity.Key{}, now); !errors.Is(err, identity.ErrKey) {
+	if _, err := node.Open(identity.Key{}, filepath.Join(t.TempDir(), "node.pem"), now); !errors.Is(err, identity.ErrKey) {
 		t.Errorf("a node without key: %v, want %v", err, identity.ErrKey)
 	}
 }

@@ -85,6 +85,13 @@ func (b *budgets) update(skill wire.PublicID, m protocol.StateUpdateMessage) err
 	return nil
 }
 
+// has reports whether a skill has a state.
+func (b *budgets) has(skill wire.PublicID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of[skill] != nil
+}
+
 // spend takes the price of a transaction out of the budget of a skill. The caller must call back if the transaction was not made. The error
 // is errBudget or errWorth. If the skill has no state, spend does nothing.
 func (b *budgets) spend(skill wire.PublicID, p Price) (back func(), err error) {

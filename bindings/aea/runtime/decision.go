@@ -129,8 +129,11 @@ func (d *DecisionMaker) transact(ctx context.Context, skill wire.PublicID, trans
 	return []byte(d.Key.Sign(d.Ledger, []byte(text)) + "\n" + text), nil
 }
 
-// within has the Treasury carry out a transaction within the budget of the skill.
+// within has the Treasury carry out a transaction, within the budget of the skill if it has stated one.
 func (d *DecisionMaker) within(ctx context.Context, skill wire.PublicID, transaction []byte) ([]byte, error) {
+	if !d.budgets.has(skill) {
+		return d.Treasury.Transact(ctx, transaction)
+	}
 	price, err := d.Treasury.Quote(ctx, transaction)
 	if err != nil {
 		return nil, err

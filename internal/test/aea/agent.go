@@ -180,3 +180,13 @@ func TextOf(d search.Description, name string) string {
 	text, _ := d.Value(name).(search.Text)
 	return string(text)
 }
+
+// Register returns a message that registers a description with a directory.
+func Register(d search.Description) protocol.OEFMessage {
+	return protocol.OEFMessage{Performative: protocol.OEFRegisterService, Description: d.Encode()}
+}
+
+// Unregister returns a message that withdraws a description.
+func Unregister(d search.Description) protocol.OEFMessage {
+	return protocol.OEFMessage{Performative: protocol.OEFUnregisterService, Description: d.Encode()}
+}

@@ -3,6 +3,7 @@ package aeatest
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func echo(_ context.Context, m runtime.Message) error {
 // Node returns a node with the private key KeyOne, whose public key is NodeKey.
 func Node(tb testing.TB) *node.Node {
 	tb.Helper()
-	n, err := node.New(Key(tb, KeyOne), now())
+	n, err := node.Open(Key(tb, KeyOne), filepath.Join(tb.TempDir(), "node.pem"), now())
 	if err != nil {
 		tb.Fatal(err)
 	}

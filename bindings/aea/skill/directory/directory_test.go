@@ -101,7 +101,7 @@ func TestRegistrationsExpireWithoutSession(t *testing.T) {
 	} {
 		n.clock.Add(step.pass)
 		if step.renew {
-			if m := ask(t, a, protocol.Register(service("weather"))); m.Performative != protocol.OEFSuccess {
+			if m := ask(t, a, aeatest.Register(service("weather"))); m.Performative != protocol.OEFSuccess {
 				t.Fatalf("%s: %+v", step.name, m)
 			}
 		}
@@ -117,8 +117,8 @@ func TestManyRegistrations(t *testing.T) {
 	t.Parallel()
 	n := opened(t)
 	first := n.agent(t, 2)
-	ask(t, first, protocol.Register(service("first")))
-	content := protocol.Register(service("other"))
+	ask(t, first, aeatest.Register(service("first")))
+	content := aeatest.Register(service("other"))
 	refused := 0
 	for i := range 100_000 {
 		if i%200 == 0 {
@@ -171,7 +171,7 @@ func TestTranscripts(t *testing.T) {
 				answer := a.Next(t)
 				fmt.Fprintf(&lines, "directory: %s %x\n", answer.Content.Kind(), answer.Message.Content)
 			}
-			exchange("seller", seller, protocol.Register(service("weather")))
+			exchange("seller", seller, aeatest.Register(service("weather")))
 			for agents := 0; agents == 0; gosched.Gosched() { // the older protocol has no reply that shows it
 				state, _ := n.Resources().State(directory.ID)
 				s, _ := state.(directory.Status)

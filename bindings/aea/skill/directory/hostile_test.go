@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/skill/directory"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
@@ -26,11 +27,11 @@ func TestExpensiveSearches(t *testing.T) {
 	t.Parallel()
 	n := opened(t)
 	a, b := n.agent(t, 2), n.agent(t, 3)
-	if m := ask(t, a, protocol.Register(tagged(0, 65))); m.Performative != protocol.OEFError {
+	if m := ask(t, a, aeatest.Register(tagged(0, 65))); m.Performative != protocol.OEFError {
 		t.Errorf("65 tags: got %+v, want an error", m)
 	}
 	for i := range 64 {
-		if m := ask(t, a, protocol.Register(tagged(i, 64))); m.Performative != protocol.OEFSuccess {
+		if m := ask(t, a, aeatest.Register(tagged(i, 64))); m.Performative != protocol.OEFSuccess {
 			t.Fatalf("description %d: got %+v", i, m)
 		}
 	}
@@ -65,7 +66,7 @@ func TestWeightOfRegistrations(t *testing.T) {
 	piece := search.Describe("personality_agent", search.KeyValue{Key: "piece", Value: search.Text("genus")},
 		search.KeyValue{Key: "value", Value: search.Text("data")})
 	for _, d := range []search.Description{tagged(1, 1), piece, tagged(2, 1), piece, tagged(2, 1)} {
-		if m := ask(t, a, protocol.Register(d)); m.Performative != protocol.OEFSuccess {
+		if m := ask(t, a, aeatest.Register(d)); m.Performative != protocol.OEFSuccess {
 			t.Fatalf("got %+v", m)
 		}
 	}
@@ -73,7 +74,7 @@ func TestWeightOfRegistrations(t *testing.T) {
 		t.Errorf("got %+v, want 3 descriptions that count as 512 bytes", s)
 	}
 	for _, d := range []search.Description{tagged(1, 1), tagged(2, 1), piece} {
-		if m := ask(t, a, protocol.Unregister(d)); m.Performative != protocol.OEFSuccess {
+		if m := ask(t, a, aeatest.Unregister(d)); m.Performative != protocol.OEFSuccess {
 			t.Fatalf("got %+v", m)
 		}
 	}

@@ -110,8 +110,8 @@ func FuzzDecodeOEF(f *testing.F) {
 // oefMessages returns a message of each performative.
 func oefMessages(older bool) (all []protocol.Content) {
 	for _, m := range []protocol.OEFMessage{
-		protocol.Register(search.Describe("set_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")})),
-		protocol.Unregister(search.Description{}),
+		aeatest.Register(search.Describe("set_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")})),
+		aeatest.Unregister(search.Description{}),
 		{Performative: protocol.OEFSearchServices, Query: search.Query{Constraints: []search.Expr{
 			search.Constraint{Attribute: "location", Test: search.Distance{Center: search.Location{Lon: 1, Lat: 2}, Kilometres: 3}},
 		}}.Encode()},

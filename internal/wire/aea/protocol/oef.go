@@ -3,7 +3,6 @@ package protocol
 import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
-	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
 // The performatives of oef_search and oef. Only oef has OEFSearchAgents, and only oef_search has OEFSuccess.
@@ -83,16 +82,6 @@ type OEFMessage struct {
 
 // Kind returns the performative.
 func (m OEFMessage) Kind() Performative { return m.Performative }
-
-// Register returns a message that registers a description.
-func Register(d search.Description) OEFMessage {
-	return OEFMessage{Performative: OEFRegisterService, Description: d.Encode()}
-}
-
-// Unregister returns a message that withdraws a description.
-func Unregister(d search.Description) OEFMessage {
-	return OEFMessage{Performative: OEFUnregisterService, Description: d.Encode()}
-}
 
 func decodeOEF(t table, content []byte) (Content, error) {
 	p, body, err := t.open(content)
