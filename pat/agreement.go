@@ -72,7 +72,7 @@ func VerifyAgreement(p Presentation, to Recipient, current Offer, past []Offer, 
 
 func (a Acceptance) stale(now time.Time) bool {
 	if !a.Expires.IsZero() {
-		return !now.Before(a.Expires) || a.Expires.Sub(now) > evidenceWindow
+		return !now.Before(a.Expires) || a.Assurance != Implied && a.Expires.Sub(now) > evidenceWindow
 	}
 	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > agreementWindow
 }

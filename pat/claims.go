@@ -161,11 +161,11 @@ func readClaims(payload []byte) (*Claims, error) {
 	}
 	lmt := claimReader{tree: r.object("lmt")}
 	c.Limit = Limit{lmt.count("rate"), lmt.count("period")}.rate()
-	if assurance, ok := tree["assurance"]; ok {
-		if assurance != string(Static) && assurance != string(Consent) {
+	if _, ok := tree["assurance"]; ok {
+		c.Assurance = Assurance(r.text("assurance"))
+		if c.Assurance != Static && c.Assurance != Consent && c.Assurance != Implied {
 			return nil, errClaim
 		}
-		c.Assurance = Assurance(r.text("assurance"))
 	}
 	if c.Resource, err = readAudience(tree["aud"], c.Issuer); err != nil || (c.Resource != "" || c.Budget != nil) && c.Assurance != Consent {
 		return nil, errClaim

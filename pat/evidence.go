@@ -30,7 +30,8 @@ type Form struct {
 // Evidence is an agreement in a Form, as an agent signed it.
 type Evidence interface {
 	// Verify verifies the signature, and that the agreement is with this issuer and about the offered policy. It does not check the time;
-	// Acceptance.Expires is the end of the validity of the agreement. Errors are of kind ErrBadSignature, ErrBadAgreement,
+	// Acceptance.Expires is the end of the validity of the agreement. If Acceptance.Assurance is Implied, the agreement names no policy and has
+	// no nonce, and IssueRequest.Scope must name its scope. Any other assurance means Fresh. Errors are of kind ErrBadSignature, ErrBadAgreement,
 	// ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
 	Verify(issuer string, offer Offer) (Signer, Acceptance, error)
 }
@@ -79,7 +80,10 @@ func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, err
 			return Signer{}, Acceptance{}, &AgreementError{"plan", "it is not printable text of 1 to 200 bytes"}
 		}
 	}
-	accepted.Assurance, accepted.UID, accepted.Digest = Fresh, offer.UID, offer.Digest
+	if accepted.Assurance != Implied {
+		accepted.Assurance = Fresh
+	}
+	accepted.UID, accepted.Digest = offer.UID, offer.Digest
 	return signer, accepted, nil
 }
 
@@ -99,8 +103,9 @@ func verifyKept(a *Agreement, p PolicyDocument, form Form) error {
 		return errorOfKind(ErrBadExport, "the agreement: %v", err)
 	case signer.ID != a.AgentID || !bytes.Equal(signer.Key.SPKI(), a.PublicKey) || signer.Key.Thumbprint() != a.KeyID:
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
-	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope) ||
-		!bytes.Equal(accepted.Signed, a.Signed):
+	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !bytes.Equal(accepted.Signed, a.Signed),
+		a.Assurance == Implied && len(a.Scope) == 0, // the scope is not in the evidence
+		a.Assurance != Implied && !slices.Equal(accepted.Scope, a.Scope):
 		return errorOfKind(ErrBadExport, "the agreement differs from the one that was signed")
 	case a.Plan != "" && a.Plan != accepted.Plan:
 		return errorOfKind(ErrBadExport, "the plan of the agreement is not the one that was signed")

@@ -116,7 +116,8 @@ type Issuance struct {
 
 // Issue verifies an agreement, stores it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported, keys.ErrWeak, those of
 // VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted, ErrAgentIDTaken,
-// ErrKeyTaken, ErrBlocked, ErrNothingGranted, a *PlanError, those of Terms, and those of the store.
+// ErrKeyTaken, ErrBlocked, ErrNothingGranted, a *PlanError, those of Terms, and those of the store. ErrRevoked means that an implied
+// agreement of this agent to this policy was revoked, so that it cannot have another one.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	e := r.Evidence
 	if e == nil {
@@ -197,8 +198,11 @@ func (i *Issuer) verified(e Evidence) (v verifiedAgreement, err error) {
 // keep admits the agent of a verified agreement, stores the agreement, and issues the PAT for it.
 func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []string, r IssueRequest) (Issuance, error) {
 	agentID, key, accepted, offer := v.ID, v.Key, v.accepted, v.offer
-	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
+	if accepted.Assurance != Fresh && i.rules.Freshness == FreshnessRequired {
 		return Issuance{}, ErrFreshRequired
+	}
+	if accepted.Assurance == Implied && len(requested) == 0 {
+		return Issuance{}, &ScopeFormError{"an implied agreement must name at least one intent"}
 	}
 	now := i.now()
 	agreement := i.agreement(agentID, key, accepted, now)
@@ -223,14 +227,21 @@ func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []stri
 	if agreement.Plan = scope.Plan; agreement.Plan != r.Plan && r.Plan != "" {
 		return Issuance{}, UnknownPlan(r.Plan, scope.Plans)
 	}
+	if agreement.Assurance == Implied {
+		agreement.Scope = scope.Entries
+	}
 	if !approved {
 		agreement.State = AgreementPending
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
-	kept, err := i.store.Agree(ctx, NewAgreement{
+	wanted := NewAgreement{
 		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now), Reserved: i.reserved(agentID, key),
 		PolicyFrom: offer.From.Truncate(time.Second), OnDate: r.OnDate,
-	})
+	}
+	kept, err := i.store.Agree(ctx, wanted)
+	if agreement.Assurance == Implied && errors.Is(err, ErrAgentIDTaken) { // a concurrent message of the agent may have claimed the id
+		kept, err = i.store.Agree(ctx, wanted)
+	}
 	if err != nil {
 		return Issuance{}, i.refuseAgreement(err, agreement)
 	}
@@ -264,6 +275,8 @@ func admitted(admit func() error) error {
 // refuseAgreement returns the error of an agreement that the store refused.
 func (i *Issuer) refuseAgreement(err error, a Agreement) error {
 	switch {
+	case errors.Is(err, ErrReplayed) && a.Assurance == Implied:
+		return ErrRevoked
 	case errors.Is(err, ErrReplayed):
 		return ErrAgreementReplayed
 	case errors.Is(err, ErrAgentIDTaken):

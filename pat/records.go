@@ -12,12 +12,19 @@ type Assurance string
 
 // A fresh agreement is bound to this service, to a time and to a nonce. A static agreement (a signature over only the policy) can be
 // replayed by anyone who has seen it, so the gateway limits the calls under it. A consent was given by a person on the gateway's own page:
-// no key of the agent is known, so a consent permits no more than a static agreement.
+// no key of the agent is known, so a consent permits no more than a static agreement. An implied agreement is a signed message that calls an
+// intent, and that by the documents of the service implies the policy: the agent need not have read the policy, so nothing is ever charged
+// under an implied agreement, not even with a proof of key.
 const (
 	Fresh   Assurance = "fresh"
 	Static  Assurance = "static"
 	Consent Assurance = "consent"
+	Implied Assurance = "implied"
 )
+
+// lastingEvidence reports whether an agent can have several PATs under one agreement without another signature about the policy, so that
+// the end of one of them must end the agreement.
+func (a Assurance) lastingEvidence() bool { return a == Consent || a == Implied }
 
 // AgentStatus is the decision of the operator (or the gateway itself) about an agent.
 type AgentStatus string

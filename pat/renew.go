@@ -45,7 +45,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	if err := i.terms.Holds(claims.PolicyDigest); err != nil {
 		return Issuance{}, err
 	}
-	if claims.Assurance == Consent { // ConsentedToken issues its successors
+	if claims.Assurance.lastingEvidence() { // ConsentedToken and Issue issue further PATs
 		return Issuance{}, ErrProofRequired
 	}
 	if err := admitted(r.Admit); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// RevokeToken ends the given PAT and all its renewals or, under consent, the consent. Possession of the PAT is sufficient. It is not an
+// RevokeToken ends the given PAT and all its renewals or, under a consent or an implied agreement, the agreement. Possession of the PAT is sufficient. It is not an
 // error if token is not a PAT of this service, or has already ended. See UIM core, section 4.5; RFC 7009, section 2.2. The error wraps that
 // of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
@@ -18,20 +18,20 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
 	r := Revocation{Kind: RevokedToken, Subject: string(c.Family), Reason: "by its bearer"}
-	if c.Assurance == Consent { // the client may have more PATs under the consent
+	if c.Assurance.lastingEvidence() {
 		r.Kind, r.Subject = RevokedAgreement, string(c.Agreement)
 	}
 	return i.revoke(ctx, r)
 }
 
-// Revoke ends PATs for the operator. r names a jti (its renewals, or its consent, end too), an agreement, an agent (which is also blocked)
+// Revoke ends PATs for the operator. r names a jti (its renewals end too, or the consent or implied agreement), an agreement, an agent (which is also blocked)
 // or the digest of a policy, and a reason; Revoke sets the other fields of r. The subject need not exist. After Revoke returns nil, this
 // process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:
 		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(r.Subject)); {
-		case err == nil && t.Assurance == Consent:
+		case err == nil && t.Assurance.lastingEvidence():
 			r.Kind, r.Subject = RevokedAgreement, string(t.AgreementID)
 		case err == nil:
 			r.Subject = string(t.Family)

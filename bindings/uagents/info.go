@@ -47,7 +47,7 @@ type agentInfo struct {
 	Endpoints []delivery.Endpoint `json:"endpoints"`
 	Protocols []string            `json:"protocols"`
 	Type      string              `json:"agent_type"`
-	Metadata  struct{}            `json:"metadata"`
+	Metadata  map[string]string   `json:"metadata"`
 	Prefix    identity.Network    `json:"prefix"`
 	Port      int                 `json:"port"`
 }
@@ -66,9 +66,14 @@ func (x *submission) info() any {
 	if given, err := strconv.Atoi(u.Port()); err == nil {
 		port = given
 	}
+	metadata := map[string]string{}
+	if len(own.impliedScope()) > 0 {
+		metadata["terms"] = "A message of the protocol models may imply an agreement to the policy: see the documentation of the service."
+		metadata["policy"] = x.Service.PolicyRef()["url"]
+	}
 	return agentInfo{
 		Address: own.Address, Endpoints: []delivery.Endpoint{{URL: x.Service.At(own.Path), Weight: 1}}, Protocols: protocols(own.manifest),
-		Type: "custom", Prefix: identity.Mainnet, Port: port,
+		Type: "custom", Metadata: metadata, Prefix: identity.Mainnet, Port: port,
 	}
 }
 

@@ -21,6 +21,7 @@ type Mapping struct {
 	Request    string            `yaml:"request" doc:"JSON schema of the model that agents send, as Model.schema_json() writes it. Its digest identifies the messages."`
 	Response   string            `yaml:"response" doc:"JSON schema of the model of the reply."`
 	Parameters map[string]string `yaml:"parameters" max:"64" doc:"Parameters of the intent: a map from the parameter to the field of the message. Empty: each field is the parameter of the same name."`
+	Agreement  string            `yaml:"agreement" default:"required" enum:"required,implied" doc:"required: the sender must have agreed before. implied: a message implies an agreement to the policy, for agents that do not know UIM. Nothing is ever charged under it, and it permits only the intents of models with implied. Requires pat.freshness: optional."`
 	Output     map[string]string `yaml:"output" max:"64" doc:"Fields of the reply: a map from the field to the member of the output. Fields that are not named have the member of the same name. If the output is not an object, its only member is output."`
 }
 
@@ -38,7 +39,7 @@ func (s *Settings) checkModels(b *config.BlockCheck) {
 	var interactions []protocol.Interaction
 	s.mapped = map[envelope.ModelDigest]*modelCall{}
 	for i, entry := range s.Models {
-		at := "models[" + strconv.Itoa(i) + "]"
+		at := modelKey(i)
 		m := &modelCall{Mapping: entry}
 		var err1, err2 error
 		m.request, m.requestSchema, err1 = modelOf(entry.Request)
@@ -51,6 +52,9 @@ func (s *Settings) checkModels(b *config.BlockCheck) {
 		}
 		if entry.Intent == "" {
 			b.Errorf(at+".intent", "is required")
+		}
+		if entry.Agreement == agreementImplied && b.Config.PAT.Freshness == config.FreshnessRequired {
+			b.Errorf(at+".agreement", "pat.freshness: required permits only agreements that agents sign themselves: use required, or pat.freshness: optional")
 		}
 		if err1 != nil || err2 != nil {
 			continue
@@ -81,6 +85,9 @@ func (s *Settings) checkModels(b *config.BlockCheck) {
 	}
 	s.manifest = &own
 }
+
+// modelKey returns the key of an entry of models.
+func modelKey(i int) string { return "models[" + strconv.Itoa(i) + "]" }
 
 // modelOf reads the schema of a model.
 func modelOf(text string) (protocol.Model, *schema.Schema, error) {
@@ -124,7 +131,14 @@ func (m *modelCall) answer(x *exchange, message strictjson.Object) (envelope.Env
 			}
 		}
 	}
-	result, err := x.call("", x.messageKey(), execute.Request{IntentUID: m.Intent, Parameters: parameters}, nil)
+	request := execute.Request{IntentUID: m.Intent, Parameters: parameters}
+	var result execute.Result
+	var err error
+	if m.Agreement == agreementImplied {
+		result, err = x.callImplied(request)
+	} else {
+		result, err = x.call("", x.messageKey(), request, nil)
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -125,16 +125,21 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	if err := x.known(); err != nil {
 		return execute.Result{}, err
 	}
-	call := x.Call(Name)
-	call.Sender = pat.AgentID(x.Sender)
-	var err error
-	if call.Token, err = x.token(named); err != nil {
+	token, err := x.token(named)
+	if err != nil {
 		return execute.Result{}, execute.Unsent(err)
 	}
+	return x.callWith(token, key, request, malformed, x.proved())
+}
+
+// callWith is like call, with a PAT of the sender, and the proof of key to use; nil: none.
+func (x *exchange) callWith(token, key string, request execute.Request, malformed error, proof *pat.Proof) (execute.Result, error) {
+	call := x.Call(Name)
+	call.Sender, call.Token = pat.AgentID(x.Sender), token
 	if _, err := x.Identify(x.r, &call); err != nil {
 		return execute.Result{}, err
 	}
-	call.Proved = x.proved()
+	call.Proved = proof
 	var wrong error
 	if call.IdempotencyKey, wrong = execute.ParseIdempotencyKey(key); malformed == nil {
 		malformed = wrong

@@ -100,9 +100,9 @@ func (*detachedContext) Done() <-chan struct{} { return nil }
 // Err implements context.Context.
 func (*detachedContext) Err() error { return nil }
 
-// assurance returns the assurance of the agreement, or pat.Fresh if the call has a proof of key.
+// assurance returns the assurance of the agreement, or pat.Fresh if the call has a proof of key and the agreement is not implied.
 func (e *execution) assurance() pat.Assurance {
-	if e.proof != nil {
+	if e.proof != nil && e.claims.Assurance != pat.Implied {
 		return pat.Fresh
 	}
 	return e.claims.Assurance
@@ -362,7 +362,12 @@ func denial(d odrl.Decision) string {
 }
 
 func freshRequired(e *execution) *reason.Refusal {
-	return reason.FreshAgreementRequired.Refusal("This intent requires an agreement that cannot be replayed, or a proof of key with the call.").
+	message := "This intent requires an agreement that cannot be replayed, or a proof of key with the call."
+	if e.claims.Assurance == pat.Implied {
+		message = "This call has a price, or the service reserves it for agents that agree to its policy themselves: " +
+			"the agreement that a message implies does not permit it."
+	}
+	return reason.FreshAgreementRequired.Refusal(message).
 		With("issuer", e.service.Issuer).With("policy", e.service.PolicyRef())
 }
 
@@ -374,7 +379,7 @@ func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, er
 	request.Facts, e.fromParameters = e.service.Facts(service.Circumstances{
 		Claims: e.claims, Version: e.intent.Version, Parameters: e.request.Parameters, Caller: e.call.Caller,
 	})
-	if e.proof == nil {
+	if e.proof == nil || e.claims.Assurance == pat.Implied {
 		return request, nil
 	}
 	key, err := x.agreedKey(ctx, e)

@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"context"
 	"html/template"
 	"maps"
 	"net/netip"
@@ -61,6 +62,13 @@ func (d *Definition) BudgetOffer() *BudgetOffer {
 type Announcer interface {
 	// Announce returns the announcement for a service. It may be called before the door has prepared the service.
 	Announce(d *Definition) Announcement
+}
+
+// A TermsChecker is implemented by the settings of a door that depend on the intents and the policy of their service.
+type TermsChecker interface {
+	// CheckTerms reports, with fail, the settings that the intents or the policy of d do not permit. key is relative to the block of the door,
+	// such as models[0].intent. CheckTerms is called before the door has prepared the service, for each version of the policy.
+	CheckTerms(ctx context.Context, d *Definition, fail func(key, format string, args ...any))
 }
 
 // NoteOf returns the note that a template produces. It panics if the execution of the template fails.

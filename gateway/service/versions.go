@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +50,7 @@ func (l *loadState) versions(s *Definition, at int) *Definition {
 			continue
 		}
 		l.advisePolicy(d, at, c.PolicyPath(n))
+		ok = l.doorTerms(d, at) && ok
 		if i == 0 {
 			continue
 		}
@@ -64,6 +67,22 @@ func (l *loadState) versions(s *Definition, at int) *Definition {
 	l.adviseService(s, at)
 	l.adviseFacts(at, made)
 	return s
+}
+
+// doorTerms adds the errors of the doors whose settings the intents or the policy of d do not permit, and reports whether there are none.
+func (l *loadState) doorTerms(d *Definition, at int) bool {
+	ok := true
+	for _, name := range slices.Sorted(maps.Keys(d.Doors)) {
+		checker, checks := d.Doors[name].(TermsChecker)
+		if !checks {
+			continue
+		}
+		checker.CheckTerms(l.ctx, d, func(key, format string, args ...any) {
+			ok = false
+			l.wrong(at, "doors."+name+"."+key, format, args...)
+		})
+	}
+	return ok
 }
 
 // mayFollow adds an error and returns false if a policy is the same as the previous one. It adds a warning if every agreement ends when the

@@ -13,13 +13,20 @@ const (
 	formEnvelope = "uagents-envelope"
 	// formChat is the form of an agreement in a chat message. Such an agreement names the service only by its address.
 	formChat = "uagents-chat"
+	// formModel is the form of an agreement that a message of an operator's model implies.
+	formModel = "uagents-model"
 )
 
 // Form returns the form in which agents of the protocol agree. Their ids are addresses.
 func Form() pat.Form {
 	return pat.Form{
-		Names: []string{formEnvelope, formChat}, InWords: []string{formChat}, IsAddress: IsAddress,
-		Kept: func(a pat.Agreement) pat.Evidence { return storedEnvelope(a.Signature) },
+		Names: []string{formEnvelope, formChat, formModel}, InWords: []string{formChat}, IsAddress: IsAddress,
+		Kept: func(a pat.Agreement) pat.Evidence {
+			if a.Form == formModel {
+				return storedCall(a.Signature)
+			}
+			return storedEnvelope(a.Signature)
+		},
 		Owns: func(id pat.AgentID, key keys.Key) bool {
 			own, ok := Key(string(id))
 			return ok && own.Thumbprint() == key.Thumbprint()

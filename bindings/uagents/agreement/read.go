@@ -50,15 +50,9 @@ func (e *MemberError) Error() string { return e.Member + ": " + e.Reason }
 // Read verifies the signature of an envelope, and reads the agreement in it. The error is of kind ErrSignature, or a *MemberError if the
 // envelope is signed but has no valid agreement.
 func Read(raw []byte) (Agreement, error) {
-	if len(raw) > MaxBytes {
-		return Agreement{}, fmt.Errorf("%w: longer than %d bytes", ErrSignature, MaxBytes)
-	}
-	e, err := envelope.Parse(raw)
-	if err == nil {
-		err = e.Verify()
-	}
+	e, err := verified(raw)
 	if err != nil {
-		return Agreement{}, fmt.Errorf("%w: %w", ErrSignature, err)
+		return Agreement{}, err
 	}
 	read := (*Agreement).read
 	switch name, _ := protocol.NameOf(e.SchemaDigest); name {
@@ -79,6 +73,21 @@ func Read(raw []byte) (Agreement, error) {
 		return Agreement{}, err
 	}
 	return a, nil
+}
+
+// verified parses an envelope and verifies its signature. The error is of kind ErrSignature.
+func verified(raw []byte) (envelope.Envelope, error) {
+	if len(raw) > MaxBytes {
+		return envelope.Envelope{}, fmt.Errorf("%w: longer than %d bytes", ErrSignature, MaxBytes)
+	}
+	e, err := envelope.Parse(raw)
+	if err == nil {
+		err = e.Verify()
+	}
+	if err != nil {
+		return envelope.Envelope{}, fmt.Errorf("%w: %w", ErrSignature, err)
+	}
+	return e, nil
 }
 
 // readChat reads an agreement in a chat message, which must contain only the agreement.

@@ -136,4 +136,5 @@ def main(url, shop, now, intent, parameters, almanac=None, speaks=None):
         "intent_uid": intent, "parameters": json.loads(parameters), "pat": agreed["pat"], "idempotency_key": None}, came)}))
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -22,7 +22,7 @@ type Agreement struct {
 	Issuer       string             `json:"issuer"`
 	PolicyUID    string             `json:"policy_uid"`
 	PolicyDigest string             `json:"policy_digest"`
-	Assurance    pat.Assurance      `json:"assurance"` // fresh, static or consent
+	Assurance    pat.Assurance      `json:"assurance"` // fresh, static, consent or implied
 	Form         string             `json:"form"`
 	Scope        []string           `json:"scope,omitempty"` // as signed; absent in listings, and if the agreement has no scope
 	State        pat.AgreementState `json:"state"`           // pending, active or revoked

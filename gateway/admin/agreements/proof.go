@@ -42,6 +42,11 @@ func ProvedBy(e pat.ExportedAgreement, forms []pat.Form) string {
 		return "this key agreed to this policy in words, in a message to an agent of the uAgents protocol. Only the exporter " +
 			"claims that this agent is the service, and the id, the state and the time."
 	}
+	if e.Agreement.Assurance == pat.Implied {
+		return "this key sent a message of this type to an agent of the uAgents protocol. The message names neither the policy nor an intent. " +
+			"Only the exporter claims that this agent is the service, that the message calls an intent and implies this policy, " +
+			"and the scope, the id, the state and the time."
+	}
 	if !consented {
 		return "this key signed this policy. Only the exporter claims the id, the state and the time."
 	}

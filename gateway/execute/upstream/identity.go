@@ -15,7 +15,7 @@ type Identity struct {
 	Unapproved  bool   // the operator has not approved the agent
 	AgentID     string // UIM-Agent-Id
 	AgentKey    string // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
-	Assurance   string // UIM-Agreement-Assurance: fresh, static or consent
+	Assurance   string // UIM-Agreement-Assurance: fresh, static, consent or implied
 	Standing    string // UIM-Agent-Standing: approved or unapproved
 	TokenID     string // UIM-Token-Id: jti of the PAT
 	Traceparent string // the traceparent field of the call; empty: none

@@ -24,6 +24,7 @@ func testConcurrency(t *testing.T, open Opener) {
 		"concurrent calls with one nonce are one": concurrentNonce,
 		"two settlers, one wins":                  concurrentSettlements,
 		"one id is claimed once":                  concurrentIDs,
+		"concurrent implied agreements are one":   concurrentImplied,
 		"one renewal has one successor":           concurrentRenewals,
 		"a follower of changes misses none":       followChanges,
 		"calls that give up took nothing or all":  callersGiveUp,

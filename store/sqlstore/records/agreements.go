@@ -36,7 +36,8 @@ func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 // Agree implements pat.Agreements. If the key or the id belongs to another agent, Agree reports that before anything else about the agent.
 // If a static agreement of the same key to the same policy was revoked, the error is pat.ErrReplayed, because others can derive further
 // signatures from the revoked one. An agent can repeat a request: Agree returns the earlier agreement in its present state if it has the
-// same signature and either is static or, with the same nonce, had to wait for approval and has no token yet.
+// same signature and either is static or, with the same nonce, had to wait for approval and has no token yet. For implied agreements, see
+// pat.Agreements.
 func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
 	a := n.Agreement
 	if a.State == "" {
@@ -51,7 +52,7 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 		if err := s.claim(ctx, t, n, s.tokensKept); err != nil {
 			return err
 		}
-		earlier, err := s.sameAgreement(ctx, t, a)
+		earlier, err := s.earlierAgreement(ctx, t, a)
 		if err != nil {
 			return err
 		}
@@ -76,6 +77,14 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 		return pat.Agreement{}, err
 	}
 	return result, nil
+}
+
+// earlierAgreement returns the earlier agreement that Agree returns in place of a, or nil if there is none.
+func (s *Records) earlierAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
+	if a.Assurance == pat.Implied {
+		return s.impliedAgreement(ctx, t, a)
+	}
+	return s.sameAgreement(ctx, t, a)
 }
 
 // sameAgreement returns the earlier agreement that a repeats, or nil if there is none. The error is pat.ErrReplayed if the nonce of a was

@@ -22,6 +22,10 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 		_, err := s.claimRecord(ctx, t, a.Service, a.AgentID, "", approved)
 		return err
 	}
+	if a.Assurance == pat.Implied { // it may be an old message: it neither takes an id nor ends static agreements
+		_, err := s.claimRecord(ctx, t, a.Service, a.AgentID, a.KeyID, approved)
+		return err
+	}
 	if a.Assurance != pat.Static {
 		if err := s.takeReserved(ctx, t, n, kept); err != nil {
 			return err

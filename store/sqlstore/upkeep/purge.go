@@ -157,11 +157,12 @@ func (u *Upkeep) purgeExecutions(ctx context.Context) (int, error) {
 	})
 }
 
-// purgeAgreements deletes agreements that never had a call, after their tokens are deleted. A revoked static agreement stays, because it
-// can be sent again.
+// purgeAgreements deletes agreements that never had a call, after their tokens are deleted. A revoked static or implied agreement
+// stays, because agents can make it again.
 func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 	return u.found(ctx, engine.StepRows, 4,
-		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ? AND NOT (a.assurance = 'static' AND a.state = 'revoked')
+		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ?
+		AND NOT (a.assurance IN ('static', 'implied') AND a.state = 'revoked')
 		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY `+
 			`a.created_at`, u.db.Now().Add(-unusedKept), purgeAgreement)
 }
