@@ -30,9 +30,9 @@ type Form struct {
 // Evidence is an agreement in a Form, as an agent signed it.
 type Evidence interface {
 	// Verify verifies the signature, and that the agreement is with this issuer and about the offered policy. It does not check the time;
-	// Acceptance.Expires is the end of the validity of the agreement. If Acceptance.Assurance is Implied, the agreement names no policy and has
-	// no nonce, and IssueRequest.Scope must name its scope. Any other assurance means Fresh. Errors are of kind ErrBadSignature, ErrBadAgreement,
-	// ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
+	// Acceptance.Expires is the end of the validity of the agreement. If Acceptance.Assurance is Implied, the agreement names no policy and
+	// has no nonce, and IssueRequest.Scope must name its scope. Any other assurance means Fresh. Errors are of kind ErrBadSignature,
+	// ErrBadAgreement, ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
 	Verify(issuer string, offer Offer) (Signer, Acceptance, error)
 }
 

@@ -12,9 +12,9 @@ type Assurance string
 
 // A fresh agreement is bound to this service, to a time and to a nonce. A static agreement (a signature over only the policy) can be
 // replayed by anyone who has seen it, so the gateway limits the calls under it. A consent was given by a person on the gateway's own page:
-// no key of the agent is known, so a consent permits no more than a static agreement. An implied agreement is a signed message that calls an
-// intent, and that by the documents of the service implies the policy: the agent need not have read the policy, so nothing is ever charged
-// under an implied agreement, not even with a proof of key.
+// no key of the agent is known, so a consent permits no more than a static agreement. An implied agreement is a signed message that calls
+// an intent, and that by the documents of the service implies the policy: the agent need not have read the policy, so nothing is ever
+// charged under an implied agreement, not even with a proof of key.
 const (
 	Fresh   Assurance = "fresh"
 	Static  Assurance = "static"

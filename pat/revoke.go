@@ -8,9 +8,9 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// RevokeToken ends the given PAT and all its renewals or, under a consent or an implied agreement, the agreement. Possession of the PAT is sufficient. It is not an
-// error if token is not a PAT of this service, or has already ended. See UIM core, section 4.5; RFC 7009, section 2.2. The error wraps that
-// of the store.
+// RevokeToken ends the given PAT and all its renewals or, under a consent or an implied agreement, the agreement. Possession of the PAT is
+// sufficient. It is not an error if token is not a PAT of this service, or has already ended. See UIM core, section 4.5; RFC 7009, section
+// 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
@@ -24,9 +24,9 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	return i.revoke(ctx, r)
 }
 
-// Revoke ends PATs for the operator. r names a jti (its renewals end too, or the consent or implied agreement), an agreement, an agent (which is also blocked)
-// or the digest of a policy, and a reason; Revoke sets the other fields of r. The subject need not exist. After Revoke returns nil, this
-// process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
+// Revoke ends PATs for the operator. r names a jti (its renewals end too, or the consent or implied agreement), an agreement, an agent
+// (which is also blocked) or the digest of a policy, and a reason; Revoke sets the other fields of r. The subject need not exist. After
+// Revoke returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:

@@ -94,7 +94,8 @@ func (x *exchange) impliedToken(key keys.Key, uid string) (string, error) {
 	case !lacksPAT(err):
 		return "", refusal.For(err)
 	case len(x.raw) > agreement.MaxBytes:
-		return "", reason.BodyTooLarge.Refusal("The first message of an agent implies an agreement, and its envelope is too large to be stored as one.").
+		return "", reason.BodyTooLarge.Refusal(
+			"The first message of an agent implies an agreement, and its envelope is too large to be stored as one.").
 			With("suggestion", "Send a smaller message first.")
 	}
 	issued, err := x.Issue(x.r.Context(), func() (pat.IssueRequest, error) {

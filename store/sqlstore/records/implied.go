@@ -14,8 +14,8 @@ import (
 func (s *Records) impliedAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
 	var same *pat.Agreement
 	revoked := false
-	err := t.Rows(ctx, "SELECT "+agreementRead+` FROM agreements WHERE service = ? AND agent_id = ? AND policy_digest = ? AND key_id = ? AND assurance = ?
-		ORDER BY created_at DESC, id DESC`, []any{
+	err := t.Rows(ctx, "SELECT "+agreementRead+` FROM agreements
+		WHERE service = ? AND agent_id = ? AND policy_digest = ? AND key_id = ? AND assurance = ? ORDER BY created_at DESC, id DESC`, []any{
 		a.Service, recordOf(a.AgentID, a.Assurance), a.PolicyDigest, a.KeyID, string(pat.Implied),
 	}, func(scan engine.Scan) error {
 		was, err := scanAgreement(scan)
