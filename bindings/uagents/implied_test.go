@@ -313,7 +313,7 @@ func TestPythonCaller(t *testing.T) {
 	t.Parallel()
 	c := callingAs(t, strings.Replace(settings, "uagents: {", "uagents: {mailbox: true, "+impliedMapping, 1))
 	var out, problems bytes.Buffer
-	command := exec.CommandContext(t.Context(), bindtest.Python(t), "testdata/caller.py", c.URL+"/submit", string(c.shop),
+	command := exec.CommandContext(t.Context(), bindtest.Python(t), "-B", "testdata/caller.py", c.URL+"/submit", string(c.shop),
 		strconv.FormatInt(c.Now().Unix(), 10), lampQuery, `{"wish": "lamp"}`, c.URL)
 	command.Stdout, command.Stderr = &out, &problems
 	if err := command.Run(); err != nil {
