@@ -19,11 +19,8 @@ import (
 // unexpiringKept is how long the digest of an executed envelope without expiry is stored. Until then, the envelope is not executed again.
 const unexpiringKept = 90 * 24 * time.Hour
 
-// The values of Mapping.Agreement.
-const (
-	agreementRequired = "required"
-	agreementImplied  = "implied"
-)
+// agreementImplied is the value of Mapping.Agreement with which a message implies an agreement. With any other value, it does not.
+const agreementImplied = "implied"
 
 // CheckTerms implements service.TermsChecker. Calls under implied agreements are never charged, so the policy must permit each of their
 // intents without a charge and without a proof of key.

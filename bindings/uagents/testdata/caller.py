@@ -4,7 +4,7 @@ Like send_message_to_agent of the framework, it sets no expiry.
 
 usage: caller.py URL ADDRESS NOW MODEL MESSAGE [MAILBOX]
 """
-import base64, hashlib, json, os, struct, sys, time, urllib.request, uuid
+import base64, hashlib, json, os, struct, sys, urllib.request, uuid
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
@@ -48,7 +48,7 @@ def main(url, service, now, model, message, mailbox=None):
         attestation = f"Agent attr:{base64.b64encode(content).decode()}:{sign(hashlib.sha256(content).digest())}"
         at = f"{mailbox}/v2/agents/{me}/mailbox"
         while not (waiting := request(at, "GET", authorization=attestation)):
-            time.sleep(0.05)
+            pass
         replies.append(opened(e, waiting[0]["envelope"]))
         assert request(f"{at}/{waiting[0]['uuid']}", "DELETE", authorization=attestation) == {}
     print(json.dumps({"agent": me, "replies": replies}))
