@@ -128,6 +128,9 @@ func (s *Service) account(ctx context.Context, session Session, c *call, o outco
 		var problems []evidence.Problem
 		a.Receipt, problems = s.checkReceipt(ctx, text, known)
 		a.Discrepancies = append(a.Discrepancies, problems...)
+		if a.Receipt != nil {
+			a.Discrepancies = append(a.Discrepancies, s.checkPrice(ctx, session, &a.Receipt.Entry, known.Successor)...)
+		}
 	}
 	if book := s.Book(); book != nil {
 		if len(text) > evidence.MaxReceipt {

@@ -29,6 +29,7 @@ type Service struct {
 	keysFetched    time.Time                  // when the key set was last fetched for a receipt and lacked its key
 	policy         Policy                     // the policy of the last receipt, if it is not the agreed one
 	policyFetched  time.Time                  // when a policy was last fetched for a receipt
+	prices         map[statedPrice]bool       // the prices of receipts that were found in the policy
 
 	trusting sync.Mutex // held while the client looks for the key of a receipt
 }

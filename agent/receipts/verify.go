@@ -204,11 +204,12 @@ func (a *audit) second(r Record) {
 	}
 }
 
-// recorded returns the problems that can be found only at the time of the call.
+// recorded returns the problems that second does not find again: those that can be found only at the time of the call, and prices that the
+// policy does not state.
 func recorded(list []evidence.Problem) (kept []evidence.Problem) {
 	for _, p := range list {
-		switch p.Name { //nolint:exhaustive // second finds all others again
-		case evidence.ProblemOrder, evidence.ProblemFork, evidence.ProblemEpoch, evidence.ProblemDuplicate:
+		switch p.Name { //nolint:exhaustive // second finds the others again
+		case evidence.ProblemOrder, evidence.ProblemFork, evidence.ProblemEpoch, evidence.ProblemDuplicate, evidence.ProblemAmount:
 			kept = append(kept, p)
 		}
 	}
