@@ -27,14 +27,37 @@ func (s *Service) Reconcile(ctx context.Context, p receipts.Period) (receipts.Re
 	if session.Endpoints.Log != "" {
 		o.Log = logReader{s}
 	}
-	const most = 3 // a service may introduce a key at any time
+	_, _ = s.refreshKeys(ctx) // if this fails, the trusted keys stay the same
+	const most = 3            // a service may introduce a key at any time
 	for try := 1; ; try++ {
-		s.refreshKeys(ctx)
 		report, err := book.Reconcile(ctx, o)
-		if err != nil || try == most || !slices.ContainsFunc(report.Problems, ofKey) || !s.refreshKeys(ctx) {
+		if err != nil || try == most || !slices.ContainsFunc(report.Problems, ofKey) {
 			return report, err
 		}
+		found, err := s.awaitKeys(ctx)
+		if err != nil {
+			return receipts.Report{}, fmt.Errorf("looking for a new key of the service: %w", err)
+		}
+		if !found {
+			return report, nil
+		}
 	}
+}
+
+// awaitKeys looks for a new key until there is one, as long as services take to introduce a key. It reports whether there is one. The error
+// is that of the last try.
+func (s *Service) awaitKeys(ctx context.Context) (found bool, err error) {
+	for try := range trustTries {
+		if try > 0 {
+			if err := s.client.o.Sleep(ctx, trustWait); err != nil {
+				return false, err
+			}
+		}
+		if found, err = s.refreshKeys(ctx); found {
+			return true, nil
+		}
+	}
+	return false, err
 }
 
 // ofKey reports whether a problem may result from a key that the service has introduced in the meantime.
@@ -43,15 +66,14 @@ func ofKey(p evidence.Problem) bool {
 }
 
 // refreshKeys trusts the keys that trusted keys have introduced, and reports whether there is a new one. If the key set is not available,
-// the trusted keys stay the same.
-func (s *Service) refreshKeys(ctx context.Context) bool {
+// it returns an error, and the trusted keys stay the same.
+func (s *Service) refreshKeys(ctx context.Context) (bool, error) {
 	if s.trusted(ctx).Len() == 0 {
-		return false
+		return false, nil
 	}
 	s.trusting.Lock()
 	defer s.trusting.Unlock()
-	found, err := s.trustNew(ctx)
-	return err == nil && found
+	return s.trustNew(ctx)
 }
 
 // A logReader reads the log of a service.

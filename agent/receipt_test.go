@@ -271,6 +271,30 @@ func TestNewReceiptKeysAreAwaited(t *testing.T) {
 	}
 }
 
+// A key that the service has not introduced yet, or whose introduction the client cannot fetch, is not evidence against the service.
+func TestReconcileAwaitsNewKeys(t *testing.T) {
+	t.Parallel()
+	shop, s := accounted(t)
+	placed(t, s, agent.ExecuteOptions{})
+	const ofCall = 4 // requests for the key of the receipt of a call
+	shop.RotateReceiptKey(true)
+	shop.HideIntroductions(ofCall + 3)
+	placed(t, s, agent.ExecuteOptions{})
+	if report := reconcile(t, s, receipts.Period{}); !report.OK || report.Receipts != 4 {
+		t.Errorf("introduced after two seconds: got %v", report.Problems)
+	}
+	shop.Clock.Add(time.Hour / 2)
+	shop.RotateReceiptKey(true)
+	shop.RefuseKeySets(ofCall + 5)
+	placed(t, s, agent.ExecuteOptions{})
+	if report, err := s.Reconcile(t.Context(), receipts.Period{}); err == nil {
+		t.Errorf("without the key set: got %+v, want an error", report)
+	}
+	if report := reconcile(t, s, receipts.Period{}); !report.OK || report.Receipts != 6 {
+		t.Errorf("with the key set again: got %v", report.Problems)
+	}
+}
+
 // A busySource calls a function after each response of the service.
 type busySource struct {
 	receipts.Source

@@ -28,6 +28,7 @@ type books struct {
 	logKey     ed25519.PrivateKey // nil: the service has no log
 	tampering  Alteration
 	hidden     int // the number of further responses that list keys without the entries that introduce them
+	refused    int // the number of further requests for the key set that fail
 }
 
 // A bookEntry is an entry with its receipt.
@@ -82,6 +83,13 @@ func (s *Service) HideIntroductions(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.books.hidden = n
+}
+
+// RefuseKeySets makes the next n requests for the key set fail, as if the service were not available.
+func (s *Service) RefuseKeySets(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.books.refused = n
 }
 
 // Receipts returns the receipts of an agent's account, in the order of the chain.
@@ -179,6 +187,11 @@ func (s *Service) keySet(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	list := s.books.introduced
+	if s.books.refused > 0 {
+		s.books.refused--
+		http.Error(w, "not available", http.StatusInternalServerError)
+		return
+	}
 	if s.books.hidden > 0 {
 		s.books.hidden--
 		list = nil
