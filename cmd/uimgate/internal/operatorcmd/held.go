@@ -53,10 +53,12 @@ func printNewcomers(out io.Writer, s status.ServiceStatus) {
 			"Approve agents with uimgate agents approve, or raise billing.credit.\n", cli.Sanitize(s.ID))
 	}
 	fmt.Fprintf(out, "Credit of unapproved agents at %s: %s of %s is left; together they owe %s. Most: %s. See: uimgate usage accounts\n",
-		cli.Sanitize(s.ID), cli.Sanitize(inMinorUnits(n.Left)), cli.Sanitize(n.Credit), cli.Sanitize(n.Owed), cli.Sanitize(strings.Join(users, ", ")))
+		cli.Sanitize(s.ID), cli.Sanitize(inMinorUnits(n.Left)), cli.Sanitize(n.Credit), cli.Sanitize(n.Owed),
+		cli.Sanitize(strings.Join(users, ", ")))
 }
 
-// inMinorUnits rounds an amount down to whole minor units, such as cents, unless nothing would be left of it. It returns other text unchanged.
+// inMinorUnits rounds an amount down to whole minor units, such as cents, unless nothing would be left of it. It returns other text
+// unchanged.
 func inMinorUnits(text string) string {
 	exact, err := money.Parse(text)
 	if err != nil {
