@@ -22,7 +22,6 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
-	"github.com/uimgate/uimgate/store"
 )
 
 // A Treasury is the account of the service's agent with the gateway. It agrees to the policy of the service like any other agent, when a
@@ -66,13 +65,16 @@ func (t *Treasury) Transact(ctx context.Context, transaction []byte) ([]byte, er
 	if err != nil {
 		f := refusal.For(err)
 		err = errors.New(string(f.Reason))
-		if f.Charge != nil && f.Charge.State != string(store.Released) {
+		if f.Charge != nil && f.Charge.State != chargeReleased {
 			err = runtime.Uncertain(err)
 		}
 		return nil, err
 	}
 	return result, nil
 }
+
+// chargeReleased is the value of reason.Charge.State for a charge that was taken back.
+const chargeReleased = "released"
 
 // Quote implements runtime.Treasury. The good is the uid of the intent, and the price is the highest that the policy may charge. A
 // transaction whose price may be in several currencies is refused.
