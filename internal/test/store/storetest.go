@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -245,7 +246,7 @@ type suite struct {
 	clock *Clock
 	place string
 	open  Opener
-	ids   int
+	ids   atomic.Int64 // scenarios may make requests concurrently
 }
 
 // each runs scenarios concurrently, each on its own engine.
@@ -297,8 +298,7 @@ func (b *suite) want(err, want error) {
 
 // id returns ids that grow, like UUIDv7.
 func (b *suite) id() string {
-	b.ids++
-	return fmt.Sprintf("01900000-0000-7000-8000-%012d", b.ids)
+	return fmt.Sprintf("01900000-0000-7000-8000-%012d", b.ids.Add(1))
 }
 
 const (
