@@ -166,7 +166,7 @@ type tilePlace struct {
 	n     int64
 }
 
-// checkUpper compares the stored tiles above the leaves with those that belong to the leaves, from which proofs are made.
+// checkUpper compares the stored tiles above the leaves with those that belong to the leaves. Proofs contain their hashes.
 func (u *Upkeep) checkUpper(ctx context.Context, reader *sql.Tx, h loggedHead, want map[tilePlace][]byte,
 	wrong func(string, ...any) error,
 ) error {
