@@ -12,8 +12,8 @@ const maxPrices = 1000
 // A statedPrice is an amount that a policy states at a rule.
 type statedPrice struct{ policy, rule, amount string }
 
-// checkPrice compares the amount of a receipt with the policy that it names, which must be the agreed one or successor. It reports no problem
-// if the client does not have the policy, or cannot find the rule in it.
+// checkPrice compares the amount of a receipt with the policy that it names, which must be the agreed one or successor. It reports no
+// problem if the client does not have the policy, or cannot find the rule in it.
 func (s *Service) checkPrice(ctx context.Context, session Session, e *evidence.Entry, successor string) []evidence.Problem {
 	price := statedPrice{e.Policy, e.Rule, e.Amount.String()}
 	s.mu.Lock()

@@ -11,8 +11,9 @@ import (
 func TestStatesPrice(t *testing.T) {
 	t.Parallel()
 	const (
-		simple = `{"uid": "p", "permission": [{"uid": "r"}, {"uid": "r1", "action": "execute", "duty": {"action": "pay", "amount": 0.05, "unit": "EUR"}}]}`
-		parts  = `{"permission": [{"duty": [{"action": "pay", "amount": "0.05", "unit": "EUR"}, {"action": "inform"},
+		simple = `{"uid": "p", "permission": [{"uid": "r"}, {"uid": "r1", "action": "execute",
+			"duty": {"action": "pay", "amount": 0.05, "unit": "EUR"}}]}`
+		parts = `{"permission": [{"duty": [{"action": "pay", "amount": "0.05", "unit": "EUR"}, {"action": "inform"},
 			{"action": [{"value": "odrl:compensate"}], "amount": 1e-2, "currency": {"@id": "http://dbpedia.org/resource/Euro"}}]}],
 			"obligation": {"action": "pay", "amount": "1", "unit": "EUR", "target": "x:y:v1"}}`
 		refined = `{"odrl:permission": [{"odrl:duty": {"odrl:action": {"value": "pay",

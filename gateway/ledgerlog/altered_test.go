@@ -71,12 +71,13 @@ func TestAlteredProofsAndSignaturesAreFound(t *testing.T) {
 	}
 	zeros := fmt.Sprintf("%064x", 7)
 	for name, change := range map[string]string{
-		"":                                       "SELECT 1",
-		"another hash above the leaves":          "UPDATE log_tiles SET hashes = x'" + zeros + "' WHERE level = 1",
-		"a missing tile above the leaves":        "DELETE FROM log_tiles WHERE level = 1",
-		"a further tile above the leaves":        "INSERT INTO log_tiles VALUES ('shop', 0, 2, 0, 0, x'" + zeros + "')",
-		"a further tile of leaves":               "INSERT INTO log_tiles VALUES ('shop', 0, 0, 2, 1000, x'" + zeros + "')",
-		"another signature of a checkpoint":      "UPDATE log_heads SET checkpoint = substr(checkpoint, 1, length(checkpoint) - 6) || 'AAAA=' || char(10)",
+		"":                                "SELECT 1",
+		"another hash above the leaves":   "UPDATE log_tiles SET hashes = x'" + zeros + "' WHERE level = 1",
+		"a missing tile above the leaves": "DELETE FROM log_tiles WHERE level = 1",
+		"a further tile above the leaves": "INSERT INTO log_tiles VALUES ('shop', 0, 2, 0, 0, x'" + zeros + "')",
+		"a further tile of leaves":        "INSERT INTO log_tiles VALUES ('shop', 0, 0, 2, 1000, x'" + zeros + "')",
+		"another signature of a checkpoint": `UPDATE log_heads
+			SET checkpoint = substr(checkpoint, 1, length(checkpoint) - 6) || 'AAAA=' || char(10)`,
 		"another origin of a checkpoint":         "UPDATE log_heads SET checkpoint = 'x' || checkpoint",
 		"another time of a checkpoint":           "UPDATE log_heads SET checkpoint = replace(checkpoint, 'time 1', 'time 2')",
 		"another key of a checkpoint":            "UPDATE log_heads SET kid = (SELECT kid FROM log_entries WHERE purpose = 'receipt')",
