@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/billing"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
@@ -19,7 +20,7 @@ func TestMoveStore(t *testing.T) {
 	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
-	before := want[admin.Page[admin.Statement]](g, "usage", "statements")
+	before := want[api.Page[billing.Statement]](g, "usage", "statements")
 	if s := command(t, "", "move-store", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "write its URL under store") {
 		t.Errorf("move-store without PostgreSQL: %+v", s)
 	}
@@ -57,7 +58,7 @@ func TestMoveStore(t *testing.T) {
 		t.Errorf("verify-ledger: %+v", s)
 	}
 	g.start()
-	after := want[admin.Page[admin.Statement]](g, "usage", "statements")
+	after := want[api.Page[billing.Statement]](g, "usage", "statements")
 	if len(after.Items) != 1 || len(before.Items) != 1 || after.Items[0].Closing != before.Items[0].Closing {
 		t.Errorf("got the statements %+v; want %+v", after, before)
 	}
