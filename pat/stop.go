@@ -106,8 +106,8 @@ func (v *View) inForce() map[stopKey]Stop {
 // Stops returns the Stops in force, in no particular order.
 func (v *View) Stops() []Stop { return slices.Collect(maps.Values(v.inForce())) }
 
-// StopOf returns the Stop of a kind of thing at a service, or at every service, that is in force, and whether there is one. subject is empty
-// unless the kind has subjects.
+// StopOf returns the Stop of a kind of thing at a service, or at every service, that is in force, and whether there is one. subject is
+// empty unless the kind has subjects.
 func (v *View) StopOf(service string, kind StopKind, subject string) (Stop, bool) {
 	stops := v.inForce()
 	if len(stops) == 0 {

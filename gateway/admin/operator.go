@@ -1,5 +1,5 @@
-// Package admin combines the operator's operations on a running gateway into an Operator and an HTTP handler. The packages below it have the
-// operations. Both use the same request and response types. Package client calls the operations from another process.
+// Package admin combines the operator's operations on a running gateway into an Operator and an HTTP handler. The packages below it have
+// the operations. Both use the same request and response types. Package client calls the operations from another process.
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
 //	agents, err := operator.Agreements.Agents(ctx, agreements.AgentQuery{Status: pat.AgentBlocked})

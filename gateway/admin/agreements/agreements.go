@@ -64,6 +64,7 @@ type AgreementQuery struct {
 	State        pat.AgreementState // empty: all
 }
 
+// Query implements api.Request.
 func (q *AgreementQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)

@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	// DefaultLimit is the number of records of a page if the request does not name one, and MaxLimit the largest that it can name.
 	DefaultLimit = 100
 	MaxLimit     = 1000
 	// MaxText bounds an id, the value of a query parameter and a reason, in bytes.
@@ -49,6 +50,7 @@ type Record struct {
 	ID      string
 }
 
+// Query implements Request.
 func (r *Record) Query(p Parameters) {
 	p.Service(&r.Service)
 	p.Record(&r.ID)
@@ -60,6 +62,7 @@ type PageRequest struct {
 	After string // Next of the previous page; empty: from the start
 }
 
+// Max returns the maximum number of records of the page.
 func (p *PageRequest) Max() int {
 	if p.Limit == 0 {
 		return DefaultLimit
@@ -101,13 +104,16 @@ type Revocation struct {
 	Reason string `json:"reason,omitempty"` // one line of at most 512 bytes; empty: "by the operator"
 }
 
+// Details returns the details of the change for the audit stream.
 func (r Revocation) Details() map[string]string { return map[string]string{"reason": r.Reason} }
 
+// Members implements Body.
 func (r *Revocation) Members(m *wire.Members) error {
 	r.Reason = m.Text("reason", false)
 	return m.Done()
 }
 
+// Text returns the reason to record. The error is a *reason.Refusal.
 func (r *Revocation) Text() (string, error) {
 	switch {
 	case len(r.Reason) > MaxText || !Printable(r.Reason):

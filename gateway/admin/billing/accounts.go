@@ -34,6 +34,7 @@ type AccountQuery struct {
 	AgentID pat.AgentID // empty: all agents
 }
 
+// Query implements api.Request.
 func (q *AccountQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -65,12 +66,15 @@ type TopUp struct {
 	Reverse   bool        `json:"reverse,omitempty"` // subtract the amount instead of adding it
 }
 
+// Details returns the details of the change for the audit stream.
 func (t TopUp) Details() map[string]string {
 	return map[string]string{"amount": t.Amount, "reference": t.Reference, "reverse": api.Flag(t.Reverse)}
 }
 
+// Query implements api.Request.
 func (t *TopUp) Query(p api.Parameters) { p.Service(&t.Service) }
 
+// Members implements api.Body.
 func (t *TopUp) Members(m *wire.Members) error {
 	t.AgentID, t.Reference, t.Amount = pat.AgentID(m.Text("agent_id", true)), m.Text("reference", false), m.Text("amount", true)
 	if reverse, sent := m.Take("reverse"); sent {
@@ -88,10 +92,12 @@ type TopUpResult struct {
 	Repeated bool `json:"repeated,omitempty"` // the reference was used before for the same top-up: the account has not changed
 }
 
+// Details returns the details of the change for the audit stream.
 func (r TopUpResult) Details() map[string]string {
 	return map[string]string{"repeated": api.Flag(r.Repeated)}
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (r TopUpResult) ChangedID() string { return string(r.AgentID) }
 
 // TopUp adds to the balance of an agent, or subtracts from it. The agent must exist, because money for a misspelt id would be lost. A

@@ -30,6 +30,7 @@ type BuyerChange struct {
 	store.Buyer
 }
 
+// Members implements api.Body.
 func (b *BuyerChange) Members(m *wire.Members) error {
 	b.Name, b.Address, b.Country = m.Text("name", false), m.Texts("address"), m.Text("country", false)
 	b.TaxID, b.Email, b.Reference = m.Text("tax_id", false), m.Text("email", false), m.Text("reference", false)

@@ -60,6 +60,7 @@ type EvidenceQuery struct {
 	Epoch, Size int64
 }
 
+// Query implements api.Request.
 func (q *EvidenceQuery) Query(p api.Parameters) {
 	q.Record.Query(p)
 	p.Page(&q.PageRequest)

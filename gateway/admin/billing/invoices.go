@@ -86,6 +86,7 @@ type InvoiceQuery struct {
 	Month      string // such as 2026-11
 }
 
+// Query implements api.Request.
 func (q *InvoiceQuery) Query(p api.Parameters) {
 	q.Record.Query(p)
 	p.Text("month", &q.Month)

@@ -27,8 +27,10 @@ type IssueRequest struct {
 	Month      string     `json:"month"` // such as 2026-11
 }
 
+// Details returns the details of the change for the audit stream.
 func (r IssueRequest) Details() map[string]string { return map[string]string{"month": r.Month} }
 
+// Members implements api.Body.
 func (r *IssueRequest) Members(m *wire.Members) error {
 	r.Month = m.Text("month", true)
 	return m.Done()
@@ -103,6 +105,7 @@ type IssuedQuery struct {
 	Month   string      // empty: all
 }
 
+// Query implements api.Request.
 func (q *IssuedQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)

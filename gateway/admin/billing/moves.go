@@ -28,8 +28,10 @@ type CreditMove struct {
 	Reason    string      `json:"reason"`    // one line of at most 512 bytes
 }
 
+// Query implements api.Request.
 func (m *CreditMove) Query(p api.Parameters) { p.Service(&m.Service) }
 
+// Members implements api.Body.
 func (m *CreditMove) Members(in *wire.Members) error {
 	m.From, m.To = pat.AgentID(in.Text("from", true)), pat.AgentID(in.Text("to", true))
 	m.Amount, m.Reference, m.Reason = in.Text("amount", true), in.Text("reference", true), in.Text("reason", true)
@@ -54,6 +56,7 @@ type MovedCredit struct {
 	Repeated      bool   `json:"repeated,omitempty"` // the move had been made before, so nothing was changed
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (m MovedCredit) ChangedID() string { return string(m.From) }
 
 // MoveCredit moves credit from one agent to another in one transaction: at most what the agent has paid in and not used, without amounts

@@ -21,6 +21,7 @@ type PaymentQuery struct {
 	State   store.PaymentState // empty: all
 }
 
+// Query implements api.Request.
 func (q *PaymentQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -44,6 +45,7 @@ type Payment struct {
 	ChangedAt   time.Time          `json:"changed_at"`
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (p Payment) ChangedID() string { return p.Reference }
 
 func showPayment(p store.Payment) Payment {
@@ -77,12 +79,15 @@ type PaymentResolution struct {
 	AgentID pat.AgentID `json:"agent_id,omitempty"`
 }
 
+// Details returns the details of the change for the audit stream.
 func (r PaymentResolution) Details() map[string]string {
 	return map[string]string{"state": string(r.State), "agent": string(r.AgentID)}
 }
 
+// Query implements api.Request.
 func (r *PaymentResolution) Query(p api.Parameters) { p.Service(&r.Service) }
 
+// Members implements api.Body.
 func (r *PaymentResolution) Members(m *wire.Members) error {
 	r.Reference, r.State = m.Text("reference", true), store.PaymentState(m.Text("state", true))
 	r.AgentID = pat.AgentID(m.Text("agent_id", false))

@@ -28,10 +28,12 @@ type RefundRequest struct {
 	Reason     string     `json:"reason"`           // one line of at most 512 bytes; the credit note shows it
 }
 
+// Details returns the details of the change for the audit stream.
 func (r RefundRequest) Details() map[string]string {
 	return map[string]string{"amount": r.Amount, "name": r.Name, "reason": r.Reason}
 }
 
+// Members implements api.Body.
 func (r *RefundRequest) Members(m *wire.Members) error {
 	r.Amount, r.Name, r.Reason = m.Text("amount", false), m.Text("name", false), m.Text("reason", true)
 	return m.Done()
@@ -56,6 +58,7 @@ type Refund struct {
 	Repeated    bool        `json:"repeated,omitempty"` // the refund had been made before, so nothing was changed
 }
 
+// Details returns the details of the change for the audit stream.
 func (r Refund) Details() map[string]string {
 	return map[string]string{"amount": r.Amount + " " + r.Currency, "number": r.Number, "repeated": api.Flag(r.Repeated)}
 }
@@ -131,6 +134,7 @@ type RefundQuery struct {
 	ExecutionID string      // empty: all
 }
 
+// Query implements api.Request.
 func (q *RefundQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -163,6 +167,7 @@ type RevenueQuery struct {
 	From, To time.Time // zero: all that is kept, and until now
 }
 
+// Query implements api.Request.
 func (q *RevenueQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)

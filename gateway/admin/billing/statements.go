@@ -31,6 +31,7 @@ type StatementQuery struct {
 	To      time.Time   // zero: until now
 }
 
+// Query implements api.Request.
 func (q *StatementQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)

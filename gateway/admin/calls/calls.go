@@ -28,6 +28,7 @@ type CallQuery struct {
 	From, To time.Time // From is included, To is not
 }
 
+// Query implements api.Request.
 func (q *CallQuery) Query(p api.Parameters) {
 	p.Page(&q.PageRequest)
 	p.Text("service", &q.Service)
@@ -118,6 +119,7 @@ func (o *Operations) Flush(ctx context.Context) {
 	}
 }
 
+// ReadExplanation returns the explanation that the index has of a request.
 func ReadExplanation(r *store.IndexedRequest) (x record.Explanation, err error) {
 	dec := json.NewDecoder(bytes.NewReader(r.Record))
 	dec.UseNumber() // facts

@@ -19,10 +19,12 @@ type NotSent struct {
 	Before          time.Time   `json:"-"`
 }
 
+// Details returns the details of the change for the audit stream.
 func (n NotSent) Details() map[string]string {
 	return map[string]string{"before": n.Before.UTC().Format(time.RFC3339Nano), "agent": string(n.AgentID)}
 }
 
+// Query implements api.Request.
 func (n *NotSent) Query(p api.Parameters) {
 	p.Service(&n.Service)
 	p.Page(&n.PageRequest)

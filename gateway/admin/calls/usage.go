@@ -21,6 +21,7 @@ type UsageQuery struct {
 	State   store.State // the state of the execution, or of the ledger entry; empty: all
 }
 
+// Query implements api.Request.
 func (q *UsageQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -145,8 +146,10 @@ type Resolution struct {
 	State      store.State `json:"state"` // store.Captured or store.Released
 }
 
+// Details returns the details of the change for the audit stream.
 func (r Resolution) Details() map[string]string { return map[string]string{"state": string(r.State)} }
 
+// Members implements api.Body.
 func (r *Resolution) Members(m *wire.Members) error {
 	r.State = store.State(m.Text("state", true))
 	return m.Done()

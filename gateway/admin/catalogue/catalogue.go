@@ -43,6 +43,7 @@ type CatalogueQuery struct {
 	Search  string // a part of the uid or the name, in any case; empty: all
 }
 
+// Query implements api.Request.
 func (q *CatalogueQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)

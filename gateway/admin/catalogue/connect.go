@@ -24,6 +24,7 @@ type ConnectionQuery struct {
 	Service string // id; empty: the only service
 }
 
+// Query implements api.Request.
 func (q *ConnectionQuery) Query(p api.Parameters) { p.Service(&q.Service) }
 
 // Connections returns how clients connect to a service through the doors that are open.

@@ -30,12 +30,15 @@ type ReloadRequest struct {
 	Force bool `json:"force,omitempty"`
 }
 
+// Details returns the details of the change for the audit stream.
 func (r ReloadRequest) Details() map[string]string {
 	return map[string]string{"force": api.Flag(r.Force)}
 }
 
+// Query implements api.Request.
 func (r *ReloadRequest) Query(api.Parameters) {}
 
+// Members implements api.Body.
 func (r *ReloadRequest) Members(m *wire.Members) error {
 	if force, sent := m.Take("force"); sent {
 		var ok bool

@@ -26,8 +26,10 @@ type ConsoleLinkRequest struct {
 	Role api.Role `json:"role,omitempty"` // empty: RoleAdmin
 }
 
+// Query implements api.Request.
 func (*ConsoleLinkRequest) Query(api.Parameters) {}
 
+// Members implements api.Body.
 func (r *ConsoleLinkRequest) Members(m *wire.Members) error {
 	r.Name, r.Role = m.Text("name", false), api.Role(m.Text("role", false))
 	return m.Done()
@@ -42,6 +44,7 @@ type ConsoleLink struct {
 	Until time.Time `json:"until"`
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (l ConsoleLink) ChangedID() string { return l.Name + " as " + string(l.Role) }
 
 // ConsoleLink creates a link for ConsoleLinkTime.

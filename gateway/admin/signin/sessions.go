@@ -14,6 +14,7 @@ type EndedSession struct {
 	Via  string   `json:"via"` // see Caller.Via
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (s EndedSession) ChangedID() string { return s.Name + " as " + string(s.Role) }
 
 // EndConsoleSession ends the session of the console with the id r.ID. The error wraps store.ErrNotFound if there is no such session. The
