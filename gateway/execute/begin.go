@@ -56,16 +56,14 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	if e.confirmation != nil {
 		x.used(ctx, e, admitted.Execution.ID)
 	}
-	e.room.admission = admitted
-	e.admission, e.sendBy = &e.room.admission, since.Add(request.Hold-sentBefore)
+	e.admission, e.sendBy = &admitted, since.Add(request.Hold-sentBefore)
 	if admitted.Recorded {
 		e.reference = new(referenceOf(&admitted.Execution))
 		if e.call.began != nil {
 			e.call.began(*e.reference)
 		}
 	}
-	e.room.attempt = x.attemptOf(e, e.admission, since)
-	return grant.New(request.Execution.ID, &e.room.attempt), nil, nil
+	return grant.New(request.Execution.ID, x.attemptOf(e, e.admission, since)), nil, nil
 }
 
 // writeDown writes the record of the call to the journal, if the journal requires records before calls are made. If the journal cannot be
@@ -74,7 +72,7 @@ func (x *Executor) writeDown(e *execution) error {
 	if x.journal == nil || !x.journal.Required() {
 		return nil
 	}
-	if err := x.journal.Begin(e.event(&Event{}, x.now(), Result{}, nil)); err != nil {
+	if err := x.journal.Begin(e.event(x.now(), Result{}, nil)); err != nil {
 		return reason.StoreUnavailable.Refusal("The gateway cannot write the required record of this call at the moment.").After(time.Second).
 			ShedFor(reason.ShedAudit).Because(err)
 	}
@@ -113,9 +111,9 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}
-	all := e.appendOwn(e.room.reservations[:0], own) // the limits of each candidate are a part of all
+	all := e.appendOwn(make([]store.Reservation, 0, 4), own) // the limits of each candidate are a part of all
 	charges := false
-	r.Limits, r.Candidates = slices.Clip(all), e.room.candidates[:0]
+	r.Limits, r.Candidates = slices.Clip(all), make([]store.Candidate, 0, len(e.decision.Candidates))
 	for i := range e.decision.Candidates {
 		candidate := &e.decision.Candidates[i]
 		charges = charges || !candidate.Charge.IsZero()

@@ -72,9 +72,9 @@ type Event struct {
 // metByRecord are the actions of duties that the gateway fulfils by recording a call.
 var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 
-// event overwrites v with the state of an execution and its result, and returns v. fault is nil if the call was not refused.
-func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
-	*v = Event{
+// event returns the state of an execution and its result. fault is nil if the call was not refused.
+func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
+	v := &Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		Unreceipted: e.receiptErr,
@@ -160,7 +160,7 @@ func (x *Executor) finish(e *execution, result Result, err error) (Result, error
 		err = fault
 	}
 	x.countFailure(e, fault)
-	v := e.event(&e.room.event, x.now(), result, fault)
+	v := e.event(x.now(), result, fault)
 	x.recorder.Record(v)
 	if e.call.Observe != nil {
 		e.call.Observe(v)

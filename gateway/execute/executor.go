@@ -234,7 +234,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if replay != nil { // executed before under this idempotency key: return the same response
 		return x.again(ctx, e, replay)
 	}
-	ctx = e.room.detached.from(ctx)   // from here on, the call continues if the client disconnects
+	ctx = context.WithoutCancel(ctx)  // from here on, the call continues if the client disconnects
 	answer := x.call(ctx, e, grant)   // send the request, which needs a live Grant
 	shaped := x.shape(ctx, e, answer) // reduce the response to the intent's output parameters
 	return x.settle(ctx, e, shaped)   // capture or release the charge

@@ -25,12 +25,12 @@ type attempt struct {
 }
 
 // attemptOf returns the attempt for an admission that was requested at the time since.
-func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) attempt {
+func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) *attempt {
 	expires := e.sendBy
 	if ends := since.Add(a.Expires); a.Expires > 0 && ends.Before(expires) {
 		expires = ends
 	}
-	return attempt{executor: x, call: e, expires: expires}
+	return &attempt{executor: x, call: e, expires: expires}
 }
 
 // Alive implements grant.Terms.
@@ -93,7 +93,7 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	x.refresh(ctx, e)
 	further := x.attemptOf(e, &a, since)
 	further.own = &a
-	return grant.New(a.Execution.ID, &further), nil
+	return grant.New(a.Execution.ID, further), nil
 }
 
 // furtherAttempt returns the reservation for one more attempt. It has no charge and no idempotency key, because the call has already

@@ -67,38 +67,7 @@ type execution struct {
 	settleErr  error
 	receiptErr error // why the charge has no receipt
 	answerLost bool  // the response was not stored under the idempotency key, because there was not enough space
-	room       room
 }
-
-// A room holds values to which pointers and slices of an execution refer, so that a call needs one allocation instead of many.
-type room struct {
-	detached     detachedContext
-	reservations [3]store.Reservation // backing array for begin
-	candidates   [1]store.Candidate   // backing array for begin
-	admission    store.Admission
-	attempt      attempt // the first attempt
-	event        Event   // the Event at the end of the call
-}
-
-// A detachedContext has the values of another context but does not end with it, like the result of context.WithoutCancel.
-type detachedContext struct {
-	context.Context //nolint:containedctx // a context that wraps another
-}
-
-// from sets the context whose values d has, and returns d.
-func (d *detachedContext) from(ctx context.Context) context.Context {
-	d.Context = ctx
-	return d
-}
-
-// Deadline implements context.Context.
-func (*detachedContext) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
-
-// Done implements context.Context.
-func (*detachedContext) Done() <-chan struct{} { return nil }
-
-// Err implements context.Context.
-func (*detachedContext) Err() error { return nil }
 
 // assurance returns the assurance of the agreement, or pat.Fresh if the call has a proof of key and the agreement is not implied.
 func (e *execution) assurance() pat.Assurance {

@@ -23,15 +23,15 @@ func Continue(traceparent string) Span {
 	_, _ = rand.Read(id[:]) // never fails
 	var space [55]byte
 	text := hex.AppendEncode(append(space[:0], "00-"...), id[:])
-	text = append(append(append(text, '-'), newID()...), "-00"...)
+	text = append(appendID(append(text, '-')), "-00"...)
 	return Span{traceparent: string(text)}
 }
 
-// newID returns the id of a span.
-func newID() string {
+// appendID appends the id of a new span.
+func appendID(to []byte) []byte {
 	var id [8]byte
 	_, _ = rand.Read(id[:]) // never fails
-	return hex.EncodeToString(id[:])
+	return hex.AppendEncode(to, id[:])
 }
 
 // Child returns a new span under s, with the flags of s. The child of the zero Span is the zero Span.
@@ -39,7 +39,9 @@ func (s Span) Child() Span {
 	if s.traceparent == "" {
 		return Span{}
 	}
-	return Span{traceparent: s.traceparent[:36] + newID() + s.traceparent[52:], parent: s.ID()}
+	var space [55]byte
+	text := append(appendID(append(space[:0], s.traceparent[:36]...)), s.traceparent[52:]...)
+	return Span{traceparent: string(text), parent: s.ID()}
 }
 
 // Between returns the parent span of below, as a child of above. Both spans must be in the same trace. If above is zero or below has no
