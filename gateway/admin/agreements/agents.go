@@ -47,6 +47,7 @@ type AgentQuery struct {
 	Search   string          // the beginning of the id or the name; empty: all
 }
 
+// Query implements api.Request.
 func (q *AgentQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -147,8 +148,10 @@ type AgentKey struct {
 	KeyID      string `json:"jkt"` // RFC 7638 thumbprint with SHA-256
 }
 
+// Details returns the details of the change for the audit stream.
 func (k AgentKey) Details() map[string]string { return map[string]string{"jkt": k.KeyID} }
 
+// Members implements api.Body.
 func (k *AgentKey) Members(m *wire.Members) error {
 	k.KeyID = m.Text("jkt", true)
 	return m.Done()

@@ -20,8 +20,10 @@ type Invite struct {
 	For     string `json:"within,omitempty"` // the lifetime, a duration such as 24h; empty: 24h
 }
 
+// Query implements api.Request.
 func (i *Invite) Query(p api.Parameters) { p.Service(&i.Service) }
 
+// Members implements api.Body.
 func (i *Invite) Members(m *wire.Members) error {
 	i.Name, i.For = m.Text("name", false), m.Text("within", false)
 	return m.Done()

@@ -28,6 +28,7 @@ func KeyOf(k keys.SigningKey) Key {
 	return Key{k.ID, k.Algorithm, k.Purpose, k.Process, k.NotAfter.IsZero(), k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (k Key) ChangedID() string { return string(k.ID) }
 
 // Keys lists the keys of all processes on this store that are currently valid for verification.
@@ -43,12 +44,15 @@ type Rotation struct {
 	Purpose keys.Purpose `json:"purpose,omitempty"`
 }
 
+// Details returns the details of the change for the audit stream.
 func (r Rotation) Details() map[string]string {
 	return map[string]string{"all": api.Flag(r.All), "purpose": string(r.Purpose)}
 }
 
+// Query implements api.Request.
 func (r *Rotation) Query(api.Parameters) {}
 
+// Members implements api.Body.
 func (r *Rotation) Members(m *wire.Members) error {
 	r.All, r.Purpose = m.Flag("all"), keys.Purpose(m.Text("purpose", false))
 	if err := m.Done(); err != nil {
@@ -85,8 +89,10 @@ type Retirement struct {
 	At    string  `json:"at,omitempty"` // RFC 3339; empty: now
 }
 
+// Query implements api.Request.
 func (r *Retirement) Query(p api.Parameters) { p.Record((*string)(&r.KeyID)) }
 
+// Members implements api.Body.
 func (r *Retirement) Members(m *wire.Members) error {
 	r.At = m.Text("at", false)
 	return m.Done()
@@ -120,8 +126,10 @@ type KeysRetirement struct {
 	At string `json:"at,omitempty"` // RFC 3339; empty: now
 }
 
+// Query implements api.Request.
 func (r *KeysRetirement) Query(api.Parameters) {}
 
+// Members implements api.Body.
 func (r *KeysRetirement) Members(m *wire.Members) error {
 	r.At = m.Text("at", false)
 	return m.Done()

@@ -14,6 +14,7 @@ type AgentName struct {
 	Name       string `json:"name,omitempty"` // empty: remove the name
 }
 
+// Members implements api.Body.
 func (n *AgentName) Members(m *wire.Members) error {
 	n.Name = m.Text("name", false)
 	return m.Done()

@@ -64,6 +64,7 @@ type PATQuery struct {
 	State       string          // PATActive; empty: all
 }
 
+// Query implements api.Request.
 func (q *PATQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -130,8 +131,10 @@ type PresentedToken struct {
 	Hint    string `json:"token_type_hint,omitempty"` // ignored (RFC 7662)
 }
 
+// Query implements api.Request.
 func (t *PresentedToken) Query(p api.Parameters) { p.Service(&t.Service) }
 
+// Members implements api.Body.
 func (t *PresentedToken) Members(m *wire.Members) error {
 	t.Token, t.Hint = m.Text("token", true), m.Text("token_type_hint", false)
 	return m.Done()

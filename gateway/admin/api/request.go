@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// DefaultLimit is the number of records of a page if the request does not name one, and MaxLimit the largest that it can name.
+	// DefaultLimit is the number of records of a page if the request does not name one.
 	DefaultLimit = 100
-	MaxLimit     = 1000
+	// MaxLimit is the largest number of records of a page.
+	MaxLimit = 1000
 	// MaxText bounds an id, the value of a query parameter and a reason, in bytes.
 	MaxText = 512
 )

@@ -31,6 +31,7 @@ type CurationQuery struct {
 	Search  string // a part of the key, the uid or the name, in any case; empty: all
 }
 
+// Query implements api.Request.
 func (q *CurationQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)
@@ -153,8 +154,10 @@ type CurationEdit struct {
 	Force bool `json:"force,omitempty"`
 }
 
+// Query implements api.Request.
 func (r *CurationEdit) Query(p api.Parameters) { p.Service(&r.Service) }
 
+// Members implements api.Body.
 func (r *CurationEdit) Members(m *wire.Members) error {
 	r.Text, r.SHA256, r.Force = m.Text("text", true), m.Text("sha256", false), m.Flag("force")
 	return m.Done()

@@ -35,8 +35,10 @@ type DecideRequest struct {
 	PolicyDigest string `json:"policy_digest,omitempty"`
 }
 
+// Query implements api.Request.
 func (r *DecideRequest) Query(p api.Parameters) { p.Text("service", &r.Service) }
 
+// Members implements api.Body.
 func (r *DecideRequest) Members(m *wire.Members) error {
 	r.RequestID, r.AgentID, r.Intent = m.Text("request_id", false), pat.AgentID(m.Text("agent_id", false)), m.Text("intent", false)
 	r.Proof, r.Policy, r.PolicyDigest = m.Text("proof", false), m.Text("policy", false), m.Text("policy_digest", false)

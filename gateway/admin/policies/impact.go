@@ -32,8 +32,10 @@ type ImpactRequest struct {
 	After   string    `json:"after,omitzero"` // Next of the previous part; empty: from the start
 }
 
+// Query implements api.Request.
 func (r *ImpactRequest) Query(p api.Parameters) { p.Service(&r.Service) }
 
+// Members implements api.Body.
 func (r *ImpactRequest) Members(m *wire.Members) (err error) {
 	r.Policy, r.After = m.Text("policy", true), m.Text("after", false)
 	for name, into := range map[string]*time.Time{"from": &r.From, "to": &r.To} {

@@ -34,6 +34,7 @@ type PolicyQuery struct {
 	api.PageRequest
 }
 
+// Query implements api.Request.
 func (q *PolicyQuery) Query(p api.Parameters) {
 	p.Service(&q.Service)
 	p.Page(&q.PageRequest)

@@ -13,6 +13,7 @@ type PolicyPair struct {
 	From, To string
 }
 
+// Query implements api.Request.
 func (p *PolicyPair) Query(q api.Parameters) {
 	q.Service(&p.Service)
 	q.Text("from", &p.From)

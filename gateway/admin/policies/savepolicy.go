@@ -23,6 +23,7 @@ type PolicyTextQuery struct {
 	Service string // id; empty: the only service
 }
 
+// Query implements api.Request.
 func (q *PolicyTextQuery) Query(p api.Parameters) { p.Service(&q.Service) }
 
 // A PolicyText is the file of the policy in force.
@@ -62,12 +63,15 @@ type PolicyEdit struct {
 	Force bool `json:"force,omitempty"`
 }
 
+// Details returns the details of the change for the audit stream.
 func (r PolicyEdit) Details() map[string]string {
 	return map[string]string{"force": api.Flag(r.Force), "previous_sha256": r.SHA256}
 }
 
+// Query implements api.Request.
 func (r *PolicyEdit) Query(p api.Parameters) { p.Service(&r.Service) }
 
+// Members implements api.Body.
 func (r *PolicyEdit) Members(m *wire.Members) error {
 	r.Policy, r.SHA256, r.Force = m.Text("policy", true), m.Text("sha256", true), m.Flag("force")
 	return m.Done()
@@ -84,6 +88,7 @@ type SaveResult struct {
 	Reload reloads.Reload `json:"reload"`
 }
 
+// Details returns the details of the change for the audit stream.
 func (r SaveResult) Details() map[string]string {
 	return map[string]string{"policy_digest": r.Policy.Digest}
 }

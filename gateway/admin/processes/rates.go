@@ -18,6 +18,7 @@ type FigureQuery struct {
 	Step string // minute: the last 60 minutes; hour: the last 24 hours; empty: minute
 }
 
+// Query implements api.Request.
 func (q *FigureQuery) Query(p api.Parameters) { p.OneOf("step", &q.Step, "minute", "hour") }
 
 // CallFigures counts the calls that ended in any process that shares the store, including processes that have ended. Every call counts. The

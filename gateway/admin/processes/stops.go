@@ -40,6 +40,7 @@ func (s *Stop) changedAt() time.Time {
 	return s.EndedAt
 }
 
+// ShowStop returns a stop in the form that operators see.
 func ShowStop(s pat.Stop) Stop {
 	out := Stop{
 		Kind: s.Kind, Subject: s.Subject, Service: s.Service, Reason: s.Reason, By: s.By, At: s.At.UTC(), EndedBy: s.EndedBy, change: s.Change,
@@ -64,8 +65,10 @@ type StopRequest struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
+// Query implements api.Request.
 func (*StopRequest) Query(api.Parameters) {}
 
+// Members implements api.Body.
 func (r *StopRequest) Members(m *wire.Members) error {
 	r.Service, r.Kind, r.Subject = m.Text("service", false), pat.StopKind(m.Text("kind", true)), m.Text("subject", false)
 	r.Reason, r.By, r.Wait = m.Text("reason", false), m.Text("by", false), m.Flag("wait")
@@ -77,6 +80,7 @@ type StopQuery struct {
 	State string // in_force or ended; empty: in_force
 }
 
+// Query implements api.Request.
 func (q *StopQuery) Query(p api.Parameters) {
 	p.OneOf("state", &q.State, stopsInForce, stopsEnded)
 }

@@ -77,6 +77,7 @@ type TestAgreement struct {
 	Agent TestAgent `json:"agent"`
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (a TestAgreement) ChangedID() string { return string(a.Agent.AgentID) }
 
 // A PlaygroundQuery selects the service of a test agent.
@@ -84,6 +85,7 @@ type PlaygroundQuery struct {
 	Service string // id; empty: the only service
 }
 
+// Query implements api.Request.
 func (q *PlaygroundQuery) Query(p api.Parameters) { p.Service(&q.Service) }
 
 // A TestConsent makes the test agent of a service agree to the policy in force.
@@ -93,8 +95,10 @@ type TestConsent struct {
 	PolicyDigest string `json:"policy_digest"`
 }
 
+// Query implements api.Request.
 func (c *TestConsent) Query(p api.Parameters) { p.Service(&c.Service) }
 
+// Members implements api.Body.
 func (c *TestConsent) Members(m *wire.Members) error {
 	c.PolicyDigest = m.Text("policy_digest", true)
 	return m.Done()
@@ -110,8 +114,10 @@ type TestCall struct {
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }
 
+// Query implements api.Request.
 func (c *TestCall) Query(p api.Parameters) { p.Service(&c.Service) }
 
+// Members implements api.Body.
 func (c *TestCall) Members(m *wire.Members) error {
 	c.Door, c.Intent, c.IdempotencyKey = m.Text("door", false), m.Text("intent", true), m.Text("idempotency_key", false)
 	if v, ok := m.Take("parameters"); ok {
@@ -138,6 +144,7 @@ type TestResult struct {
 	ExecutionID string        `json:"execution,omitempty"`
 }
 
+// ChangedID returns the id of the changed record for the audit stream.
 func (r TestResult) ChangedID() string { return r.RequestID }
 
 // tested returns the service of a test agent, or a refusal if there is no playground.
