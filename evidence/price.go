@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/money"
@@ -58,24 +57,11 @@ func StatesPrice(document []byte, rule string, amount money.Amount) (states, fou
 
 // ruleAt finds a rule of a policy by its uid or JSON pointer.
 func ruleAt(policy strictjson.Object, rule string) (strictjson.Object, bool) {
-	pointer, is := strings.CutPrefix(rule, "/")
-	if !is {
+	if !strings.HasPrefix(rule, "/") {
 		return ruleNamed(policy, rule, true)
 	}
-	var at any = policy
-	for step := range strings.SplitSeq(pointer, "/") {
-		if list, is := at.([]any); is {
-			n, err := strconv.Atoi(step)
-			if err != nil || n < 0 || n >= len(list) || strconv.Itoa(n) != step {
-				return nil, false
-			}
-			at = list[n]
-			continue
-		}
-		o, _ := strictjson.AsObject(at)
-		at = o[strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")]
-	}
-	return strictjson.AsObject(at)
+	v, _ := strictjson.Lookup(policy, rule)
+	return strictjson.AsObject(v)
 }
 
 // ruleNamed finds an object with a uid in v, which is not v itself if top is set.
