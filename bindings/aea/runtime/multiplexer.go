@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
@@ -115,10 +116,7 @@ func (p *Port) keepUp(ctx context.Context) {
 		if p.m.now().Sub(began) > lastPause {
 			pause = firstPause
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		_ = delay.For(ctx, pause)
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/internal/delay"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
@@ -132,15 +133,8 @@ func (c *Connection) receive(ctx context.Context, port *runtime.Port) {
 			_ = port.Receive(ctx, e) // an error means that the runtime ends
 		}
 		if len(envelopes) == 0 {
-			pause(ctx)
+			_ = delay.For(ctx, poll)
 		}
-	}
-}
-
-func pause(ctx context.Context) {
-	select {
-	case <-time.After(poll):
-	case <-ctx.Done():
 	}
 }
 
@@ -246,6 +240,6 @@ func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		pause(ctx)
+		_ = delay.For(ctx, poll)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/delay"
 )
 
 // Bounds are the limits of one listener. Zero means the default that is stated with each field.
@@ -149,14 +150,7 @@ func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx
 			return err
 		default: // for example, too many files are open
 			port.Failed(err)
-			pause(ctx, 100*time.Millisecond)
+			_ = delay.For(ctx, 100*time.Millisecond)
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
 	}
 }
