@@ -22,7 +22,7 @@ func TestPoliciesAreComparedInTurn(t *testing.T) {
 	release, err := operator.Policies.Compare(t.Context())
 	g.Must(err)
 	gone, cancel := context.WithCancel(t.Context())
-	cancel() // nobody waits
+	cancel() // no caller waits
 	decide := policies.DecideRequest{AgentID: "agent-1", Intent: gatetest.Searching}
 	_, decided := operator.Policies.Decide(gone, decide)
 	_, compared := operator.Policies.Impact(gone, policies.ImpactRequest{Policy: gatetest.PolicyFile})
