@@ -52,6 +52,7 @@ type Config struct {
 
 	positions yamlconf.Positions
 	inputs    []File
+	states    FileStates
 	document  *yamlconf.Document
 	blocks    Blocks
 }

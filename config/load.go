@@ -37,6 +37,7 @@ type Problems = yamlconf.Problems
 // Load reads the configuration at path and every file that it names. If one of the Problems is an error, the Config is nil; if all are
 // warnings, it is not. The methods Files and Digests of the Config list the files that were read.
 func Load(path string, o Overrides) (*Config, Problems) {
+	state := fileState(path)
 	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
 	if err != nil {
 		message := err.Error()
@@ -45,7 +46,11 @@ func Load(path string, o Overrides) (*Config, Problems) {
 		}
 		return nil, Problems{{File: path, Level: problem.Error, Message: message}}
 	}
-	return Parse(path, data, o)
+	c, problems := Parse(path, data, o)
+	if c != nil {
+		c.states[path] = state
+	}
+	return c, problems
 }
 
 // A loader reads a configuration and the files that it names, and checks them.
@@ -64,7 +69,7 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	}
 	sum := sha256.Sum256(data)
 	c := &Config{Source: File{Path: path, SHA256: hex.EncodeToString(sum[:])}, blocks: o.Blocks}
-	l := &loader{files: &reader{dir: filepath.Dir(path), cache: map[string]content{}}, env: o.Env}
+	l := &loader{files: newReader(filepath.Dir(path)), env: o.Env}
 	doc, bad := yamlconf.Decode(data, c, yamlconf.Options{
 		File: path, What: "the configuration", Types: o.Blocks.types(), Env: o.Env, ReadFile: l.files.secret, Needed: o.Needed,
 	})
@@ -82,7 +87,7 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	if problems.Failed() {
 		return nil, problems
 	}
-	c.positions, c.inputs, c.document = l.Positions(), l.files.inputs, l.Document
+	c.positions, c.inputs, c.states, c.document = l.Positions(), l.files.inputs, l.files.states, l.Document
 	return c, problems
 }
 

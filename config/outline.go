@@ -11,7 +11,7 @@ import (
 // Outline returns the agents.json and the policies of each service in data, the text of the configuration at path. It does not check the
 // configuration and does not read these files: it sets only their paths and the dates of the policies. It returns nil if data is not YAML.
 func Outline(path string, data []byte, o Overrides) []Service {
-	files := &reader{dir: filepath.Dir(path), cache: map[string]content{}}
+	files := newReader(filepath.Dir(path))
 	if o.Env == nil {
 		o.Env = os.LookupEnv
 	}

@@ -27,7 +27,12 @@ const (
 type reader struct {
 	dir    string
 	inputs []File
+	states FileStates
 	cache  map[string]content
+}
+
+func newReader(dir string) *reader {
+	return &reader{dir: dir, states: FileStates{}, cache: map[string]content{}}
 }
 
 type content struct {
@@ -50,6 +55,7 @@ func (r *reader) load(name string, maxBytes int64, hide bool) (File, error) {
 	got, known := r.cache[path]
 	var err error
 	if !known {
+		r.states[path] = fileState(path) // before the file is read, so that a change in between is noticed
 		if got.data, err = yamlconf.ReadFile(path, maxBytes); err == nil {
 			sum := sha256.Sum256(got.data)
 			got.sum = hex.EncodeToString(sum[:])

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -169,6 +170,9 @@ func (c *Config) Files() []string {
 	}
 	return paths
 }
+
+// States returns the states of the files when they were read. The file given to Parse has no state.
+func (c *Config) States() FileStates { return maps.Clone(c.states) }
 
 // Digests lists the files that were read, with their SHA-256 and without Data, for the log. It omits private keys and files behind
 // ${file:…}, because a short secret can be guessed from its digest.

@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,36 +18,46 @@ const (
 	maxLinks   = 40                     // links followed in one path
 )
 
-// Watch calls onChange after any of the files has changed, until ctx is done; then it returns nil. Calls of onChange do not overlap. Watch
-// reports changes in quick succession once, and changes during onChange after onChange has returned. So reload in onChange itself, and
-// start a new Watch only for a different list of files. Watch also notices files that editors replace by renaming, and symbolic links that
-// are swapped, as Kubernetes does with a ConfigMap, because it watches the directories on the path. An error means that the watch could not
-// be set up.
-func Watch(ctx context.Context, files []string, onChange func()) error {
-	events, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watching the configuration: %w", err)
-	}
-	defer func() { _ = events.Close() }()
-	w := watcher{files: files, events: events, seen: map[string]os.FileInfo{}}
-	w.follow()
-	w.changed()
-	w.run(ctx, onChange)
-	return nil
-}
-
-// A watcher compares the files with their previous state whenever an event occurs in one of their directories.
-type watcher struct {
+// A Watch notices changes of files. It also notices files that editors replace by renaming, and symbolic links that are swapped, as
+// Kubernetes does with a ConfigMap, because it watches the directories on the path.
+//
+// A Watch compares the files with their previous state whenever an event occurs in one of their directories.
+type Watch struct {
 	files  []string
 	events *fsnotify.Watcher
-	seen   map[string]os.FileInfo // by path as given; nil if the file does not exist
+	seen   FileStates
 }
 
-func (w *watcher) run(ctx context.Context, onChange func()) {
+// FileStates are the states of files when they were read, by path. The state of a file that did not exist is nil.
+type FileStates map[string]os.FileInfo
+
+// NewWatch begins to watch files. Changes since the states in since count too; a file without a state there is compared with its present
+// state. So no change is missed if since is from the Config that was read, or if the files are read after NewWatch has returned. An error
+// means that the watch could not be set up. The caller must call Run.
+func NewWatch(files []string, since FileStates) (*Watch, error) {
+	events, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("watching the configuration: %w", err)
+	}
+	w := &Watch{files: files, events: events, seen: FileStates{}}
+	w.follow()
+	w.changed()
+	maps.Copy(w.seen, since)
+	return w, nil
+}
+
+// Run calls onChange after any of the files has changed, until ctx is done. Calls of onChange do not overlap. Run reports changes in quick
+// succession once, and changes during onChange after onChange has returned. So reload in onChange itself, and start a new Watch only for a
+// different list of files.
+func (w *Watch) Run(ctx context.Context, onChange func()) {
+	defer func() { _ = w.events.Close() }()
+	w.run(ctx, onChange)
+}
+
+func (w *Watch) run(ctx context.Context, onChange func()) {
 	slow := time.NewTicker(pollEvery)
 	defer slow.Stop()
-	settle := time.NewTimer(settleTime)
-	settle.Stop()
+	settle := time.NewTimer(settleTime) // the first comparison reports changes since the files were read
 	defer settle.Stop()
 	waiting := 0
 	for {
@@ -75,7 +86,7 @@ func (w *watcher) run(ctx context.Context, onChange func()) {
 }
 
 // follow watches the directory of each file, and those of the links on its path. Polling finds directories that do not exist yet.
-func (w *watcher) follow() {
+func (w *Watch) follow() {
 	for _, file := range w.files {
 		path := file
 		for range maxLinks {
@@ -121,14 +132,11 @@ func firstLink(path string) (step, bool) {
 }
 
 // changed compares the files with their previous state, stores the present state, and reports whether a file differs.
-func (w *watcher) changed() bool {
+func (w *Watch) changed() bool {
 	changed := false
 	for _, path := range w.files {
 		was, known := w.seen[path]
-		is, err := os.Stat(path)
-		if err != nil {
-			is = nil
-		}
+		is := fileState(path)
 		same := known && (was == nil) == (is == nil)
 		if same && is != nil {
 			same = os.SameFile(was, is) && was.Size() == is.Size() && was.ModTime().Equal(is.ModTime())
@@ -137,4 +145,13 @@ func (w *watcher) changed() bool {
 		changed = changed || !same
 	}
 	return changed
+}
+
+// fileState returns the state of the file at path, following links, or nil if the file cannot be found.
+func fileState(path string) os.FileInfo {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	return info
 }

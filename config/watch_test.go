@@ -10,23 +10,18 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// watching runs Watch and returns a channel that receives each reported change.
-func watching(t *testing.T, files ...string) <-chan struct{} {
+// watching runs a Watch and returns a channel that receives each reported change.
+func watching(t *testing.T, since config.FileStates, files ...string) <-chan struct{} {
 	t.Helper()
+	w, err := config.NewWatch(files, since)
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	changes, done := make(chan struct{}, 100), make(chan error, 1)
-	ready := make(chan struct{})
+	changes, done := make(chan struct{}, 100), make(chan struct{})
 	go func() {
-		close(ready)
-		done <- config.Watch(ctx, files, func() { changes <- struct{}{} })
+		defer close(done)
+		w.Run(ctx, func() { changes <- struct{}{} })
 	}()
-	<-ready
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { cancel(); <-done })
 	return changes
 }
 
@@ -39,18 +34,12 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// until repeats change until it is reported, because Watch may not have started yet.
-func until(t *testing.T, changes <-chan struct{}, change func(n int)) {
+func reported(t *testing.T, changes <-chan struct{}) {
 	t.Helper()
-	for n := 0; ; n++ {
-		change(n)
-		select {
-		case <-changes:
-			return
-		case <-t.Context().Done():
-			t.Fatal("the change was not reported")
-		case <-time.After(time.Second):
-		}
+	select {
+	case <-changes:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the change was not reported")
 	}
 }
 
@@ -71,7 +60,9 @@ func TestWatchReportsChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			write(t, path, "start")
-			until(t, watching(t, path), change)
+			changes := watching(t, nil, path)
+			change(7)
+			reported(t, changes)
 		})
 	}
 }
@@ -90,19 +81,19 @@ func TestWatchFollowsSwappedLinks(t *testing.T) {
 	swap("..1")
 	path := filepath.Join(dir, "uimgate.yaml")
 	must(t, os.Symlink(filepath.Join("..data", "uimgate.yaml"), path))
-	changes := watching(t, path)
-	for round := range 2 { // the second swap is only reported if Watch followed the first
-		until(t, changes, func(n int) {
-			name := filepath.Join("..v" + string(rune('a'+round)) + string(rune('a'+n%26)))
-			version(name, "next")
-			swap(name)
-		})
+	changes := watching(t, nil, path)
+	for _, name := range []string{"..2", "..3"} { // the second swap is only reported if the Watch followed the first
+		version(name, "next")
+		swap(name)
+		reported(t, changes)
 	}
 }
 
 func TestWatchReportsNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.json")
-	until(t, watching(t, path), func(int) { write(t, path, "here") })
+	changes := watching(t, nil, path)
+	write(t, path, "here")
+	reported(t, changes)
 }
 
 // If a link points to a file in another directory, Watch must watch that directory.
@@ -111,29 +102,43 @@ func TestWatchFollowsLinkTarget(t *testing.T) {
 	write(t, filepath.Join(there, "real.yaml"), "x")
 	path := filepath.Join(here, "uimgate.yaml")
 	must(t, os.Symlink(filepath.Join(there, "real.yaml"), path))
-	until(t, watching(t, path), func(n int) { write(t, filepath.Join(there, "real.yaml"), string(make([]byte, n+2))) })
+	changes := watching(t, nil, path)
+	write(t, filepath.Join(there, "real.yaml"), "longer")
+	reported(t, changes)
 }
 
 func TestWatchIgnoresOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "uimgate.yaml")
 	write(t, path, "x")
-	changes := watching(t, path)
-	for range 3 {
-		write(t, filepath.Join(dir, "state.db"), "y")
-		select {
-		case <-changes:
-			t.Fatal("a change of another file was reported")
-		case <-time.After(time.Second):
-		}
+	changes := watching(t, nil, path)
+	write(t, filepath.Join(dir, "state.db"), "y")
+	select {
+	case <-changes:
+		t.Fatal("a change of another file was reported")
+	case <-time.After(time.Second):
 	}
-	until(t, changes, func(n int) { write(t, path, string(make([]byte, n+2))) })
+	write(t, path, "longer")
+	reported(t, changes)
+}
+
+// A file that changes after it was read and before the Watch begins is reported.
+func TestWatchReportsEarlierChanges(t *testing.T) {
+	dir := directory(t)
+	for _, name := range []string{"uimgate.yaml", "policy.json"} {
+		c := mustLoad(t, dir, five, config.Overrides{})
+		path := filepath.Join(dir, name)
+		text, err := os.ReadFile(path)
+		must(t, err)
+		write(t, path, string(text)+"\n")
+		reported(t, watching(t, c.States(), c.Files()...))
+	}
 }
 
 func TestWatchStopsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := config.Watch(ctx, []string{"none"}, func() { t.Error("told") }); err != nil {
-		t.Error(err)
-	}
+	w, err := config.NewWatch([]string{"none"}, nil)
+	must(t, err)
+	w.Run(ctx, func() { t.Error("reported a change") })
 }

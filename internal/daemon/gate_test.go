@@ -47,6 +47,7 @@ type gate struct {
 type setup struct {
 	agents, policy, config string // empty: the shop's
 	files                  map[string]string
+	changed                map[string]string // files that change after the process has read them
 	upstream               http.HandlerFunc
 	now                    func() time.Time
 	dir                    string // empty: a new one
@@ -77,6 +78,9 @@ func startGate(tb testing.TB, s setup) *gate {
 	cfg, problems := g.load()
 	if cfg == nil {
 		tb.Fatalf("configuration: %v", problems)
+	}
+	for name, text := range s.changed {
+		g.write(name, text)
 	}
 	if cfg.Store.Engine == config.SQLite {
 		sqlitetest.Empty.Copy(tb, config.StatePath(cfg.Data))

@@ -30,6 +30,17 @@ func (g *gate) reloadRecords() (list []reloads.ReloadRecord) {
 	return page.Items
 }
 
+// A file may change while the process starts. Later events do not report that change.
+func TestFilesThatChangeDuringTheStartAreReloaded(t *testing.T) {
+	g := startGate(t, setup{changed: map[string]string{"policy.json": strings.ReplaceAll(testPolicy, `"0.25"`, `"0.30"`)}})
+	for len(g.reloadRecords()) < 2 && t.Context().Err() == nil {
+		waitABit(t)
+	}
+	if newest := g.reloadRecords()[0]; newest.Cause != reloads.ReloadByFile || !newest.Applied || newest.Services[0].Terms.Count != 1 {
+		t.Errorf("%+v", newest)
+	}
+}
+
 func TestReloadsShowWhatTheyChanged(t *testing.T) {
 	g := startGate(t, setup{})
 	for len(g.reloadRecords()) == 0 && t.Context().Err() == nil {

@@ -151,9 +151,10 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 func (p *process) reloads(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	cause := reloads.ReloadByFile
-	for again := false; ; again = true {
+	since := p.states() // of the files that this process started with
+	for again := false; ; again, since = true, nil {
 		files := p.files()
-		stop := p.watch(ctx, files, changed)
+		stop := p.watch(ctx, files, since, changed)
 		// The files are already watched while the reload reads them, so no change is missed.
 		if again {
 			p.reloadFor(ctx, cause, false)
@@ -197,23 +198,32 @@ func (p *process) nextRetirement() (at <-chan time.Time, cancel func()) {
 	return timer.C, func() { timer.Stop() }
 }
 
-// watch sends on changed when one of the files changes, until stop is called. stop waits for the watcher to end.
-func (p *process) watch(ctx context.Context, files []string, changed chan<- struct{}) (stop func()) {
+// watch sends on changed when one of the files changes, or has changed since the given states, until stop is called. stop waits for the
+// watcher to end.
+func (p *process) watch(ctx context.Context, files []string, since config.FileStates, changed chan<- struct{}) (stop func()) {
+	w, err := config.NewWatch(files, since)
+	if err != nil {
+		p.Log.Warn("the files of the configuration cannot be watched: send SIGHUP after a change", zap.Error(err))
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := config.Watch(ctx, files, func() {
+		w.Run(ctx, func() {
 			select {
 			case changed <- struct{}{}:
 			default:
 			}
 		})
-		if err != nil && ctx.Err() == nil {
-			p.Log.Warn("the files of the configuration cannot be watched: send SIGHUP after a change", zap.Error(err))
-		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+func (p *process) states() config.FileStates {
+	p.reloading.Lock()
+	defer p.reloading.Unlock()
+	return p.config.States()
 }
 
 func (p *process) files() []string {
