@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -96,11 +97,27 @@ func chargeProven(ctx context.Context, path string, p plan, proofs bool) (receip
 // evidenceKeyID is as long as a thumbprint.
 const evidenceKeyID = "0123456789012345678901234567890123456789012"
 
-// provenCharge makes a call whose evidence is as long as that of a gateway: ids, digests, a question of 400 bytes and a proof of 460. It
+// provenCharge makes a call whose evidence has the form and the length of a gateway's: ids, digests, a question and a proof of key. It
 // returns the entry of the captured charge.
 func provenCharge(ctx context.Context, s *sqlstore.Store, n int64, agents int, proofs bool) ([]byte, error) {
-	digest, asked := evidence.Digest(fmt.Append(nil, n)), fmt.Appendf(nil, `{"n":%20d,"facts":%q}`, n, strings.Repeat("x", 360))
-	proof := base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat(digest[8:40], 11)))
+	agent, intent := fmt.Sprintf("agent-%d", n%int64(agents)), uidOf("declared", sizes[0].products)
+	digest, token := evidence.Digest(fmt.Append(nil, n)), fmt.Sprintf("%026d", n%int64(agents))
+	question := odrl.Reproduction{
+		Question: odrl.Question{
+			Party: agent, Action: "execute", Target: intent,
+			Context: map[string]any{"publicKey": "MCowBQYDK2VwAyEA" + evidenceKeyID + "="},
+		},
+		World:    odrl.WorldState{Now: time.Now(), PartOf: []odrl.Membership{{Member: intent, Collection: "https://" + issuer + "/api/intents"}}},
+		DutyMode: odrl.DutiesNotViolated,
+	}
+	asked, err := question.AppendJSON(nil)
+	if err != nil {
+		return nil, err
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	proof := encode([]byte(`{"alg":"EdDSA","kid":"`+evidenceKeyID+`","typ":"uim-proof+jwt"}`)) + "." +
+		encode(fmt.Appendf(nil, `{"aud":%q,"digest":%q,"iat":%d,"jti":%q,"pat":%q}`, issuer, digest[8:], time.Now().Unix(), rand.Text(), token)) +
+		"." + encode([]byte(digest + digest)[:ed25519.SignatureSize])
 	v := &store.Evidence{KeyID: evidenceKeyID, Proof: evidence.Digest([]byte(proof)), Decision: evidence.Digest(asked)}
 	if v.Text = (&store.EvidenceText{Asked: asked}); proofs {
 		v.Text.Proof = proof
@@ -108,8 +125,8 @@ func provenCharge(ctx context.Context, s *sqlstore.Store, n int64, agents int, p
 	id := fmt.Sprintf("01920000-0000-7000-8000-%012d", n%int64(agents))
 	admission, err := s.Begin(ctx, store.BeginRequest{
 		Execution: store.Execution{
-			ID: uuid.Must(uuid.NewV7()).String(), Service: issuer, AgentID: pat.AgentID(fmt.Sprintf("agent-%d", n%int64(agents))),
-			Intent: uidOf("declared", sizes[0].products), AgreementID: pat.AgreementID(id), TokenID: pat.TokenID(id),
+			ID: uuid.Must(uuid.NewV7()).String(), Service: issuer, AgentID: pat.AgentID(agent),
+			Intent: intent, AgreementID: pat.AgreementID(id), TokenID: pat.TokenID(token),
 			PolicyDigest: evidence.Digest(nil), Fingerprint: digest[8:], Evidence: v,
 		},
 		Candidates: []store.Candidate{{Rule: "/permission/0", Charge: money.Amount{Nano: money.Unit / 100, Currency: "USD"}}},

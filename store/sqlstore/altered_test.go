@@ -106,7 +106,10 @@ func TestAlteredTextsAreFound(t *testing.T) {
 		"a question":                "UPDATE evidence SET asked = (SELECT asked FROM evidence ORDER BY seq LIMIT 1)",
 		"a missing question":        "DELETE FROM evidence WHERE seq = (SELECT MIN(seq) FROM evidence)",
 		"a question elsewhere":      "UPDATE evidence SET seq = 1000 WHERE seq = (SELECT MIN(seq) FROM evidence)",
-		"a proof of key":            "UPDATE evidence SET proof = (SELECT proof FROM evidence ORDER BY seq LIMIT 1)",
+		"a proof of key":            "UPDATE evidence SET signed = (SELECT signed FROM evidence ORDER BY seq LIMIT 1)",
+		"a second proof of key":     "UPDATE evidence SET proof = 'x' WHERE seq = (SELECT MIN(seq) FROM evidence)",
+		"an unreadable question":    "UPDATE evidence SET asked = signed",
+		"a service of texts":        "UPDATE evidence SET service = 'x' WHERE seq = (SELECT MIN(seq) FROM evidence)",
 	})
 }
 

@@ -92,17 +92,17 @@ type inserts struct{ line, texts string }
 const (
 	lineColumns  = "at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor"
 	chainedLine  = "INSERT INTO ledger (seq, " + lineColumns + ", epoch, k, prev, leaf, outcome, answer, answer_form) VALUES "
-	chainedTexts = "INSERT INTO evidence (seq, service, proof, asked) VALUES "
+	chainedTexts = "INSERT INTO evidence (seq, service, proof, asked, signed) VALUES "
 )
 
 var (
 	// insertBehind takes a number relative to the end of the ledger: how many numbers the line comes before the last one.
 	insertBehind = inserts{
-		chainedLine + "({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "({ledger} - ?, ?, ?, ?)",
+		chainedLine + "({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "({ledger} - ?, ?, '', ?, ?)",
 	}
 	// insertNumbered takes the number of the line.
 	insertNumbered = inserts{
-		chainedLine + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "(?, ?, ?, ?)",
+		chainedLine + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "(?, ?, '', ?, ?)",
 	}
 	// insertUnchained is insertNumbered for the table of a release without chains.
 	insertUnchained = inserts{line: "INSERT INTO ledger (seq, " + lineColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"}
@@ -239,8 +239,9 @@ func numbered(lines []Line, insert inserts, number func(i int) any) []engine.Com
 		}
 		rows[i].Args = append(rows[i].Args, l.Epoch, l.K, blob(l.Prev), blob(l.Leaf), string(l.Outcome), l.Sent, l.Form)
 		if v := l.Evidence; l.From == "" && v != nil && v.Text != nil {
+			words := WordsOf(l.Execution)
 			rows = append(rows, engine.Command{Query: insert.texts, Args: []any{
-				number(i), l.Service, v.Text.Proof, engine.Blob(v.Text.Asked),
+				number(i), l.Service, words.PackQuestion(v.Text.Asked), words.PackProof(v.Text.Proof),
 			}})
 		}
 	}

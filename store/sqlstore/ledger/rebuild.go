@@ -125,6 +125,12 @@ func (r *ChainRow) charge(issuer string) evidence.Entry {
 	}
 }
 
+// words returns the words that the texts of the charge are packed with.
+func (r *ChainRow) words() *Words {
+	w := NewWords(r.Account.AgentID, r.intent, r.request.String, r.agreement.String, r.token.String, r.key.String)
+	return &w
+}
+
 func (r *ChainRow) altered() error {
 	return fmt.Errorf("service %q, agent %q, %s, entry %d: %w", r.Account.Service, r.Account.AgentID, r.Account.Currency, r.K,
 		store.ErrAltered)
@@ -154,17 +160,23 @@ func (l *Ledger) entries(ctx context.Context, service, query string, args []any,
 	err = l.db.List(ctx, query, args, func(scan engine.Scan) error {
 		var r ChainRow
 		var proof sql.NullString
-		var asked []byte
+		var asked, signed []byte
 		var more []any
 		if texts {
-			more = []any{&proof, &asked}
+			more = []any{&proof, &asked, &signed}
 		}
-		err := r.Scan(scan, more...)
+		if err := r.Scan(scan, more...); err != nil {
+			return err
+		}
 		rows = append(rows, r)
 		e := store.LedgerEntry{Seq: r.Seq, Epoch: r.Epoch, K: r.K, Leaf: r.Leaf}
-		e.Decision, e.Proof = asked, proof.String
+		t, err := r.words().Texts(proof.String, asked, signed)
+		if err != nil {
+			return r.altered()
+		}
+		e.Decision, e.Proof = t.Asked, t.Proof
 		out = append(out, e)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -184,7 +196,7 @@ func (l *Ledger) Entries(ctx context.Context, f store.EntryFilter) ([]store.Ledg
 	q.Add("l.service = ? AND l.agent_id = ? AND l.currency = ? AND l.k >= 0 AND l.k > ?", f.Service, string(f.AgentID), f.Currency, f.After)
 	columns, tables := chainColumns, chainTables
 	if f.Evidence {
-		columns += ", v.proof, v.asked"
+		columns += ", v.proof, v.asked, v.signed"
 		tables += " LEFT JOIN evidence v ON v.seq = l.seq"
 	}
 	out, err := l.entries(ctx, f.Service, q.Query("SELECT "+columns+tables, "ORDER BY l.k", f.Limit), q.Args, f.Evidence)

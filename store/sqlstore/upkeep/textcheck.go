@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
 // Queries for the documents that entries refer to only by a digest or an id.
@@ -21,7 +22,8 @@ const (
 	selectAgreed = `SELECT a.service, a.id, a.agent_id, a.key_id, a.public_key, e.agent_id, e.key_id FROM agreements a
 		JOIN (SELECT DISTINCT service, agreement_id, agent_id, key_id FROM executions WHERE amount > 0 AND key_id <> '') e
 			ON e.service = a.service AND e.agreement_id = a.id`
-	selectTexts = `SELECT v.service, e.id, v.proof, v.asked, e.proof, e.decision FROM evidence v
+	selectTexts = `SELECT v.service, e.id, v.proof, v.asked, v.signed, e.proof, e.decision,
+			e.agent_id, e.intent, e.fingerprint, e.agreement_id, e.token_id, e.key_id FROM evidence v
 		JOIN ledger l ON l.seq = v.seq AND l.service = v.service AND l.from_state = '' AND l.to_state = 'held'
 		JOIN executions e ON e.id = l.execution_id`
 )
@@ -86,14 +88,22 @@ func checkAgreement(scan engine.Scan) error {
 // checkText checks the texts of a charge, and adds the question to asked.
 func checkText(scan engine.Scan, asked *int64) error {
 	var service, execution, proof, proofDigest, askedDigest string
-	var question []byte
-	if err := scan(&service, &execution, &proof, &question, &proofDigest, &askedDigest); err != nil {
+	var agent, intent, request, agreement, token, key string
+	var question, signed []byte
+	if err := scan(&service, &execution, &proof, &question, &signed, &proofDigest, &askedDigest,
+		&agent, &intent, &request, &agreement, &token, &key); err != nil {
 		return engine.Unavailable(err)
 	}
+	words := ledger.NewWords(agent, intent, request, agreement, token, key)
+	t, err := words.Texts(proof, question, signed)
 	switch {
-	case proof != "" && evidence.Digest([]byte(proof)) != proofDigest:
+	case err != nil:
+		return alteredText(service, "the texts that are stored for the execution %s are not readable", execution)
+	case proof != "" && len(signed) > 0:
+		return alteredText(service, "two proofs of key are stored for the execution %s", execution)
+	case t.Proof != "" && evidence.Digest([]byte(t.Proof)) != proofDigest:
 		return alteredText(service, "the proof of key of the execution %s does not match its digest", execution)
-	case evidence.Digest(question) != askedDigest:
+	case evidence.Digest(t.Asked) != askedDigest:
 		return alteredText(service, "the request that the policy decided for the execution %s does not match its digest", execution)
 	}
 	*asked++
