@@ -129,6 +129,63 @@ func receiptVectors(t *testing.T) object {
 	return object{"jwks": string(set.JWKS()), "output": output, "receipts": list, "introductions": introductions}
 }
 
+// priceVectors are amounts of receipts, and whether a policy states them as the price of a rule.
+func priceVectors(t *testing.T) []object {
+	t.Helper()
+	const (
+		simple = `{"uid":"p","permission":[{"uid":"r"},{"uid":"r1","action":"execute","duty":{"action":"pay","amount":0.05,"unit":"EUR"}}]}`
+		parts  = `{"permission":[{"duty":[{"action":"pay","amount":"0.05","unit":"EUR"},{"action":"inform"},` +
+			`{"action":[{"value":"odrl:compensate"}],"amount":1e-2,"currency":{"@id":"http://dbpedia.org/resource/Euro"}}]}],` +
+			`"obligation":{"action":"pay","amount":"1","unit":"EUR","target":"x:y:v1"}}`
+		always  = `{"permission":{"uid":"r","target":"x:y:v1"},"obligation":[{"action":{"@id":"odrl:pay"},"amount":{"@value":"0.10"},"unit":"EUR"},"pay"]}`
+		refined = `{"odrl:permission":[{"odrl:duty":{"odrl:action":{"value":"pay",` +
+			`"refinement":[{"leftOperand":"payAmount","rightOperand":{"@value":"5.00"},"unit":"USD"},{"leftOperand":"unitOfCount"}]}}}]}`
+		conditional = `{"permission":[{"duty":[{"action":"pay","amount":2,"unit":"EUR","constraint":{"leftOperand":"dateTime"}},` +
+			`{"action":"pay","amount":1,"unit":"EUR","constraint":"c"}]}]}`
+		escaped = `{"a/b":{"~c":[{"duty":{"action":"pay","amount":{"@value":"0.3","unit":{"@id":"http://dbpedia.org/resource/Swiss_franc"}}}}]}}`
+	)
+	var list []object
+	for _, one := range []struct{ name, policy, rule, amount string }{
+		{"the price", simple, "/permission/1", "0.05 EUR"},
+		{"by uid", simple, "r1", "0.05 EUR"},
+		{"another price", simple, "/permission/1", "5.00 EUR"},
+		{"another currency", simple, "/permission/1", "0.05 USD"},
+		{"a free rule", simple, "/permission/0", "0.05 EUR"},
+		{"a charge of nothing", simple, "/permission/0", "0.00 EUR"},
+		{"no rule", simple, "/permission/2", "0.05 EUR"},
+		{"an index in another form", simple, "/permission/01", "0.05 EUR"},
+		{"no list", simple, "/permission/1/duty/0", "0.05 EUR"},
+		{"no object", simple, "/uid", "0.05 EUR"},
+		{"a member of every object of a language", simple, "/constructor", "0.00 EUR"},
+		{"the uid of the policy", simple, "p", "0.05 EUR"},
+		{"a name of an object without other members", simple, "r", "0.05 EUR"},
+		{"no policy", "[]", "/permission/0", "0.05 EUR"},
+		{"a policy with a member twice", `{"permission":{},"permission":{}}`, "/permission", "0.00 EUR"},
+		{"the sum of the duties", parts, "/permission/0", "0.06 EUR"},
+		{"one of the duties", parts, "/permission/0", "0.05 EUR"},
+		{"with an obligation for a target", parts, "/permission/0", "1.06 EUR"},
+		{"with an obligation", always, "r", "0.10 EUR"},
+		{"without an obligation", always, "r", "0.00 EUR"},
+		{"a refinement", refined, "/odrl:permission/0", "5.00 USD"},
+		{"under all conditions", conditional, "/permission/0", "3.00 EUR"},
+		{"under one of the conditions", conditional, "/permission/0", "1.00 EUR"},
+		{"under no condition", conditional, "/permission/0", "0.00 EUR"},
+		{"an amount under no condition", conditional, "/permission/0", "4.00 EUR"},
+		{"an escaped pointer", escaped, "/a~1b/~0c/0", "0.30 CHF"},
+		{"a pointer that is not escaped", escaped, "/a/b/~c/0", "0.30 CHF"},
+	} {
+		amount, err := money.Parse(one.amount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states, found := evidence.StatesPrice([]byte(one.policy), one.rule, amount)
+		list = append(list, object{
+			"name": one.name, "policy": one.policy, "rule": one.rule, "amount": one.amount, "states": states, "found": found,
+		})
+	}
+	return list
+}
+
 // budgetVectors are steps on one file of the amounts spent, each with the file after it.
 func budgetVectors(t *testing.T) object {
 	t.Helper()

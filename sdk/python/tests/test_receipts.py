@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from tests.support import ORDER, SEARCH, URL, GatewayTest, offer
-from uimgate import Budget, Key, UimClient
+from uimgate import Amount, Budget, Key, UimClient
 from uimgate._book import Book, Link, follow
 from uimgate.auth import UimTransport
 
@@ -129,6 +129,18 @@ class Receipts(GatewayTest):
         offer(title="after")
         result = client.execute(ORDER, {"product": "lamp"})
         self.assertEqual([p.name for p in result.discrepancies], ["POLICY"])
+
+    def test_a_charge_that_is_not_the_price_agreed_to_is_a_problem(self):
+        client = self.agreed(**self.options)
+        self.assertEqual(client.execute(ORDER, {"product": "lamp"}).discrepancies, ())
+        client.close()
+        other = self.agreed(**self.options)
+        session = other._agreements.session
+        session.policy = session.policy.replace(b'"0.25"', b'"0.20"')  # as if the agreement had another price
+        result = other.execute(ORDER, {"product": "desk"})
+        self.assertEqual(([p.name for p in result.discrepancies], result.receipt.amount), (["AMOUNT"], Amount.parse("0.25 EUR")))
+        listed = json.loads(self.uimgate("receipts", "list", "-o", "json").stdout)
+        self.assertEqual([[p["name"] for p in line["problems"]] for line in listed], [[], ["AMOUNT"]])
 
     def test_two_processes_share_a_book(self):
         self.agreed(**self.options)

@@ -26,10 +26,11 @@ from uimgate import (
 )
 from uimgate._answers import Answer, parse_charge, parse_rate_limit, read_refusal, read_result
 from uimgate._discovery import parse_target
-from uimgate._json import canonical, decode
+from uimgate._json import canonical, decode, decode_object
 from uimgate._keys import b64, digest_of
 from uimgate._money import Amount as Money
 from uimgate._receipts import KeySet, Known, check_receipt, sha256
+from uimgate._ruleprice import states_price
 from uimgate._session import read_token
 
 V = json.loads((Path(__file__).parents[3] / "docs/protocols/vectors.json").read_text("utf-8"))
@@ -229,6 +230,15 @@ class Vectors(unittest.TestCase):
         for v in self.each(r["introductions"]):
             keys = KeySet.parse(r["jwks"])
             self.assertEqual((keys.introduce(v["entry"]), v["kid"] in keys.keys), (v["trusted"], v["trusted"]))
+
+    def test_prices(self):
+        for v in self.each(V["prices"]):
+            try:
+                policy = decode_object(v["policy"], exact=True)
+            except JsonError:
+                self.assertFalse(v["found"])
+                continue
+            self.assertEqual(states_price(policy, v["rule"], Amount.parse(v["amount"])), v["states"] if v["found"] else None)
 
     def test_targets(self):
         for v in self.each(V["targets"]):

@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject } from "./json.js";
+import { isObject, type Json, type JsonObject, listOf } from "./json.js";
 import { type Amount, amountOf, nanoOf } from "./money.js";
 
 /**
@@ -93,9 +93,4 @@ function nameOf(value: Json | undefined): string {
 /** last returns the last part of an address. */
 function last(name: string): string {
   return name.split(/[/#:]/).pop() ?? "";
-}
-
-function listOf(value: Json | undefined): Json[] {
-  if (value === undefined || value === null) return [];
-  return Array.isArray(value) ? value : [value];
 }

@@ -65,10 +65,16 @@ export class Receipts {
     };
   }
 
-  /** Checks a receipt. It sets known.pol_next if the receipt names another policy with the same terms. */
+  /**
+   * Checks a receipt, and compares its amount with the policy that it names. It sets known.pol_next if this is another policy with the same
+   * terms.
+   */
   async check(receipt: string, known: KnownCall, intent: string): Promise<CheckedReceipt> {
     known.pol_next = await this.successions.successor(receipt, intent);
-    return this.keys.check(receipt, known);
+    const checked = await this.keys.check(receipt, known);
+    if (!checked.entry || !(await this.successions.contradicts(checked.entry, known.pol_next))) return checked;
+    const problem = { name: "AMOUNT", detail: "the charge is not the price that the policy states at the rule" };
+    return { ...checked, ok: false, problems: [...checked.problems, problem] };
   }
 
   /** Fetches the receipt of an execution. It returns an empty string if the service does not send it. */

@@ -1,4 +1,4 @@
-import { canonical, isObject, type Json, type JsonObject } from "./json.js";
+import { canonical, isObject, type Json, type JsonObject, listOf } from "./json.js";
 
 /** Members of a policy, without its rules, that apply to all rules. */
 const GOVERNING = new Set(["context", "uid", "id", "type", "conflict", "inheritFrom", "target", "action", "assigner", "assignee"]);
@@ -50,12 +50,7 @@ function nameOf(value: Json): string {
   return typeof value === "string" ? value : "";
 }
 
-/** localName returns the name of a member without the prefix of a vocabulary and the @ of JSON-LD. */
-function localName(name: string): string {
+/** Returns the name of a member without the prefix of a vocabulary and the @ of JSON-LD. */
+export function localName(name: string): string {
   return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("#"), name.lastIndexOf(":")) + 1).replace(/^@/, "");
-}
-
-function listOf(value: Json): Json[] {
-  if (value === null) return [];
-  return Array.isArray(value) ? value : [value];
 }

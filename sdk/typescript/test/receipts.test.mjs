@@ -148,6 +148,30 @@ test("a receipt for other terms than those agreed to is a problem", async () => 
   assert.deepEqual([problems.map(({ name }) => name), other.agreement.policyDigest], [["POLICY"], real]);
 });
 
+test("a charge that is not the price in the policy agreed to is a problem", async () => {
+  const { data, client, receipts } = await agentOf();
+  const result = await client.execute(ORDER, { product: "lamp" });
+  assert.deepEqual((await client.checkReceipt(result, ORDER, { product: "lamp" })).problems, []);
+  const path = join(data, "session.json");
+  const session = JSON.parse(await readFile(path, "utf8"));
+  session.policy = session.policy.replace('"0.25"', '"0.20"');
+  await writeFile(path, JSON.stringify(session));
+  const warnings = [];
+  const other = await UimClient.discover(url, {
+    key: await keyFromFile(join(data, "agent.pem")),
+    session: fileSession(path),
+    receipts,
+    budget: memoryBudget("1 EUR/day"),
+    onWarning: (text) => warnings.push(text),
+  });
+  const { ok, problems, entry } = await other.checkReceipt(result, ORDER, { product: "lamp" });
+  assert.deepEqual([ok, problems.map(({ name }) => name), entry.amount], [false, ["AMOUNT"], "0.25"]);
+  await other.execute(ORDER, { product: "desk" });
+  assert.deepEqual(warnings.filter((text) => text.includes("AMOUNT: the charge is not the price")).length, 1, warnings.join("\n"));
+  const listed = JSON.parse((await uimgate(data, "receipts", "list", "-o", "json")).stdout);
+  assert.deepEqual(listed.map((line) => line.problems.map(({ name }) => name)), [[], ["AMOUNT"]]);
+});
+
 const MANY = `
 import { fileSession, keyFromFile, memoryBudget, UimClient } from "uimgate";
 const [data, n] = process.argv.slice(1);

@@ -28,7 +28,10 @@ const [
   { parseTarget },
   { checkReceipt, KeySet },
   { Policy },
-] = await Promise.all(["charge", "ratelimit", "refusal", "result", "session", "target", "receipt", "policy"].map(from));
+  { statesPrice },
+  { nanoOf },
+  { parseObject },
+] = await Promise.all(["charge", "ratelimit", "refusal", "result", "session", "target", "receipt", "policy", "ruleprice", "money", "json"].map(from));
 const v = JSON.parse(await readFile(new URL("../../../docs/protocols/vectors.json", import.meta.url), "utf8"));
 const keys = new Map(await Promise.all(v.keys.accepted.map(async (k) => [k.name, await importKey(k.pem)])));
 /** The members of a that b has too, so that what a vector leaves out must be absent or empty in the value. */
@@ -222,6 +225,19 @@ test("receipts, and keys that trusted ones introduce", async () => {
     assert.deepEqual(kept.problems.map((p) => p.name), want, name);
   }
   for (const { by, entry, trusted } of v.receipts.introductions) assert.equal(await (await set()).introduce(entry), trusted, by);
+});
+
+test("prices that policies state", () => {
+  for (const { name, policy, rule, amount, states, found } of v.prices) {
+    const [number, currency] = amount.split(" ");
+    let document = {};
+    try {
+      document = parseObject(policy);
+    } catch (error) {
+      assert.equal(found, false, `${name}: ${error}`);
+    }
+    assert.equal(statesPrice(document, rule, nanoOf(number), currency), found ? states : undefined, name);
+  }
 });
 
 test("budgets, with the file after each step", async () => {

@@ -30,9 +30,11 @@ from ._errors import (
 from ._errors import Refusal
 from ._json import decode_object
 from ._keys import Key, digest_of, read_jws
+from ._money import Amount
 from ._network import Exchange, is_loopback
 from ._policy import Policy
-from ._receipts import KeySet
+from ._receipts import KeySet, Receipt
+from ._ruleprice import states_price
 from ._session import Agreement, Session, SessionFile, read_token
 from ._settings import Accept, Ask, Flow, Settings, Work, alone
 from ._terms import same_terms
@@ -59,6 +61,7 @@ class Agreements:
         self._keys_at: float | None = None
         self._policies_at: float | None = None
         self._later_policy: tuple[str, bytes] | None = None  # digest and document of a policy that a receipt named
+        self._prices: set[tuple[str, str, Amount]] = set()  # that policies state, with the digest of the policy and the rule
         self._same: dict[tuple[str, str, str], bool] = {}  # by the digests of two policies and the intent: whether the terms are the same
         key = settings.key
         self.book = Book(settings.receipts, catalog.url, settings.agent_id) if settings.receipts and key else None
@@ -281,6 +284,31 @@ class Agreements:
                 self._same.clear()
             self._same[pair] = same_terms(session.policy, document, intent)
         return digest if self._same[pair] else ""
+
+    def contradicts(self, session: Session, receipt: Receipt, successor: str) -> Flow:
+        """Reports whether the amount of a receipt is not the price that its policy states at its rule. successor is the result of
+        successor(). The result is False if the client has neither agreed to the policy nor knows it as the successor, or cannot find the
+        rule in it."""
+        digest, rule = receipt.entry.get("pol"), receipt.entry.get("rule")
+        if not isinstance(digest, str) or not isinstance(rule, str) or not rule:
+            return False
+        price = (digest, rule, receipt.amount)
+        if price in self._prices:
+            return False
+        document: bytes | None = None
+        if digest == session.agreement.policy_digest:
+            document = session.policy
+        elif digest == successor:
+            document = yield from self._policy_with(digest)
+        try:
+            states = states_price(decode_object(document or b"{}", exact=True), rule, receipt.amount)
+        except JsonError:
+            return False
+        if states:
+            if len(self._prices) >= _MAX_COMPARED:
+                self._prices.clear()
+            self._prices.add(price)
+        return states is False
 
     def _policy_with(self, digest: str) -> Flow:
         """Returns the policy with a digest, which the service offers or the client has stored; None if there is none."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from ._keys import digest_of
 from ._json import Number, decode_object
 from ._money import Amount, read_amount
+from ._terms import list_of
 
 _UNPAID = {"signPayload", "attribute", "logUsage", "inform", "acceptTracking"}  # duties that cost no money
 _PERMISSION = {
@@ -67,14 +68,14 @@ class Policy:
     def price_of(self, intent: str) -> Price:
         """Returns the maximum price of a call. It assumes that the conditions of permissions hold, so the price is never too low."""
         rest = self.document
-        if "@graph" in rest or "inheritFrom" in rest or _list(rest.get("obligation")):
+        if "@graph" in rest or "inheritFrom" in rest or list_of(rest.get("obligation")):
             return Price("unknown")
         most: Amount | None = None
         permitted = False
-        for permission in _list(rest.get("permission")):
+        for permission in list_of(rest.get("permission")):
             if not isinstance(permission, dict) or permission.get("target") is None:
                 return Price("unknown")
-            if not any(_means(target, intent) for target in _list(permission["target"])):
+            if not any(_means(target, intent) for target in list_of(permission["target"])):
                 continue
             permitted = True
             price = _price(permission)
@@ -91,7 +92,7 @@ def _price(permission: dict[str, Any]) -> Amount | Literal["unknown"] | None:
     if permission.keys() - _PERMISSION:
         return "unknown"
     found: Amount | None = None
-    for duty in _list(permission.get("duty")):
+    for duty in list_of(permission.get("duty")):
         if not isinstance(duty, dict) or duty.keys() - _DUTY:
             return "unknown"
         action = _last(_name(duty.get("action")))
@@ -128,7 +129,3 @@ def _name(value: object) -> str:
 
 def _last(name: str) -> str:
     return re.split(r"[/#:]", name)[-1]
-
-
-def _list(value: object) -> list[Any]:
-    return [] if value is None else value if isinstance(value, list) else [value]

@@ -72,6 +72,8 @@ class Record:
             receipt, problems = check_receipt(text, (yield from a.trusted()), known)
             if problems and problems[0].name == "KEY" and (yield from a.introduce()):
                 receipt, problems = check_receipt(text, a.keys, known)
+            if receipt and (yield from a.contradicts(session, receipt, known.successor)):
+                problems.append(Problem("AMOUNT", "the charge is not the price that the policy states at the rule"))
         if a.book is None:
             return receipt, problems
         failure = self._failure

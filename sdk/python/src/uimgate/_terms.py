@@ -26,19 +26,19 @@ def same_terms(before: bytes, after: bytes, intent: str) -> bool:
 def _terms(policy: dict[str, Any], intent: str) -> list[tuple[str, bytes]]:
     found = []
     for name, value in policy.items():
-        local = _local(name)
+        local = local_name(name)
         if local in _GOVERNING:
             found.append((local, canonical(value)))
         if local in _RULES:
-            own = [_rule(rule, intent) if isinstance(rule, dict) else rule for rule in _list(value)]
+            own = [_rule(rule, intent) if isinstance(rule, dict) else rule for rule in list_of(value)]
             found += [(local, canonical(rule)) for rule in own if rule is not None]
     return sorted(found)
 
 
 def _rule(rule: dict[str, Any], intent: str) -> dict[str, Any] | None:
     """Returns a rule without its uid and, if its targets are intents, without them; None if it applies only to other intents."""
-    own = {name: value for name, value in rule.items() if _local(name) not in ("target", "uid", "id")}
-    targets = [target for name, value in rule.items() if _local(name) == "target" for target in _list(value)]
+    own = {name: value for name, value in rule.items() if local_name(name) not in ("target", "uid", "id")}
+    targets = [target for name, value in rule.items() if local_name(name) == "target" for target in list_of(value)]
     names = [_name(target) for target in targets]
     if not names or not all(_INTENT.fullmatch(name) for name in names):
         return {**own, "target": targets}  # everything, or a collection of assets
@@ -49,14 +49,15 @@ def _name(value: Any) -> str:
     """Returns what a target names: a text, or the uid of an object without other members."""
     if isinstance(value, dict) and len(value) == 1:
         [(name, inner)] = value.items()
-        value = inner if _local(name) in ("uid", "id") else None
+        value = inner if local_name(name) in ("uid", "id") else None
     return str(value) if type(value) is str else ""
 
 
-def _local(name: str) -> str:
+def local_name(name: str) -> str:
     """Returns the name of a member without the prefix of a vocabulary and the @ of JSON-LD."""
     return re.split(r"[/#:]", name)[-1].removeprefix("@")
 
 
-def _list(value: Any) -> list[Any]:
+def list_of(value: Any) -> list[Any]:
+    """Returns a value as a list: a list unchanged, None as an empty list, and any other value as a list with one element."""
     return [] if value is None else value if isinstance(value, list) else [value]
