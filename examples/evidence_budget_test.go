@@ -48,6 +48,7 @@ func (b *book) consented(t *testing.T) bookLine {
 // Both verifiers check the changes of the budget of a consent.
 func TestVerifiersCheckChangedBudgets(t *testing.T) {
 	t.Parallel()
+	verify := verifiersOfOneProcess(t)
 	for name, tt := range map[string]struct {
 		change  func(list []any, of func(i int) map[string]any) []any
 		want    []string
@@ -104,7 +105,7 @@ func TestVerifiersCheckChangedBudgets(t *testing.T) {
 				line["export"] = whole
 			}
 			b.lines = slices.Insert(b.lines, b.find(t, "agreement", 0), line)
-			r := verifyBoth(t, writeBundle(t, "bundle.jsonl", b.text(t)))
+			r := verify(t, writeBundle(t, "bundle.jsonl", b.text(t)))
 			var found []string
 			for _, p := range r.Problems {
 				found = append(found, p.Name)

@@ -33,6 +33,7 @@ func (b *book) offer(t *testing.T, policy string) {
 // TestVerifiersFollowSuccessions checks a charge under a policy that succeeds the one of the agreement.
 func TestVerifiersFollowSuccessions(t *testing.T) {
 	t.Parallel()
+	verify := verifiersOfOneProcess(t)
 	const search, order = `{"target": "shop.example:search:v1", "action": "execute"},`, `{"target": "shop.example:place-order:v1"`
 	for name, tt := range map[string]struct {
 		policy    string
@@ -69,7 +70,7 @@ func TestVerifiersFollowSuccessions(t *testing.T) {
 				}
 			}
 			all(removed("statement", 0), removed("invoice", 0))(t, b)
-			r := verifyBoth(t, writeBundle(t, "bundle.jsonl", b.text(t)))
+			r := verify(t, writeBundle(t, "bundle.jsonl", b.text(t)))
 			var found []string
 			for _, p := range r.Problems {
 				found = append(found, p.Name)

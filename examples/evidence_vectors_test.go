@@ -152,7 +152,8 @@ func TestEvidenceVectors(t *testing.T) {
 			t.Errorf("%s %d: parsed as %+v, %v", e.Kind, e.K, parsed.Entry, err)
 		}
 	}
-	if r := verifyBoth(t, "evidence/bundle.jsonl", "--policy", "evidence/tlog-policy"); !r.OK || r.Entries != len(b.entries) {
+	node, python := newVerifiers(t)
+	if r := verifyBoth(t, node, python, "evidence/bundle.jsonl", "--policy", "evidence/tlog-policy"); !r.OK || r.Entries != len(b.entries) {
 		t.Errorf("got %+v", r)
 	}
 }

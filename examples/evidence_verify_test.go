@@ -3,21 +3,12 @@ package examples_test
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// verifiers are the commands of the verifiers of examples/evidence, with a program that fails if the interpreter is not suitable.
-var verifiers = map[string]struct{ interpreter, option, probe, file string }{
-	"node":   {"node", "-e", "process.exit(process.versions.node.split('.')[0] < 20 ? 1 : 0)", "verify.mjs"},
-	"python": {"python3", "-c", "import sys; sys.exit(sys.version_info < (3, 11))", "verify.py"},
-}
 
 // A verifierReport is what a verifier prints.
 type verifierReport struct {
@@ -32,46 +23,6 @@ type verifierReport struct {
 }
 
 type verifierProblem struct{ Name, Where, Detail string }
-
-// runVerifier runs a verifier. It skips the test if the interpreter is not installed.
-func runVerifier(t *testing.T, name string, args ...string) (verifierReport, string) {
-	t.Helper()
-	v := verifiers[name]
-	if exec.CommandContext(t.Context(), v.interpreter, v.option, v.probe).Run() != nil {
-		if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") == "1" {
-			t.Fatalf("%s is not installed", name)
-		}
-		t.Skipf("%s is not installed", name)
-	}
-	c := exec.CommandContext(t.Context(), v.interpreter, append([]string{"evidence/" + v.file}, args...)...)
-	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
-	var out, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &out, &stderr
-	err := c.Run()
-	exit, failed := errors.AsType[*exec.ExitError](err)
-	if err != nil && !failed {
-		t.Fatal(err)
-	}
-	var r verifierReport
-	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-		t.Fatalf("%v: %v\n%s%s", c.Args, err, out.String(), stderr.String())
-	}
-	if r.OK == failed || failed && exit.ExitCode() != 1 || r.OK != (len(r.Problems) == 0) || stderr.Len() > 0 {
-		t.Errorf("ok is %v, with %v\n%s", r.OK, err, stderr.String())
-	}
-	return r, out.String()
-}
-
-// verifyBoth runs both verifiers and checks that they print the same report.
-func verifyBoth(t *testing.T, args ...string) verifierReport {
-	t.Helper()
-	r, first := runVerifier(t, "node", args...)
-	_, second := runVerifier(t, "python", args...)
-	if !sameJSON(t, first, second) {
-		t.Errorf("node printed\n%s\npython printed\n%s", first, second)
-	}
-	return r
-}
 
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
@@ -106,7 +57,8 @@ func TestVerifiersAcceptABundle(t *testing.T) {
 	b := newBook()
 	b.bundle(t)
 	bundle, policy := writeBundle(t, "bundle.jsonl.gz", compressed(t, b.text(t))), writeBundle(t, "tlog-policy", []byte(b.tlogPolicy()))
-	r := verifyBoth(t, bundle, "--policy", policy)
+	node, python := newVerifiers(t)
+	r := verifyBoth(t, node, python, bundle, "--policy", policy)
 	if !r.OK {
 		t.Fatalf("got %+v", r.Problems)
 	}
@@ -118,24 +70,24 @@ func TestVerifiersAcceptABundle(t *testing.T) {
 // TestVerifiersReadDamagedFiles checks that a file that is cut off is an error, and not a bundle with fewer entries.
 func TestVerifiersReadDamagedFiles(t *testing.T) {
 	t.Parallel()
+	node, python := newVerifiers(t)
 	b := newBook()
 	b.bundle(t)
 	whole := compressed(t, b.text(t))
 	for name, text := range map[string][]byte{"empty.jsonl": nil, "cut.jsonl.gz": whole[:len(whole)*2/3], "plain.jsonl.gz": b.text(t)} {
-		r, out := runVerifier(t, "node", writeBundle(t, name, text))
-		again, other := runVerifier(t, "python", writeBundle(t, name, text))
+		r, out := node.verify(t, writeBundle(t, name, text))
+		again, other := python.verify(t, writeBundle(t, name, text))
 		for _, report := range []verifierReport{r, again} {
 			if report.OK || !slices.ContainsFunc(report.Problems, func(p verifierProblem) bool { return p.Name == "FILE" }) {
 				t.Errorf("%s: got\n%s\n%s", name, out, other)
 			}
 		}
 	}
-	for name, v := range verifiers {
-		const file = "evidence/bundle.jsonl"
-		for _, args := range [][]string{{}, {"-x"}, {"evidence/none"}, {file, "--policy"}, {file, "--policy", "evidence/verify.py"}} {
-			err := exec.CommandContext(t.Context(), v.interpreter, append([]string{"evidence/" + v.file}, args...)...).Run()
-			if exit, failed := errors.AsType[*exec.ExitError](err); !failed || exit.ExitCode() != 2 {
-				t.Errorf("%s %v: got %v, want the exit code 2", name, args, err)
+	const file = "evidence/bundle.jsonl"
+	for _, args := range [][]string{{}, {"-x"}, {"evidence/none"}, {file, "--policy"}, {file, "--policy", "evidence/verify.py"}} {
+		for _, v := range []*verifier{node, python} {
+			if code, _, _ := v.run(t, args...); code != 2 {
+				t.Errorf("%s %v: got the exit code %d, want 2", v.file, args, code)
 			}
 		}
 	}
@@ -144,6 +96,7 @@ func TestVerifiersReadDamagedFiles(t *testing.T) {
 // TestVerifiersRequireCosignatures checks a bundle against policies that its checkpoints do not meet.
 func TestVerifiersRequireCosignatures(t *testing.T) {
 	t.Parallel()
+	verify := verifiersOfOneProcess(t)
 	b := newBook()
 	b.bundle(t)
 	text := b.text(t)
@@ -162,7 +115,7 @@ func TestVerifiersRequireCosignatures(t *testing.T) {
 		"another key of the log":  {"log " + otherLog + "\nquorum none\n", false},
 		"no witness":              {"quorum none\n", true},
 	} {
-		r := verifyBoth(t, writeBundle(t, "bundle.jsonl", text), "--policy", writeBundle(t, "tlog-policy", []byte(tt.policy)))
+		r := verify(t, writeBundle(t, "bundle.jsonl", text), "--policy", writeBundle(t, "tlog-policy", []byte(tt.policy)))
 		if r.OK != tt.ok || !tt.ok && r.Problems[0].Name != "LOG" {
 			t.Errorf("%s: got %+v", name, r.Problems)
 		}
