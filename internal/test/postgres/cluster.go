@@ -100,8 +100,7 @@ func (c *Cluster) make(ctx context.Context, more map[string]string) error {
 			return err
 		}
 	}
-	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync",
-		"--no-instructions"); err != nil {
+	if err := c.initdb(ctx); err != nil {
 		return err
 	}
 	all := maps.Clone(settings)
