@@ -19,7 +19,7 @@ var (
 	// ErrNoService means that no agents.json was found.
 	ErrNoService = errors.New("no agents.json was found")
 	// ErrNotAgreed means that the session has no PAT: call Agree first.
-	ErrNotAgreed = errors.New("there is no agreement with this service: agree to its policy first")
+	ErrNotAgreed = errors.New("the agent has no agreement with this service: agree to its policy first")
 	// ErrNoDoor means that the service cannot be called through the requested protocol, for example because its agents.json has no endpoint
 	// for that protocol.
 	ErrNoDoor = errors.New("the service cannot be called through this protocol")
@@ -42,7 +42,7 @@ type PolicyChangedError struct {
 	Cause           *Error // the service's response; nil if the client compared the digests itself
 }
 
-// Changes returns what the service states to have changed since the agreement. The client has not verified it.
+// Changes returns the changes since the agreement, in the words of the service. The client has not verified them.
 func (e *PolicyChangedError) Changes() []string {
 	if e.Cause == nil {
 		return nil

@@ -117,7 +117,7 @@ func run(ctx context.Context) error {
 		ran++
 	}
 	if ran == 0 {
-		return fmt.Errorf("-only %s: there is no such section", *only)
+		return fmt.Errorf("-only %s: no such section", *only)
 	}
 	return nil
 }

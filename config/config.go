@@ -93,7 +93,7 @@ type ACME struct {
 	Directory *url.URL `yaml:"directory" doc:"The URL of the CA's ACME directory. Default: Let's Encrypt."`
 	Staging   bool     `yaml:"staging" doc:"Use the staging CA of Let's Encrypt to test the setup without the rate limits of the production CA. Clients do not trust its certificates."`
 	Roots     File     `yaml:"roots" doc:"PEM file with the CA certificates to trust in connections to the directory, for a CA inside your network. Default: the CA certificates of the system."`
-	EAB       EAB      `yaml:"eab" doc:"The account that a CA gave you outside of ACME (external account binding)."`
+	EAB       EAB      `yaml:"eab" doc:"The account that a CA gave you outside ACME (external account binding)."`
 	DNS       DNS01    `yaml:"dns" doc:"Prove control of the names with DNS records, which uimgate sets by dynamic updates (RFC 2136). Default: the CA sends requests to ports 80 and 443 of the names."`
 	HTTP      string   `yaml:"http" doc:"Address and port of a listener that answers the CA's requests to port 80 and redirects everything else to https. Default: port 80 on the host of server.listen if its port is 443; otherwise none."`
 }

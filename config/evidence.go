@@ -40,7 +40,7 @@ func parseWitnessKey(text string) (any, error) {
 	return WitnessKey(text), nil
 }
 
-// Receipts defines which calls are answered with a receipt.
+// Receipts defines which responses have a receipt.
 type Receipts string
 
 // The values of evidence.receipts.

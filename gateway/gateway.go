@@ -36,8 +36,8 @@ type Config struct {
 	Ledger     Ledger
 	Receipts   Receipts
 	Cashier    *payments.Cashier // nil: no x402 payments
-	Logs       Logs              // nil: there are none
-	// LogKey returns the verifier key of the log of a service, or "" if there is no log. nil: there are no logs.
+	Logs       Logs              // nil: none
+	// LogKey returns the verifier key of the log of a service, or "" if there is no log. nil: no logs.
 	LogKey func(d *service.Definition) string
 	// Publish returns who can read the logs. If it is nil, the gateway does not publish logs.
 	Publish func() config.Publish

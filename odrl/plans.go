@@ -9,7 +9,8 @@ import (
 // Plan is the left operand, and the name of the fact, that holds the plan of the agent's agreement.
 const Plan = "plan"
 
-// NoPlan is the fact of an agreement without a plan, for Terms: Terms leave an operand without a fact open. No plan can have this name.
+// NoPlan is the fact to pass to Terms for an agreement without a plan, because Terms leaves an operand without a fact open. No plan can
+// have this name.
 const NoPlan = "(none)"
 
 // Plans returns the names of the plans that the permissions of the policy belong to, in document order. A permission without a plan applies

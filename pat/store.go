@@ -95,7 +95,7 @@ type Renewal struct {
 type Agents interface {
 	// Agent returns one agent, or ErrNotFound.
 	Agent(ctx context.Context, service string, id AgentID) (Agent, error)
-	// SetAgent changes one agent. It returns ErrNotFound if there is no such agent, and ErrKeyTaken if the key belongs to another agent.
+	// SetAgent changes one agent. It returns ErrNotFound if the agent does not exist, and ErrKeyTaken if the key belongs to another agent.
 	SetAgent(ctx context.Context, c AgentChange) error
 }
 

@@ -65,7 +65,7 @@ type Paid struct {
 }
 
 // Take takes a payment of at least an amount, in its currency. It returns when the payment is entered in the ledger. A payment that was
-// entered before is not taken again, whatever is asked for. From the time at which the facilitator is asked to settle it, Take
+// entered before is not taken again, whatever the terms are. From the time at which the facilitator is asked to settle it, Take
 // continues even if ctx ends.
 //
 // The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable nothing was paid.

@@ -14,7 +14,7 @@ import (
 // An Offer describes how agents pay in at a service. The zero Offer offers no way to pay.
 type Offer struct {
 	Minimum  money.Amount // the smallest amount to ask for; without a currency, the missing amount
-	Maximum  money.Amount // the largest amount of one x402 payment; without a currency, there is no bound
+	Maximum  money.Amount // the largest amount of one x402 payment; without a currency, the amount is not bounded
 	TopUpURL string       // a page where people pay in, with placeholders; empty: none
 	Contact  string       // the contact for payments; empty: unknown
 	Webhook  *Webhook     // reports payments of a hosted checkout; nil: none

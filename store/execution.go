@@ -67,7 +67,7 @@ type Evidence struct {
 
 // An EvidenceText holds the documents that the digests of an Evidence cover.
 type EvidenceText struct {
-	Proof string // as sent; empty if there was none, or if it is not kept
+	Proof string // as sent; empty if the call had none, or if it is not kept
 	Asked []byte // the member asked of the audit record
 }
 

@@ -12,7 +12,7 @@ import (
 // A PaymentState is the state of a Payment.
 type PaymentState string
 
-// The states of payments. A payment in one of the last two states does not change any more.
+// The states of payments. A payment in one of the last two states no longer changes.
 const (
 	PaymentUnclaimed PaymentState = "unclaimed" // received, but it cannot be entered; the operator decides
 	PaymentSettling  PaymentState = "settling"  // the facilitator is being asked to settle it
@@ -39,7 +39,7 @@ const (
 	RailX402 = "x402"
 )
 
-// A Payment is an amount that an agent has paid, or is paying, outside of the gateway.
+// A Payment is an amount that an agent has paid, or is paying, outside the gateway.
 type Payment struct {
 	Service   string
 	Reference string // unique in the service, also among the references of top-ups

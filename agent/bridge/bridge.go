@@ -7,7 +7,7 @@
 //
 // The bridge signs only policies that its owner has accepted by digest, and stays within the budget that the owner has set. A tool
 // returns instructions for the owner until the owner has accepted the policy of the service and, for a call that is not known to be free
-// of charge, has set a budget. Calls go to the UIM endpoint of a service, even if the service speaks MCP.
+// of charge, has set a budget. Calls go to the UIM endpoint of a service, even if the service supports MCP.
 package bridge
 
 import (

@@ -30,7 +30,7 @@ const (
 
 // A confirmationError means that the owner has not confirmed a call. No call was made.
 type confirmationError struct {
-	url     string // the address of the page; empty: there is none
+	url     string // the address of the page; empty: none
 	refused bool   // the owner has refused the call
 	price   string
 }

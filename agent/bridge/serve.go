@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Serve speaks MCP until the input ends or ctx is done. Serve then gives the calls in progress one second to finish; the cost of a call
-// that does not finish stays reserved in the budget. Serve then closes the Bridge, so it may be called only once. It returns nil if ctx
-// ended, otherwise the error of the session.
+// Serve handles MCP messages until the input ends or ctx is done. Serve then gives the calls in progress one second to finish; the cost of
+// a call that does not finish stays reserved in the budget. Serve then closes the Bridge, so it may be called only once. It returns nil if
+// ctx ended, otherwise the error of the session.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go b.watch(ctx)
 	err := b.serve(ctx, in, out)

@@ -144,7 +144,7 @@ func (e *termsError) Error() string {
 	if e.agreed != "" {
 		return fmt.Sprintf("%s has changed its terms: %s was accepted, but %s is now offered", e.service, e.agreed, e.offered.Digest)
 	}
-	return fmt.Sprintf("there is no agreement with %s: it offers the terms %s", e.service, e.offered.Digest)
+	return fmt.Sprintf("the agent has no agreement with %s, which offers the terms %s", e.service, e.offered.Digest)
 }
 
 // agreed returns the service, with an agreement that permits calls to the intent uid, and the terms of the offered policy. The agreement is

@@ -130,7 +130,7 @@ func label(target string) string {
 	return u.Host
 }
 
-// toolName returns the name of a tool, given that name or the UID of the intent. It returns false if there is no such tool, or if several
+// toolName returns the name of a tool, given that name or the UID of the intent. It returns false if the tool does not exist, or if several
 // services have the intent.
 func (b *Bridge) toolName(name string) (string, bool) {
 	b.mu.Lock()

@@ -56,14 +56,14 @@ func (e *ExceededError) Error() string {
 		request, e.Spent, e.Limit, e.Until.Format(time.RFC3339))
 }
 
-// A CurrencyError means that there is no limit in the currency of a price.
+// A CurrencyError means that no limit is in the currency of a price.
 type CurrencyError struct{ Requested money.Amount }
 
 func (e *CurrencyError) Error() string {
 	if e.Requested.IsZero() {
-		return "there is no budget"
+		return "no budget is set"
 	}
-	return "the call costs up to " + e.Requested.String() + ", but there is no budget in " + e.Requested.Currency
+	return "the call costs up to " + e.Requested.String() + ", but no budget is set in " + e.Requested.Currency
 }
 
 // A Reservation is the amount set aside for one call.

@@ -55,7 +55,7 @@ func (v *verification) agentsType(context.Context) finding {
 func jsonType(h http.Header) finding {
 	text := h.Get("Content-Type")
 	if text == "" {
-		return missing("there is no Content-Type")
+		return missing("Content-Type is missing")
 	}
 	kind, _, err := mime.ParseMediaType(text)
 	switch {
@@ -90,7 +90,7 @@ func (v *verification) agentsDialect(context.Context) finding {
 		return wrong("it uses the dialect %s", v.catalog.Dialect)
 	}
 	if _, ok := v.tree["service-info"].(map[string]any); !ok {
-		return missing("there is no service-info")
+		return missing("service-info is missing")
 	}
 	return pass
 }
@@ -121,7 +121,7 @@ func etag(h http.Header) finding {
 	quoted := strings.TrimPrefix(tag, "W/")
 	switch {
 	case tag == "":
-		return missing("there is no ETag")
+		return missing("ETag is missing")
 	case len(quoted) < 2 || quoted[0] != '"' || quoted[len(quoted)-1] != '"':
 		return wrong("the ETag is not in quotes")
 	}

@@ -41,7 +41,7 @@ var beforeDoors = []check{
 	},
 	{"agents-etag", "RFC 9110 8.8.3", Should, "agents.json has an ETag", "agents-found", (*verification).agentsETag},
 	{
-		"agents-conditional", "RFC 9110 13.1.2", Should, "a request for agents.json with its ETag is answered 304",
+		"agents-conditional", "RFC 9110 13.1.2", Should, "a request for agents.json with its ETag gets 304",
 		"agents-etag", (*verification).agentsConditional,
 	},
 
@@ -96,7 +96,7 @@ var beforeDoors = []check{
 	},
 	{"policy-etag", "RFC 9110 8.8.3", Should, "the policy has an ETag", "policy-served", (*verification).policyETag},
 	{
-		"policy-conditional", "RFC 9110 13.1.2", Should, "a request for the policy with its ETag is answered 304",
+		"policy-conditional", "RFC 9110 13.1.2", Should, "a request for the policy with its ETag gets 304",
 		"policy-etag", (*verification).policyConditional,
 	},
 	{"policy-context", "UIM core 6.2", Should, "@context contains the context of ODRL", "policy-json", (*verification).policyContext},
@@ -143,21 +143,21 @@ var beforeDoors = []check{
 	},
 	{"search-nothing", "UIM core 5.4", Must, "a search for an unknown uid finds nothing", "search-shape", (*verification).searchNothing},
 	{"intent-found", "UIM core 5.4", Should, "a single intent can be requested by its uid", "agents-readable", (*verification).intentFound},
-	{"intent-missing", "UIM core 3.3", Must, "a request for an unknown intent is answered 404", "intent-found", (*verification).intentMissing},
+	{"intent-missing", "UIM core 3.3", Must, "a request for an unknown intent gets 404", "intent-found", (*verification).intentMissing},
 
-	{"error-404", "UIM core 3.3", Must, "a request for an unknown path is answered 404", "agents-found", (*verification).error404},
+	{"error-404", "UIM core 3.3", Must, "a request for an unknown path gets 404", "agents-found", (*verification).error404},
 	{
-		"error-405", "RFC 9110 15.5.6", Should, "a method that a path does not support is answered 405, with Allow",
+		"error-405", "RFC 9110 15.5.6", Should, "a method that a path does not support gets 405, with Allow",
 		"agents-readable", (*verification).error405,
 	},
-	{"error-400", "UIM core 3.3", Must, "a body that is not JSON is answered 400", "agents-readable", (*verification).error400},
-	{"error-415", "RFC 9110 15.5.16", Should, "a body of another media type is answered 415", "error-400", (*verification).error415},
-	{"error-401", "UIM core 4.3", Must, "a call without a PAT is answered 401", "agents-readable", (*verification).error401},
+	{"error-400", "UIM core 3.3", Must, "a body that is not JSON gets 400", "agents-readable", (*verification).error400},
+	{"error-415", "RFC 9110 15.5.16", Should, "a body of another media type gets 415", "error-400", (*verification).error415},
+	{"error-401", "UIM core 4.3", Must, "a call without a PAT gets 401", "agents-readable", (*verification).error401},
 	{
 		"error-challenge", "RFC 9110 11.6.1", Must, "a 401 has WWW-Authenticate, with the scheme Bearer",
 		"error-401", (*verification).errorChallenge,
 	},
-	{"pat-garbage", "UIM core 4.3", Must, "a text that is not a PAT is answered 401", "agents-readable", (*verification).patGarbage},
+	{"pat-garbage", "UIM core 4.3", Must, "a text that is not a PAT gets 401", "agents-readable", (*verification).patGarbage},
 
 	{"pat-issue", "UIM core 4.2", Must, "a signed policy is exchanged for a PAT", "policy-stable", (*verification).patIssue},
 	{
@@ -192,15 +192,15 @@ var beforeDoors = []check{
 		"pat-issue", (*verification).agreementForged,
 	},
 
-	{"pat-tampered", "UIM core 4.3", Must, "a PAT with a changed signature is answered 401", "pat-algorithm", (*verification).patTampered},
-	{"pat-altered", "UIM core 4.3", Must, "a PAT with changed claims is answered 401", "pat-algorithm", (*verification).patAltered},
-	{"pat-unsigned", "RFC 8725 3.1", Must, "a PAT with alg none is answered 401", "pat-algorithm", (*verification).patUnsigned},
+	{"pat-tampered", "UIM core 4.3", Must, "a PAT with a changed signature gets 401", "pat-algorithm", (*verification).patTampered},
+	{"pat-altered", "UIM core 4.3", Must, "a PAT with changed claims gets 401", "pat-algorithm", (*verification).patAltered},
+	{"pat-unsigned", "RFC 8725 3.1", Must, "a PAT with alg none gets 401", "pat-algorithm", (*verification).patUnsigned},
 	{
-		"pat-hmac", "RFC 8725 3.1", Must, "a PAT with HS256 and the public key as the secret is answered 401",
+		"pat-hmac", "RFC 8725 3.1", Must, "a PAT with HS256 and the public key as the secret gets 401",
 		"pat-algorithm", (*verification).patHMAC,
 	},
 	{
-		"pat-other-key", "UIM core 4.3", Must, "a PAT that is signed with another key is answered 401",
+		"pat-other-key", "UIM core 4.3", Must, "a PAT that is signed with another key gets 401",
 		"pat-algorithm", (*verification).patOtherKey,
 	},
 
@@ -211,21 +211,21 @@ var beforeDoors = []check{
 		"execute-answers", (*verification).executeLimits,
 	},
 	{
-		"execute-missing", "UIM core 3.1.1", Must, "a missing required parameter is answered 400",
+		"execute-missing", "UIM core 3.1.1", Must, "a missing required parameter gets 400",
 		"execute-answers", (*verification).executeMissing,
 	},
-	{"execute-unknown", "UIM core 3.1.1", Should, "an unknown parameter is answered 400", "execute-answers", (*verification).executeUnknown},
+	{"execute-unknown", "UIM core 3.1.1", Should, "an unknown parameter gets 400", "execute-answers", (*verification).executeUnknown},
 	{
-		"execute-wrong-type", "UIM core 3.1.1", Must, "a parameter of the wrong type is answered 400",
+		"execute-wrong-type", "UIM core 3.1.1", Must, "a parameter of the wrong type gets 400",
 		"execute-answers", (*verification).executeWrongType,
 	},
 	{
-		"execute-constraint", "UIM core 3.1.1", Must, "a parameter that violates a constraint is answered 400",
+		"execute-constraint", "UIM core 3.1.1", Must, "a parameter that violates a constraint gets 400",
 		"execute-answers", (*verification).executeConstraint,
 	},
 	{"execute-no-intent", "UIM core 3.3", Must, "a call to an unknown intent is rejected", "pat-jwt", (*verification).executeNoIntent},
 	{
-		"execute-malformed", "UIM core 3.3", Must, "a call that is not JSON is answered 400",
+		"execute-malformed", "UIM core 3.3", Must, "a call that is not JSON gets 400",
 		"execute-answers", (*verification).executeMalformed,
 	},
 	{
@@ -239,16 +239,16 @@ var renewals = []check{
 	{"renew", "UIM core 4.4", Should, "a PAT can be renewed; the new PAT has another jti", "pat-claims", (*verification).renew},
 	{"renewed-taken", "UIM core 4.4", Must, "the renewed PAT is accepted", "renew", (*verification).renewedTaken},
 	{"revoke", "UIM core 4.5", Should, "the holder of a PAT can revoke it", "pat-jwt", (*verification).revoke},
-	{"revoked-refused", "UIM core 4.5", Must, "a revoked PAT is answered 401", "revoke", (*verification).revokedRefused},
+	{"revoked-refused", "UIM core 4.5", Must, "a revoked PAT gets 401", "revoke", (*verification).revokedRefused},
 }
 
 // atLast are the checks that need no valid PAT, and those that examine all errors that were received.
 var atLast = []check{
 	{
-		"revoke-unknown", "RFC 7009 2.2", May, "the revocation of a text that is not a token is answered 200",
+		"revoke-unknown", "RFC 7009 2.2", May, "the revocation of a text that is not a token gets 200",
 		"revoke", (*verification).revokeUnknown,
 	},
-	{"pat-expired", "UIM core 4.3", Must, "an expired PAT is answered 401", "pat-claims", (*verification).patExpired},
+	{"pat-expired", "UIM core 4.3", Must, "an expired PAT gets 401", "pat-claims", (*verification).patExpired},
 
 	{
 		"error-envelope", "UIM core 3.3", Must, "every error is {\"error\": {code, message}} in JSON",

@@ -96,20 +96,20 @@ func (v *verification) patClaims(context.Context) finding {
 	for _, name := range []string{"iss", "sub", "jti"} {
 		switch text, ok := v.token.payload[name].(string); {
 		case v.token.payload[name] == nil:
-			bad = append(bad, "there is no "+name)
+			bad = append(bad, name+" is missing")
 		case !ok || text == "":
 			bad = append(bad, name+" is not a string")
 		}
 	}
 	for _, name := range []string{"exp", "nbf"} {
 		if v.token.payload[name] == nil {
-			bad = append(bad, "there is no "+name)
+			bad = append(bad, name+" is missing")
 		} else if _, ok := v.token.numericDate(name); !ok {
 			bad = append(bad, name+" is not a time in seconds")
 		}
 	}
 	if v.token.payload["scope"] == nil {
-		bad = append(bad, "there is no scope")
+		bad = append(bad, "scope is missing")
 	}
 	return point.WrongIfAny(bad)
 }
@@ -183,7 +183,7 @@ func (v *verification) patScope(context.Context) finding {
 func (v *verification) patPolicy(context.Context) finding {
 	text, ok := v.token.payload["pol"].(string)
 	if v.token.payload["pol"] == nil {
-		return missing("there is no pol")
+		return missing("pol is missing")
 	}
 	u, usable := v.address(text)
 	if !ok || !usable && text != termOf(memberOf(v.policyTree, "uid", "@id", "id")) {
@@ -197,7 +197,7 @@ func (v *verification) patPolicy(context.Context) finding {
 
 func (v *verification) patLimits(context.Context) finding {
 	if v.token.payload["lmt"] == nil {
-		return missing("there is no lmt")
+		return missing("lmt is missing")
 	}
 	m, ok := v.token.payload["lmt"].(map[string]any)
 	for _, name := range []string{"rate", "period"} {

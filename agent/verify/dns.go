@@ -42,14 +42,14 @@ func (v *verification) dnsAgentsFile(context.Context) finding {
 	case v.dnsErr != nil:
 		return wrong("%v", v.dnsErr)
 	case v.records.AgentsFile == "":
-		return missing("there is no TXT record uim-agents-file at %s", v.domain)
+		return missing("%s has no TXT record uim-agents-file", v.domain)
 	}
 	return v.recordURL(v.records.AgentsFile)
 }
 
 func (v *verification) dnsPolicyFile(context.Context) finding {
 	if v.records.PolicyFile == "" {
-		return missing("there is no TXT record uim-policy-file at %s", v.domain)
+		return missing("%s has no TXT record uim-policy-file", v.domain)
 	}
 	return v.recordURL(v.records.PolicyFile)
 }
@@ -65,7 +65,7 @@ func (v *verification) recordURL(s string) finding {
 
 func (v *verification) dnsAgrees(ctx context.Context) finding {
 	if v.agentsFile == nil || v.service == nil {
-		return skipped("there is no agents.json to compare")
+		return skipped("no agents.json was found to compare with")
 	}
 	catalog, err := v.service.Catalog(ctx) // already fetched
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 )
 
 // firstReachable returns the first of several addresses that responds to a POST of the body, and its response. The finding passes, or is
-// the reason why there is no such address.
+// the reason why none of them responds.
 func (v *verification) firstReachable(ctx context.Context, addresses []string, body string) (string, fetch.Answer, finding) {
 	if v.service == nil {
 		return "", fetch.Answer{}, skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
-	last := missing("there is no address")
+	last := missing("agents.json has no address for this")
 	for _, address := range addresses {
 		a, err := v.ask(ctx, http.MethodPost, address, jsonBody, body)
 		switch {

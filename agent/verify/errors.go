@@ -25,7 +25,7 @@ func (v *verification) requestID(context.Context) finding {
 	case requestIDSent:
 		return pass
 	case "":
-		return missing("there is no UIM-Request-ID")
+		return missing("UIM-Request-ID is missing")
 	default:
 		return wrong("the UIM-Request-ID in the response is not the one that was sent")
 	}
@@ -75,7 +75,7 @@ func (v *verification) errorChallenge(context.Context) finding {
 	challenge := strings.Join(v.withoutPAT.Header.Values("WWW-Authenticate"), ", ")
 	switch {
 	case challenge == "":
-		return missing("there is no WWW-Authenticate")
+		return missing("WWW-Authenticate is missing")
 	case !strings.Contains(strings.ToLower(challenge), "bearer"):
 		return wrong("it requires a scheme other than Bearer")
 	}

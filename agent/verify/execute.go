@@ -100,7 +100,7 @@ func (v *verification) executeLimits(context.Context) finding {
 			return pass
 		}
 	}
-	return missing("there is no RateLimit field")
+	return missing("RateLimit field is missing")
 }
 
 // refusedCall makes a call that must be rejected because of its parameters.

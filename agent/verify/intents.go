@@ -125,7 +125,7 @@ func (v *verification) intentEndpoint(context.Context) finding {
 	for _, in := range v.catalog.Intents() {
 		switch {
 		case in.Endpoint == nil && v.catalog.Execute == "":
-			bad = append(bad, in.UID.String()+" has no endpoint, and there is no uim-api-execute")
+			bad = append(bad, in.UID.String()+" has no endpoint, and uim-api-execute is missing")
 		case in.Endpoint == nil:
 		default:
 			if _, ok := v.address(strings.NewReplacer("{", "", "}", "").Replace(in.Endpoint.URL)); !ok {
@@ -142,9 +142,9 @@ func (v *verification) intentFound(ctx context.Context) finding {
 	}
 	in := v.exampleIntent(func(*intents.Intent) bool { return true })
 	if in == nil {
-		return skipped("there is no intent to request")
+		return skipped("no intent can be requested")
 	}
-	last := missing("there is no address for requesting an intent")
+	last := missing("agents.json has no address for requests of intents")
 	for _, address := range v.service.Endpoints().Intents {
 		a, err := v.get(ctx, address+url.PathEscape(in.UID.String()), maxAnswer)
 		switch {

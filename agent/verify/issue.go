@@ -106,7 +106,7 @@ func (v *verification) patAnswer(context.Context) finding {
 		return wrong("the member with the PAT is not called uim-pat")
 	}
 	if !ok {
-		return missing("there is no expires_at")
+		return missing("expires_at is missing")
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -120,7 +120,7 @@ func (v *verification) patAnswer(context.Context) finding {
 
 func (v *verification) patNoStore(context.Context) finding {
 	if !strings.Contains(strings.ToLower(v.issueExchange.header.Get("Cache-Control")), "no-store") {
-		return missing("there is no Cache-Control: no-store")
+		return missing("Cache-Control: no-store is missing")
 	}
 	return pass
 }

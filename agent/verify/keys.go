@@ -13,7 +13,7 @@ import (
 func (v *verification) publicKey(context.Context) finding {
 	v.publicKeyText = v.catalog.PublicKey
 	if v.publicKeyText == "" {
-		return missing("there is no uim-public-key")
+		return missing("uim-public-key is missing")
 	}
 	key, err := keys.Parse(v.publicKeyText)
 	if err != nil {
@@ -63,7 +63,7 @@ func (v *verification) keySet(ctx context.Context) finding {
 
 func (v *verification) keySetAgrees(context.Context) finding {
 	if v.outcomes["public-key"] != Holds {
-		return skipped("there is no valid uim-public-key to compare")
+		return skipped("agents.json has no valid uim-public-key")
 	}
 	if !slices.ContainsFunc(v.keys[1:], func(k keys.Key) bool { return k.Thumbprint() == v.keys[0].Thumbprint() }) {
 		return wrong("uim-public-key is not in the key set")

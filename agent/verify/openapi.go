@@ -24,7 +24,7 @@ const (
 func (v *verification) openAPI(ctx context.Context) finding {
 	address, _ := v.tree["uim-openapi"].(string)
 	if address == "" {
-		return missing("there is no uim-openapi")
+		return missing("uim-openapi is missing")
 	}
 	a, err := v.get(ctx, address, maxOpenAPI)
 	switch {

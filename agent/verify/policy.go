@@ -16,7 +16,7 @@ func (v *verification) policyServed(ctx context.Context) finding {
 	if v.service == nil {
 		return skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
-	last := missing("there is no address of a policy")
+	last := missing("agents.json has no address of a policy")
 	for _, address := range v.service.Endpoints().Policy {
 		a, err := v.get(ctx, address, pat.MaxPolicy)
 		switch {
@@ -88,7 +88,7 @@ func (v *verification) policyConditional(ctx context.Context) finding {
 func (v *verification) policyContext(context.Context) finding {
 	list := v.policyTree["@context"]
 	if list == nil {
-		return missing("there is no @context")
+		return missing("@context is missing")
 	}
 	for _, item := range strictjson.AsList(list) {
 		s, _ := item.(string)

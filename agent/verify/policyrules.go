@@ -66,7 +66,7 @@ func namesIntent(target string, in *intents.Intent) bool {
 func (v *verification) policyTargets(context.Context) finding {
 	permissions := v.rules("permission")
 	if len(permissions) == 0 {
-		return missing("there is no permission")
+		return missing("the policy has no permission")
 	}
 	if v.unreadIntents() {
 		return skipped("not all intents can be read")

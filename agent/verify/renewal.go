@@ -16,11 +16,11 @@ func (v *verification) renew(ctx context.Context) finding {
 	v.recorder.start(maxPAT)
 	_, err := v.service.Renew(ctx)
 	kept := v.recorder.stop()
-	if v.takePAT(kept, v.service.Endpoints().Issue) { // package agent agreed again because there is no renewal
+	if v.takePAT(kept, v.service.Endpoints().Issue) { // package agent agreed again, because the service does not renew
 		if f := v.patJWT(ctx); f.Outcome != Holds {
 			return f
 		}
-		return missing("there is no renewal: the policy must be signed again")
+		return missing("the service does not renew PATs: the policy must be signed again")
 	}
 	refusal, refused := errors.AsType[*agent.Error](err)
 	switch {
@@ -33,7 +33,7 @@ func (v *verification) renew(ctx context.Context) finding {
 	case err != nil:
 		return wrong("%v", err)
 	case !v.takePAT(kept, renewAt):
-		return missing("there is no renewal")
+		return missing("the service does not renew PATs")
 	}
 	if f := v.patJWT(ctx); f.Outcome != Holds {
 		return f
@@ -95,7 +95,7 @@ func (v *verification) revokeUnknown(ctx context.Context) finding {
 		}
 		return point.Status(a, http.StatusOK)
 	}
-	return missing("there is no revocation")
+	return missing("the service does not revoke PATs")
 }
 
 // patExpired waits until a PAT expires, if that is soon. It needs a PAT that was valid, because a service does not issue an expired one.

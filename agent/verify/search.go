@@ -29,7 +29,7 @@ func (p page) number(name string) (int, bool) {
 	return i, err == nil && i >= 0
 }
 
-// search sends a query, which consists of alternating names and values. The finding passes, or is the reason why there is no page.
+// search sends a query, which consists of alternating names and values. The finding passes, or is the reason why the page is missing.
 func (v *verification) search(ctx context.Context, query ...string) (page, finding) {
 	u, err := url.Parse(v.searchURL)
 	if err != nil {
@@ -73,7 +73,7 @@ func (v *verification) searchAnswers(ctx context.Context) finding {
 	if v.service == nil {
 		return skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
-	last := skipped("there is no search endpoint; it is optional")
+	last := skipped("the service has no search endpoint, which is optional")
 	for _, address := range v.service.Endpoints().Search {
 		a, err := v.get(ctx, address, maxDocument)
 		switch {
@@ -143,7 +143,7 @@ func (v *verification) member(m map[string]any, name string) any {
 func (v *verification) searchPagination(context.Context) finding {
 	p := v.searchPage
 	if p.pagination == nil {
-		return missing("there is no pagination")
+		return missing("pagination is missing")
 	}
 	numbers := map[string]int{}
 	for _, name := range []string{"total_results", "total_pages", "current_page", "page_size"} {

@@ -45,7 +45,7 @@ func (v *verification) exampleIntent(has func(*intents.Intent) bool) *intents.In
 func (v *verification) searchUID(ctx context.Context) finding {
 	in := v.exampleIntent(func(*intents.Intent) bool { return true })
 	if in == nil {
-		return skipped("there is no intent to search for")
+		return skipped("no intent can be searched for")
 	}
 	return v.searchFilter(ctx, in, "uid", in.UID.String(), func(m map[string]any) bool { return uidOf(m) == in.UID.String() })
 }

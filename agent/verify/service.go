@@ -63,7 +63,7 @@ func (v *verification) problemsOf(codes ...string) []string {
 
 func (v *verification) policyFile(context.Context) finding {
 	if v.catalog.PolicyFile == "" {
-		return missing("there is no uim-policy-file")
+		return missing("uim-policy-file is missing")
 	}
 	return v.ownURL("uim-policy-file", v.catalog.PolicyFile)
 }
@@ -86,7 +86,7 @@ func (v *verification) compliance(context.Context) finding {
 		name = "compliance"
 	}
 	if v.tree[name] == nil {
-		return missing("there is no uim-compliance")
+		return missing("uim-compliance is missing")
 	}
 	m, ok := v.tree[name].(map[string]any)
 	if !ok {
@@ -126,7 +126,7 @@ var licenseElements = []string{"BY", "SA", "NC", "ND", "EAU", "IO", "AIATTR", "N
 func (v *verification) license(context.Context) finding {
 	text := v.catalog.License
 	if text == "" {
-		return missing("there is no uim-license")
+		return missing("uim-license is missing")
 	}
 	name := text
 	if strings.Contains(text, "://") {

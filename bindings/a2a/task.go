@@ -34,14 +34,14 @@ type task struct {
 	state         state
 	since         time.Time
 	intent        string // the uid; empty if unknown
-	output        []byte // JSON; nil: there is no artifact
+	output        []byte // JSON; nil: no artifact
 	refusal       *reason.Refusal
 	charge        *reason.Charge
 	standing      []limit.Status
 	warnings      []intents.MissingOutput
 	replayed      bool
 	live          bool   // this request made the call
-	settlement    []byte // how the payment that came with the call ended, for a call that succeeded: JSON of x402; nil: there was none
+	settlement    []byte // how the payment that came with the call ended, for a call that succeeded: JSON of x402; nil: none
 }
 
 // of copies the intent and the reference of a call from its event.

@@ -202,7 +202,7 @@ func (s *events) goOn(w *execute.WaitingCall, last *task) bool {
 	return true
 }
 
-// followRecord sends the states of a task until it ends. It sends nothing if the agent has no such task any more.
+// followRecord sends the states of a task until it ends. It sends nothing if the agent no longer has the task.
 func (s *events) followRecord(id string) {
 	r, err := s.Record(s.r.Context(), s.call, id)
 	if errors.Is(err, execute.ErrNoRecord) {

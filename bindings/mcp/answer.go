@@ -19,7 +19,7 @@ type answer struct {
 	stream bool   // send a stream, whose last event is the response
 	begun  bool   // the header of the stream has been sent
 	fault  string // type of the error in the response, for metrics; empty: none
-	// settlement states how the payment that came with the call ended: the SettlementResponse of x402 as JSON. nil: there was none.
+	// settlement states how the payment that came with the call ended: the SettlementResponse of x402 as JSON. nil: none.
 	settlement []byte
 	schemed    bool // the called tool has an output schema
 }

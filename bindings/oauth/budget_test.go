@@ -179,7 +179,7 @@ func TestBudgetsEndWithTheCurrencyOfTheBounds(t *testing.T) {
 		"{max: 2000 JPY/month, per_call: 500 JPY, confirm_above: 500 JPY}")
 	got := g.Execute(a, gatetest.Ordering)
 	g.Refuses(got, http.StatusForbidden, "SCOPE_EXCEEDED")
-	if !strings.Contains(string(got.Body), "spend EUR any more") || !strings.Contains(string(got.Body), "a budget in JPY") {
+	if !strings.Contains(string(got.Body), "no longer lets clients") || !strings.Contains(string(got.Body), "a budget in JPY") {
 		t.Errorf("got %s", got.Body)
 	}
 	g.Write("uimgate.yaml", g.Settings)

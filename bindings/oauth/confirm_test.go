@@ -302,7 +302,7 @@ func TestConfirmationWithinBudget(t *testing.T) {
 	c.Refuses(c.Execute(a, gatetest.Ordering), http.StatusForbidden, "BUDGET_EXCEEDED")
 }
 
-// An intent with confirm: always needs a confirmation of each call, even if it costs nothing and there is no budget.
+// A person must confirm each call to an intent with the setting confirm: always, even if the call is free and the consent has no budget.
 func TestConfirmationOfEachCall(t *testing.T) {
 	c := newConfirmGate(t, strings.Replace(budgets, "services:\n- {", `services:
 - {intents: {"`+gatetest.Searching+`": {confirm: always}}, `, 1))

@@ -16,7 +16,7 @@ import (
 const (
 	changedSince = "What has changed since"
 	newPrice     = "The price is 0.50 EUR, instead of 0.25 EUR."
-	goesOn       = "Unchanged: your earlier consent to this goes on."
+	goesOn       = "Unchanged: your earlier consent still applies to this."
 	endedTerms   = "The terms of this have changed since your earlier consent."
 )
 
@@ -75,7 +75,7 @@ func TestPageShowsChangesSinceEarlierConsent(t *testing.T) {
 	}
 	g.contains("after agreeing", b.text(), nil, []string{changedSince})
 	g.changePolicy()
-	g.contains("other terms for all", b.text(), []string{changedSince, "permits nothing below any more"}, []string{goesOn})
+	g.contains("other terms for all", b.text(), []string{changedSince, "no longer permits anything below"}, []string{goesOn})
 }
 
 // A consent permits only intents whose terms are the same; the page marks the others.
@@ -133,7 +133,7 @@ func TestEarlierConsentHasEnded(t *testing.T) {
 	unused.agreeTo(g.query(newPKCE()))
 	g.changePrice()
 	for name, b := range map[string]*browser{"revoked": revoked, "a code that was not used": unused} {
-		g.contains(name, b.text(), []string{changedSince, newPrice, "permits nothing below any more"}, []string{goesOn, "goes on until"})
+		g.contains(name, b.text(), []string{changedSince, newPrice, "no longer permits anything below"}, []string{goesOn, "continues until"})
 	}
 	form := formOf(revoked.page(g.query(newPKCE())))
 	g.Later(31 * 24 * time.Hour)
@@ -158,7 +158,7 @@ func TestEarlierPolicyIsTooOld(t *testing.T) {
 		}))
 	}
 	g.changePrice()
-	want := []string{changedSince, "no list of the changes", "permits nothing below any more"}
+	want := []string{changedSince, "no list of the changes", "no longer permits anything below"}
 	g.contains("too old", b.text(), want, []string{newPrice, goesOn})
 	if g.works(got.Access) {
 		t.Error("the earlier consent goes on")

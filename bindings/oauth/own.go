@@ -123,7 +123,7 @@ func (d *Door) changeOwn(q *request, form url.Values, browser string) {
 		q.failPage(p, errOtherForm)
 		return
 	case own.Offer == nil || own.Budget == nil:
-		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "The budget of this consent cannot be changed any more."})
+		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "The budget of this consent can no longer be changed."})
 		return
 	}
 	spending := page.BudgetInput{

@@ -42,7 +42,7 @@ type Settings struct {
 	seed config.Secret // the content of KeyFile; empty: the gateway creates a seed
 
 	mapped   map[envelope.ModelDigest]*modelCall
-	manifest *protocol.Manifest // of the models in mapped; nil: there are none
+	manifest *protocol.Manifest // of the models in mapped; nil: none
 }
 
 // SettingsOf returns the settings of a service, or nil if the door is closed.

@@ -37,7 +37,7 @@ func TestInitFixedValues(t *testing.T) {
 	if made.code != exitDone {
 		t.Fatal(made.out, made.errors)
 	}
-	if !strings.Contains(made.out+made.errors, "6 operations offered, 1 not offered") ||
+	if !strings.Contains(made.out+made.errors, "operations: 6 offered, 1 not offered") ||
 		!strings.Contains(made.out+made.errors, `it requires the header "X-Shop-Token": set it under services[].fixed in uimgate.yaml: 5 operations`) {
 		t.Errorf("init printed:\n%s", made.out+made.errors)
 	}

@@ -51,7 +51,7 @@ func TestMoveStore(t *testing.T) {
 	if _, err := os.Stat(moved.SetAside); err != nil {
 		t.Error(err)
 	}
-	if s := command(t, "", "move-store", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "there is no state at") {
+	if s := command(t, "", "move-store", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "does not exist: check") {
 		t.Errorf("move-store for the second time: %+v", s)
 	}
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitDone {

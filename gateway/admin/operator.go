@@ -45,7 +45,7 @@ type Config struct {
 	// Reload reads and applies the current configuration, and returns its problems. With force, it also applies one that ends the calls of
 	// agents. nil: reloads are not available.
 	Reload func(ctx context.Context, force bool) config.Problems
-	// NeedsRestart returns the changed settings, such as server.listen, that take effect only after a restart. nil: there are none.
+	// NeedsRestart returns the changed settings, such as server.listen, that take effect only after a restart. nil: none.
 	NeedsRestart func() []string
 	// RefusedReload returns the last reload if it was refused, and otherwise nil. nil: no reload was refused.
 	RefusedReload func() *reloads.RefusedReload
@@ -54,7 +54,7 @@ type Config struct {
 	Certificate func() string
 	// Certificates describes the certificates of the listeners. It returns nil if they serve http. nil: they do.
 	Certificates func() *status.CertificateStatus
-	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: there are none.
+	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: none.
 	LogState func(ctx context.Context) (*status.LogStatus, error)
 	// LogTrouble describes the problems of the checkpoints of the logs, or returns an empty string. nil: they are not checked.
 	LogTrouble func() string
@@ -66,9 +66,9 @@ type Config struct {
 	ProcessID string
 	// Intents counts the calls to each intent. nil: they are not counted.
 	Intents *record.IntentFigures
-	// AuditPath is the path of the audit stream, which Impact reads. Empty: there is none.
+	// AuditPath is the path of the audit stream, which Impact reads. Empty: none.
 	AuditPath string
-	// Index holds records that Why reads, and that may not be written to the store yet. nil: there are none.
+	// Index holds records that Why reads, and that may not be written to the store yet. nil: none.
 	Index *record.Index
 	// Version is the release of the program, which Status reports.
 	Version string
@@ -76,7 +76,7 @@ type Config struct {
 	Doors []door.Module
 	// ConsoleURL returns the URL of the console, with a trailing slash, for browsers on this machine. nil: the process has no console.
 	ConsoleURL func() string
-	// Playground makes test calls. nil: there is none.
+	// Playground makes test calls. nil: none.
 	Playground testcalls.Playground
 }
 

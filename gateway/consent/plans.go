@@ -40,7 +40,7 @@ func planned(
 
 // planHolder returns the agent of the last consent that a browser gave for the client of r, if the policy has plans. A person who consents
 // again thereby keeps the counters, and a new plan ends the earlier one, as for an agent with a key. Otherwise a person could use a free
-// plan several times. It returns an empty id if there is no such consent.
+// plan several times. It returns an empty id if the consent does not exist.
 func (d *Service) planHolder(ctx context.Context, c agree.Call, r *Request, browser string) (pat.AgentID, error) {
 	if len(c.Service.Policy.Plans()) == 0 {
 		return "", nil

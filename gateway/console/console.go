@@ -49,7 +49,7 @@ type Config struct {
 	Directory *service.Directory
 	Store     Store
 	Tokens    *signin.TokenCheck
-	// OIDC returns the identity provider through which people can sign in, or nil if there is none. nil: there is none.
+	// OIDC returns the identity provider through which people can sign in, or nil if there is none. nil: none.
 	OIDC func() *oidc.Provider
 	// Dump returns the configuration in use as YAML, with secrets masked. nil: it is not shown.
 	Dump func() []byte

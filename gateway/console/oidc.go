@@ -72,7 +72,8 @@ func (r *request) startOIDC() error {
 	return r.redirect(to)
 }
 
-// attemptCookie returns the cookie of a sign-in. The browser sends it although the identity provider has sent the browser.
+// attemptCookie returns the cookie of a sign-in. SameSite is Lax, so that the browser also sends the cookie when the identity provider
+// redirects it back.
 func (r *request) attemptCookie(p *oidc.Provider, value string, age int) *http.Cookie {
 	c := &http.Cookie{ //nolint:gosec // loopback has no TLS
 		Name: strings.Replace(cookieName(r.Host), "console", "signin", 1), Value: value, Path: admin.ConsolePath + "oidc", MaxAge: age,
@@ -84,7 +85,7 @@ func (r *request) attemptCookie(p *oidc.Provider, value string, age int) *http.C
 	return c
 }
 
-// finishOIDC signs a person in whom the identity provider has sent back.
+// finishOIDC signs in a person whom the identity provider has redirected back.
 func (r *request) finishOIDC() error {
 	p := r.console.provider()
 	if p == nil {
@@ -166,7 +167,7 @@ func (r *request) signInFailed(err error, person oidc.Person) error {
 	case errors.Is(err, oidc.ErrNoRole):
 		problem = "You have no role at this gateway. Ask its operators to put you into a group that has one."
 	case errors.Is(err, oidc.ErrStale):
-		problem = "The identity provider has not asked you to sign in again. Enter the admin token or a code in the other tab instead."
+		problem = "The identity provider did not ask you to sign in again. Enter the admin token or a code in the other tab instead."
 	case errors.Is(err, errOther):
 		problem = "The person who signed in at the identity provider is not the one who is signed in here. Nothing was confirmed."
 	case errors.Is(err, errRoleChanged):
@@ -174,7 +175,7 @@ func (r *request) signInFailed(err error, person oidc.Person) error {
 	case errors.Is(err, oidc.ErrAttempt):
 		problem = "The sign-in has expired, or it was begun in another browser. Try again."
 	default:
-		problem = "The identity provider has not signed you in. Try again."
+		problem = "The identity provider did not sign you in. Try again."
 	}
 	r.console.Log.Warn("console sign-in refused", zap.String("page", r.Pattern), zap.Error(wire.Loggable(err)),
 		zap.String("address", r.peer().String()), zap.String("by", person.Name))

@@ -197,7 +197,7 @@ func (r *request) problem(err error) (status int, title string, lines []string) 
 	}
 	switch {
 	case errors.Is(err, errNoPage):
-		return http.StatusNotFound, "There is no such page", []string{"Check the address, or choose a page above."}
+		return http.StatusNotFound, "Page not found", []string{"Check the address, or choose a page above."}
 	case errors.Is(err, errForm):
 		return http.StatusForbidden, "This form is out of date", []string{
 			"It is too long, or it was made for another session. Go back, load the page again, and send the form again. Nothing was changed.",
@@ -210,7 +210,7 @@ func (r *request) problem(err error) (status int, title string, lines []string) 
 	f := admin.RefusalFor(err)
 	title = f.Message
 	if f.Reason == reason.NoSuchRecord && f.Message == reason.NoSuchRecord.Refusal("").Message {
-		title = "There is no such record"
+		title = "Record not found"
 		lines = append(lines, "It never existed, or the gateway has deleted it because it expired.")
 	}
 	suggestion, _ := f.Details["suggestion"].(string)

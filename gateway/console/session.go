@@ -94,7 +94,7 @@ func (r *request) as(name, role, via string) api.Caller {
 // A proof is how a person has proved who they are.
 type proof struct {
 	credential string // store.ConsoleSession.Credential
-	subject    string // identifies the person at the identity provider; empty: there is none
+	subject    string // identifies the person at the identity provider; empty: none
 	at         time.Time
 }
 

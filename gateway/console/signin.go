@@ -19,7 +19,7 @@ import (
 type signInView struct {
 	Next, Code, Problem string
 	Link                bool   // the page is that of a one-time link
-	Provider, Start     string // host of the identity provider, and the address that redirects to it; empty: there is none
+	Provider, Start     string // host of the identity provider, and the address that redirects to it; empty: none
 }
 
 func (r *request) signInPage() error {

@@ -86,11 +86,11 @@ func (e *execution) beyondBudget(f *reason.Refusal) *reason.Refusal {
 			With("consents_url", e.current.At(service.ConsentsPath))
 	}
 	if e.current.BudgetOffer() != nil && e.budgetOffer() == nil {
-		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend "+e.budget.Currency+" any more.").
+		return reason.ScopeExceeded.Refusal("The service no longer lets clients without a key spend "+e.budget.Currency+".").
 			With("suggestion", "Ask the person to consent again, to a budget in "+e.current.BudgetOffer().Max.Currency+".")
 	}
 	if e.budgetOffer() == nil {
-		return reason.ScopeExceeded.Refusal("The service does not let clients without a key spend money any more.").
+		return reason.ScopeExceeded.Refusal("The service no longer lets clients without a key spend money.").
 			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
 	}
 	return reason.ScopeExceeded.Refusal("The person permitted this client to spend money, but not on this intent.").

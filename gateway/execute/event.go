@@ -39,7 +39,7 @@ type Event struct {
 	Outcome     store.Outcome
 	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it
 	ExecutionID string       // id of the execution; empty if the call did not reach begin
-	// Reference identifies the record of the call, or of the earlier call that it repeats. nil: there is no record.
+	// Reference identifies the record of the call, or of the earlier call that it repeats. nil: no record.
 	Reference *Reference
 	Charge    *reason.Charge
 	Replayed  bool
@@ -55,16 +55,16 @@ type Event struct {
 	Unsettled       error  // why the end of the call could not be stored when the call ended
 	Engine          string // engine that evaluated the policy: plan or opa
 	Facts           map[string]any
-	// Reproduction is the request for the decision. With it, the policy alone can repeat the decision. nil: there was no decision.
+	// Reproduction is the request for the decision. With it, the policy alone can repeat the decision. nil: no decision.
 	Reproduction   *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
 	Duties         []string          // duties that apply to the call: action and rule
 	Owed           bool              // a duty of the policy requires this record
 	Span           trace.Span        // the span of the call
-	Client         trace.Span        // the span of the call to the service; the zero Span: there was none
+	Client         trace.Span        // the span of the call to the service; the zero Span: none
 	Route          *upstream.Route   // the route of the intent to the service; nil: the intent is not known
-	Status         int               // the status of the service's response; 0: there was none
+	Status         int               // the status of the service's response; 0: none
 	Operation      *Operation        // the operation of the protocol; nil: the span of the call is that of its request
 	Steps          StepTimes
 }

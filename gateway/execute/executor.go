@@ -31,7 +31,7 @@ type Config struct {
 	Journal Journal
 	// Records reads the records of calls for protocols in which agents can request such records. It may be nil if there is no such protocol.
 	Records Records
-	// Receipts signs receipts for charges. If it is nil, calls are answered without receipts. Entries is then not used.
+	// Receipts signs receipts for charges. If it is nil, responses have no receipts, and Entries is not used.
 	Receipts Receipts
 	Entries  Entries
 	// Confirmations stores the calls that people are asked to confirm. If it is nil, calls that need a confirmation are refused.

@@ -8,12 +8,12 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// comparisonsPerMinute limits for how many refused calls of one agent the other plans are evaluated, because a refused call costs the agent
-// nothing, and the policy is evaluated once for each plan.
+// comparisonsPerMinute limits how often the other plans are evaluated after refused calls of one agent. A refused call costs the agent
+// nothing, but the gateway evaluates the policy once for each plan.
 var comparisonsPerMinute = limit.Rate{Max: 20, Period: limit.Minute}
 
 // otherPlans returns the plans that would permit the call, which the policy has refused under the plan of the agreement. It returns none if
-// too many recent calls of the agent were refused so.
+// too many recent calls of the agent were refused for this reason.
 func (x *Executor) otherPlans(ctx context.Context, e *execution) []string {
 	own := e.service.PlanOf(e.claims)
 	all := e.service.Policy.PlansOf(e.intent.ID)

@@ -39,8 +39,8 @@ type execution struct {
 	filled         strictjson.Object // the parameters with their defaults, if a person may have to confirm the call; otherwise nil
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
-	unconfirmed    *money.Amount       // the charge of the candidate that a person must confirm first; nil: there is none
-	confirmation   *store.Confirmation // the confirmation by the person; nil: there is none
+	unconfirmed    *money.Amount       // the charge of the candidate that a person must confirm first; nil: none
+	confirmation   *store.Confirmation // the confirmation by the person; nil: none
 	digest         string              // the digest of the request, if a proof of key was verified
 	decided        bool
 	question       odrl.Request // the request that led to decision
@@ -50,16 +50,16 @@ type execution struct {
 	id             string            // id of the record; empty: the call did not reach begin
 	approved       bool              // the operator has approved the agent
 	place          func()            // releases the place among the calls in progress; nil: the call has none
-	paid           *payments.Paid    // the payment that came with the call; nil: there was none, or the gateway did not take it
+	paid           *payments.Paid    // the payment that came with the call; nil: none, or the gateway did not take it
 	paymentIgnored bool              // a payment came with the call, but the gateway did not take it because the call is free
 	admission      *store.Admission
-	reference      *Reference        // to the record of the call, or of the earlier call that it repeats; nil: there is no record
+	reference      *Reference        // to the record of the call, or of the earlier call that it repeats; nil: no record
 	sendBy         time.Time         // nothing is sent from then on, because other processes may end the record
 	fitted         intents.FitResult // the result of reducing the response to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
 	cut            bool          // the response was a stream that broke, but the call counts as done
-	status         int           // the status of the service's response; 0: there was none
+	status         int           // the status of the service's response; 0: none
 	client         trace.Span    // the span of the call to the service
 	steps          StepTimes
 	exceeded       limit.Period // period of the exhausted limit, if any

@@ -20,7 +20,7 @@ type WaitingCall struct {
 	Intent    string
 	Confirmed bool // the person has confirmed the call, and the agent can make it
 	// Refusal is CONFIRMATION_REQUIRED. It contains the address of the page while the person can decide. Once the person has refused the call
-	// or the time is over, Ended is true and there is no address.
+	// or the time is over, Ended is true and Refusal has no address.
 	Refusal *reason.Refusal
 	Ended   bool
 	Key     IdempotencyKey // the idempotency key with which the agent began the call; empty: none
@@ -98,7 +98,7 @@ func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCa
 		address := confirmAddress(asks.service, c.ID)
 		w.Refusal = reason.ConfirmationRequired.Refusal("The person must confirm this call.").
 			With(DetailConfirmation, c.ID).With(DetailConfirmURL, address).With("until", c.Until.UTC().Format(time.RFC3339)).
-			With("suggestion", "Ask the person to open "+address+" in the browser in which they permitted this client. The task goes on afterwards.")
+			With("suggestion", "Ask the person to open "+address+" in the browser in which they permitted this client. The task then continues.")
 		if !c.Charge.IsZero() {
 			w.Refusal.Message = "The call costs " + c.Charge.String() + ", and the person must confirm it."
 			w.Refusal.With("charge", amountDetail(c.Charge))

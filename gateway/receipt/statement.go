@@ -95,7 +95,7 @@ type Ledger interface {
 	Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error)
 }
 
-// Sum returns the unsigned statement of one account over a period. The error is store.ErrNotFound if there is no such account,
+// Sum returns the unsigned statement of one account over a period. The error is store.ErrNotFound if the account does not exist,
 // *store.ForgottenError if entries of the period were deleted, or store.ErrPeriod.
 func Sum(ctx context.Context, l Ledger, issuer string, f store.StatementFilter, currency string) (SignedStatement, error) {
 	list, err := l.Statements(ctx, f)
@@ -105,7 +105,7 @@ func Sum(ctx context.Context, l Ledger, issuer string, f store.StatementFilter, 
 	return Of(list, issuer, f.AgentID, currency)
 }
 
-// Of returns the unsigned statement of one account among several. The error is store.ErrNotFound if there is no such account.
+// Of returns the unsigned statement of one account among several. The error is store.ErrNotFound if the account does not exist.
 func Of(list []store.Statement, issuer string, agent pat.AgentID, currency string) (SignedStatement, error) {
 	for _, s := range list {
 		if s.Currency == currency && s.AgentID == agent {

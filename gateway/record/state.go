@@ -16,7 +16,7 @@ type State struct {
 	ConfigHash          string    // hash of the configuration in use
 	CertificateExpires  time.Time // expiry of the certificate of the listeners; zero: they have no certificate
 	Services            []ServiceState
-	Log                 *LogState      // nil: there is none, or it cannot be read
+	Log                 *LogState      // nil: none, or it cannot be read
 	Stops               map[string]int // stops in force, by kind
 }
 

@@ -85,7 +85,7 @@ func (d *Definition) compare(ctx context.Context, document []byte) *comparison {
 }
 
 // governing returns the terms of the version that decides calls to an intent with an agreement to the policy with this digest: see
-// Service.Under. It returns nil if the agreement does not permit calls to the intent or, if uid is empty, of any intent.
+// Service.Under. It returns nil if the agreement does not permit calls to the intent or, if uid is empty, to any intent.
 func (t *terms) governing(digest, uid string) *terms {
 	for _, version := range t.versions {
 		if version.offer.Digest == digest {
@@ -102,7 +102,7 @@ func (t *terms) governing(digest, uid string) *terms {
 	return nil
 }
 
-// holds returns nil if an agreement to the policy with this digest permits calls to an intent, or of any intent if uid is empty. Otherwise
+// holds returns nil if an agreement to the policy with this digest permits calls to an intent, or to any intent if uid is empty. Otherwise
 // the error is a *pat.PolicyChangedError.
 func (t *terms) holds(digest, uid string) error {
 	if t.governing(digest, uid) == nil {
@@ -114,7 +114,7 @@ func (t *terms) holds(digest, uid string) error {
 // Holds implements pat.Terms.
 func (t *terms) Holds(digest string) error { return t.holds(digest, "") }
 
-// Holds returns nil if an agreement to the policy with this digest still permits calls to an intent, or of any intent if uid is empty.
+// Holds returns nil if an agreement to the policy with this digest still permits calls to an intent, or to any intent if uid is empty.
 // Otherwise the error is a *pat.PolicyChangedError.
 func (s *Service) Holds(digest, uid string) error { return s.terms.holds(digest, uid) }
 

@@ -177,15 +177,15 @@ func TestRejectedReferences(t *testing.T) {
 	}
 	text, wants := "openapi: 3.1.0\ninfo: {version: '1'}\nservers: [{url: 'https://s.example'}]\npaths:\n", map[string][2]string{}
 	for i, tt := range [][2]string{
-		{"missing.yaml", "there is no such file"},
+		{"missing.yaml", "the file does not exist"},
 		{"broken.yaml", "not valid YAML"},
 		{"list.yaml", "not an object"},
 		{"text.txt", "yaml, .yml or .json"},
 		{".hidden/a.yaml", "hidden"},
 		{".env.yaml", "hidden"},
-		{"../../above.yaml", "outside of the directory"},
+		{"../../above.yaml", "outside the directory"},
 		{"more.yaml", "no operation is described"},
-		{"/etc/passwd.yaml", "outside of the directory"},
+		{"/etc/passwd.yaml", "outside the directory"},
 		{"large.json", "bytes"},
 		{"dir.yaml", "not a file"},
 		{"https://evil.example/p.yaml", "never fetched"},

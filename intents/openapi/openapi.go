@@ -77,7 +77,7 @@ type ToolServer struct {
 	Command    string
 	Args       []string
 	Env        []string // NAME=value
-	HeaderFile string   // file with a header line that the server wants; may be empty
+	HeaderFile string   // file with a header line that the server requires; may be empty
 }
 
 // An Import is the result of Convert.

@@ -239,11 +239,12 @@ func (i *Import) readme() []byte {
 	next("Choose what agents may do in `openapi.curation.yaml`: at first, only operations that read are offered. `uimgate init --review` " +
 		"prints a table of all operations; `--pick FILE` offers only the operations that a file lists.")
 	next("Review `agents.json`: describe for each intent when to use it. Your edits here and in the curation file are kept.")
-	next("Set your terms in `policy.json`: limits, prices, and who may call.")
+	next("Set prices and limits in `openapi.curation.yaml`, and run `uimgate init` again. Set other terms, such as who may call, in " +
+		"`policy.json`.")
 	next("Run `uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
 	next("When the document changes, run `uimgate init` again: it keeps your edits.")
 	findings(&b, "Not offered", i.Unmapped)
-	findings(&b, "Left out or changed", i.Notes)
+	findings(&b, "Omitted or changed", i.Notes)
 	return []byte(b.String())
 }
 

@@ -10,7 +10,7 @@ import (
 type Addresses struct {
 	Listen string `json:"listen"` // http://127.0.0.1:41233
 	Admin  string `json:"admin"`
-	// Telemetry is the listener for probes and Prometheus; empty: there is none.
+	// Telemetry is the listener for probes and Prometheus; empty: none.
 	Telemetry string `json:"telemetry,omitempty"`
 	// Doors holds the addresses for agents of other protocols: the Addresses of each door.Status, by the name of the door. If there are
 	// several services, each name is prefixed with the id of the service and a slash.

@@ -71,7 +71,7 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 		return Copy{}, fmt.Errorf("%s already exists: choose a new file for the backup", to)
 	}
 	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
-		return Copy{}, fmt.Errorf("there is no state at %s: check that this is the data directory, and that the gateway has run", state)
+		return Copy{}, fmt.Errorf("%s does not exist: check that this is the data directory, and that the gateway has run", state)
 	}
 	temp, done, err := tempBeside(to)
 	if err != nil {
@@ -105,7 +105,7 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 		place = config.StatePath(k.Config.Data)
 		file = place
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return Copy{}, fmt.Errorf("there is no state at %s: check that this is the data directory, and that the gateway has run", place)
+			return Copy{}, fmt.Errorf("%s does not exist: check that this is the data directory, and that the gateway has run", place)
 		}
 	}
 	found, err := sqlstore.Verify(ctx, place)

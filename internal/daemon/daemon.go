@@ -159,7 +159,7 @@ type process struct {
 	keys          *keys.Keyring
 	receipts      *receipt.Signer
 	receiptKeys   *keys.Keyring
-	logs          *ledgerLogs // nil: there are none
+	logs          *ledgerLogs // nil: none
 	directory     *service.Directory
 	executor      *execute.Executor
 	cashier       *payments.Cashier

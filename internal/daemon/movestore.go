@@ -33,7 +33,7 @@ func (k *Keeper) MoveStore(ctx context.Context) (made Copy, err error) {
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	state := dir.StatePath()
 	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
-		return Copy{}, fmt.Errorf("there is no state at %s: check that this is the data directory of the gateway that used SQLite", state)
+		return Copy{}, fmt.Errorf("%s does not exist: check that this is the data directory of the gateway that used SQLite", state)
 	}
 	found, err := sqlstore.Transfer(ctx, state, dir.StorePlace(k.Config.Store), sqlstore.Options{Now: k.Now})
 	if err != nil {

@@ -65,7 +65,7 @@ func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	if k.Config.Store.Engine == config.SQLite {
 		file = dir.StatePath()
 		if _, err := os.Stat(file); err != nil {
-			return Copy{}, fmt.Errorf("there is no restored state: %w", err)
+			return Copy{}, fmt.Errorf("the restored state cannot be read: %w", err)
 		}
 	}
 	state, err := sqlstore.Open(ctx, dir.StorePlace(k.Config.Store), sqlstore.Options{Now: k.Now})

@@ -62,7 +62,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Read reads a file of at most maxBytes bytes. Its error wraps os.ErrNotExist if there is no such file, ErrOpen (with the mode) or
+// Read reads a file of at most maxBytes bytes. Its error wraps os.ErrNotExist if the file does not exist, ErrOpen (with the mode) or
 // ErrTooLarge. Errors never contain the contents of the file.
 func Read(path string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(path)

@@ -16,7 +16,7 @@ func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 			i = slices.IndexFunc(o, func(before *model.Atom) bool { return actionOf(before) == actionOf(d) })
 		}
 		if i < 0 {
-			r.note(Worse, "There is a new "+role+": "+r.new.owed(aloneOf(d), "the party that owes it")+".")
+			r.note(Worse, "New "+role+": "+r.new.owed(aloneOf(d), "the party that owes it")+".")
 			continue
 		}
 		before := o[i]

@@ -66,7 +66,7 @@ func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty b
 	for _, c := range n {
 		i := slices.IndexFunc(o, func(before *model.Constraint) bool { return takesPlace(before, c) })
 		if i < 0 {
-			r.note(fewer(c, narrow, duty), "There is a new condition: "+r.new.clause(c)+".")
+			r.note(fewer(c, narrow, duty), "New condition: "+r.new.clause(c)+".")
 			continue
 		}
 		before := o[i]

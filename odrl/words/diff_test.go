@@ -55,7 +55,7 @@ func TestCompare(t *testing.T) {
 		"higher limit": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "31", 1)), `
 			better /permission/0>/permission/0 At most 31 times per minute. Before: at most 30 times per minute.`},
 		"limit with another period": {constraint(rateOf), constraint(strings.Replace(rateOf, "minute", "hour", 1)), `
-			worse /permission/0>/permission/0 There is a new condition: the action takes place at most 30 times per hour.
+			worse /permission/0>/permission/0 New condition: the action takes place at most 30 times per hour.
 			better /permission/0>/permission/0 This is no longer a condition: the action takes place at most 30 times per minute.`},
 		"higher limit of a prohibition": {
 			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 5) + `}]`,
@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 		},
 		"new condition of a prohibition": {
 			`"prohibition":[{"target":"http://example.com/a","action":"execute"}]`, `"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("purpose", "eq", "ads") + `}]`, `
-			better /prohibition/0>/prohibition/0 There is a new condition: the purpose is "ads".`,
+			better /prohibition/0>/prohibition/0 New condition: the purpose is "ads".`,
 		},
 		"same limit with another operator": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 101)), ``},
 		"same end with another operator":   {constraint(leaf("dateTime", "lteq", "2030-01-01")), constraint(leaf("dateTime", "lt", "2030-01-02")), ``},
@@ -89,7 +89,7 @@ func TestCompare(t *testing.T) {
 		"days instead of a month": {constraint(leaf("elapsedTime", "lteq", "P1M")), constraint(leaf("elapsedTime", "lteq", "P30D")), `
 			mixed /permission/0>/permission/0 The time elapsed is at most 30 days. Before: the time elapsed is at most 1 month.`},
 		"new price": {permission(``), duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), `
-			worse /permission/0>/permission/0 There is a new duty: the party that owes it must pay 0.05 EUR for each call.`},
+			worse /permission/0>/permission/0 New duty: the party that owes it must pay 0.05 EUR for each call.`},
 		"removed price": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), permission(``), `
 			better /permission/0>/permission/0 This duty has been removed: the party that owes it must pay 0.05 EUR for each call.`},
 		"higher price": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.10","unit":"EUR"}`), `
@@ -105,11 +105,11 @@ func TestCompare(t *testing.T) {
 		},
 		"new deadline": {
 			`"obligation":[{"action":"delete","target":"http://example.com/a"}]`, `"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
-			worse /obligation/0>/obligation/0 There is a new condition: the waiting time is at most 2 days.`,
+			worse /obligation/0>/obligation/0 New condition: the waiting time is at most 2 days.`,
 		},
 		"new remedy": {
 			`"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `"prohibition":[{"target":"http://example.com/a","action":"sell","remedy":[{"action":"pay","amount":"5","unit":"EUR"}]}]`, `
-			worse /prohibition/0>/prohibition/0 There is a new remedy: the party that owes it must pay 5.00 EUR.`,
+			worse /prohibition/0>/prohibition/0 New remedy: the party that owes it must pay 5.00 EUR.`,
 		},
 		"removed consequence": {duty(`{"action":"inform","consequence":[{"action":"pay","amount":"5","unit":"EUR"}]}`), duty(`{"action":"inform"}`), `
 			better /permission/0>/permission/0 In the duty to inform others of it: This consequence has been removed: the party that owes it must pay 5.00 EUR.`},

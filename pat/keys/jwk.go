@@ -170,7 +170,7 @@ func SetOf(list []SigningKey) ([]byte, error) {
 }
 
 // PublicKey returns the value of uim-public-key in agents.json: the DER SubjectPublicKeyInfo, in standard base64, of the key with the
-// lowest id that signs at now or, if no key signs any longer, of the key with the lowest id that verifies. It is empty if there is no key.
+// lowest id that signs at now or, if no key signs, of the key with the lowest id that verifies. It is empty if there is no key.
 func (k *Keyring) PublicKey(now time.Time) string {
 	keys := slices.DeleteFunc(k.Keys(now), func(s SigningKey) bool { return s.Purpose != k.purpose })
 	if len(keys) == 0 {

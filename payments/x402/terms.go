@@ -51,7 +51,7 @@ const MaxTimeout = 5 * time.Minute
 const latest = 24 * time.Hour
 
 // Requirements returns the terms of a payment of at least an amount, one for each asset with the currency of the amount. Amounts are
-// rounded up to atomic units. There are none if no asset has the currency.
+// rounded up to atomic units. The result is empty if no asset has the currency.
 func (t *Terms) Requirements(amount money.Amount) []Requirements {
 	var list []Requirements
 	for _, a := range t.Assets {
@@ -150,7 +150,7 @@ func (t *Terms) Match(p *Payload, least money.Amount, now time.Time) (Order, err
 	case amount.Nano == 0:
 		return Order{}, &MismatchError{"accepted.amount", "is too small to be credited"}
 	case least.Currency != "" && p.Value.Cmp(asset.atomic(least)) < 0:
-		return Order{}, &MismatchError{"accepted.amount", "is below " + asset.atomic(least).String() + ", the amount that is asked for"}
+		return Order{}, &MismatchError{"accepted.amount", "is below " + asset.atomic(least).String() + ", the requested amount"}
 	}
 	body, err := orderBody(p.document, t.requirements(asset, p.Accepted.Amount))
 	if err != nil {

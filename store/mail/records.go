@@ -9,7 +9,7 @@ import (
 var (
 	ErrReplayed   = errors.New("the signature was used before")
 	ErrSuspended  = errors.New("the agent is suspended")
-	ErrNotFound   = errors.New("there is no such record")
+	ErrNotFound   = errors.New("no such record")
 	ErrDenied     = errors.New("the recipient does not accept messages from this sender")
 	ErrForbidden  = errors.New("the record belongs to another agent")
 	ErrFull       = errors.New("the relay is full")

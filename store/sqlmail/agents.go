@@ -68,7 +68,7 @@ func cut[T any](list []T, limit int) ([]T, bool) {
 	return list, false
 }
 
-// Update changes the profile of an agent, and returns the changed agent. The error is mail.ErrNotFound if there is no such agent.
+// Update changes the profile of an agent, and returns the changed agent. The error is mail.ErrNotFound if the agent does not exist.
 func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mail.Agent, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var found bool

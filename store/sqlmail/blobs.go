@@ -103,7 +103,7 @@ func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail
 	return b, nil
 }
 
-// BlobUse returns the number of blobs that an agent has, and their total size in bytes. Both are 0 if there is no such agent.
+// BlobUse returns the number of blobs that an agent has, and their total size in bytes. Both are 0 if the agent does not exist.
 func (s *Store) BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error) {
 	_, err = s.one(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ?", []any{owner[:]}, &count, &bytes)
 	return count, bytes, err

@@ -8,7 +8,7 @@ import (
 
 // Delete removes an agent and all its data: the profile, tags, access list, webhook, idempotency keys, messages that wait for it, and the
 // records of its blobs. It returns the ids of the blobs, so that the caller can delete their contents. Messages that the agent has sent
-// and signatures that it has used are kept until they expire. The error is mail.ErrNotFound if there is no such agent. Messages are
+// and signatures that it has used are kept until they expire. The error is mail.ErrNotFound if the agent does not exist. Messages are
 // deleted first, in several transactions, so after another error some of them may have been deleted.
 func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err error) {
 	if _, err := s.Agent(ctx, key); err != nil {

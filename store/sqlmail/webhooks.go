@@ -14,7 +14,7 @@ import (
 const notDue = math.MaxInt64
 
 // SetWebhook sets the URL to which the messages of an agent are posted, and returns the webhook, which is enabled and has no failures. All
-// waiting messages are due immediately. The error is mail.ErrNotFound if there is no such agent.
+// waiting messages are due immediately. The error is mail.ErrNotFound if the agent does not exist.
 func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
 	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var one int

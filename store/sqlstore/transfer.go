@@ -38,7 +38,7 @@ func Transfer(ctx context.Context, from, place string, opts Options) (Contents, 
 	}
 	has, err := Verify(ctx, place)
 	if err == nil && has != had {
-		err = fmt.Errorf("%w: the copy has other records than the original", ErrDamaged)
+		err = fmt.Errorf("%w: the records of the copy differ from those of the original", ErrDamaged)
 	}
 	if err != nil {
 		return Contents{}, fmt.Errorf("checking the copy: %w", err)

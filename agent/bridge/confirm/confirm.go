@@ -42,7 +42,7 @@ type State int
 
 // The states.
 const (
-	Unknown State = iota // there is no question, or it has expired
+	Unknown State = iota // the question does not exist, or has expired
 	Open                 // the owner has not answered
 	Allowed              // the owner has confirmed the call
 	Refused              // the owner has refused the call, or there were too many wrong codes
@@ -184,7 +184,7 @@ func (p *Pages) Wait(ctx context.Context, id string) error {
 	return nil
 }
 
-// Close stops listening. Open questions cannot be answered any more.
+// Close stops listening. Nobody can answer open questions after that.
 func (p *Pages) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -78,7 +78,7 @@ func (b *Box) Close() {
 }
 
 // Find returns a call with this service and digest whose outcome is unknown: one that was passed to Leave, or one of a bridge that has
-// ended. It removes the owner of the call. ok is false if there is no such call.
+// ended. It removes the owner of the call. ok is false if no call matches.
 func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok bool, err error) {
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
 		return Call{}, false, nil

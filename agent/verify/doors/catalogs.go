@@ -35,7 +35,7 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 	entries, isList := m["entries"].([]any)
 	switch {
 	case m.Text("specVersion") == "":
-		return point.Wrong.Because("there is no specVersion")
+		return point.Wrong.Because("specVersion is missing")
 	case !isList || len(entries) > maxList:
 		return point.Wrong.Because("entries is not a list of at most %d items", maxList)
 	}

@@ -20,7 +20,7 @@ var Checks = []Check{
 	{"mcp-url", "UIM core 5.2", point.Must, "uim-mcp is an https URL at the same site", "agents-readable", (*Doors).mcpURL},
 	{"mcp-endpoint", "MCP 2026-07-28 transports", point.Must, "the endpoint accepts messages by POST", "mcp-url", (*Doors).mcpEndpoint},
 	{
-		"mcp-challenge", "MCP 2026-07-28 authorization", point.Must, "a request without a token is answered 401, with resource_metadata",
+		"mcp-challenge", "MCP 2026-07-28 authorization", point.Must, "a request without a token gets 401, with resource_metadata",
 		"mcp-endpoint", (*Doors).mcpChallenge,
 	},
 	{
@@ -44,7 +44,7 @@ var Checks = []Check{
 		"mcp-endpoint", (*Doors).mcpDiscover,
 	},
 	{
-		"mcp-origin", "MCP 2026-07-28 transports", point.Must, "a request from another site's web page is answered 403",
+		"mcp-origin", "MCP 2026-07-28 transports", point.Must, "a request from another site's web page gets 403",
 		"mcp-discover", (*Doors).mcpOrigin,
 	},
 	{"mcp-tools", "MCP 2026-07-28 tools", point.Must, "all tools can be listed, page by page", "mcp-discover", (*Doors).mcpTools},
@@ -64,7 +64,7 @@ var Checks = []Check{
 		"mcp-intents", (*Doors).mcpRefused,
 	},
 	{
-		"mcp-unknown-tool", "MCP 2026-07-28 tools", point.Should, "a call to an unknown tool is answered with the error -32602",
+		"mcp-unknown-tool", "MCP 2026-07-28 tools", point.Should, "a call to an unknown tool gets the error -32602",
 		"mcp-tools", (*Doors).mcpUnknownTool,
 	},
 
@@ -81,15 +81,15 @@ var Checks = []Check{
 	},
 	{"a2a-skills", "uim-a2a", point.Should, "every intent is a skill, and every skill is an intent", "a2a-card", (*Doors).a2aSkills},
 	{
-		"a2a-challenge", "A2A 1.0 7.4", point.Should, "a request without a token is answered 401, with a challenge",
+		"a2a-challenge", "A2A 1.0 7.4", point.Should, "a request without a token gets 401, with a challenge",
 		"a2a-interfaces", (*Doors).a2aChallenge,
 	},
 	{
-		"a2a-task-unknown", "A2A 1.0 5.4", point.Must, "a request for an unknown task is answered with TaskNotFoundError",
+		"a2a-task-unknown", "A2A 1.0 5.4", point.Must, "a request for an unknown task gets TaskNotFoundError",
 		"a2a-interfaces", (*Doors).a2aTaskUnknown,
 	},
 	{
-		"a2a-version", "A2A 1.0 3.6.2", point.Must, "an unsupported version is answered with VersionNotSupportedError",
+		"a2a-version", "A2A 1.0 3.6.2", point.Must, "an unsupported version gets VersionNotSupportedError",
 		"a2a-task-unknown", (*Doors).a2aVersion,
 	},
 	{"a2a-call", "uim-a2a", point.Must, "the result of a task matches the outputs of the intent", "a2a-task-unknown", (*Doors).a2aCall},
@@ -100,7 +100,7 @@ var Checks = []Check{
 	},
 
 	{
-		"a2a-http", "A2A 1.0 11.6", point.Must, "if HTTP+JSON is announced, an unknown task is answered 404 there",
+		"a2a-http", "A2A 1.0 11.6", point.Must, "if HTTP+JSON is announced, an unknown task gets 404 there",
 		"a2a-task-unknown", (*Doors).a2aHTTP,
 	},
 
@@ -114,7 +114,7 @@ var Checks = []Check{
 		"uagents-url", (*Doors).uagentsAnswers,
 	},
 	{
-		"uagents-forged", "uAgents exchange", point.Must, "an envelope that was changed is answered 400",
+		"uagents-forged", "uAgents exchange", point.Must, "an envelope that was changed gets 400",
 		"uagents-answers", (*Doors).uagentsForged,
 	},
 	{

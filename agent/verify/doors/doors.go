@@ -54,7 +54,7 @@ type Service struct {
 
 // A Call is one call to an intent over HTTP, with its response.
 type Call struct {
-	Intent     *intents.Intent // nil if there is no such call
+	Intent     *intents.Intent // nil: no call can be made
 	Parameters map[string]any
 	Body       []byte // as UIM encodes it
 	Answer     fetch.Answer
@@ -89,7 +89,7 @@ func (d *Doors) named(member string) (string, point.Finding) {
 
 func notOffered(why string) point.Finding { return point.Skipped.Because("not offered: %s", why) }
 
-// wantsToken is the finding of a check that needs a PAT if there is none.
+// wantsToken is the finding of a check that needs a PAT and has none.
 var wantsToken = point.Skipped.Because("it requires a PAT, and nothing is signed without permission (--allow-agree)")
 
 // at returns the URL of a path on the origin of another URL.

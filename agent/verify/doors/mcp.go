@@ -105,7 +105,7 @@ func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 	text := strings.Join(a.Header.Values("Www-Authenticate"), ", ")
 	switch {
 	case text == "":
-		return "", point.Missing.Because("there is no WWW-Authenticate")
+		return "", point.Missing.Because("WWW-Authenticate is missing")
 	case !bearerScheme().MatchString(text):
 		return "", point.Wrong.Because("it requires a scheme other than Bearer")
 	}

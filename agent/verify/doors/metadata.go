@@ -56,7 +56,7 @@ func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	m, f = d.document(ctx, at(d.mcp.url, resourcePath))
 	switch {
 	case f.Outcome == point.Missing:
-		return point.Holds.Because("there are no metadata at the root")
+		return point.Holds.Because("the root has no metadata, which are optional")
 	case !f.Ok():
 		return f
 	case m.Text("resource") != d.mcp.url && strings.TrimRight(m.Text("resource"), "/") != fetch.Origin(u):
@@ -103,7 +103,7 @@ func (d *Doors) mcpAuthorization(ctx context.Context) point.Finding {
 // endpoints checks the URLs in the metadata. See RFC 8414, section 2.
 func (d *Doors) endpoints() point.Finding {
 	if d.mcp.server["token_endpoint"] == nil {
-		return point.Missing.Because("there is no token_endpoint")
+		return point.Missing.Because("token_endpoint is missing")
 	}
 	var bad []string
 	for _, name := range []string{"authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "jwks_uri"} {
@@ -119,7 +119,7 @@ func (d *Doors) mcpPKCE(context.Context) point.Finding {
 	methods, ok := texts(d.mcp.server.List("code_challenge_methods_supported"))
 	switch {
 	case d.mcp.server["code_challenge_methods_supported"] == nil:
-		return point.Missing.Because("there is no code_challenge_methods_supported")
+		return point.Missing.Because("code_challenge_methods_supported is missing")
 	case !ok || !slices.Contains(methods, "S256"):
 		return point.Wrong.Because("code_challenge_methods_supported does not have S256")
 	}

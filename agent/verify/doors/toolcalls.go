@@ -16,7 +16,7 @@ func (d *Doors) callTool(ctx context.Context, name string, arguments map[string]
 	return d.request(ctx, d.bearer(http.Header{}), "tools/call", map[string]any{"name": name, "arguments": arguments})
 }
 
-// noSample is the finding if there is no call that may be made.
+// noSample is the finding if no call may be made.
 var noSample = point.Skipped.Because("no call was made over HTTP that may be repeated: see execute-answers")
 
 func (d *Doors) mcpCall(ctx context.Context) point.Finding {

@@ -165,7 +165,7 @@ func (d *Doors) uagentsExpired(ctx context.Context) point.Finding {
 		return point.ServerError(a)
 	}
 	if e, err := envelope.Parse(a.Body); err == nil && e.SchemaDigest == protocol.Standard("UIMPolicy").Digest {
-		return point.Wrong.Because("an envelope that expired an hour ago is answered normally")
+		return point.Wrong.Because("an envelope that expired an hour ago gets a normal reply")
 	}
 	return point.Pass
 }

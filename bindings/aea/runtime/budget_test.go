@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A purse is the Treasury of a test. Each transaction costs 0.25 EUR, and its text says how it ends.
+// A purse is a Treasury for tests. Each transaction costs 0.25 EUR, and its text states how it ends.
 type purse struct{}
 
 func (purse) Holdings() any { return nil }

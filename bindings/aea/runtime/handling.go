@@ -11,8 +11,8 @@ import (
 // errBusy means that too many calls of the handlers of a skill have not returned in time.
 var errBusy = errors.New("the skill is busy")
 
-// handle calls a handler, and waits at most Limits.Handler for it, unless the skill is patient. A call that takes longer goes on without a
-// worker. The error is errBusy if the skill has as many such calls as it may.
+// handle calls a handler, and waits at most Limits.Handler for it, unless the skill is patient. A call that takes longer continues without
+// a worker. The error is errBusy if the skill has as many such calls as it may.
 func (r *Runtime) handle(ctx context.Context, h active, m Message) error {
 	if h.of.Patient {
 		return r.guard(func() error { return h.Handle(ctx, m) })

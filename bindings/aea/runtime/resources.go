@@ -183,7 +183,7 @@ func (s *skillEntry) check() error {
 	return nil
 }
 
-// Remove removes a skill with its protocols. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress,
+// Remove removes a skill with its protocols. It returns ErrNoSkill if the skill does not exist. The skill may finish its work in progress,
 // and its behaviours then stop.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
@@ -234,7 +234,7 @@ func (r *Resources) Behaviours(skill wire.PublicID) []Behaviour {
 	return nil
 }
 
-// State returns the state of a skill, for other skills. ok is false if there is no such skill, if it shows no state, or if Skill.State
+// State returns the state of a skill, for other skills. ok is false if the skill does not exist, if it shows no state, or if Skill.State
 // panics.
 func (r *Resources) State(skill wire.PublicID) (state any, ok bool) {
 	r.mu.RLock()

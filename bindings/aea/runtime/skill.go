@@ -20,7 +20,7 @@ type Skill struct {
 	Behaviours []Behaviour
 	Tasks      []Task
 	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, a call of a handler that
-	// takes longer than Limits.Handler no longer counts as one of the messages that are processed, and its dialogue goes on. While a quarter
+	// takes longer than Limits.Handler no longer counts as one of the messages that are processed, and its dialogue continues. While a quarter
 	// of Limits.Workers such calls have not returned, the skill gets no messages; their senders get an error if no other skill handles them.
 	Patient bool
 	// Disabled means that the skill is added disabled. Filter.SetEnabled enables it.
@@ -117,7 +117,7 @@ func (m Message) Reply(c protocol.Content) error {
 	return m.in.multiplexer.Send(Envelope{e, m.context()})
 }
 
-// Error sends an error to the sender of the message, outside of dialogues. It sends no more errors than Limits.Errors allows, and none in
+// Error sends an error to the sender of the message, outside dialogues. It sends no more errors than Limits.Errors allows, and none in
 // response to an error or an end of the default protocol. It reports whether the error was sent.
 func (m Message) Error(d protocol.DefaultMessage) bool {
 	d.Performative = protocol.DefaultError

@@ -73,7 +73,7 @@ func (t *Tools) UID(name string) string {
 	return name
 }
 
-// Terms returns the terms of an intent in a few words, or "" if there is no such intent.
+// Terms returns the terms of an intent in a few words, or "" if the intent does not exist.
 func (t *Tools) Terms(uid string) string { return t.terms[uid] }
 
 // A tool describes one intent. See MCP 2026-07-28, server/tools, Tool.

@@ -24,10 +24,10 @@ import (
 const (
 	MaxMessages = 64       // messages of one agent
 	MaxBytes    = 16 << 20 // bytes of all messages
-	// Keep is how long a message waits. It is how long a delivered reply is valid.
+	// Keep is how long a message waits, which is as long as a delivered reply is valid.
 	Keep = 5 * time.Minute
 
-	// What Reserve keeps free: space for an acknowledgement and a reply of this size together.
+	// Reserve keeps space free for two messages, an acknowledgement and a reply, of this size together.
 	reserved, reservedBytes = 2, 32 << 10
 )
 

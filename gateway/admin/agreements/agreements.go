@@ -162,7 +162,7 @@ func (o *Operations) RevokeAgreement(ctx context.Context, r api.Revocation) (Agr
 	return o.Agreement(ctx, r.Record)
 }
 
-// revoke ends the record with the id in r, unless find returns an error. find must return an error if there is no such record: its id is
+// revoke ends the record with the id in r, unless find returns an error. find must return an error if the record does not exist: its id is
 // probably misspelt, and the operator must not assume that the record has ended.
 func (o *Operations) revoke(ctx context.Context, kind pat.RevocationKind, r api.Revocation, find func(*service.Service) error) error {
 	service, err := o.services.Find(r.Service)

@@ -24,7 +24,7 @@ type Store interface {
 	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
 	Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
-	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if there is no such agent.
+	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if the agent does not exist.
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
 	// AddInvitation stores an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error

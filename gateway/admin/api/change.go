@@ -27,7 +27,7 @@ func (ch Change) Line(c Caller) record.ChangeLine {
 // Changes writes changes to the log and to the audit stream.
 type Changes struct {
 	Log   *zap.Logger
-	Audit *record.Audit // nil: there is none
+	Audit *record.Audit // nil: none
 	Now   func() time.Time
 }
 

@@ -31,7 +31,7 @@ type creditNoteRecord struct {
 	AgentName string `json:"agent_name,omitempty"`
 }
 
-// creditNoteRecord returns the record for a credit note about a call, as JSON, or an empty string if there is no such call.
+// creditNoteRecord returns the record for a credit note about a call, as JSON, or an empty string if the call does not exist.
 func (o *Operations) creditNoteRecord(ctx context.Context, s *service.Service, execution string) (string, error) {
 	call, err := o.store.Execution(ctx, s.ID, execution)
 	if errors.Is(err, store.ErrNotFound) {
@@ -59,7 +59,7 @@ func (o *Operations) CreditNote(ctx context.Context, r api.Record) (CreditNote, 
 	}
 	number, err := documentNumber(creditNotePrefix, r.ID)
 	if err != nil || number == 0 {
-		return CreditNote{}, reason.NoSuchRecord.Refusal("There is no such credit note: numbers have the form CN-000042.")
+		return CreditNote{}, reason.NoSuchRecord.Refusal("This gateway has no such credit note: numbers have the form CN-000042.")
 	}
 	list, err := o.store.Refunds(ctx, store.RefundFilter{Service: service.ID, Number: number, Limit: 1})
 	if err != nil {

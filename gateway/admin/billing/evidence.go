@@ -72,7 +72,7 @@ func (q *EvidenceQuery) Query(p api.Parameters) {
 
 var errNoReceipts = errors.New("this gateway has no key for receipts")
 
-// Evidence returns the entries of an account in a month, a page at a time. Errors: store.ErrNotFound if there is no such account,
+// Evidence returns the entries of an account in a month, a page at a time. Errors: store.ErrNotFound if the account does not exist,
 // *store.ForgottenError.
 func (o *Operations) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvidence, error) {
 	service, err := o.services.Find(q.Service)

@@ -48,7 +48,7 @@ func (o *Operations) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice,
 		return Invoice{}, reason.MalformedRequest.Refusal("The month has not ended, or ended less than an hour ago: more charges may follow.").
 			With("pointer", "/month").With("suggestion", "Issue the invoice an hour or more after the end of the month (UTC).")
 	case len(draft.Rows) == 0:
-		return Invoice{}, reason.MalformedRequest.Refusal("Nothing was charged in this month, so there is nothing to invoice.").
+		return Invoice{}, reason.MalformedRequest.Refusal("Nothing was charged in this month, so an invoice would be empty.").
 			With("suggestion", "Check the agent id and the month: uimgate usage statements lists what each agent was charged.")
 	case draft.Seller == nil:
 		return Invoice{}, reason.MalformedRequest.Refusal("The configuration does not name the seller.").

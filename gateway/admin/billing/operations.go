@@ -36,9 +36,9 @@ type Store interface {
 	Invoice(ctx context.Context, service string, id pat.AgentID, month string) (store.Invoice, error)
 	Invoices(ctx context.Context, f store.InvoiceFilter) ([]store.Invoice, error)
 	IssueInvoice(ctx context.Context, i store.Invoice) (issued store.Invoice, repeated bool, err error)
-	// SetBuyer sets the buyer of an agent; nil deletes it. The error wraps pat.ErrNotFound if there is no such agent.
+	// SetBuyer sets the buyer of an agent; nil deletes it. The error wraps pat.ErrNotFound if the agent does not exist.
 	SetBuyer(ctx context.Context, service string, id pat.AgentID, b *store.Buyer) error
-	// Buyer returns the buyer of an agent, or nil if there is none. The error wraps pat.ErrNotFound if there is no such agent.
+	// Buyer returns the buyer of an agent, or nil if there is none. The error wraps pat.ErrNotFound if the agent does not exist.
 	Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error)
 }
 

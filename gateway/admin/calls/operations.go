@@ -27,7 +27,7 @@ type Store interface {
 type Config struct {
 	Store    Store
 	Services api.Services
-	Index    *record.Index // holds records that may not be written to the store yet; nil: there are none
+	Index    *record.Index // holds records that may not be written to the store yet; nil: none
 	Log      *zap.Logger
 }
 

@@ -70,7 +70,7 @@ const (
 )
 
 // Curation returns the curation file of a service, as it is now, and the operations that match, in the order of their keys. The refusal is
-// NO_SUCH_RECORD if there is no such file.
+// NO_SUCH_RECORD if the file does not exist.
 func (o *Operations) Curation(_ context.Context, q CurationQuery) (Curation, error) {
 	s, err := o.services.Find(q.Service)
 	if err != nil {

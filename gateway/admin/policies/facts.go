@@ -61,7 +61,7 @@ func addFacts(facts, others map[string]any, known []string) error {
 	return nil
 }
 
-// addKeys sets the keys of the agent: those of an agreement or, if there is none, of the agent's newest agreement.
+// addKeys sets the keys of the agent: those of the given agreement or, if none is given, of the agent's newest agreement.
 func (o *Operations) addKeys(ctx context.Context, service string, q *odrl.Request, agreement pat.AgreementID, proof bool) error {
 	key, id, err := o.agreedKey(ctx, service, pat.AgentID(q.AgentID), agreement)
 	if err != nil {
@@ -78,8 +78,7 @@ func (o *Operations) addKeys(ctx context.Context, service string, q *odrl.Reques
 	return nil
 }
 
-// agreedKey returns the key of an agreement, as DER, and its id. It returns no key if there is no such agreement, or if a person consented
-// to it.
+// agreedKey returns the key of an agreement, as DER, and its id. It returns no key if the agreement does not exist, or is a consent.
 func (o *Operations) agreedKey(ctx context.Context, service string, agent pat.AgentID, id pat.AgreementID) ([]byte, keys.ID, error) {
 	if id == "" {
 		list, err := o.store.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: agent, State: pat.AgreementActive, Limit: 1})

@@ -29,8 +29,8 @@ type Config struct {
 	Store     Store
 	Services  api.Services
 	Now       func() time.Time
-	AuditPath string        // path of the audit stream, which Impact reads; empty: there is none
-	Audit     *record.Audit // flushed before Impact reads its file; nil: there is none
+	AuditPath string        // path of the audit stream, which Impact reads; empty: none
+	Audit     *record.Audit // flushed before Impact reads its file; nil: none
 	Calls     *calls.Operations
 	Processes *processes.Operations
 	Reloads   *reloads.Operations

@@ -17,7 +17,7 @@ type EndedSession struct {
 // ChangedID returns the id of the changed record for the audit stream.
 func (s EndedSession) ChangedID() string { return s.Name + " as " + string(s.Role) }
 
-// EndConsoleSession ends the session of the console with the id r.ID. The error wraps store.ErrNotFound if there is no such session. The
+// EndConsoleSession ends the session of the console with the id r.ID. The error wraps store.ErrNotFound if the session does not exist. The
 // service of r has no effect.
 func (o *Operations) EndConsoleSession(ctx context.Context, r api.Record) (EndedSession, error) {
 	s, err := o.store.ConsoleSession(ctx, r.ID)
@@ -28,7 +28,7 @@ func (o *Operations) EndConsoleSession(ctx context.Context, r api.Record) (Ended
 }
 
 // SignedIn writes to the log and to the audit stream that a session of the console began. from is the source address of the request; an
-// invalid address is omitted. subject identifies the person at the identity provider; empty: there is none.
+// invalid address is omitted. subject identifies the person at the identity provider; empty: none.
 func (o *Operations) SignedIn(c api.Caller, subject string, from netip.Addr) {
 	o.signed("sign in", c, subject, from)
 }

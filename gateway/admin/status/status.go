@@ -63,7 +63,7 @@ type Status struct {
 // A CertificateStatus describes the certificates of the listeners.
 type CertificateStatus struct {
 	ACME bool `json:"acme"` // a CA issues and renews them; otherwise they are files
-	// Expires is when the first of them expires; the zero time: there is none yet.
+	// Expires is when the first of them expires; the zero time: none.
 	Expires time.Time `json:"expires,omitzero"`
 	Missing int       `json:"missing,omitempty"` // names without a certificate
 }

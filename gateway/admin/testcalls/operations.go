@@ -20,7 +20,7 @@ type Config struct {
 	Store      Store
 	Services   api.Services
 	Calls      *calls.Operations
-	Playground Playground // nil: there is none
+	Playground Playground // nil: none
 }
 
 // Operations carries out the operations of the playground. It is safe for concurrent use.

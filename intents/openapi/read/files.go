@@ -55,7 +55,7 @@ func (f *files) tree(name, ref string) (any, error) {
 func (f *files) load(name string) (tree map[string]any, reason string) {
 	switch hidden := slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.HasPrefix(s, ".") }); {
 	case name == ".." || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/"):
-		return nil, "it is outside of the directory that files are read from"
+		return nil, "it is outside the directory that files are read from"
 	case hidden:
 		return nil, "hidden files are not read"
 	case !readable(name) || !fs.ValidPath(name):
@@ -65,7 +65,7 @@ func (f *files) load(name string) (tree map[string]any, reason string) {
 	}
 	data, err := f.bytes(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "there is no such file"
+		return nil, "the file does not exist"
 	}
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err

@@ -1,4 +1,4 @@
-// Package agenttest is a small UIM service for tests of agents: it speaks the protocol over HTTP, verifies agreements,
+// Package agenttest is a small UIM service for tests of agents: it implements the protocol over HTTP, verifies agreements,
 // tokens and proofs of key as a real service does, and answers with prepared failures on request. It keeps everything in
 // memory and offers two intents: Search is free and safe; Order costs money and requires a proof of key. The usual call:
 //

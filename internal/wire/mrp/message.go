@@ -142,7 +142,7 @@ func (o *object) send() (Send, *Error) {
 	case len(body) > MaxBody:
 		return Send{}, refuse(TooLarge, fmt.Sprintf("body must be at most %d bytes long: attach larger content as a blob", MaxBody))
 	case !there && len(s.Attachments) == 0:
-		return Send{}, refuse(Unprocessable, "body is missing, and there is no attachment")
+		return Send{}, refuse(Unprocessable, "body and attachment are missing")
 	}
 	return s, nil
 }

@@ -100,7 +100,7 @@ func spent(slots []store.CounterSlot) (money []store.CounterSlot) {
 	return money
 }
 
-// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are not known any more. It gives back the
+// giveBudget releases what a charge took of the budget of its consent, for a call whose slots are no longer known. It gives back the
 // units of the slot in which the call began.
 func (w *work) giveBudget(ctx context.Context, e store.Execution) error {
 	if e.Charge.IsZero() || !pat.Consented(e.AgentID) {

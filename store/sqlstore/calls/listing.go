@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Execution returns an execution record, with its answer if that is still stored. The error is store.ErrNotFound if there is no such
+// Execution returns an execution record, with its answer if that is still stored. The error is store.ErrNotFound if it has no such
 // record.
 func (c *Calls) Execution(ctx context.Context, service, id string) (store.Execution, error) {
 	var q engine.Conditions
@@ -17,7 +17,7 @@ func (c *Calls) Execution(ctx context.Context, service, id string) (store.Execut
 	return c.execution(ctx, q)
 }
 
-// Call is like Execution, but also returns store.ErrNotFound if the call is outside of the scope.
+// Call is like Execution, but also returns store.ErrNotFound if the call is outside the scope.
 func (c *Calls) Call(ctx context.Context, s store.CallScope, id string) (store.Execution, error) {
 	var q engine.Conditions
 	q.Add("id = ?", id)

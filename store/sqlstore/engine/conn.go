@@ -90,7 +90,7 @@ func (w *Writer) beginAlone(ctx context.Context) error {
 }
 
 // abort rolls back a failed transaction and closes its connection. After some failures, such as a full disk or an I/O error, the database
-// has already rolled back, and a further statement would run outside of the transaction.
+// has already rolled back, and a further statement would run outside the transaction.
 func (w *Writer) abort(ctx context.Context, why error) {
 	if w.db.Layer != nil && w.db.dialect.Sharing == Exclusive {
 		w.db.Layer.Forget()

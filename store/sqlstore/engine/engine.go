@@ -4,7 +4,7 @@
 // Callers queue their operations. A writer, which is a goroutine with a connection, takes all waiting operations, reads the rows that they
 // need, runs them one after another, writes all their changes, commits once, and then lets all callers return. The changes of a caller are
 // therefore durable when it returns; one disk flush serves many callers; and an operation that fails changes nothing and does not affect
-// the others. Reads outside of transactions use separate connections.
+// the others. Reads outside transactions use separate connections.
 package engine
 
 import (

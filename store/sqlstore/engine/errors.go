@@ -16,7 +16,7 @@ var (
 	ErrNotOurs = errors.New("this is not a database of uimgate")
 	// ErrEmpty means that a database has no tables of uimgate yet. The gateway creates them when it starts.
 	ErrEmpty = errors.New("the database is empty")
-	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed outside of uimgate.
+	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed outside uimgate.
 	ErrMisfit = errors.New("the journal has charges that contradict the tables: " +
 		"undo the changes that were made to the tables by hand, or restore a backup")
 	// ErrUnchanged means that a statement changed no row, because the row has changed since it was read or cached.

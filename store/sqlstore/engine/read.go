@@ -54,7 +54,7 @@ func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (b
 	return found && err == nil, err
 }
 
-// List runs a query outside of the transactions of writers, and calls each for every row. The rows include everything that was committed
+// List runs a query outside the transactions of writers, and calls each for every row. The rows include everything that was committed
 // before the call, even changes that were not in the tables yet. If an idle connection turns out to have ended, List repeats the query. All
 // errors, including those of each, wrap store.ErrUnavailable.
 func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan) error) error {

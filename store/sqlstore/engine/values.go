@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// FirstTime and LastTime are the first and the last time that can be stored. A time outside of this range is stored as the nearer of the
+// FirstTime and LastTime are the first and the last time that can be stored. A time outside this range is stored as the nearer of the
 // two.
 var (
 	FirstTime = time.Unix(0, math.MinInt64+1)

@@ -44,7 +44,7 @@ func NewBook(t *engine.Tx, sharing engine.ShareMode, epochs *Epochs, cache *Cach
 
 // A Line is an entry of the ledger: a change of an execution that has a charge.
 type Line struct {
-	// Execution is the record in its new state. The fields that are written to the ledger must not change any more.
+	// Execution is the record in its new state. The fields that are written to the ledger must not change after that.
 	*store.Execution
 
 	From store.State // empty if the execution began

@@ -124,7 +124,7 @@ func (b *Book) credit(ctx context.Context, p *store.Payment, salt []byte) error 
 }
 
 // MovePayment changes the state of a payment. If the payment becomes PaymentCredited, it is entered in the ledger in the same transaction.
-// The error wraps store.ErrNotFound if there is no such payment, store.ErrSettled if it has already ended in another state,
+// The error wraps store.ErrNotFound if the payment does not exist, store.ErrSettled if it has already ended in another state,
 // store.ErrPaymentMoved as PaymentMove describes, and the errors of Pay.
 func (l *Ledger) MovePayment(ctx context.Context, service, reference string, to store.PaymentMove) (out store.Payment, err error) {
 	salt, err := newSalt(l.Random)
@@ -291,7 +291,7 @@ func onePayment(ctx context.Context, t *engine.Tx, query, service, reference str
 	return p, found, err
 }
 
-// Payment returns one payment. The error is store.ErrNotFound if there is no such payment.
+// Payment returns one payment. The error is store.ErrNotFound if the payment does not exist.
 func (l *Ledger) Payment(ctx context.Context, service, reference string) (store.Payment, error) {
 	list, err := engine.All(ctx, l.db, selectPayment, []any{service, reference}, scanPayment)
 	if err == nil && len(list) == 0 {

@@ -19,7 +19,7 @@ const (
 )
 
 // Find returns the place of the line of an execution that has the given state, or of its newest line if state is empty. The error is
-// store.ErrNotFound if there is no such line, and store.ErrNotLogged if it is not in the log yet.
+// store.ErrNotFound if the line does not exist, and store.ErrNotLogged if it is not in the log yet.
 func (l *Logs) Find(ctx context.Context, service, execution string, state store.State) (store.LoggedLine, error) {
 	found, err := l.line(ctx, l.read, service, execution, state)
 	// Most lines are in the tables, so the journal need not be emptied. A line after this one can exist only if the charge is neither captured

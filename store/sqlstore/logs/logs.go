@@ -120,7 +120,7 @@ func scanHead(scan engine.Scan) (h store.LogHead, err error) {
 	return h, err
 }
 
-// Tile returns the hashes of a tile. The error is store.ErrNotFound if there is no such tile.
+// Tile returns the hashes of a tile. The error is store.ErrNotFound if the tile does not exist.
 func (l *Logs) Tile(ctx context.Context, service string, epoch int64, level int, n int64) ([]byte, error) {
 	args := []any{service, epoch, level, n}
 	return engine.First(ctx, l.db, store.ErrNotFound, selectTile, args, func(scan engine.Scan) (hashes []byte, err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// SetBuyer sets the customer to whom the invoices of an agent are made out; nil deletes it. The error is pat.ErrNotFound if there is no
-// such agent.
+// SetBuyer sets the customer to whom the invoices of an agent are made out; nil deletes it. The error is pat.ErrNotFound if the
+// agent does not exist.
 func (s *Records) SetBuyer(ctx context.Context, service string, id pat.AgentID, b *store.Buyer) error {
 	var text []byte
 	if b != nil {
@@ -29,8 +29,8 @@ func (s *Records) SetBuyer(ctx context.Context, service string, id pat.AgentID, 
 	})
 }
 
-// Buyer returns the customer to whom the invoices of an agent are made out, or nil if none is set. The error is pat.ErrNotFound if there is
-// no such agent.
+// Buyer returns the customer to whom the invoices of an agent are made out, or nil if none is set. The error is pat.ErrNotFound if the
+// agent does not exist.
 func (s *Records) Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error) {
 	var text string
 	found, err := s.db.One(ctx, "SELECT buyer FROM agents WHERE service = ? AND id = ?", []any{service, id}, &text)

@@ -175,7 +175,7 @@ func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
 	})
 }
 
-// TakeInvitation deletes an invitation and returns it. It returns store.ErrNotFound if there is no such invitation, or if it was used or
+// TakeInvitation deletes an invitation and returns it. It returns store.ErrNotFound if the invitation does not exist, or if it was used or
 // has expired.
 func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}

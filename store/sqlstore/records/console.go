@@ -64,7 +64,7 @@ func (s *Records) ConsoleSessions(ctx context.Context, limit int) ([]store.Conso
 	return live, err
 }
 
-// KeepConsoleSession moves the end of a session that is in use. It returns store.ErrUsed if there is no such session.
+// KeepConsoleSession moves the end of a session that is in use. It returns store.ErrUsed if the session does not exist.
 func (s *Records) KeepConsoleSession(ctx context.Context, id string, until time.Time) error {
 	return s.changeOne(ctx, "UPDATE console_sessions SET until = ? WHERE id = ?", engine.Nanos(until), id)
 }
@@ -95,7 +95,7 @@ func (s *Records) AddConsoleLink(ctx context.Context, l store.ConsoleLink) error
 	})
 }
 
-// TakeConsoleLink deletes a link and returns it. It returns store.ErrNotFound if there is no such link, or if it was used or has expired.
+// TakeConsoleLink deletes a link and returns it. It returns store.ErrNotFound if the link does not exist, or if it was used or has expired.
 func (s *Records) TakeConsoleLink(ctx context.Context, code string) (store.ConsoleLink, error) {
 	l := store.ConsoleLink{Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {

@@ -10,9 +10,9 @@ import (
 // ofAgent is the condition that an agreement of an agent is active and has a plan. Its arguments are the service and the agent.
 const ofAgent = "service = ? AND agent_id = ? AND state = 'active' AND plan <> ''"
 
-// endOtherPlans ends the active agreements of an agent that have a plan other than the agreement of n, if that one is active and has a
-// plan: those that have taken effect, unless the agreement of n was made in advance, and those that take effect on the same date. What the
-// agent has used counts on, because counters belong to the agent.
+// endOtherPlans ends active agreements of an agent whose plan differs from that of the agreement of n, if the agreement of n is active and
+// has a plan. It ends those that have taken effect, unless the agreement of n was made in advance, and those that take effect on its date.
+// The counters are those of the agent, so they continue.
 func (s *Records) endOtherPlans(ctx context.Context, t *engine.Tx, n pat.NewAgreement) error {
 	a := n.Agreement
 	if a.Plan == "" || a.State != pat.AgreementActive {

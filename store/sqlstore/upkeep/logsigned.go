@@ -91,7 +91,7 @@ func readLogEntries(ctx context.Context, reader *sql.Tx, issuers map[epochKey]st
 		if r.Entry.Key != nil {
 			key, err := keys.ParseJWK(k.JWK)
 			if err != nil || string(key.Thumbprint()) != k.ID {
-				return alteredText(service, "an entry of the log introduces another key than the one that it names")
+				return alteredText(service, "an entry of the log introduces a key other than the one that it names")
 			}
 			keysOf(introduced, service).Add(k.Purpose, key)
 		}

@@ -25,11 +25,11 @@ func (n *impliedRows) add(r *ledger.CheckedRow) {
 	}
 }
 
-// countEnded counts the executions that are not held, without those whose entries a release without chains made.
+// countEnded counts the executions that are no longer held. It omits those whose entries a release without chains wrote.
 const countEnded = `SELECT (SELECT COUNT(*) FROM executions WHERE amount > 0 AND state <> 'held') - (SELECT COUNT(*) FROM ledger l
 	JOIN executions e ON e.id = l.execution_id WHERE l.k < 0 AND l.to_state <> 'held' AND l.to_state = e.state)`
 
-// check checks that there are no other rows than those that the entries imply. asked is the number of texts of questions.
+// check returns an error if the tables have rows that the entries do not imply. asked is the number of texts of questions.
 func (n impliedRows) check(ctx context.Context, reader *sql.Tx, asked int64) error {
 	var ended int64
 	if err := reader.QueryRowContext(ctx, countEnded).Scan(&ended); err != nil {

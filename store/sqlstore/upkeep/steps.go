@@ -22,7 +22,7 @@ func steps(ctx context.Context, run transact, step func(context.Context, *engine
 // A transact runs an operation in a transaction: DB.Update or DB.Aside.
 type transact func(ctx context.Context, run func(context.Context, *engine.Tx) error) error
 
-// found reads up to maxRows rows outside of a transaction, so that the search does not delay writers, and then calls forget for each of
+// found reads up to maxRows rows outside a transaction, so that the search does not delay writers, and then calls forget for each of
 // them in a transaction. It repeats this until fewer than maxRows rows are deleted. forget reports whether it deleted the row, which may
 // have changed since it was read. The argument of the query is at, and the query must have the order of an index.
 func (u *Upkeep) found(ctx context.Context, maxRows, columns int, query string, at time.Time,

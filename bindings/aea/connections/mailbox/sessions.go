@@ -85,7 +85,7 @@ func (s *sessions) begin(address string) (token string) {
 	return token
 }
 
-// get returns the session with a token, and records that the session is in use. It returns nil if there is no such session.
+// get returns the session with a token, and records that the session is in use. It returns nil if the session does not exist.
 func (s *sessions) get(token string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -160,7 +160,7 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	case err == nil:
 		o.Key = key
 	case errors.Is(err, os.ErrNotExist) && needsKey:
-		return agent.Options{}, fmt.Errorf("there is no key at %s: create one with uimgate agent keygen", path)
+		return agent.Options{}, fmt.Errorf("the key %s does not exist: create it with uimgate agent keygen", path)
 	case errors.Is(err, os.ErrNotExist) && s.key == "":
 	default:
 		return agent.Options{}, err

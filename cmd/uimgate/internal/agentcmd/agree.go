@@ -79,8 +79,8 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 It first explains the terms in plain English on stderr, as the page of the service does. If there is an
 agreement to an earlier policy, it explains only what changes. --digest names the policy to sign;
 --yes signs the policy that is in force. Without either flag, agree asks for confirmation on the
-terminal, and fails if there is no terminal. --next is about the policy that takes effect next: the
-present agreement remains in force until its date. To use the next policy at once, name it with --digest.`,
+terminal, and fails without one. --next signs the policy that takes effect next; the present agreement
+remains in force until then. To use the next policy at once, name it with --digest.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute

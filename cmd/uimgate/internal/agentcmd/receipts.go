@@ -58,7 +58,7 @@ func (s *agentSettings) books(c *cobra.Command, target string) ([]*receipts.Book
 	}
 	if target == "" {
 		if len(list) == 0 {
-			return nil, errors.New("there are no receipts: the agent has made no call that was charged")
+			return nil, errors.New("the agent has no receipts: none of its calls was charged")
 		}
 		return list, nil
 	}
@@ -78,7 +78,7 @@ func (s *agentSettings) books(c *cobra.Command, target string) ([]*receipts.Book
 		}
 	}
 	if len(fits) == 0 {
-		return nil, fmt.Errorf("there is no agreement with %s; without a service, the command uses all receipts", printable(target))
+		return nil, fmt.Errorf("the agent has no agreement with %s; without a service, the command uses all receipts", printable(target))
 	}
 	return fits, nil
 }

@@ -56,7 +56,7 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 }
 
 // resume resumes the only agreement with the service target or, if target is empty, the only agreement that permits the intent uid. If both
-// are empty, it resumes the only agreement. It returns an error if there is no such agreement, or more than one.
+// are empty, it resumes the only agreement. It returns an error unless exactly one agreement matches.
 func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, uid string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
@@ -72,14 +72,14 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	case len(fits) == 1:
 		return client.Resume(fits[0])
 	case len(fits) == 0 && target != "":
-		return nil, fmt.Errorf("there is no agreement with %s: run uimgate agent agree %s", target, target)
+		return nil, fmt.Errorf("the agent has no agreement with %s: run uimgate agent agree %s", target, target)
 	case len(fits) == 0 && uid != "":
 		if err := unoffered(c, client, sessions, uid); err != nil {
 			return nil, err
 		}
 		return nil, unpermitted(sessions, uid)
 	case len(fits) == 0:
-		return nil, errors.New("there is no agreement: run uimgate agent agree SERVICE")
+		return nil, errors.New("the agent has no agreement: run uimgate agent agree SERVICE")
 	}
 	names := make([]string, 0, len(fits))
 	for _, session := range fits {

@@ -66,7 +66,7 @@ func (s *agentSettings) keyName() string {
 func (s *agentSettings) uagentOptions(o agent.Options, path string) (agent.Options, error) {
 	key, err := agent.LoadSeed(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return agent.Options{}, fmt.Errorf("there is no seed at %s: create one with uimgate agent keygen --via uagents", path)
+		return agent.Options{}, fmt.Errorf("the seed %s does not exist: create it with uimgate agent keygen --via uagents", path)
 	}
 	if err != nil {
 		return agent.Options{}, err

@@ -186,7 +186,7 @@ func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
 	case i >= 0:
 		return &cfg.Services[i], i, nil
 	case s.service != "":
-		return nil, 0, cli.Usage(fmt.Errorf("there is no service %q; the services are %s", s.service, strings.Join(ids, ", ")))
+		return nil, 0, cli.Usage(fmt.Errorf("the configuration has no service %q; the services are %s", s.service, strings.Join(ids, ", ")))
 	case len(ids) > 1:
 		return nil, 0, cli.Usage(fmt.Errorf("there are several services: choose one with --service: %s", strings.Join(ids, ", ")))
 	}

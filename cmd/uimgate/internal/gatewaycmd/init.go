@@ -78,7 +78,7 @@ directory, or in or below the directory that --refs names. It never fetches othe
 operation with a reference that cannot be read is not offered, and init names the reference.
 
 Instead of a document, --mcp names the endpoint of a server of the Model Context Protocol, and --mcp-command the program
-of one that speaks on standard input and output. Each of its tools is an operation then, and the gateway calls it.
+of one that uses standard input and output. Each of its tools is an operation then, and the gateway calls it.
 Tools that the server marks as read-only are offered at first.`,
 		Example: `  uimgate init
   uimgate init --namespace example.com --upstream http://localhost:9000 --serve
@@ -137,7 +137,7 @@ Tools that the server marks as read-only are offered at first.`,
 	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, even if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
 	f.StringVar(&s.tools.url, "mcp", "", "endpoint of an MCP server whose tools to offer: an https URL (http on loopback)")
-	f.StringVar(&s.tools.header, "mcp-header", "", "file with a header line, such as Authorization: Bearer TOKEN, that the server of --mcp wants")
+	f.StringVar(&s.tools.header, "mcp-header", "", "file with a header line, such as Authorization: Bearer TOKEN, that the server of --mcp requires")
 	f.StringVar(&s.tools.command, "mcp-command", "", "program of an MCP server on standard input and output, which the gateway will start")
 	f.StringArrayVar(&s.tools.args, "mcp-arg", nil, "argument of --mcp-command; may be repeated")
 	f.StringArrayVar(&s.tools.env, "mcp-env", nil, "NAME=VALUE in the environment of --mcp-command, which is otherwise empty; may be repeated")
@@ -366,7 +366,7 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 	for _, message := range result.Messages {
 		fmt.Fprintln(w, message)
 	}
-	fmt.Fprintf(w, "%s: %d operations offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
+	fmt.Fprintf(w, "%s: operations: %d offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
 	if found.Hidden > 0 {
 		fmt.Fprintf(w, ", %d hidden (edit %s to offer them)", found.Hidden, openapi.CurationFile)
 	}

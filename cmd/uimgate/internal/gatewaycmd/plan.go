@@ -119,7 +119,7 @@ func endOf(at time.Time) string {
 	if at.IsZero() {
 		return "it ends at once"
 	}
-	return "it goes on until " + at.UTC().Format(time.RFC3339)
+	return "it remains callable until " + at.UTC().Format(time.RFC3339)
 }
 
 // errPlanChanged means that the document or a file of the directory has changed since the plan was made.

@@ -147,7 +147,7 @@ func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 
 // Check returns the command uimgate check.
 func Check() *cobra.Command {
-	var path string
+	var path, data string
 	var strict, withOnline, force bool
 	c := &cobra.Command{
 		Use: "check", Short: "Report all problems of a configuration at once", Args: cli.Args(cobra.NoArgs),
@@ -165,9 +165,10 @@ the collectors, and fetches the directory of the CA and the metadata of the iden
 and a warning for what does not.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors
-  uimgate check -c uimgate.yaml --online   # DNS, ports, upstreams, CA`,
+  uimgate check -c uimgate.yaml --online   # DNS, ports, upstreams, CA
+  uimgate check -c /etc/uimgate/uimgate.yaml --data /var/lib/uimgate`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Data: data})
 			services := 0
 			if cfg != nil {
 				loaded, more := service.Load(c.Context(), cfg, time.Now)
@@ -200,6 +201,7 @@ and a warning for what does not.`,
 		},
 	}
 	configFlag(c, &path)
+	c.Flags().StringVar(&data, "data", "", "data directory, instead of data in the configuration")
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	c.Flags().BoolVar(&force, "force", false, "report intents that end as warnings, not as errors")
 	c.Flags().BoolVar(&withOnline, "online", false, "also check DNS, ports, upstreams, collectors and the CA, over the network")

@@ -107,7 +107,7 @@ func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.S
 		m.Body, err = strictjson.Append(nil, o.text)
 		return m, err
 	case len(args) == 0 && o.action == "" && len(o.attach) == 0:
-		return wire.Send{}, cli.Usage(errors.New("there is nothing to send: give a body as JSON, --text, --action or --attach"))
+		return wire.Send{}, cli.Usage(errors.New("the message is empty: give a body as JSON, --text, --action or --attach"))
 	case len(args) > 0:
 		if _, err := strictjson.Decode(body); err != nil {
 			return wire.Send{}, cli.Usage(fmt.Errorf("the body is not valid JSON: %w", err))

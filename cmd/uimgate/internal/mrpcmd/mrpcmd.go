@@ -31,8 +31,8 @@ func Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mrp",
 		Short: "Act as an agent at a relay of the Machine Relay Protocol: find agents, send and receive messages",
-		Long: `The mrp commands act as an agent at a relay of the Machine Relay Protocol. The agent is its key: there is no
-account, and the relay registers the key with its first request. Use a separate key for each relay. Data goes
+		Long: `The mrp commands act as an agent at a relay of the Machine Relay Protocol. The agent is its key. It needs no
+account: the relay registers the key with its first request. Use a separate key for each relay. Data goes
 to stdout, and text for people to stderr. Messages that are encrypted for this agent are printed decrypted. With
 send --encrypt, the relay cannot read the message.`,
 		Example: `  uimgate mrp keygen
@@ -84,7 +84,7 @@ func (s *settings) client() (*mrp.Client, error) {
 	key, err := mrp.LoadKey(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no key at %s: create one with uimgate mrp keygen", path)
+		return nil, fmt.Errorf("the key %s does not exist: create it with uimgate mrp keygen", path)
 	case err != nil:
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (o *operator) curationSave() *cobra.Command {
 	c := &cobra.Command{
 		Use: "save FILE", Short: "Replace the curation of a running gateway with an edited one, and reload", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Save writes the curation in FILE to the file of the gateway, and changes agents.json and the policy accordingly. It keeps
-the previous texts next to them in files whose names end with .1, and reloads. If the reload is refused, it restores all.
+the previous texts next to them in files whose names end with .1, and reloads. If the reload is refused, it restores all files.
 Save changes nothing if the file of the gateway no longer has the text that --over names.`,
 		Example: "  uimgate curation save draft.yaml --over openapi.curation.yaml",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -45,7 +45,7 @@ func (o *operator) keysList() *cobra.Command {
 		Use: "list", Short: "List the signing keys that still verify", Args: cli.Args(cobra.NoArgs),
 		Long: `List prints the keys of all processes that share the database. PROCESS is the machine and the data directory of the
 process that has the private key. SIGNING is yes for the keys with which that process signs. A key with a time under
-NOT_AFTER signs nothing any longer.`,
+NOT_AFTER no longer signs anything.`,
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(

@@ -147,7 +147,7 @@ func (o *operator) token() (string, error) {
 	}
 	cfg, problems := o.configured()
 	if cfg == nil {
-		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or the gateway's configuration with -c:\n%w",
+		return "", fmt.Errorf("the command needs an admin token: give --admin-token-file or %s, or the gateway's configuration with -c:\n%w",
 			EnvAdminToken, problems.Err())
 	}
 	return client.ConfiguredToken(cfg, o.config)

@@ -44,7 +44,7 @@ func Operator() []*cobra.Command {
 // maxList is the maximum of --limit.
 const maxList = 10_000
 
-// open opens the database of the relay. It returns an error if there is no such database. The returned function closes the database.
+// open opens the database of the relay. It returns an error if the database does not exist. The returned function closes the database.
 func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, error) {
 	if o.limit < 0 || o.limit > maxList {
 		return nil, nil, cli.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
@@ -66,7 +66,7 @@ func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, erro
 	if place == "" {
 		place = config.StatePath(o.data)
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("there is no relay database at %s: name its directory with --data, or the configuration of its gateway with -c", place)
+			return nil, nil, fmt.Errorf("%s has no relay database: name its directory with --data, or the gateway's configuration with -c", place)
 		}
 	}
 	db, err := sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now})

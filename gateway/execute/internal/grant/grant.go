@@ -28,7 +28,7 @@ type Terms interface {
 // New returns a Grant for an execution.
 func New(executionID string, t Terms) Grant { return Grant{executionID, t} }
 
-var errNone = errors.New("there is no grant")
+var errNone = errors.New("the call has no grant")
 
 // ExecutionID returns the id of the execution to which the Grant belongs. It is empty for the zero Grant.
 func (g Grant) ExecutionID() string { return g.executionID }

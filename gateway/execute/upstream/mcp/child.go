@@ -118,7 +118,7 @@ func cause(err error) string {
 	var number syscall.Errno
 	switch {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return "there is no such program or directory"
+		return "no such program or directory"
 	case errors.As(err, &number):
 		return number.Error()
 	default:
@@ -254,7 +254,7 @@ func (c *child) read(out *os.File) {
 			continue
 		}
 		if surplus += int64(len(line)) + 1; surplus > c.max {
-			c.kill("it sent more than " + strconv.FormatInt(c.max, 10) + " bytes outside of responses")
+			c.kill("it sent more than " + strconv.FormatInt(c.max, 10) + " bytes outside responses")
 			return
 		}
 	}

@@ -2,7 +2,7 @@
 // reached over Streamable HTTP, or runs as a child process and is reached over its standard input and output.
 //
 //	s, err := mcp.New(mcp.Config{…})               // does not connect
-//	reply, written, err := s.Call(ctx, call, admit) // admit is asked right before the first byte
+//	reply, written, err := s.Call(ctx, call, admit) // admit is called right before the first byte
 //	tools, err := s.Tools(ctx)
 //
 // The client of the official SDK is not used, because it does not report whether a byte of a request was sent, sends some requests again,
@@ -88,8 +88,8 @@ var (
 	ErrNoResponse = errors.New("the gateway stopped reading before the response began")
 	// ErrNotMCP means that a response is not an MCP response.
 	ErrNotMCP = errors.New("the response is not an MCP response")
-	// ErrRevision means that the server speaks no revision of MCP that this package speaks.
-	ErrRevision = errors.New("the server speaks no supported revision of MCP")
+	// ErrRevision means that the server supports no revision of MCP that this package supports.
+	ErrRevision = errors.New("the server and the gateway support no common revision of MCP")
 	// ErrNotRunning means that the server, a child process, is not running, and the pause before its next start has not ended.
 	ErrNotRunning = errors.New("the server is not running")
 )
@@ -222,7 +222,7 @@ func (t *slot) leave() {
 	}
 }
 
-// refusesSession reports whether the server may not know the session, or may no longer speak its revision. Some servers return status 400
+// refusesSession reports whether the server may not know the session, or may no longer support its revision. Some servers return status 400
 // for a session that has ended, and some send an error with the id of the request. An error about unacceptable arguments does not count.
 func (r *Reply) refusesSession(s *session) bool {
 	if r.Result != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Command starts a server that speaks MCP on its standard input and output. See MCP 2026-07-28, basic/transports/stdio.
+// A Command starts an MCP server on standard input and output. See MCP 2026-07-28, basic/transports/stdio.
 type Command struct {
 	Path string // name or path of the program; a name is searched for in the PATH of the gateway
 	Args []string

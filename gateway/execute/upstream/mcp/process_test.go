@@ -204,7 +204,7 @@ func TestOutcomesOfProcesses(t *testing.T) {
 		"noisy":          {result: `{"structuredContent":{"n":12345678901234567890}}`, written: true},
 		"answersAndDies": {result: `{"structuredContent":{"last":true}}`, written: true, failure: "exit status 0"},
 		"dies":           {written: true, failure: "exit status 4"},
-		"floods":         {written: true, failure: "bytes outside of responses"},
+		"floods":         {written: true, failure: "bytes outside responses"},
 		"long":           {written: true, err: mcp.ErrTooLong, failure: "a line of more than"},
 		"longReversed":   {written: true, err: mcp.ErrTooLong, failure: "a line of more than"},
 		"longNote":       {written: true, failure: "a line of more than"},

@@ -69,7 +69,7 @@ func (t *slot) opened(ctx context.Context) (*session, error) {
 // admitted is the admit function for requests that prepare calls. They have no effects, so they need no Grant.
 func admitted() error { return nil }
 
-// discover asks the server whether it speaks the revision without sessions. It returns nil if the server does not. See MCP 2026-07-28,
+// discover asks the server whether it supports the revision without sessions. It returns nil if the server does not. See MCP 2026-07-28,
 // server/discover.
 func (t *slot) discover(ctx context.Context, of any) (*session, error) {
 	s := &session{revision: stateless, of: of}

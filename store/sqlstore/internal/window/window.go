@@ -183,8 +183,8 @@ type Step struct {
 	Forward, Back time.Duration
 }
 
-// Hold adjusts a window after a step of the clock, so that the limit is not exceeded. The adjustment lasts until nothing that was counted
-// before the step counts any more. After a step forward, units seem older than they are: more slots then count or, if that is not enough,
+// Hold adjusts a window after a step of the clock, so that the limit is not exceeded. The adjustment lasts until no unit from before
+// the step counts. After a step forward, units seem older than they are: more slots then count or, if that is not enough,
 // the window counts as exhausted. After a step back, calls are counted in the highest slot, which is safe. If the clock would take longer
 // than the period to return to that slot, the window counts as exhausted for one period, and then starts again.
 func (w *Window) Hold(s Step, now time.Time) {
