@@ -7,7 +7,7 @@ import (
 )
 
 // keepAgreement stores the agreement that the client sent in body next to the receipts, as evidence for the agent. If it fails, the client
-// uses the session nevertheless. Agreements in envelopes of other protocols are not stored.
+// uses the session nevertheless.
 func (s *Service) keepAgreement(session Session, body []byte) {
 	book := s.Book()
 	var sent struct {
@@ -22,5 +22,21 @@ func (s *Service) keepAgreement(session Session, body []byte) {
 	)
 	if err == nil {
 		_ = book.KeepAgreement(session.AgreementID, export) // if this fails, bundles lack the agreement, and verifiers report that
+	}
+}
+
+// keepEnvelope is like keepAgreement, for an agreement in the envelope that the client sent. The client does not store it if Options.Forms
+// lacks its form.
+func (s *Service) keepEnvelope(session Session, id string, sent []byte) {
+	book := s.Book()
+	if book == nil || id == "" {
+		return
+	}
+	export, err := pat.ExportEvidence(
+		sent, string(session.Form), session.Issuer, pat.PolicyDocument{UID: session.PolicyUID, Bytes: session.Document},
+		pat.AgreementID(id), s.client.o.Now(), s.client.o.Forms,
+	)
+	if err == nil {
+		_ = book.KeepAgreement(id, export) // if this fails, bundles lack the agreement, and verifiers report that
 	}
 }

@@ -55,7 +55,7 @@ func (s *Service) Book() *receipts.Book {
 	if s.client.o.Receipts == "" {
 		return nil
 	}
-	return receipts.Open(filepath.Join(s.client.o.Receipts, s.Session().BookName()))
+	return receipts.Open(filepath.Join(s.client.o.Receipts, s.Session().BookName()), s.client.o.Forms...)
 }
 
 // note records an attempt of a call before it is sent.

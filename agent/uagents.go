@@ -106,13 +106,20 @@ func (s *Service) almanac(ctx context.Context, base string, address identity.Add
 // signEnvelope agrees to a policy in an envelope.
 func (s *Service) signEnvelope(ctx context.Context, session Session, policy Policy) (Agreement, error) {
 	session.Form, session.PolicyUID, session.PolicyDigest, session.Document = FormEnvelope, policy.UID, policy.Digest, policy.Raw
+	var sent []byte
 	answer, err := s.sendEnvelope(ctx, issueOp, func(door via.UAgents, id string) (via.Message, error) {
-		return door.Agreement(id, policy.Digest, session.Issuer, session.Declared.Plan(), session.Requested)
+		m, err := door.Agreement(id, policy.Digest, session.Issuer, session.Declared.Plan(), session.Requested)
+		sent = m.Body
+		return m, err
 	})
 	if err != nil {
 		return Agreement{}, policyChange(err, policy.Digest)
 	}
-	return s.issued(session, answer, []byte(FormEnvelope)) // pending agreements are sent again in a new envelope
+	agreement, err := s.issued(session, answer, []byte(FormEnvelope)) // pending agreements are sent again in a new envelope
+	if err == nil {
+		s.keepEnvelope(session, agreement.ID, sent)
+	}
+	return agreement, err
 }
 
 // renewEnvelope requests a new PAT in an envelope. The signature of the envelope serves as the proof of key.

@@ -116,6 +116,33 @@ func ExportPresentation(p Presentation, issuer string, policy PolicyDocument, id
 	}, policy, nil)
 }
 
+// ExportEvidence returns an agreement in one of the forms, as an agent sent it, and the policy that it signed, in the form of Export. text is
+// what the agent signed, such as an envelope, and name the value of Agreement.Form. id is the id that the service chose, and at the time at
+// which the agent sent the agreement. The error is of kind ErrBadExport if no form has the name or if the evidence does not verify; other
+// errors are those of NewOffer.
+func ExportEvidence(
+	text []byte, name, issuer string, policy PolicyDocument, id AgreementID, at time.Time, forms []Form,
+) ([]byte, error) {
+	form, ok := formOf(forms, name)
+	if !ok {
+		return nil, errorOfKind(ErrBadExport, "%q is not the form of an agreement", bounded(name))
+	}
+	offer, err := NewOffer(policy.Bytes, policy.UID)
+	if err != nil {
+		return nil, err
+	}
+	signer, accepted, err := verifyForm(form.Kept(Agreement{Form: name, Signature: text}), issuer, offer)
+	if err != nil {
+		return nil, errorOfKind(ErrBadExport, "the agreement: %v", err)
+	}
+	policy.Service, policy.Digest, policy.FirstOffered = issuer, offer.Digest, cmp.Or(policy.FirstOffered, at)
+	return Export(Agreement{
+		ID: id, Service: issuer, Issuer: issuer, AgentID: signer.ID, PublicKey: signer.Key.SPKI(), KeyID: signer.Key.Thumbprint(),
+		PolicyUID: accepted.UID, PolicyDigest: accepted.Digest, Assurance: accepted.Assurance, Form: accepted.Form, Signed: accepted.Signed,
+		Signature: accepted.Signature, Nonce: accepted.Nonce, Scope: accepted.Scope, State: AgreementActive, CreatedAt: at,
+	}, policy, forms)
+}
+
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent the key is the gateway's: the
 // signature proves the gateway's observations, and nothing about other parties. Each changed budget follows the record before it, and

@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/privatefile"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
@@ -38,12 +39,14 @@ var ErrBook = errors.New("the receipts cannot be stored")
 
 // A Book holds the records of one service and one agent. It is safe for concurrent use.
 type Book struct {
-	path string
-	most int64 // bytes of a file
+	path  string
+	most  int64 // bytes of a file
+	forms []pat.Form
 }
 
-// Open returns the book at the given path. The file need not exist. Older records are in files next to it.
-func Open(path string) *Book { return &Book{path, maxFile} }
+// Open returns the book at the given path. The file need not exist. Older records are in files next to it. forms are the forms of other
+// protocols in which the agent agrees. The book neither stores nor exports agreements in other forms of other protocols.
+func Open(path string, forms ...pat.Form) *Book { return &Book{path, maxFile, forms} }
 
 // Path returns the path of the file.
 func (b *Book) Path() string { return b.path }

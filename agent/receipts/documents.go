@@ -95,7 +95,7 @@ type Agreement struct {
 
 // KeepAgreement stores an agreement next to the book: the result of pat.Export. The error wraps ErrBook.
 func (b *Book) KeepAgreement(id string, export []byte) error {
-	if _, err := pat.VerifyExport(export, nil); err != nil {
+	if _, err := pat.VerifyExport(export, b.forms); err != nil {
 		return fmt.Errorf("%w: %w", ErrBook, err)
 	}
 	return b.keep("agreement", id, export)
@@ -112,7 +112,7 @@ func (b *Book) Agreements() (list []Agreement, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrBook, err)
 		}
-		e, err := pat.VerifyExport(text, nil)
+		e, err := pat.VerifyExport(text, b.forms)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s is damaged: %w", ErrBook, path, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A Line is a charged call in a list.
@@ -43,8 +44,8 @@ func (b *Book) Lines(p Period) ([]Line, error) {
 	return list, err
 }
 
-// Books returns the books in a directory, ordered by name. A directory that does not exist has none.
-func Books(dir string) ([]*Book, error) {
+// Books returns the books in a directory, ordered by name. A directory that does not exist has none. forms are those of Open.
+func Books(dir string, forms ...pat.Form) ([]*Book, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrBook, err)
@@ -53,7 +54,7 @@ func Books(dir string) ([]*Book, error) {
 	for _, entry := range entries {
 		name, is := strings.CutSuffix(entry.Name(), Extension)
 		if is && !older(name) {
-			list = append(list, Open(filepath.Join(dir, entry.Name())))
+			list = append(list, Open(filepath.Join(dir, entry.Name()), forms...))
 		}
 	}
 	return list, nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/gateway/admin/api"
@@ -130,6 +131,68 @@ func TestAgentBundle(t *testing.T) {
 	for _, kind := range []string{"keys", "policy", "agreement", "entry", "tlog-proof", "checkpoint", "consistency"} {
 		if !seen[kind] {
 			t.Errorf("the bundle has no line %s", kind)
+		}
+	}
+}
+
+// TestAgentBundleOfEnvelopes checks the bundles of an agent that agrees and calls in envelopes of the uAgents protocol, as the agent and as
+// the operator export them: both contain the agreement, and both verifiers accept them.
+func TestAgentBundleOfEnvelopes(t *testing.T) {
+	t.Parallel()
+	g := startGatewayOf(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"order":"one"}`)
+	})
+	g.stop()
+	settings, err := os.ReadFile(filepath.Join(g.dir, "uimgate.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.write("uimgate.yaml", strings.Replace(string(settings), "services: [{", "services: [{doors: {uagents: {}}, ", 1))
+	g.start()
+	dir, own, whole := t.TempDir(), filepath.Join(t.TempDir(), "own.jsonl.gz"), filepath.Join(t.TempDir(), "whole.jsonl.gz")
+	agent := func(args ...string) output {
+		t.Helper()
+		s := command(t, "", append([]string{"agent", "--data", dir, "--via", "uagents"}, args...)...)
+		if s.code != exitDone {
+			t.Fatalf("%v: got %+v", args, s)
+		}
+		return s
+	}
+	address := strings.TrimSpace(agent("keygen").out)
+	agent("agree", g.addresses.Listen, "--yes")
+	agent("execute", "shop.example:order:v1", "product=lamp")
+	for count := map[string]int{}; count["tlog-proof"] < 2 && t.Context().Err() == nil; {
+		agent("receipts", "reconcile")
+		agent("receipts", "export", own)
+		clear(count)
+		for _, l := range readBundle(t, own) {
+			count[l.Type]++
+		}
+	}
+	if s := g.run("usage", "bundle", "--agent", address, "--month", time.Now().UTC().Format("2006-01"), "--out", whole); s.code != exitDone {
+		t.Fatalf("got %+v", s)
+	}
+	for _, bundle := range []string{own, whole} {
+		v, installed := judge(t, bundle)
+		if installed && (!v.OK || v.Charges != 1 || v.Agreements != 1) {
+			t.Errorf("%s: got %+v", filepath.Base(bundle), v)
+		}
+		for _, l := range linesOf(t, bundle) {
+			var line struct {
+				Type   string          `json:"type"`
+				Export json.RawMessage `json:"export"`
+			}
+			if err := json.Unmarshal([]byte(l), &line); err != nil {
+				t.Fatal(err)
+			}
+			if line.Type != "agreement" {
+				continue
+			}
+			if s := command(t, string(line.Export), "agreements", "verify", "-"); s.code != exitDone || !strings.Contains(s.out+s.errors, address) {
+				t.Errorf("%s: got %+v", filepath.Base(bundle), s)
+			}
 		}
 	}
 }

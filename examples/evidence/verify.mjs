@@ -139,7 +139,11 @@ function fromJWK (jwk) {
   return { key, alg, kid: sha256(canonical(only)).toString('base64url'), raw: jwk.kty === 'OKP' ? url(jwk.x, 32) : null }
 }
 function fromSPKI (der) {
-  return fromJWK(crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }).export({ format: 'jwk' }))
+  const jwk = crypto.createPublicKey({ key: der, format: 'der', type: 'spki' }).export({ format: 'jwk' })
+  if (jwk.crv !== 'secp256k1') return fromJWK(jwk)
+  // The address of an agent of another protocol encodes this key. It signs agreements and calls only in that protocol, and never a JWS.
+  const { crv, kty, x, y } = jwk
+  return { key: null, alg: 'none', kid: sha256(canonical({ crv, kty, x, y })).toString('base64url'), raw: null }
 }
 
 const headers = new Map() // those that were parsed, which are few
@@ -164,7 +168,7 @@ const settled = limit => new Promise(resolve => { if (waiting <= limit) resolve(
 // signed verifies a JWS on another thread, and calls back with the result.
 function signed (j, key, done) {
   const alg = j.header.alg === 'Ed25519' ? 'EdDSA' : j.header.alg
-  if (alg !== key.alg) return done(false)
+  if (!key.key || alg !== key.alg) return done(false)
   const of = key.alg === 'ES256' ? { key: key.key, dsaEncoding: 'ieee-p1363' } : key.key
   waiting++
   crypto.verify(key.alg === 'EdDSA' ? null : 'sha256', j.input, of, j.signature, (err, ok) => {
@@ -309,7 +313,7 @@ function agreementLine (line) {
   if (a.form.startsWith('detached:')) {
     const [, form, scheme] = a.form.split(':'), bytes = form === 'served' ? url(p.document) : url(a.signed)
     if (digest(canonical(strictObject(bytes))) !== a.policy_digest) where('the signed text is not the policy')
-    if (!Object.hasOwn(DETACHED, scheme) || !DETACHED[scheme](key.key, bytes, signature)) where('the signature does not verify')
+    if (!key.key || !Object.hasOwn(DETACHED, scheme) || !DETACHED[scheme](key.key, bytes, signature)) where('the signature does not verify')
     return
   }
   if (!['jws-agreement', 'jws-policy', 'consent'].includes(a.form)) return skip('agreements in forms of other protocols')

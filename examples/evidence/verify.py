@@ -343,6 +343,10 @@ def from_spki(data):
         return from_jwk({"kty": "OKP", "crv": "Ed25519", "x": b64url(bits)})
     if bytes.fromhex("2a8648ce3d030107") in kind:
         return from_jwk({"kty": "EC", "crv": "P-256", "x": b64url(bits[1:33]), "y": b64url(bits[33:65])})
+    if bytes.fromhex("2b8104000a") in kind:
+        # The address of an agent of another protocol encodes this key. It signs agreements and calls only in that protocol, and never a JWS.
+        only = {"crv": "secp256k1", "kty": "EC", "x": b64url(bits[1:33]), "y": b64url(bits[33:65])}
+        return {"alg": "none", "raw": None, "kid": b64url(sha256(canonical(only)))}
     if bytes.fromhex("2a864886f70d010101") in kind:
         n, rest = integer(der(bits)[1])
         e, _ = integer(rest)
@@ -368,7 +372,7 @@ def type_of(j):
 
 def signed(j, key):
     alg, s = j["header"].get("alg"), j["signature"]
-    if ("EdDSA" if alg == "Ed25519" else alg) != key["alg"]:
+    if key["raw"] is None or ("EdDSA" if alg == "Ed25519" else alg) != key["alg"]:
         return False
     if key["alg"] == "EdDSA":
         return ed25519(key["raw"], j["input"], s)
@@ -388,7 +392,7 @@ def detached(key, scheme, text, s):
     if scheme == "ecdsa-p256-der" and key["alg"] == "ES256":
         r, rest = integer(der(s)[1])
         return ecdsa(key["raw"], text, r, integer(rest)[0])
-    return None if scheme == "rsa-pss" else False
+    return None if scheme == "rsa-pss" and key["raw"] is not None else False
 
 
 # --- entries ---

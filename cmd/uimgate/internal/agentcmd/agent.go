@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/intents"
@@ -134,7 +135,7 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	}
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout,
-		UserAgent: "uimgate-agent/" + cli.ReadVersion().Version, Pay: s.pay,
+		UserAgent: "uimgate-agent/" + cli.ReadVersion().Version, Pay: s.pay, Forms: bindings.Forms(),
 		SameTerms: func(ctx context.Context, before, after []byte, catalog *intents.Catalog, uid string) bool {
 			d, known := quote.Compare(ctx, before, after, catalog)
 			return known && d.Same[uid]

@@ -15,6 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/receipts"
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/privatefile"
@@ -52,7 +53,7 @@ func (s *agentSettings) books(c *cobra.Command, target string) ([]*receipts.Book
 	if err != nil {
 		return nil, err
 	}
-	list, err := receipts.Books(dir)
+	list, err := receipts.Books(dir, bindings.Forms()...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s *agentSettings) books(c *cobra.Command, target string) ([]*receipts.Book
 	var fits []*receipts.Book
 	for _, session := range sessions {
 		if session.Matches(target) {
-			fits = append(fits, receipts.Open(filepath.Join(dir, session.BookName())))
+			fits = append(fits, receipts.Open(filepath.Join(dir, session.BookName()), bindings.Forms()...))
 		}
 	}
 	if len(fits) == 0 {
