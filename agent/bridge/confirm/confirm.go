@@ -184,7 +184,7 @@ func (p *Pages) Wait(ctx context.Context, id string) error {
 	return nil
 }
 
-// Close stops listening. Nobody can answer open questions after that.
+// Close stops listening. After that, open questions cannot be answered.
 func (p *Pages) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
