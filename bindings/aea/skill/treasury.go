@@ -175,7 +175,7 @@ func (t *Treasury) origin() door.Origin {
 	}
 }
 
-// agreementFor is how long the offer is valid that the agent makes to itself.
+// agreementFor is how long an offer of the agent to itself is valid.
 const agreementFor = time.Minute
 
 // errPending means that the operator must approve the agent of the service first.

@@ -33,7 +33,7 @@ func PolicyImpact() *cobra.Command {
 that the edited policy would refuse, permit or charge differently, the difference in money, the intents whose terms
 change, and the agents that must agree again before they call them. Nothing is changed.
 
-The policy alone decides: limits and credit are not counted again. Impact reports how many calls it could not judge:
+The policy alone decides: limits and credit are not counted again. Impact reports how many calls it could not decide:
 those whose facts came from parameters, unless audit.parameters is set, and those that were refused before the policy
 decided. If several processes share a database, it reads the stream of the process that responds, and prints how many
 others run: add the results of all of them.`,
@@ -168,7 +168,7 @@ func printImpact(out io.Writer, i *policies.PolicyImpact) error {
 		return strconv.FormatInt(n, 10) + " " + what
 	}
 	row("period", cli.HumanTime(i.From)+" to "+cli.HumanTime(i.To))
-	row("calls", fmt.Sprint(i.Calls, ", of these judged ", i.Judged))
+	row("calls", fmt.Sprintf("%v, %v of them decided again", i.Calls, i.Judged))
 	row("refused", strconv.FormatInt(i.Refused.Calls, 10))
 	row("permitted", strconv.FormatInt(i.Admitted.Calls, 10))
 	row("repriced", strconv.FormatInt(i.Repriced.Calls, 10))
@@ -176,7 +176,7 @@ func printImpact(out io.Writer, i *policies.PolicyImpact) error {
 		row("money", fmt.Sprintf("%s %s → %s (%s)", m.Currency, m.Before, m.After, m.Difference))
 	}
 	if u := i.Unjudged; u != (policies.UnjudgedCalls{}) {
-		row("not judged", count(u.Undecided, "refused before the policy decided"), count(u.Withheld, "with facts from parameters"),
+		row("not decided", count(u.Undecided, "refused before the policy decided"), count(u.Withheld, "with facts from parameters"),
 			count(u.Failed, "that cannot be read"), count(u.Limited, "that a limit refused"))
 	}
 	row("terms change", strings.Join(i.Intents, ", "))
