@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -342,20 +340,9 @@ func TestWithoutAProvider(t *testing.T) {
 	}
 }
 
-// picture writes a screenshot into the directory UIMGATE_SCREENSHOTS, if it is set.
-func (b *tab) picture(name string) {
-	b.Helper()
-	directory := os.Getenv("UIMGATE_SCREENSHOTS")
-	if directory == "" {
-		return
-	}
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	b.Must(err)
-	b.Must(os.WriteFile(filepath.Join(directory, name+".png"), picture, 0o600))
-}
-
 // A person signs in at the provider, blocks an agent after signing in again in another tab, and signs out of both.
 func TestProviderInABrowser(t *testing.T) {
+	t.Parallel()
 	ctx := chromium(t)
 	g := newOIDCGate(t)
 	g.Agreed("agent-1")
