@@ -272,7 +272,8 @@ func TestWheel(t *testing.T) {
 
 const platformWheel = "uimgate-0.2.0rc1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64.whl"
 
-// TestTypes checks the types of the package where UIMGATE_REQUIRE_LANGUAGES is 1, because mypy takes half a minute.
+// TestTypes checks the types of the package where UIMGATE_REQUIRE_LANGUAGES is 1, because mypy takes half a minute the first time. Later,
+// it checks the files that have changed and what depends on them.
 func TestTypes(t *testing.T) {
 	if os.Getenv("UIMGATE_REQUIRE_LANGUAGES") != "1" {
 		t.Skip("NOT TESTED: UIMGATE_REQUIRE_LANGUAGES is not 1")
@@ -284,8 +285,24 @@ func TestTypes(t *testing.T) {
 		t.Fatal("install mypy")
 	}
 	// The packages that the adapters extend are not installed.
-	command(t, name, "--strict", "--cache-dir", filepath.Join(t.TempDir(), "cache"), "--exclude", adapters, "src",
+	command(t, name, "--strict", "--cache-dir", typesCache(t, name), "--exclude", adapters, "src",
 		filepath.Join(writeStubs(t), "shop_stubs.py"))
+}
+
+// typesCache returns the directory in which mypy keeps its results: one for each version of mypy and each copy of this package. mypy
+// compares the files with it, and ignores results of other options.
+func typesCache(t *testing.T, mypy string) string {
+	t.Helper()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.UserCacheDir()
+	if err != nil {
+		return filepath.Join(t.TempDir(), "cache")
+	}
+	sum := sha256.Sum256([]byte(command(t, mypy, "--version") + here))
+	return filepath.Join(root, "uimgate-tests", "mypy-"+hex.EncodeToString(sum[:8]))
 }
 
 const adapters = `/(langchain|llamaindex|openai_agents|pydantic_ai)\.py$`
