@@ -1,9 +1,11 @@
 package evidence
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -23,18 +25,43 @@ type BundleHeader struct {
 	Proofs *bool `json:"proofs,omitempty"`
 }
 
+// The bounds of a bundle. Verifiers report a bundle that exceeds one as damaged: see docs/evidence.md.
+const (
+	MostBundleLines = 1_000_000
+
+	mostBundleLine     = 1 << 20 // bytes, with the line end
+	mostBundleDocument = 8 << 20 // of lines of the types policy and agreement
+	mostBundleBytes    = 4 << 30 // before the compression
+)
+
+// ErrBundleTooLarge means that a bundle would exceed a bound of the verifiers.
+var ErrBundleTooLarge = errors.New("the bundle would be larger than verifiers read")
+
 // A BundleWriter writes a bundle: lines of JSON, compressed with gzip, with everything that a verifier needs to check the charges of an
 // agent without the gateway. It is not safe for concurrent use. After an error, all later calls return that error.
 type BundleWriter struct {
 	zipped *gzip.Writer
+	buffer bytes.Buffer // the last line
 	lines  *json.Encoder
+	bounds bundleBounds
+	count  int64 // lines
+	size   int64 // bytes of all lines
 	err    error
 }
 
-// NewBundleWriter begins a bundle. The caller must call Close.
+type bundleBounds struct {
+	lines, bytes   int64
+	line, document int
+}
+
+// NewBundleWriter begins a bundle. The caller must call Close. A line that would exceed a bound of the verifiers is an error that wraps
+// ErrBundleTooLarge and names the bound.
 func NewBundleWriter(w io.Writer, h BundleHeader) *BundleWriter {
-	b := &BundleWriter{zipped: gzip.NewWriter(w)}
-	b.lines = json.NewEncoder(b.zipped)
+	b := &BundleWriter{
+		zipped: gzip.NewWriter(w),
+		bounds: bundleBounds{MostBundleLines, mostBundleBytes, mostBundleLine, mostBundleDocument},
+	}
+	b.lines = json.NewEncoder(&b.buffer)
 	b.lines.SetEscapeHTML(false)
 	b.line("uim-evidence", struct {
 		Version string `json:"version"`
@@ -54,8 +81,39 @@ func (b *BundleWriter) line(kind string, v any) {
 		return
 	}
 	text := append([]byte(`{"type":"`+kind+`",`), members[1:]...)
-	b.err = b.lines.Encode(json.RawMessage(text))
+	b.buffer.Reset()
+	if b.err = b.lines.Encode(json.RawMessage(text)); b.err != nil {
+		return
+	}
+	if b.err = b.fits(kind); b.err != nil {
+		return
+	}
+	b.count, b.size = b.count+1, b.size+int64(b.buffer.Len())
+	_, b.err = b.zipped.Write(b.buffer.Bytes())
 }
+
+// fits returns an error if the bundle must not get the line in the buffer.
+func (b *BundleWriter) fits(kind string) error {
+	length, most := b.buffer.Len(), b.bounds.line
+	if kind == "policy" || kind == "agreement" {
+		most = b.bounds.document
+	}
+	switch {
+	case length > most:
+		return fmt.Errorf("%w: line %d of the type %s has %d bytes; the maximum is %d", ErrBundleTooLarge, b.count+1, kind, length, most)
+	case b.count >= b.bounds.lines:
+		return fmt.Errorf("%w: it needs more than %d lines", ErrBundleTooLarge, b.bounds.lines)
+	case b.size+int64(length) > b.bounds.bytes:
+		return fmt.Errorf("%w: it needs more than %d bytes before the compression", ErrBundleTooLarge, b.bounds.bytes)
+	}
+	return nil
+}
+
+// LimitLines sets the maximum number of lines, if it is below MostBundleLines.
+func (b *BundleWriter) LimitLines(n int64) { b.bounds.lines = min(MostBundleLines, n) }
+
+// Err returns the first error of a line.
+func (b *BundleWriter) Err() error { return b.err }
 
 // Keys writes the key set of the service (RFC 7517), with uim_purpose in each key.
 func (b *BundleWriter) Keys(jwks []byte) {

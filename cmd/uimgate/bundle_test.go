@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -149,6 +151,7 @@ func TestUsageBundle(t *testing.T) {
 			t.Errorf("%v: got %+v, want code %d", args, s, exitUsage)
 		}
 	}
+	bundleInParts(t, g, month, count["entry"]-count["key"], len(lines))
 	missing := filepath.Join(t.TempDir(), "b.jsonl.gz")
 	if s := g.run("usage", "bundle", "--agent", "nobody", "--month", month, "--out", missing); s.code != exitWrong ||
 		!strings.Contains(s.errors, "nobody") {
@@ -156,6 +159,70 @@ func TestUsageBundle(t *testing.T) {
 	}
 	if _, err := os.Stat(missing); !os.IsNotExist(err) {
 		t.Error("a failed command left a file")
+	}
+}
+
+// bundleInParts writes a month whose bundle has the given number of lines into two files, because they do not fit into one.
+func bundleInParts(t *testing.T, g *testGateway, month string, entries, lines int) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "part.jsonl.gz")
+	write := func(more ...string) output {
+		return g.run(append([]string{"usage", "bundle", "--agent", "agent-1", "--month", month, "--out", out}, more...)...)
+	}
+	for name, c := range map[string]struct{ most, hint string }{
+		"without the invoice":    {strconv.Itoa(lines - 1), fmt.Sprintf("--entries 0-%d", entries-2)},
+		"without the last entry": {strconv.Itoa(lines - 3), fmt.Sprintf("--entries 0-%d", entries-2)},
+		"without any entry":      {"3", "entry 0 does not fit"},
+	} {
+		s := write("--max-lines", c.most)
+		if s.code != exitWrong || !strings.Contains(s.errors, c.hint) || !strings.Contains(s.errors, c.most+" lines") {
+			t.Errorf("%s: got %+v, want an error with %q", name, s, c.hint)
+		}
+		if _, err := os.Stat(out); !os.IsNotExist(err) {
+			t.Errorf("%s: the command left a file", name)
+		}
+	}
+	next := int64(0)
+	for _, part := range []string{"0-0", fmt.Sprintf("1-%d", entries-1)} {
+		if s := write("--entries", part, "--max-lines", strconv.Itoa(lines-1)); s.code != exitDone {
+			t.Fatalf("--entries %s: got %+v", part, s)
+		}
+		for _, l := range readBundle(t, out) {
+			if l.Type == "statement" || l.Type == "invoice" {
+				t.Errorf("--entries %s: the bundle has a %s", part, l.Type)
+			}
+			if l.Type != "entry" {
+				continue
+			}
+			r, err := evidence.ParseReceipt(l.JWS)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Entry.Key == nil {
+				if r.Entry.K != next {
+					t.Errorf("--entries %s: the bundle has entry %d, want %d", part, r.Entry.K, next)
+				}
+				next++
+			}
+		}
+		runVerifiers(t, out, func(command []string, report []byte, err error) {
+			if err != nil {
+				t.Errorf("%v, --entries %s: %v\n%s", command, part, err, report)
+			}
+		})
+	}
+	if next != int64(entries) {
+		t.Errorf("the parts have %d entries, want %d", next, entries)
+	}
+	for _, wrong := range []string{"0", "1-0", "a-b", "-1-2", "0-", fmt.Sprintf("0-%d", entries)} {
+		if s := write("--entries", wrong); s.code != exitUsage || !strings.Contains(s.errors, "--entries") {
+			t.Errorf("--entries %s: got %+v, want code %d", wrong, s, exitUsage)
+		}
+	}
+	for _, wrong := range []string{"0", "1000001"} {
+		if s := write("--max-lines", wrong); s.code != exitUsage {
+			t.Errorf("--max-lines %s: got %+v, want code %d", wrong, s, exitUsage)
+		}
 	}
 }
 
@@ -194,12 +261,7 @@ func TestVerifiersDecideAgain(t *testing.T) {
 // verifyBundle runs the verifiers of examples/evidence. They decide each question again with the program that is tested.
 func verifyBundle(t *testing.T, file string) {
 	t.Helper()
-	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
-		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
-			t.Logf("%s is not installed: %s is not run", command[0], command[1])
-			continue
-		}
-		out, err := exec.CommandContext(t.Context(), command[0], "../../examples/evidence/"+command[1], file, "--opa").CombinedOutput()
+	runVerifiers(t, file, func(command []string, out []byte, err error) {
 		var report struct {
 			Charges, Decisions, Entries, Logged int
 			Unchecked                           map[string]int `json:"not_checked"`
@@ -211,5 +273,18 @@ func verifyBundle(t *testing.T, file string) {
 			report.Unchecked[inPath] > 0 {
 			t.Errorf("%v: %v\n%s", command, err, out)
 		}
+	})
+}
+
+// runVerifiers runs each verifier that can run on a bundle, and calls check with its report.
+func runVerifiers(t *testing.T, file string, check func(command []string, report []byte, err error)) {
+	t.Helper()
+	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
+		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
+			t.Logf("%s is not installed: %s is not run", command[0], command[1])
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), command[0], "../../examples/evidence/"+command[1], file, "--opa").CombinedOutput()
+		check(command, out, err)
 	}
 }

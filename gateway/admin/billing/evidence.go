@@ -120,8 +120,8 @@ func (o *Operations) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvid
 	return out, err
 }
 
-// evidenceCursor returns the cursor of a page: the number of the last entry on the page before, and that of the last entry of the month.
-func evidenceCursor(after, last int64) string {
+// EvidenceCursor returns the cursor of the page that begins after an entry, and whose last entry is at most the one with the number last.
+func EvidenceCursor(after, last int64) string {
 	return strconv.FormatInt(after, 10) + "-" + strconv.FormatInt(last, 10)
 }
 
@@ -191,7 +191,7 @@ func (o *Operations) evidence(
 		return err
 	}
 	if n := len(list); n == q.Max() && list[n-1].K < last {
-		out.Next = evidenceCursor(list[n-1].K, last)
+		out.Next = EvidenceCursor(list[n-1].K, last)
 	}
 	return nil
 }

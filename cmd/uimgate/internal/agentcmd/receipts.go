@@ -307,7 +307,7 @@ the form of uimgate usage bundle, without what only the service has: proofs of k
 	return c
 }
 
-// exportReceipts writes a bundle to a file that only its owner can read.
+// exportReceipts writes a bundle to a file that only its owner can read. If it fails, it leaves no file.
 func exportReceipts(path string, service *agent.Service, p receipts.Period) error {
 	session := service.Session()
 	bundle := receipts.Bundle{Issuer: session.Issuer, Agent: session.AgentID, Period: p, Now: time.Now()}
@@ -318,7 +318,18 @@ func exportReceipts(path string, service *agent.Service, p receipts.Period) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(service.Book().Export(f, bundle), f.Close())
+	info, err := f.Stat()
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	err = service.Book().Export(f, bundle)
+	if errors.Is(err, evidence.ErrBundleTooLarge) {
+		err = fmt.Errorf("%w: export the receipts of single months with --month", err)
+	}
+	if err = errors.Join(err, f.Close()); err != nil && info.Mode().IsRegular() {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // printProblems prints the problems of a receipt on stderr.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,8 @@ import (
 )
 
 func (o *operator) usageBundle() *cobra.Command {
-	var agent, month, currency, out string
+	var agent, month, currency, out, entries string
+	var most int64
 	c := &cobra.Command{
 		Use: "bundle", Short: "Write the evidence for the charges of an agent in a month to a file", Args: cli.Args(cobra.NoArgs),
 		Long: `Bundle writes one file with everything that is needed to check the charges of an agent in a month without this gateway:
@@ -31,7 +34,12 @@ every entry of the ledger with its signature, the decision of the policy, the ag
 keys, and the signed statement and invoice. It is JSON, one object per line, compressed with gzip; docs/evidence.md
 describes it, and examples/evidence has two programs that check it.
 
-The file contains the decisions about the agent's calls, but no parameters or outputs of calls.`,
+The file contains the decisions about the agent's calls, but no parameters or outputs of calls.
+
+Verifiers read at most 1,000,000 lines. A charge takes up to seven. If the month needs more, bundle writes nothing, and
+names the entries that fit. Write them with --entries, and the other entries into further files. Such a file has no
+statement and no invoice, because these cover the whole month; the last entry of a file and the first of the next one
+show that none is missing between them.`,
 		Example: "  uimgate usage bundle --agent agent-1 --month 2026-11 --out agent-1.jsonl.gz\n  node examples/evidence/verify.mjs agent-1.jsonl.gz",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if agent == "" || month == "" || out == "" {
@@ -41,13 +49,23 @@ The file contains the decisions about the agent's calls, but no parameters or ou
 			if err != nil {
 				return err
 			}
-			q := billing.EvidenceQuery{Record: o.record(agent), Month: month, Currency: currency}
-			return intoFile(out, func(w io.Writer) error { return writeBundle(c.Context(), gateway, q, w) })
+			b := bundle{gateway: gateway, query: billing.EvidenceQuery{Record: o.record(agent), Month: month, Currency: currency}, most: most}
+			if entries != "" {
+				if b.part, err = parseEntryRange(entries); err != nil {
+					return cli.Usage(err)
+				}
+			}
+			if most < 1 || most > evidence.MostBundleLines {
+				return cli.Usage(fmt.Errorf("--max-lines must be from 1 to %d", evidence.MostBundleLines))
+			}
+			return intoFile(out, func(w io.Writer) error { return b.write(c.Context(), w) })
 		},
 	}
 	c.Flags().StringVar(&agent, "agent", "", "the agent")
 	c.Flags().StringVar(&month, "month", "", "the month, such as 2026-11 (UTC)")
 	c.Flags().StringVar(&currency, "currency", "", "the currency of the account; needed only if the agent has several")
+	c.Flags().StringVar(&entries, "entries", "", "the entries of the month to write, such as 0-99999, without the statement and the invoice")
+	c.Flags().Int64Var(&most, "max-lines", evidence.MostBundleLines, "the most lines of the file")
 	c.Flags().StringVar(&out, "out", "", "the file to write; an existing file is replaced")
 	return c
 }
@@ -72,30 +90,58 @@ func intoFile(name string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// writeBundle writes the evidence of one account in a month.
-func writeBundle(ctx context.Context, gateway *client.Client, q billing.EvidenceQuery, w io.Writer) error {
+// A bundle is the evidence of one account in a month.
+type bundle struct {
+	gateway *client.Client
+	query   billing.EvidenceQuery
+	part    *entryRange // nil: the whole month
+	most    int64       // lines
+}
+
+// write writes the bundle.
+func (u *bundle) write(ctx context.Context, w io.Writer) error {
+	q := u.query
 	if q.Currency == "" {
 		var err error
-		if q.Currency, err = onlyCurrency(ctx, gateway, q.Record); err != nil {
+		if q.Currency, err = onlyCurrency(ctx, u.gateway, q.Record); err != nil {
 			return err
 		}
 	}
 	q.Limit = 500
-	page, err := gateway.Evidence(ctx, q)
+	page, err := u.gateway.Evidence(ctx, q)
 	if err != nil {
 		return err
 	}
 	b := evidence.NewBundleWriter(w, evidence.BundleHeader{
 		Issuer: page.Issuer, Agent: q.ID, From: page.From, To: page.To, Proofs: &page.Proofs,
 	})
-	if err := writeKeys(ctx, gateway, b); err != nil {
+	b.LimitLines(u.most)
+	if err := writeKeys(ctx, u.gateway, b); err != nil {
 		return err
 	}
-	parts := newBundleParts(gateway, q.Service)
+	parts := newBundleParts(u.gateway, q.Service)
 	if err := parts.log(b, page.Log); err != nil {
 		return err
 	}
-	first := page
+	month, err := entriesOf(page.Statement)
+	if err != nil {
+		return err
+	}
+	if u.part != nil {
+		return u.writePart(ctx, b, parts, q, page, month)
+	}
+	if err := u.writeEntries(ctx, b, parts, q, page); err != nil {
+		return err
+	}
+	b.Statement(page.Statement)
+	b.Invoice(page.Invoice)
+	return closeBundle(b, parts, month)
+}
+
+// writeEntries writes the entries of a page and of all later pages. It stops at the first line that does not fit.
+func (u *bundle) writeEntries(
+	ctx context.Context, b *evidence.BundleWriter, parts *bundleParts, q billing.EvidenceQuery, page billing.AccountEvidence,
+) (err error) {
 	for {
 		for _, p := range page.Since {
 			b.Consistency(p.Old, p.New, p.Hashes)
@@ -107,18 +153,99 @@ func writeBundle(ctx context.Context, gateway *client.Client, q billing.Evidence
 			if err := parts.write(ctx, b, e); err != nil {
 				return err
 			}
+			if b.Err() != nil {
+				return nil
+			}
 		}
 		if page.Next == "" {
-			break
+			return nil
 		}
 		q.After, q.Epoch, q.Size = page.Next, parts.epoch, parts.size
-		if page, err = gateway.Evidence(ctx, q); err != nil {
+		if page, err = u.gateway.Evidence(ctx, q); err != nil {
 			return err
 		}
 	}
-	b.Statement(first.Statement)
-	b.Invoice(first.Invoice)
-	return b.Close()
+}
+
+// closeBundle ends a bundle that should have the given entries. If they do not fit, the error names entries that do.
+func closeBundle(b *evidence.BundleWriter, parts *bundleParts, wanted entryRange) error {
+	err := b.Close()
+	if !errors.Is(err, evidence.ErrBundleTooLarge) {
+		return err
+	}
+	fits := entryRange{parts.first, min(parts.last, wanted.last-1)} // if all entries fit, the statement does not
+	if fits.last < fits.first {
+		return fmt.Errorf("%w: entry %d does not fit", err, wanted.first)
+	}
+	return fmt.Errorf("%w: write the entries %s into several files, the first with --entries %s, and the next one from entry %d on",
+		err, wanted, fits, fits.last+1)
+}
+
+// writePart writes some entries of the month, without its statement and its invoice. page is the first page of the month.
+func (u *bundle) writePart(
+	ctx context.Context, b *evidence.BundleWriter, parts *bundleParts, q billing.EvidenceQuery, page billing.AccountEvidence, month entryRange,
+) (err error) {
+	part := *u.part
+	if part.first < month.first || part.last > month.last {
+		return cli.Usage(fmt.Errorf("--entries %s: the month has the entries %s", part, month))
+	}
+	if part.first > month.first {
+		q.After, q.Epoch, q.Size = billing.EvidenceCursor(part.first-1, part.last), parts.epoch, parts.size
+		if page, err = u.gateway.Evidence(ctx, q); err != nil {
+			return err
+		}
+	} else if n := part.last - part.first + 1; n < int64(len(page.Entries)) {
+		page.Entries, page.Next = page.Entries[:n], ""
+	} else {
+		page.Next = ""
+		if last := part.first + int64(len(page.Entries)) - 1; last < part.last {
+			page.Next = billing.EvidenceCursor(last, part.last)
+		}
+	}
+	if err := u.writeEntries(ctx, b, parts, q, page); err != nil {
+		return err
+	}
+	return closeBundle(b, parts, part)
+}
+
+// An entryRange is a range of entries of an account, by their numbers in its chain. The last one is included.
+type entryRange struct{ first, last int64 }
+
+func (r entryRange) String() string { return fmt.Sprintf("%d-%d", r.first, r.last) }
+
+var errEntryRange = errors.New("--entries must be two numbers, such as 0-99999")
+
+func parseEntryRange(text string) (*entryRange, error) {
+	first, last, _ := strings.Cut(text, "-")
+	from, err := strconv.ParseUint(first, 10, 63)
+	if err != nil {
+		return nil, errEntryRange
+	}
+	to, err := strconv.ParseUint(last, 10, 63)
+	if err != nil || to < from {
+		return nil, errEntryRange
+	}
+	return &entryRange{int64(from), int64(to)}, nil
+}
+
+// entriesOf returns the entries that a signed statement covers: an empty range, with last below first, if it covers none.
+func entriesOf(statement string) (entryRange, error) {
+	var covered evidence.Range
+	parts := strings.Split(statement, ".")
+	if len(parts) != 3 {
+		return entryRange{}, errors.New("the gateway sent no signed statement")
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return entryRange{}, err
+	}
+	if err := json.Unmarshal(payload, &covered); err != nil {
+		return entryRange{}, err
+	}
+	if covered.From == nil || covered.To == nil {
+		return entryRange{0, -1}, nil
+	}
+	return entryRange{*covered.From, *covered.To}, nil
 }
 
 // onlyCurrency returns the currency of the agent's only account.
@@ -162,10 +289,12 @@ type bundleParts struct {
 	written map[string]bool
 	// epoch and size belong to the newest checkpoint that was written.
 	epoch, size int64
+	// first and last are the numbers of the first and the last entry that were written completely; last is below first if there is none.
+	first, last int64
 }
 
 func newBundleParts(gateway *client.Client, service string) *bundleParts {
-	return &bundleParts{gateway: gateway, service: service, written: map[string]bool{}}
+	return &bundleParts{gateway: gateway, service: service, written: map[string]bool{}, last: -1}
 }
 
 func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line billing.EvidenceLine) error {
@@ -192,7 +321,14 @@ func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line 
 	if line.Proof != "" {
 		b.Proof(e.ID, line.Proof)
 	}
-	return a.proof(b, &r, line)
+	if err := a.proof(b, &r, line); err != nil || b.Err() != nil {
+		return err // the caller reads the error of the bundle
+	}
+	if a.last < 0 {
+		a.first = e.K
+	}
+	a.last = e.K
+	return nil
 }
 
 // log writes the entries that belong to no account, and then the proofs that they are in the log: an entry may introduce the key of the
