@@ -1,7 +1,6 @@
 package receipts
 
 import (
-	"crypto/ed25519"
 	"fmt"
 	"strconv"
 	"strings"
@@ -40,10 +39,8 @@ func openCheckpoint(trusted evidence.KeySet, text string) (*knownCheckpoint, err
 	}
 	var verifiers []note.Verifier
 	for _, key := range trusted.All(evidence.PurposeLog) {
-		if public, ok := key.Public().(ed25519.PublicKey); ok {
-			if v, err := log.NewVerifier(c.Origin, public); err == nil {
-				verifiers = append(verifiers, v)
-			}
+		if v, err := log.KeyVerifier(c.Origin, key); err == nil {
+			verifiers = append(verifiers, v)
 		}
 	}
 	opened, err := log.OpenCheckpoint([]byte(text), verifiers...)

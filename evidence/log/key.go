@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/note"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // The types of keys in C2SP signed-note.
@@ -104,6 +106,15 @@ func NewVerifier(name string, public ed25519.PublicKey) (note.Verifier, error) {
 	return &verifier{name, keyID(name, typeEd25519, public), func(message, signature []byte) bool {
 		return ed25519.Verify(public, message, signature)
 	}}, nil
+}
+
+// KeyVerifier is NewVerifier for a key of any type. The error is ErrVerifier if the key is not an Ed25519 key.
+func KeyVerifier(name string, key keys.Key) (note.Verifier, error) {
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return nil, ErrVerifier
+	}
+	return NewVerifier(name, public)
 }
 
 // ParseVerifier parses the verifier key of a log, as VerifierKey returns it. The error is ErrVerifier.

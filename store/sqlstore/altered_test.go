@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -111,6 +112,104 @@ func TestAlteredTextsAreFound(t *testing.T) {
 		"an unreadable question":    "UPDATE evidence SET asked = signed",
 		"a service of texts":        "UPDATE evidence SET service = 'x' WHERE seq = (SELECT MIN(seq) FROM evidence)",
 	})
+}
+
+// Documents of the books that differ from the ledger are found: refunds, moves of credit and invoices.
+func TestAlteredDocumentsAreFound(t *testing.T) {
+	t.Parallel()
+	changes := map[string]string{
+		"the last invoice is deleted":           "DELETE FROM invoices WHERE number = 2",
+		"the first invoice is deleted":          "DELETE FROM invoices WHERE number = 1",
+		"all invoices are deleted":              "DELETE FROM invoices",
+		"an invoice that was not issued":        "INSERT INTO invoices SELECT service, 3, agent_id, '2020-01', document, at FROM invoices WHERE number = 1",
+		"an invoice has another number":         "UPDATE invoices SET number = 7 WHERE number = 2",
+		"an invoice of another agent":           "UPDATE invoices SET agent_id = 'b' WHERE number = 1",
+		"an invoice of another month":           "UPDATE invoices SET month = '2020-01' WHERE number = 1",
+		"an invoice without its document":       "UPDATE invoices SET document = '{}' WHERE number = 1",
+		"an invoice that is not JSON":           "UPDATE invoices SET document = 'x' WHERE number = 1",
+		"a refund is deleted":                   "DELETE FROM refunds WHERE number = 2",
+		"the first refund is deleted":           "DELETE FROM refunds WHERE number = 1",
+		"a refund is deleted and not numbered":  "DELETE FROM refunds WHERE number = 2; UPDATE document_numbers SET n = 1 WHERE kind = 'credit-note'",
+		"a refund that was not made":            refundCopy("3", "reference || 'x'"),
+		"a refund has another charge":           "UPDATE refunds SET charge = charge + 1 WHERE number = 1",
+		"a refund has another amount":           "UPDATE refunds SET amount = amount + 1 WHERE number = 1",
+		"a refund has another time":             "UPDATE refunds SET at = at + 1 WHERE number = 1",
+		"a refund has another place":            "UPDATE refunds SET k = k + 1 WHERE number = 1",
+		"a refund of another agent":             "UPDATE refunds SET agent_id = 'b' WHERE number = 1",
+		"a refund of another call":              "UPDATE refunds SET execution_id = '3' WHERE number = 1",
+		"a refund of another intent":            "UPDATE refunds SET intent = 'x' WHERE number = 1",
+		"a refund of another rule":              "UPDATE refunds SET rule = 'x' WHERE number = 1",
+		"a refund of another day":               "UPDATE refunds SET charged_at = charged_at + 1 WHERE number = 1",
+		"a refund with another name":            "UPDATE refunds SET reference = reference || 'x' WHERE number = 1",
+		"a move of credit is deleted":           "DELETE FROM credit_moves",
+		"a move of credit that was not made":    "INSERT INTO credit_moves SELECT service, 'y', from_agent, to_agent, amount, currency, reason, at FROM credit_moves",
+		"a move of credit has another amount":   "UPDATE credit_moves SET amount = amount + 1",
+		"a move of credit has another source":   "UPDATE credit_moves SET from_agent = 'c'",
+		"a move of credit has another target":   "UPDATE credit_moves SET to_agent = 'c'",
+		"a move of credit has another time":     "UPDATE credit_moves SET at = at + 1",
+		"a move of credit has another currency": "UPDATE credit_moves SET currency = 'EUR'",
+		"a move of credit has another name":     "UPDATE credit_moves SET reference = 'y'",
+	}
+	for name, change := range map[string][2]string{
+		"an invoice has another sum":        {`"amount":"0.000000006"}]`, `"amount":"0.000000007"}]`},
+		"an invoice has another row":        {`"unit_price":"0.000000003","amount":"0.000000006"`, `"unit_price":"0.000000003","amount":"0.000000005"`},
+		"an invoice has another price":      {`"unit_price":"0.000000003"`, `"unit_price":"0.000000004"`},
+		"an invoice has another intent":     {`"intent":"shop.example:buy:v1"`, `"intent":"shop.example:sell:v1"`},
+		"an invoice has another rule":       {`"rule":"r"`, `"rule":"q"`},
+		"an invoice has more calls":         {`"calls":2`, `"calls":3`},
+		"an invoice has no rows":            {`"rows":[`, `"others":[`},
+		"an invoice has no totals":          {`"totals":[`, `"others":[`},
+		"an invoice is for another service": {`"service":"s"`, `"service":"t"`},
+	} {
+		changes[name] = fmt.Sprintf("UPDATE invoices SET document = REPLACE(document, '%s', '%s') WHERE number = 1", change[0], change[1])
+	}
+	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
+		t.Helper()
+		for _, id := range []string{"1", "2"} {
+			if err := paidCall(t.Context(), s, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		month := time.Now().UTC().Format("2006-01")
+		sum := `"currency":"USD","calls":2,"unit_price":"0.000000003","amount":"0.000000006"}]`
+		issueInvoice(t, s, "agent-7", month, `"rows":[{"intent":"shop.example:buy:v1","rule":"r",`+sum+`,"totals":[{`+
+			strings.Replace(sum, `"unit_price":"0.000000003",`, "", 1))
+		issueInvoice(t, s, "agent-8", month, `"rows":[],"totals":[{"currency":"USD","calls":0,"amount":"0.00"}]`)
+		for _, id := range []string{"1", "2"} {
+			amount := money.Amount{Nano: 1, Currency: "USD"}
+			if _, _, err := s.Refund(t.Context(), store.Refund{Service: "s", ExecutionID: id, Amount: amount, Name: "n"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		usd := money.Amount{Nano: 1000, Currency: "USD"}
+		if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: usd}); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.MoveCredit(t.Context(), store.CreditMove{Service: "s", Reference: "x", From: "a", To: "b", Amount: usd}); err != nil {
+			t.Fatal(err)
+		}
+	}, changes)
+}
+
+// refundCopy returns the statement that copies the first refund.
+func refundCopy(number, reference string) string {
+	return "INSERT INTO refunds (service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, reference, reason, at, k)" +
+		" SELECT service, " + number + ", execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, " + reference +
+		", reason, at, k FROM refunds WHERE number = 1; UPDATE document_numbers SET n = 3 WHERE kind = 'credit-note'"
+}
+
+// issueInvoice issues an invoice for a month, with some members of the document.
+func issueInvoice(t *testing.T, s *sqlstore.Store, agent pat.AgentID, month, members string) {
+	t.Helper()
+	from, err := time.Parse("2006-01", month)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := fmt.Sprintf(`{"service":"s","agent_id":%q,"from":%q,"to":%q,%s}`, agent, from.Format(time.RFC3339),
+		from.AddDate(0, 1, 0).Format(time.RFC3339), members)
+	if _, _, err := s.IssueInvoice(t.Context(), store.Invoice{Service: "s", AgentID: agent, Month: month, Document: []byte(document)}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // wantAltered fills a database of each engine, closes it, and makes each change to a copy. Verify must find each change, and report nothing

@@ -1,6 +1,11 @@
 package ledger
 
-import "github.com/uimgate/uimgate/store/sqlstore/engine"
+import (
+	"strings"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
 
 // SelectChecked reads the columns that CheckedRow.Scan reads.
 const SelectChecked = "SELECT " + chainColumns + `, CASE WHEN e.id IS NULL THEN 0
@@ -44,3 +49,13 @@ func (r *CheckedRow) Ended() bool { return r.record == recordEnded }
 
 // Asked reports whether the text of the question that the policy decided must be stored with the entry.
 func (r *CheckedRow) Asked() bool { return r.From == "" && r.To != "" && r.asks.String != "" }
+
+// Refunds reports whether the entry is the top-up of a refund.
+func (r *CheckedRow) Refunds() bool {
+	return r.To == "" && strings.HasPrefix(r.reference, store.RefundPrefix)
+}
+
+// Moves reports whether the entry is one of the two entries of a move of credit.
+func (r *CheckedRow) Moves() bool {
+	return r.To == "" && strings.HasPrefix(r.reference, store.MovePrefix)
+}

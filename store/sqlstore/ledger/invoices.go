@@ -9,9 +9,6 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// invoices is the kind of document numbers for invoices.
-const invoices = "invoice"
-
 const invoiceColumns = "service, number, agent_id, month, document, at"
 
 func scanInvoice(scan engine.Scan) (i store.Invoice, err error) {
@@ -31,7 +28,7 @@ func (l *Ledger) IssueInvoice(ctx context.Context, i store.Invoice) (issued stor
 	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		issued = i
 		// The number is the lock: concurrent transactions for invoices of the service wait here.
-		if issued.Number, err = nextDocument(ctx, t, i.Service, invoices); err != nil {
+		if issued.Number, err = nextDocument(ctx, t, i.Service, Invoices); err != nil {
 			return err
 		}
 		found, err := t.Row(ctx, "SELECT number FROM invoices WHERE service = ? AND agent_id = ? AND month = ?",

@@ -115,7 +115,7 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 	if err := b.enterTopUp(ctx, top, r.Amount, salt); err != nil {
 		return err
 	}
-	if r.Number, err = nextDocument(ctx, b.t, r.Service, creditNotes); err != nil {
+	if r.Number, err = nextDocument(ctx, b.t, r.Service, CreditNotes); err != nil {
 		return err
 	}
 	_, err = b.t.Exec(ctx, `INSERT INTO refunds (service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at,
@@ -125,8 +125,11 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 	return err
 }
 
-// creditNotes is the kind of document numbers for credit notes.
-const creditNotes = "credit-note"
+// The kinds of document numbers: of credit notes, which are the numbers of refunds, and of invoices.
+const (
+	CreditNotes = "credit-note"
+	Invoices    = "invoice"
+)
 
 // nextDocument returns the next number of a kind of documents. The row stays locked until the transaction ends, so the numbers have no
 // gaps.

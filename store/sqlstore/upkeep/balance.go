@@ -34,8 +34,8 @@ const (
 
 // CheckBalance checks that each account is the sum of its ledger entries and carried amounts, that held amounts are those of executions,
 // and that each pool is the sum of its accounts. If not, the error wraps store.ErrUnbalanced and names an account. It also rebuilds the
-// chain of each account and the tree of each log, verifies the signatures of the logs, and compares the records of calls, and the texts
-// that entries refer to, with the entries. If a row was altered, added or deleted, the error wraps store.ErrAltered. CheckBalance reads a
+// chain of each account and the tree of each log, verifies the signatures of the logs, and compares the records of calls, the texts
+// that entries refer to, refunds, moves of credit and invoices with the entries. If a row was altered, added or deleted, the error wraps store.ErrAltered. CheckBalance reads a
 // snapshot of the whole ledger; calls do not wait for it.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	if err := u.db.CatchUp(ctx); err != nil {
@@ -61,17 +61,24 @@ func (u *Upkeep) CheckBalance(ctx context.Context) error {
 				return err
 			}
 		}
-		implied, err := u.checkChains(ctx, reader)
+		issuers, err := readIssuers(ctx, reader)
 		if err != nil {
 			return err
 		}
-		if err := u.checkLogs(ctx, reader); err != nil {
+		implied, err := u.checkChains(ctx, reader, issuers)
+		if err != nil {
+			return err
+		}
+		if err := u.checkLogs(ctx, reader, issuers); err != nil {
 			return err
 		}
 		asked, err := checkTexts(ctx, reader)
 		if err != nil {
 			return err
 		}
-		return implied.check(ctx, reader, asked)
+		if err := implied.check(ctx, reader, asked); err != nil {
+			return err
+		}
+		return u.checkDocuments(ctx, reader, implied)
 	})
 }

@@ -21,11 +21,7 @@ const (
 // each has the next number and the hash of the entry before it, the last one is the head of the account, and the sums of the account are
 // those of its entries. If entries before the first one are missing, an entry of kind carry must have replaced them.
 // checkChains returns how many records of executions and texts the entries imply.
-func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) (implied impliedRows, err error) {
-	issuers, err := readIssuers(ctx, reader)
-	if err != nil {
-		return implied, err
-	}
+func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochIssuers) (implied impliedRows, err error) {
 	heads, err := readHeads(ctx, reader)
 	if err != nil {
 		return implied, err
@@ -37,7 +33,7 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx) (implied impli
 	chains := map[ledger.AccountKey]*chainCheck{}
 	var buffer []byte
 	if err := inBatches(rows, func(r *ledger.CheckedRow) error {
-		text, err := r.Append(buffer[:0], issuerOf(issuers, &r.ChainRow))
+		text, err := r.Append(buffer[:0], issuers.of(r.Account.Service, r.Epoch))
 		if err != nil {
 			return err
 		}
@@ -226,8 +222,19 @@ type epochKey struct {
 	epoch   int64
 }
 
-func readIssuers(ctx context.Context, reader *sql.Tx) (map[epochKey]string, error) {
-	out := map[epochKey]string{}
+// epochIssuers are the issuers of the epochs that are recorded.
+type epochIssuers map[epochKey]string
+
+// of returns the issuer of an epoch. A service that is not recorded is in its first epoch, and its id is its issuer.
+func (i epochIssuers) of(service string, epoch int64) string {
+	if issuer, ok := i[epochKey{service, epoch}]; ok {
+		return issuer
+	}
+	return service
+}
+
+func readIssuers(ctx context.Context, reader *sql.Tx) (epochIssuers, error) {
+	out := epochIssuers{}
 	rows, err := reader.QueryContext(ctx, "SELECT service, epoch, issuer FROM epochs")
 	if err != nil {
 		return nil, engine.Unavailable(err)
@@ -239,14 +246,6 @@ func readIssuers(ctx context.Context, reader *sql.Tx) (map[epochKey]string, erro
 		out[k] = issuer
 		return err
 	})
-}
-
-// issuerOf returns the issuer of a row. A service that is not recorded is in its first epoch, and its id is its issuer.
-func issuerOf(issuers map[epochKey]string, r *ledger.ChainRow) string {
-	if issuer, ok := issuers[epochKey{r.Account.Service, r.Epoch}]; ok {
-		return issuer
-	}
-	return r.Account.Service
 }
 
 func readHeads(ctx context.Context, reader *sql.Tx) (map[ledger.AccountKey]chainHead, error) {

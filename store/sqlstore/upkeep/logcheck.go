@@ -36,7 +36,7 @@ type loggedHead struct {
 // checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root and its tiles are the stored ones and that each
 // line of the ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log. It also verifies what
 // the keys of the logs have signed.
-func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
+func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx, issuers epochIssuers) error {
 	rows, err := reader.QueryContext(ctx, selectLogs)
 	if err != nil {
 		return engine.Unavailable(err)
@@ -66,7 +66,7 @@ func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx) error {
 			return err
 		}
 	}
-	return checkSigned(ctx, reader)
+	return checkSigned(ctx, reader, issuers)
 }
 
 func checkUnlogged(ctx context.Context, reader *sql.Tx) error {

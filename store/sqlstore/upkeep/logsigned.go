@@ -2,9 +2,7 @@ package upkeep
 
 import (
 	"context"
-	"crypto/ed25519"
 	"database/sql"
-	"fmt"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -16,8 +14,7 @@ import (
 
 const (
 	selectLogEntries  = "SELECT service, epoch, purpose, kid, receipt, leaf FROM log_entries ORDER BY seq"
-	selectCheckpoints = `SELECT h.service, h.epoch, COALESCE(e.issuer, h.service), h.size, h.root, h.checkpoint, h.kid FROM log_heads h
-		LEFT JOIN epochs e ON e.service = h.service AND e.epoch = h.epoch WHERE h.size > 0`
+	selectCheckpoints = "SELECT service, epoch, size, root, checkpoint, kid FROM log_heads WHERE size > 0"
 )
 
 // A logEntry is an entry of a log that belongs to no account.
@@ -28,11 +25,7 @@ type logEntry struct {
 
 // checkSigned checks what the keys of logs have signed: the entries that belong to no account, and the checkpoints. The keys are those that
 // the entries introduce.
-func checkSigned(ctx context.Context, reader *sql.Tx) error {
-	issuers, err := readIssuers(ctx, reader)
-	if err != nil {
-		return err
-	}
+func checkSigned(ctx context.Context, reader *sql.Tx, issuers epochIssuers) error {
 	introduced := map[string]*evidence.KeySet{} // by service
 	entries, err := readLogEntries(ctx, reader, issuers, introduced)
 	if err != nil {
@@ -51,7 +44,7 @@ func checkSigned(ctx context.Context, reader *sql.Tx) error {
 	if err != nil {
 		return engine.Unavailable(err)
 	}
-	return engine.Drain(rows, func(scan engine.Scan) error { return checkCheckpoint(scan, introduced) })
+	return engine.Drain(rows, func(scan engine.Scan) error { return checkCheckpoint(scan, issuers, introduced) })
 }
 
 func keysOf(introduced map[string]*evidence.KeySet, service string) *evidence.KeySet {
@@ -62,7 +55,7 @@ func keysOf(introduced map[string]*evidence.KeySet, service string) *evidence.Ke
 }
 
 // readLogEntries reads the entries of logs that belong to no account, and adds the keys that they introduce.
-func readLogEntries(ctx context.Context, reader *sql.Tx, issuers map[epochKey]string, introduced map[string]*evidence.KeySet) (
+func readLogEntries(ctx context.Context, reader *sql.Tx, issuers epochIssuers, introduced map[string]*evidence.KeySet) (
 	list []logEntry, err error,
 ) {
 	rows, err := reader.QueryContext(ctx, selectLogEntries)
@@ -100,14 +93,14 @@ func readLogEntries(ctx context.Context, reader *sql.Tx, issuers map[epochKey]st
 	})
 }
 
-func checkCheckpoint(scan engine.Scan, introduced map[string]*evidence.KeySet) error {
-	var service, issuer, text, kid string
+func checkCheckpoint(scan engine.Scan, issuers epochIssuers, introduced map[string]*evidence.KeySet) error {
+	var service, text, kid string
 	var epoch, size int64
 	var root []byte
-	if err := scan(&service, &epoch, &issuer, &size, &root, &text, &kid); err != nil {
+	if err := scan(&service, &epoch, &size, &root, &text, &kid); err != nil {
 		return engine.Unavailable(err)
 	}
-	origin := log.Origin(issuer, epoch)
+	origin := log.Origin(issuers.of(service, epoch), epoch)
 	signer, err := checkpointKey(*keysOf(introduced, service), origin, keys.ID(kid))
 	if err != nil {
 		return alteredText(service, "the checkpoint of epoch %d: %v", epoch, err)
@@ -128,9 +121,5 @@ func checkpointKey(set evidence.KeySet, origin string, id keys.ID) (note.Verifie
 	if !ok {
 		return nil, evidence.ErrKey
 	}
-	public, ok := key.Public().(ed25519.PublicKey)
-	if !ok {
-		return nil, fmt.Errorf("the key %s: %w", id, evidence.ErrKey)
-	}
-	return log.NewVerifier(origin, public)
+	return log.KeyVerifier(origin, key)
 }

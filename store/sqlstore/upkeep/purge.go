@@ -16,9 +16,12 @@ const counterKept = 7 * 24 * time.Hour
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
-// documentsKept is the minimum time for which refunds, moves of credit and invoices are kept, because they are accounting documents.
-// Refunds must outlive their executions, because the charges could otherwise be refunded again.
-const documentsKept = 10 * 365 * 24 * time.Hour
+// minDocumentsKept is the minimum time for which refunds, moves of credit and invoices are kept, because they are accounting documents.
+const minDocumentsKept = 10 * 365 * 24 * time.Hour
+
+// documentsKept returns how long refunds, moves of credit and invoices are kept. Refunds must outlive their executions, because the charges
+// could otherwise be refunded again.
+func (u *Upkeep) documentsKept() time.Duration { return max(minDocumentsKept, u.ledgerKept()) }
 
 // stopKept is how long the record of a stop is kept after the stop has ended, so that every process learns of its end.
 const stopKept = 30 * 24 * time.Hour
@@ -46,7 +49,7 @@ func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	}
 	for _, purge := range []func(context.Context) (int, error){
 		func(ctx context.Context) (int, error) { return steps(ctx, u.db.Aside, u.calls.PurgeNonces) },
-		u.purgeCounters, u.purgeKeys, u.purgeExecutions, u.purgeChains, u.purgeCharges, u.purgeTopUps,
+		u.purgeDocuments, u.purgeCounters, u.purgeKeys, u.purgeExecutions, u.purgeChains, u.purgeCharges, u.purgeTopUps,
 		u.purgeAgreements,
 	} {
 		n, err := purge(ctx)
@@ -74,9 +77,7 @@ var expiries = []struct{ table, key, until string }{
 	{"payments", "service, reference", "until"},
 	{"confirmations", "service, id", "kept_until"},
 	{"requests", "id, at, process, number", "until"},
-	{"refunds", "service, number", "at"},
 	{"credit_moves", "service, reference", "at"},
-	{"invoices", "service, number", "at"},
 	{"stops", "service, kind, subject", "ended_at"},
 	{"processes", "id", "reported_at"},
 	{"stop_reads", "process, seq", "at"},
@@ -110,8 +111,8 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 			condition = "not_after > 0 AND " + condition
 		case "tokens":
 			keep = u.tokensKept
-		case "refunds", "invoices", "credit_moves":
-			keep = max(documentsKept, u.ledgerKept())
+		case "credit_moves":
+			keep = u.documentsKept()
 		case "stops": // 0: the stop is in force
 			condition, keep = "ended_at > 0 AND "+condition, stopKept
 		case "processes":
@@ -125,6 +126,19 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 		purge(expired("call_figures", "period, at, process", fmt.Sprintf("period = %d AND at <= ?", length), "period, at"), keep)
 	}
 	return total, err
+}
+
+// purgeDocuments deletes the refunds and the invoices that need not be kept any longer, and records that their numbers were deleted.
+func (u *Upkeep) purgeDocuments(ctx context.Context) (total int, err error) {
+	for _, d := range numbered {
+		query := "SELECT service, number FROM " + d.table + " WHERE at <= ? ORDER BY at"
+		n, err := u.found(ctx, engine.StepRows, 2, query, u.db.Now().Add(-u.documentsKept()), d.purge)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
 }
 
 // purgeCounters deletes counters that have expired by the clock that counts limits.

@@ -14,6 +14,8 @@ import (
 type impliedRows struct {
 	ended int64 // records of executions that are captured, released or unresolved
 	asked int64 // texts of questions
+
+	refunded, moved int64 // entries that refunds and moves of credit have made
 }
 
 func (n *impliedRows) add(r *ledger.CheckedRow) {
@@ -22,6 +24,12 @@ func (n *impliedRows) add(r *ledger.CheckedRow) {
 	}
 	if r.Asked() {
 		n.asked++
+	}
+	if r.Refunds() {
+		n.refunded++
+	}
+	if r.Moves() {
+		n.moved++
 	}
 }
 

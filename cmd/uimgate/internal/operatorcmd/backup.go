@@ -143,9 +143,10 @@ func VerifyLedger() *cobra.Command {
 		Long: `Verify-ledger adds up the whole ledger, and compares the sums with the accounts, with the amounts that calls hold,
 and with what all unapproved agents owe together. It rebuilds each entry, the chain of each account and the log of each
 service, and compares the records of calls, policies, agreements, proofs and questions with what the entries name. It
-verifies the signatures of the logs. It prints the verdict on stderr. If something differs, verify-ledger names the
-first place and exits with code 1: something other than uimgate changed, added or removed rows. The gateway may be
-running. Every gateway makes the same check when it starts, and logs the result.
+compares refunds, moves of credit and invoices with the entries, and verifies the signatures of the logs. It prints the
+verdict on stderr. If something differs, verify-ledger names the first place and exits with code 1: something other than
+uimgate changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts,
+and logs the result.
 
 A person with the data directory and its keys can write another ledger that agrees with itself. The agents' receipts and
 the cosignatures of witnesses show that: see docs/evidence.md.`,

@@ -1,0 +1,178 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// A documentTable is a table of documents whose numbers have no gaps.
+type documentTable struct{ table, kind, name string }
+
+var numbered = []documentTable{{"refunds", ledger.CreditNotes, "credit note"}, {"invoices", ledger.Invoices, "invoice"}}
+
+// purge deletes a document, whose service and number are in row, and records that its number was deleted.
+func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+	number, err := strconv.ParseInt(row[1], 10, 64)
+	if err != nil {
+		return false, err
+	}
+	n, err := t.Exec(ctx, "DELETE FROM "+d.table+" WHERE service = ? AND number = ?", row[0], number)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.Exec(ctx, "UPDATE document_numbers SET purged = ? WHERE service = ? AND kind = ? AND purged < ?", number, row[0], d.kind, number)
+	return true, err
+}
+
+// check checks that no document is missing whose number is above the highest number that was deleted because of its age.
+func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
+	last, purged := map[string]int64{}, map[string]int64{}
+	rows, err := reader.QueryContext(ctx, "SELECT service, n, purged FROM document_numbers WHERE kind = "+quoted(d.kind))
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var service string
+		var n, gone int64
+		err := scan(&service, &n, &gone)
+		last[service], purged[service] = n, gone
+		return err
+	}); err != nil {
+		return engine.Unavailable(err)
+	}
+	next := map[string]int64{}
+	rows, err = reader.QueryContext(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number")
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var service string
+		var number int64
+		if err := scan(&service, &number); err != nil {
+			return engine.Unavailable(err)
+		}
+		want := max(next[service], purged[service]+1)
+		if number > want {
+			return alteredText(service, "the %s with the number %d is missing", d.name, want)
+		}
+		next[service] = max(want, number+1)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for service, n := range next {
+		if n-1 > last[service] {
+			return alteredText(service, "the %s with the number %d was not issued", d.name, n-1)
+		}
+	}
+	for service, n := range last {
+		if want := max(next[service], purged[service]+1); want <= n {
+			return alteredText(service, "the %s with the number %d is missing", d.name, want)
+		}
+	}
+	return nil
+}
+
+// quoted returns a constant as a literal of SQL.
+func quoted(constant string) string { return "'" + constant + "'" }
+
+// The results of the queries for refunds and moves of credit.
+const (
+	documentAltered = 1
+	documentEntered = 2 // its entry is in the ledger; otherwise the entry was deleted because of its age
+)
+
+const (
+	// selectRefunds compares each refund with its entry in the ledger and with the execution, if these have not been deleted.
+	selectRefunds = `SELECT r.service, r.number, CASE
+		WHEN substr(r.reference, 1, length(r.execution_id) + 8) <> 'refund:' || r.execution_id || ':' OR r.amount > r.charge THEN 1
+		WHEN e.id IS NOT NULL AND (e.service <> r.service OR e.agent_id <> r.agent_id OR e.intent <> r.intent OR e.rule <> r.rule
+			OR e.amount <> r.charge OR e.currency <> r.currency OR e.settled_at <> r.charged_at OR e.state <> 'captured') THEN 1
+		WHEN l.seq IS NULL THEN CASE WHEN a.kept > r.k THEN 0 ELSE 1 END
+		WHEN l.k <> r.k OR l.agent_id <> r.agent_id OR l.amount <> r.amount OR l.currency <> r.currency OR l.at <> r.at OR l.to_state <> '' THEN 1
+		ELSE 2 END
+		FROM refunds r LEFT JOIN ledger l ON l.service = r.service AND l.reference = r.reference AND l.reference <> ''
+		LEFT JOIN executions e ON e.id = r.execution_id
+		LEFT JOIN accounts a ON a.service = r.service AND a.agent_id = r.agent_id AND a.currency = r.currency`
+	// selectMoves compares both sides of each move of credit with their entries. until is the time up to which entries were deleted.
+	selectMoves = `SELECT m.service, m.reference, CASE
+		WHEN l.seq IS NULL THEN CASE WHEN c.until >= m.at THEN 0 ELSE 1 END
+		WHEN l.agent_id <> m.agent_id OR l.amount <> m.amount OR l.currency <> m.currency OR l.at <> m.at OR l.to_state <> '' THEN 1
+		ELSE 2 END FROM (
+			SELECT service, reference, 'move:' || reference || ':from' AS entry, from_agent AS agent_id, -amount AS amount, currency, at FROM credit_moves
+			UNION ALL SELECT service, reference, 'move:' || reference || ':to', to_agent, amount, currency, at FROM credit_moves) m
+		LEFT JOIN ledger l ON l.service = m.service AND l.reference = m.entry AND l.reference <> ''
+		LEFT JOIN carried c ON c.service = m.service AND c.agent_id = m.agent_id AND c.currency = m.currency`
+	// selectUndocumented finds an entry whose reference begins with a prefix, and that no document names. Entries that a call of unknown outcome
+	// has kept beyond the time for which documents are kept have none.
+	selectUndocumented = `SELECT l.service, l.k FROM ledger l WHERE l.k >= 0 AND l.to_state = '' AND l.reference LIKE %s
+		AND l.at > (SELECT MAX(at) FROM ledger) - %d AND NOT EXISTS (SELECT 1 FROM %s) LIMIT 1`
+	refundOf = "refunds d WHERE d.service = l.service AND d.reference = l.reference"
+	moveOf   = `credit_moves d WHERE d.service = l.service AND ('move:' || d.reference || ':from' = l.reference
+		OR 'move:' || d.reference || ':to' = l.reference)`
+)
+
+// checkDocuments compares refunds, moves of credit and invoices with the ledger. implied has the numbers of entries that refunds and moves
+// have made.
+func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied impliedRows) error {
+	for _, d := range numbered {
+		if err := d.check(ctx, reader); err != nil {
+			return err
+		}
+	}
+	for _, of := range []struct {
+		name, query     string
+		entries         int64
+		prefix, without string
+	}{
+		{"refund", selectRefunds, implied.refunded, store.RefundPrefix, refundOf},
+		{"move of credit", selectMoves, implied.moved, store.MovePrefix, moveOf},
+	} {
+		entered, err := countEntered(ctx, reader, of.name, of.query)
+		if err != nil {
+			return err
+		}
+		if entered == of.entries {
+			continue
+		}
+		var service string
+		var k int64
+		query := fmt.Sprintf(selectUndocumented, quoted(of.prefix+"%"), minDocumentsKept.Nanoseconds(), of.without)
+		switch err := reader.QueryRowContext(ctx, query).Scan(&service, &k); {
+		case err == nil:
+			return alteredText(service, "the record of the %s of entry %d is missing", of.name, k)
+		case !errors.Is(err, sql.ErrNoRows):
+			return engine.Unavailable(err)
+		}
+	}
+	return u.checkInvoices(ctx, reader)
+}
+
+// countEntered checks the documents that a query compares with the ledger, and returns how many of their entries are in the ledger.
+func countEntered(ctx context.Context, reader *sql.Tx, name, query string) (n int64, err error) {
+	rows, err := reader.QueryContext(ctx, query)
+	if err != nil {
+		return 0, engine.Unavailable(err)
+	}
+	return n, engine.Drain(rows, func(scan engine.Scan) error {
+		var service, id string
+		var result int64
+		if err := scan(&service, &id, &result); err != nil {
+			return engine.Unavailable(err)
+		}
+		switch result {
+		case documentAltered:
+			return alteredText(service, "the %s %q differs from the ledger", name, id)
+		case documentEntered:
+			n++
+		}
+		return nil
+	})
+}

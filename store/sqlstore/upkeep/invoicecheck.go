@@ -1,0 +1,168 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"math"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+const (
+	selectIssued  = "SELECT service, number FROM invoices ORDER BY service, number"
+	selectInvoice = `SELECT agent_id, month, document, at, COALESCE((SELECT MAX(c.until) FROM carried c WHERE c.service = i.service), 0)
+		FROM invoices i WHERE service = ? AND number = ?`
+)
+
+// An issuedInvoice is an invoice, with those members of its document that follow from the ledger.
+type issuedInvoice struct {
+	service, agentID, month string
+	number, at              int64
+
+	invoiceDocument
+}
+
+// An invoiceDocument has the members of an invoice of package billing that follow from the ledger.
+type invoiceDocument struct {
+	Service string       `json:"service"`
+	AgentID string       `json:"agent_id"`
+	From    time.Time    `json:"from"`
+	To      time.Time    `json:"to"`
+	Rows    []invoiceSum `json:"rows"`
+	Totals  []invoiceSum `json:"totals"`
+}
+
+// An invoiceSum is a row or a total of an invoice. A row without an intent has the sums of all rows in its currency that are not in the
+// invoice. A total has neither an intent nor a price.
+type invoiceSum struct {
+	Intent    string `json:"intent"`
+	Rule      string `json:"rule"`
+	UnitPrice string `json:"unit_price"`
+	Currency  string `json:"currency"`
+	Calls     int64  `json:"calls"`
+	Amount    string `json:"amount"`
+}
+
+// nano returns the amount in billionths of a unit, and false if it is not an amount.
+func (s invoiceSum) nano() (int64, bool) {
+	a, err := money.NewSum(s.Amount, s.Currency)
+	return a.Nano, err == nil
+}
+
+// A soldCall is what captured calls have in common.
+type soldCall struct {
+	currency, intent, rule string
+	nano                   int64 // the price
+}
+
+// checkInvoices compares the rows and the totals of each invoice with the charges that the ledger has for its agent and month, unless
+// entries of the month were deleted because of their age.
+func (u *Upkeep) checkInvoices(ctx context.Context, reader *sql.Tx) error {
+	rows, err := reader.QueryContext(ctx, selectIssued)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	var issued []issuedInvoice
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var i issuedInvoice
+		err := scan(&i.service, &i.number)
+		issued = append(issued, i)
+		return err
+	}); err != nil {
+		return engine.Unavailable(err)
+	}
+	for _, i := range issued {
+		if err := u.checkInvoice(ctx, reader, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *Upkeep) checkInvoice(ctx context.Context, reader *sql.Tx, i issuedInvoice) error {
+	var document string
+	var until int64
+	if err := reader.QueryRowContext(ctx, u.db.Dialect().Rewrite(selectInvoice), i.service, i.number).Scan(
+		&i.agentID, &i.month, &document, &i.at, &until); err != nil {
+		return engine.Unavailable(err)
+	}
+	from, err := time.Parse("2006-01", i.month)
+	if err != nil || json.Unmarshal([]byte(document), &i.invoiceDocument) != nil || i.Service != i.service || i.AgentID != i.agentID ||
+		!i.From.Equal(from) || !i.To.Equal(from.AddDate(0, 1, 0)) {
+		return alteredText(i.service, "the invoice with the number %d is not the one that was issued to agent %q for %s", i.number, i.agentID, i.month)
+	}
+	if until > 0 && engine.Nanos(i.From) <= until {
+		return nil
+	}
+	// If a clock was set back, later entries can have times in the month: those that were made after the invoice do not count.
+	for _, made := range []int64{math.MaxInt64, i.at} {
+		if sold, err := u.captured(ctx, reader, i, made); err != nil || i.states(sold) {
+			return err
+		}
+	}
+	return alteredText(i.service, "the invoice with the number %d differs from the charges of agent %q in %s", i.number, i.agentID, i.month)
+}
+
+// captured returns the captured calls of the month that have entries before the first one whose time is at or after made.
+func (u *Upkeep) captured(ctx context.Context, reader *sql.Tx, i issuedInvoice, made int64) (map[soldCall]int64, error) {
+	from, to := engine.Nanos(i.From), engine.Nanos(i.To)
+	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(ledger.SelectCaptured),
+		from, to, made, i.service, i.agentID, i.service, i.agentID, from, to)
+	if err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	sold := map[soldCall]int64{}
+	return sold, engine.Drain(rows, func(scan engine.Scan) error {
+		var c soldCall
+		var calls int64
+		err := scan(&c.currency, &c.intent, &c.rule, &c.nano, &calls)
+		sold[c] += calls
+		return err
+	})
+}
+
+// states reports whether the rows and the totals of an invoice are those of the calls.
+func (i *issuedInvoice) states(sold map[soldCall]int64) bool {
+	rest, others, totals := maps.Clone(sold), map[string]charged{}, map[string]charged{}
+	for c, calls := range sold {
+		totals[c.currency] = totals[c.currency].plus(calls, calls*c.nano)
+	}
+	for _, row := range i.Rows {
+		nano, ok := row.nano()
+		if row.Intent == "" {
+			if _, twice := others[row.Currency]; twice || !ok {
+				return false
+			}
+			others[row.Currency] = charged{row.Calls, nano}
+			continue
+		}
+		price, err := money.New(row.UnitPrice, row.Currency)
+		c := soldCall{row.Currency, row.Intent, row.Rule, price.Nano}
+		if calls, is := rest[c]; !is || !ok || err != nil || calls != row.Calls || calls*c.nano != nano {
+			return false
+		}
+		delete(rest, c)
+	}
+	for c, calls := range rest {
+		others[c.currency] = others[c.currency].plus(-calls, -calls*c.nano)
+	}
+	for _, total := range i.Totals {
+		nano, ok := total.nano()
+		if !ok || totals[total.Currency] != (charged{total.Calls, nano}) {
+			return false
+		}
+		delete(totals, total.Currency)
+	}
+	maps.DeleteFunc(others, func(_ string, c charged) bool { return c == charged{} })
+	return len(others) == 0 && len(totals) == 0
+}
+
+// charged are a number of calls and their charges, in billionths of a unit.
+type charged struct{ calls, nano int64 }
+
+func (c charged) plus(calls, nano int64) charged { return charged{c.calls + calls, c.nano + nano} }
