@@ -33,7 +33,7 @@ func (w *work) readAgreements() []engine.Command {
 		list = append(list, engine.Command{Query: selectActive, Args: []any{k.service, k.id}, Row: func(scan engine.Scan) error {
 			var replaced int64
 			err := scan(&replaced)
-			w.active[k] = replaced
+			w.agreements.active[k] = replaced
 			return err
 		}})
 	}
@@ -41,7 +41,7 @@ func (w *work) readAgreements() []engine.Command {
 		list = append(list, engine.Command{Query: newestBudget, Args: []any{k.service, k.id}, Row: func(scan engine.Scan) error {
 			var number int
 			err := scan(&number)
-			w.budgets[k] = number
+			w.agreements.budgets[k] = number
 			return err
 		}})
 	}
@@ -50,7 +50,7 @@ func (w *work) readAgreements() []engine.Command {
 
 // isActive reports whether an agreement is active and was not replaced by another one.
 func (w *work) isActive(k ref) bool {
-	replaced, found := w.active[k]
+	replaced, found := w.agreements.active[k]
 	return found && (replaced == 0 || replaced > engine.Nanos(w.t.Now()))
 }
 
@@ -63,7 +63,7 @@ func (b *beginOp) checkAgreement(w *work) error {
 	if !w.isActive(k) {
 		return fmt.Errorf("the agreement %s has ended: %w", b.Execution.AgreementID, pat.ErrRevoked)
 	}
-	if n := b.BudgetNumber; n != nil && w.budgets[k] != *n {
+	if n := b.BudgetNumber; n != nil && w.agreements.budgets[k] != *n {
 		return store.ErrBudgetChanged
 	}
 	return nil
@@ -72,7 +72,7 @@ func (b *beginOp) checkAgreement(w *work) error {
 // relyOn makes the transaction depend on the agreement of a call, as it was read.
 func (b *beginOp) relyOn(w *work) {
 	if b.Planned || b.BudgetNumber != nil {
-		w.relied[b.agreement()] = true
+		w.agreements.relied[b.agreement()] = true
 	}
 }
 
@@ -82,12 +82,12 @@ func (w *work) unchangedAgreements() (list []engine.Command) {
 	if w.t.Locking() == engine.Pessimistic {
 		return nil
 	}
-	relied := slices.SortedFunc(maps.Keys(w.relied), ref.compare)
+	relied := slices.SortedFunc(maps.Keys(w.agreements.relied), ref.compare)
 	for _, k := range relied {
 		list = append(list, engine.Command{Query: stillActive, Args: []any{k.service, k.id, engine.Nanos(w.t.Now())}, Must: 1})
 	}
 	for _, k := range relied {
-		if number, read := w.budgets[k]; read {
+		if number, read := w.agreements.budgets[k]; read {
 			list = append(list, engine.Command{Query: sameBudget, Args: []any{k.service, k.id, number}, Must: 1})
 		}
 	}

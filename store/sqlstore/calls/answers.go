@@ -90,7 +90,7 @@ func (w *work) writeAnswerSizes() []engine.Command {
 
 // forgetAnswer deletes the answer of an execution.
 func (w *work) forgetAnswer(ctx context.Context, id string) error {
-	if e := w.executions[id]; e != nil && w.mode != single {
+	if e := w.found.executions[id]; e != nil && w.mode != single {
 		if e.Answer != nil {
 			w.addAnswer(ref{e.Service, string(e.AgentID)}, -int64(e.Answer.Size()))
 		}

@@ -186,11 +186,11 @@ func (b *beginOp) choose(ctx context.Context, w *work) (winner int, charge ledge
 // the result if the execution is replayed. If the key has expired, earlier returns the id of the execution.
 func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	e := b.Execution
-	key, known := w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
+	key, known := w.found.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
 	if !known {
 		return "", nil
 	}
-	was := w.executions[key.id]
+	was := w.found.executions[key.id]
 	if was == nil {
 		return "", engine.Unavailable(fmt.Errorf("execution %s: %w", key.id, store.ErrNotFound))
 	}
@@ -239,14 +239,14 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	if e.Charge.Nano == 0 {
 		forget = engine.Nanos(keyUntil)
 	}
-	if w.executions[e.ID] != nil { // another call has the id: the table will reject the record
+	if w.found.executions[e.ID] != nil { // another call has the id: the table will reject the record
 		w.changes.plain = false
 	}
-	w.executions[e.ID] = &e
+	w.found.executions[e.ID] = &e
 	w.changes.beginnings = append(w.changes.beginnings, Beginnings{&e, forget})
 	var err error
 	if e.IdempotencyKey != "" {
-		w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}] = keyedExecution{e.ID, engine.Nanos(keyUntil)}
+		w.found.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}] = keyedExecution{e.ID, engine.Nanos(keyUntil)}
 		err = w.write(ctx, insertKey,
 			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, engine.Nanos(keyUntil))
 	}
@@ -268,7 +268,7 @@ func (b *beginOp) admit(w *work, winner int) {
 		// Expiry is computed from the slot of the clock. If the clock was set back, the slot in which the call is counted is later, and would
 		// give a later expiry.
 		p := r.key.Period
-		if ends := p.Ends(p.Slot(w.t.Counted()) + w.counters[r.key].own); !ends.IsZero() {
+		if ends := p.Ends(p.Slot(w.t.Counted()) + w.limits.counters[r.key].own); !ends.IsZero() {
 			if d := w.t.Since(b.requestedAt, ends); b.result.Expires == 0 || d < b.result.Expires {
 				b.result.Expires = d
 			}
@@ -282,6 +282,6 @@ func (b *beginOp) markUsed(w *work) {
 	if b.calls.used.has(k) {
 		return
 	}
-	w.used[k] = true
+	w.agreements.used[k] = true
 	w.t.After(func() { b.calls.used.add(k) })
 }

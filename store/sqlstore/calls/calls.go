@@ -69,9 +69,9 @@ func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 // Run implements engine.Turn.
 func (w *work) Run(ctx context.Context, batch []*call) error {
 	for _, e := range w.need.cached {
-		if w.executions[e.ID] == nil { // an execution that was read by its idempotency key is not replaced
+		if w.found.executions[e.ID] == nil { // an execution that was read by its idempotency key is not replaced
 			record := *e
-			w.executions[e.ID] = &record
+			w.found.executions[e.ID] = &record
 			w.mode = presuming
 		}
 	}

@@ -46,7 +46,7 @@ func joinReservations(service string, lists ...[]store.Reservation) ([]reservati
 func (w *work) fit(rs []reservation) error {
 	var refusal *store.LimitError
 	for _, r := range rs {
-		c := w.counters[r.key]
+		c := w.limits.counters[r.key]
 		if c.err != nil {
 			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
 		}
@@ -71,7 +71,7 @@ func (w *work) fit(rs []reservation) error {
 func (w *work) take(rs []reservation) []store.CounterSlot {
 	out, restored := make([]store.CounterSlot, len(rs)), w.calls.db.Floor()
 	for i, r := range rs {
-		c := w.counters[r.key]
+		c := w.limits.counters[r.key]
 		c.Take(r.units)
 		c.dispatched()
 		c.dirty = true
@@ -115,13 +115,13 @@ func (w *work) giveBudget(ctx context.Context, e store.Execution) error {
 			return err
 		}
 		if c.found = found; found {
-			w.counters[k] = c
+			w.limits.counters[k] = c
 			w.need.counters = append(w.need.counters, k)
 		}
 	}
 	w.openCounters()
 	for _, k := range w.need.counters {
-		c := w.counters[k]
+		c := w.limits.counters[k]
 		if c.err == nil && c.Give(k.Period.Slot(e.BeganAt), limit.AllowanceUnits(e.Charge)) {
 			c.dirty = true
 		}
@@ -134,14 +134,14 @@ func (w *work) giveBack(service string, s store.CounterSlot, units int64) {
 	if !s.Restored.Equal(w.calls.db.Floor()) {
 		return
 	}
-	c := w.counters[CounterKey{service, string(s.Principal), s.LimitID, s.Period}]
+	c := w.limits.counters[CounterKey{service, string(s.Principal), s.LimitID, s.Period}]
 	if c.err == nil && c.Give(s.Slot, units) {
 		c.dirty = true
 	}
 }
 
 func (w *work) standing(r reservation) limit.Status {
-	c := w.counters[r.key]
+	c := w.limits.counters[r.key]
 	return limit.Status{Limit: r.limit, Left: c.Left(r.limit.Max), Resets: c.Resets(w.t.Counted())}
 }
 

@@ -86,7 +86,7 @@ func (l *leaseOp) run(_ context.Context, w *work) error {
 		return err
 	}
 	for _, r := range l.reservations {
-		if c := w.counters[r.key]; c.err != nil {
+		if c := w.limits.counters[r.key]; c.err != nil {
 			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
 		}
 	}
@@ -96,7 +96,7 @@ func (l *leaseOp) run(_ context.Context, w *work) error {
 	l.result = make([]store.Lease, len(l.reservations))
 	refused := false
 	for i, r := range l.reservations {
-		c := w.counters[r.key]
+		c := w.limits.counters[r.key]
 		clock := r.key.Period.Slot(w.t.Counted()) // if the clock was set back, the counted slot is later than this one
 		l.result[i] = store.Lease{
 			Slot: c.Slot, Restored: w.calls.db.Floor(),
@@ -108,7 +108,7 @@ func (l *leaseOp) run(_ context.Context, w *work) error {
 		}
 	}
 	for i, r := range l.reservations {
-		c := w.counters[r.key]
+		c := w.limits.counters[r.key]
 		if !refused {
 			l.result[i].Units = limit.Slice(c.Left(r.limit.Max), l.demands[i].Units, l.demands[i].Waiting)
 			c.Take(l.result[i].Units)

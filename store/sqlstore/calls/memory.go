@@ -21,7 +21,7 @@ func (m *memory) learn(w *work, changes *Changes) {
 	if m.counters == nil {
 		m.counters = map[CounterKey]Counter{}
 	}
-	for k, c := range w.counters {
+	for k, c := range w.limits.counters {
 		if c.found {
 			m.counters[k] = c.was
 		}
@@ -29,7 +29,7 @@ func (m *memory) learn(w *work, changes *Changes) {
 	for i := range changes.Counters {
 		m.counters[changes.Counters[i].CounterKey] = changes.Counters[i]
 	}
-	for k, at := range w.created {
+	for k, at := range w.limits.created {
 		if m.created == nil {
 			m.created = map[ref]int64{}
 		}

@@ -13,7 +13,8 @@ func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var m memory
 	for i := range 3 * mostKnown {
-		w := &work{book: ledger.NewBook(nil, engine.Exclusive, nil, nil), counters: map[CounterKey]*counter{{LimitID: strconv.Itoa(i)}: {found: true}}}
+		counters := map[CounterKey]*counter{{LimitID: strconv.Itoa(i)}: {found: true}}
+		w := &work{book: ledger.NewBook(nil, engine.Exclusive, nil, nil), limits: limitRows{counters: counters}}
 		found, none := ledger.AccountKey{AgentID: strconv.Itoa(i)}, ledger.AccountKey{AgentID: "none"}
 		for _, c := range w.book.Read([]ledger.AccountKey{found, none}, nil)[:1] {
 			if err := c.Row(func(...any) error { return nil }); err != nil {

@@ -112,7 +112,7 @@ func (w *work) settle(ctx context.Context, began *store.Execution, to store.Sett
 		return e, nil
 	}
 	e.Answer = to.Answer
-	w.executions[id].Answer = &a
+	w.found.executions[id].Answer = &a
 	w.addAnswer(of, int64(a.Size()))
 	return e, w.write(ctx, insertAnswer, id, engine.Blob(a.Output), string(a.Reason), string(a.Code), a.Message, string(a.Details), a.Size())
 }
@@ -140,14 +140,14 @@ func (w *work) execution(ctx context.Context, service, id string) (store.Executi
 	if w.mode == single {
 		err := w.t.Rows(ctx, selectExecution, []any{id, service}, func(scan engine.Scan) error {
 			e, err := scanExecution(scan)
-			w.executions[id] = &e
+			w.found.executions[id] = &e
 			return err
 		})
 		if err != nil {
 			return store.Execution{}, err
 		}
 	}
-	if e := w.executions[id]; e != nil && e.Service == service {
+	if e := w.found.executions[id]; e != nil && e.Service == service {
 		return *e, nil
 	}
 	return store.Execution{}, store.ErrNotFound
@@ -155,9 +155,9 @@ func (w *work) execution(ctx context.Context, service, id string) (store.Executi
 
 // forgetKey deletes the idempotency key and the answer of an execution. The key can then be used again.
 func (w *work) forgetKey(ctx context.Context, id string) error {
-	for k, of := range w.keys {
+	for k, of := range w.found.keys {
 		if of.id == id {
-			delete(w.keys, k)
+			delete(w.found.keys, k)
 		}
 	}
 	err := w.forgetAnswer(ctx, id)
@@ -187,7 +187,7 @@ func (w *work) move(ctx context.Context, e store.Execution, to store.Settlement,
 		}
 		return e, err
 	}
-	w.executions[e.ID] = &e
+	w.found.executions[e.ID] = &e
 	if w.calls.memory.journal != nil {
 		w.calls.memory.journal.Changed(e.ID)
 	}

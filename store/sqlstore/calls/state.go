@@ -60,19 +60,34 @@ type work struct {
 	book  *ledger.Book
 
 	// The rows that have been read, with their values at the end of the transaction.
-	counters   map[CounterKey]*counter
-	executions map[string]*store.Execution // by id
-	keys       map[idempotencyKey]keyedExecution
-	active     map[ref]int64     // agreements, of those that must be active, and when another plan replaces them
-	budgets    map[ref]int       // numbers of the newest changes of budgets, by agreement
-	relied     map[ref]bool      // agreements that must still be as they were read when the transaction commits
+	limits     limitRows
+	found      executionRows
+	agreements agreementRows
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
-	used       map[ref]bool // agreements that are used for the first time
-	// created is when agents were created, if a restore holds back limits; see readCreated.
-	created map[ref]int64
 
 	changes pendingWrites
+}
+
+// limitRows are what decides whether a call fits its limits.
+type limitRows struct {
+	counters map[CounterKey]*counter
+	// created is when agents were created, if a restore holds back limits; see readCreated.
+	created map[ref]int64
+}
+
+// executionRows are executions, and those that idempotency keys belong to.
+type executionRows struct {
+	executions map[string]*store.Execution // by id
+	keys       map[idempotencyKey]keyedExecution
+}
+
+// agreementRows are what a transaction knows of agreements.
+type agreementRows struct {
+	active  map[ref]int64 // those that must be active, and when another plan replaces them
+	budgets map[ref]int   // numbers of the newest changes of budgets, by agreement
+	relied  map[ref]bool  // those that must still be as they were read when the transaction commits
+	used    map[ref]bool  // those that are used for the first time
 }
 
 // mode is how a work reads rows.
@@ -108,10 +123,13 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 	}
 	return &work{
 		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), c.epochs, known),
-		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
-		active: map[ref]int64{}, budgets: map[ref]int{}, relied: map[ref]bool{}, nonces: map[nonceKey]bool{},
+		limits: limitRows{counters: map[CounterKey]*counter{}, created: map[ref]int64{}},
+		found:  executionRows{executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{}},
+		agreements: agreementRows{
+			active: map[ref]int64{}, budgets: map[ref]int{}, relied: map[ref]bool{}, used: map[ref]bool{},
+		},
+		nonces:  map[nonceKey]bool{},
 		answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
-		used:    map[ref]bool{}, created: map[ref]int64{},
 	}
 }
 

@@ -26,12 +26,12 @@ func (c *counter) becomes(k CounterKey) *Counter {
 // becomes returns the changes of the transaction.
 func (w *work) becomes(ctx context.Context) (*Changes, error) {
 	c := &Changes{At: w.t.Now(), Beginnings: w.changes.beginnings, Changed: w.changes.moves, Lines: w.book.Lines()}
-	for k, n := range w.counters {
+	for k, n := range w.limits.counters {
 		if n.dirty {
 			c.Counters = append(c.Counters, *n.becomes(k))
 		}
 	}
-	for k := range w.used {
+	for k := range w.agreements.used {
 		c.Used = append(c.Used, Use{k.service, k.id, c.At})
 	}
 	var err error
@@ -97,7 +97,7 @@ func (w *work) readExecutions() []engine.Command {
 	for _, k := range w.need.executions {
 		list = append(list, engine.Command{Query: selectExecution, Args: []any{k.id, k.service}, Row: func(scan engine.Scan) error {
 			e, err := scanExecution(scan)
-			w.executions[k.id] = &e
+			w.found.executions[k.id] = &e
 			return err
 		}})
 	}
@@ -112,12 +112,12 @@ func (w *work) readExecutions() []engine.Command {
 				return err
 			}
 			e.Answer = a.stored()
-			w.keys[k] = keyedExecution{e.ID, until}
-			if known := w.executions[e.ID]; known != nil { // already read by its id
+			w.found.keys[k] = keyedExecution{e.ID, until}
+			if known := w.found.executions[e.ID]; known != nil { // already read by its id
 				known.Answer = e.Answer
 				return nil
 			}
-			w.executions[e.ID] = &e
+			w.found.executions[e.ID] = &e
 			return nil
 		}})
 	}
@@ -128,7 +128,7 @@ func (w *work) readExecutions() []engine.Command {
 func (w *work) readCounters() (list []engine.Command) {
 	for _, k := range w.need.counters {
 		c := &counter{Window: window.Window{Period: k.Period}}
-		w.counters[k] = c
+		w.limits.counters[k] = c
 		if c.was, c.found = w.calls.memory.counters[k]; c.found {
 			continue
 		}
@@ -154,18 +154,18 @@ func (w *work) readCreated() (list []engine.Command) {
 			continue
 		}
 		agent := ref{k.Service, k.AgentID}
-		if _, has := w.created[agent]; has {
+		if _, has := w.limits.created[agent]; has {
 			continue
 		}
 		if at, known := w.calls.memory.created[agent]; known {
-			w.created[agent] = at
+			w.limits.created[agent] = at
 			continue
 		}
-		w.created[agent] = math.MaxInt64
+		w.limits.created[agent] = math.MaxInt64
 		list = append(list, engine.Command{Query: selectCreated, Args: []any{k.Service, k.AgentID}, Row: func(scan engine.Scan) error {
 			var at int64
 			err := scan(&at)
-			w.created[agent] = at
+			w.limits.created[agent] = at
 			return err
 		}})
 	}
@@ -185,13 +185,13 @@ const heldMore = 48 * time.Hour
 func (w *work) openCounters() {
 	slots, stepped, hold := w.t.Slots(), w.t.Step(), w.calls.db.Hold()
 	for _, k := range w.need.counters {
-		c := w.counters[k]
+		c := w.limits.counters[k]
 		c.Slot, c.dispatch, c.dispatchSlot = c.was.Slot, c.was.Dispatch, c.was.DispatchSlot
 		c.Counts, c.err = window.Decode(c.was.Counts)
 		c.Reach(w.t.Counted())
 		c.leave(slots)
 		// The service's own limits continue from the stored count, and agents that were not in the restored state start with unused limits.
-		if heldBack(k.LimitID) && hold.Knows(w.created[ref{k.Service, k.AgentID}]) {
+		if heldBack(k.LimitID) && hold.Knows(w.limits.created[ref{k.Service, k.AgentID}]) {
 			c.Restore(hold.Since, hold.Allowance)
 		}
 		c.Hold(stepped, w.t.Counted())
@@ -204,14 +204,14 @@ func (w *work) statements() []engine.Command {
 	list := append(w.unchangedAgreements(), writeBeginnings(w.changes.beginnings, true)...)
 	list = append(list, engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
-	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
-		if c := w.counters[k]; c.dirty {
+	for _, k := range slices.SortedFunc(maps.Keys(w.limits.counters), CounterKey.compare) {
+		if c := w.limits.counters[k]; c.dirty {
 			list = append(list, w.writeCounter(k, c))
 		}
 	}
 	list = append(list, w.book.WriteAccounts()...)
 	list = append(list, w.book.WritePools()...)
-	for _, k := range slices.SortedFunc(maps.Keys(w.used), ref.compare) {
+	for _, k := range slices.SortedFunc(maps.Keys(w.agreements.used), ref.compare) {
 		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(w.t.Now()), k.service, k.id}})
 	}
 	list = append(list, w.writeAnswerSizes()...)
