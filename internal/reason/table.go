@@ -106,7 +106,7 @@ var table = map[Reason]row{
 		code: CodeForbidden, status: http.StatusForbidden,
 		message: "The agreement does not choose a plan that includes this intent.",
 		suggestion: "Agree again with one of details.plans: as plan in the request, and as declared.plan in a fresh agreement that you sign. " +
-			"Static agreements and negotiations of the AEA framework cannot choose a plan.",
+			"Static agreements and agreements by negotiation cannot choose a plan.",
 	},
 
 	PolicyMismatch: {

@@ -39,12 +39,12 @@ func (o *Operations) VerifyAgreement(ctx context.Context, r api.Record) (Agreeme
 func ProvedBy(e pat.ExportedAgreement, forms []pat.Form) string {
 	record, consented := e.Agreement.Consent()
 	if !consented && slices.ContainsFunc(forms, func(f pat.Form) bool { return slices.Contains(f.InWords, e.Agreement.Form) }) {
-		return "this key agreed to this policy in words, in a message to an agent of the uAgents protocol. Only the exporter " +
-			"claims that this agent is the service, and the id, the state and the time."
+		return "this key agreed to this policy in words, in a message to another agent. Only the exporter claims that this other agent is the " +
+			"service, and the id, the state and the time."
 	}
 	if e.Agreement.Assurance == pat.Implied {
-		return "this key sent a message of this type to an agent of the uAgents protocol. The message names neither the policy nor an intent. " +
-			"Only the exporter claims that this agent is the service, that the message calls an intent and implies this policy, " +
+		return "this key sent a message of this type to another agent. The message names neither the policy nor an intent. " +
+			"Only the exporter claims that this other agent is the service, that the message calls an intent and implies this policy, " +
 			"and the scope, the id, the state and the time."
 	}
 	if !consented {
