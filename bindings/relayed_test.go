@@ -6,12 +6,12 @@ import (
 	"strings"
 	"sync"
 
-	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/gateway/door"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // atRelay returns an MRP agent with a new key, at the relay of the service.

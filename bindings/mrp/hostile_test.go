@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	client "github.com/uimgate/uimgate/agent/mrp"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 func TestInvalidRequests(t *testing.T) {

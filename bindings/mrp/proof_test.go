@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	client "github.com/uimgate/uimgate/agent/mrp"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/internal/delay"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // A remote is the mailbox of an agent at a remote relay. Messages arrive over a WebSocket, or by polling if the relay does not support

@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"bytes"
@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // keeper returns a relay that stores one blob.

@@ -1,9 +1,9 @@
-// Package mrp is a client for relays of the Machine Relay Protocol, through which agents send each other messages, find each other and
+// Package client is a client for relays of the Machine Relay Protocol, through which agents send each other messages, find each other and
 // store files. These are the usual calls:
 //
-//	key, err := mrp.LoadKey("agent.seed")
-//	c, err := mrp.New(mrp.Options{Relay: "https://relay.mrphub.io", Key: key})
-//	err = c.Listen(ctx, mrp.ListenOptions{}, func(ctx context.Context, m wire.Message) error {
+//	key, err := client.LoadKey("agent.seed")
+//	c, err := client.New(client.Options{Relay: "https://relay.mrphub.io", Key: key})
+//	err = c.Listen(ctx, client.ListenOptions{}, func(ctx context.Context, m wire.Message) error {
 //		return answer(ctx, m) // nil means that the message was processed
 //	})
 //
@@ -21,4 +21,4 @@
 // mistook a signature for a replay, or if the clocks differ. Each retry has a new signature. Send gives every message an
 // idempotency_key, an extension with which a relay recognizes a retry; a relay that does not support the extension may deliver a
 // message twice. An upload is retried only if the relay certainly did not store the blob.
-package mrp
+package client

@@ -1,4 +1,4 @@
-package mrp
+package client
 
 import (
 	"context"

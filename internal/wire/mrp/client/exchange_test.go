@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/internal/fetch"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 const profileA = `{"public_key":"A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg","display_name":null,"status":"active","visibility":"private",` +

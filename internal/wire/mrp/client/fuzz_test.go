@@ -1,10 +1,10 @@
-package mrp_test
+package client_test
 
 import (
 	"testing"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // For any document, the texts of errors and progress are printable, and an accepted message is from or to this agent.

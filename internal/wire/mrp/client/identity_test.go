@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/uimgate/uimgate/agent/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 func TestKeyFiles(t *testing.T) {

@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // socket serves WebSockets that authenticate A. serve gets the number of the connection, from 1.

@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"net/http"
@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // The client drops invalid messages and messages for other agents, and keeps the rest of the list.

@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"bytes"
@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )

@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // One agent sends many requests at once, encrypted and plain, to an agent that listens. The first agent listens or polls.

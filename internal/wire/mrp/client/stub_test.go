@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 // private returns the key of a seed of 32 bytes that count upwards from a byte.

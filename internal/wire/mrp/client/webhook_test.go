@@ -1,4 +1,4 @@
-package mrp_test
+package client_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	mrp "github.com/uimgate/uimgate/internal/wire/mrp/client"
 )
 
 func TestSetWebhook(t *testing.T) {
