@@ -219,7 +219,7 @@ func (x *submission) dispatch() {
 		return
 	}
 	if err := x.holds(body); err != nil {
-		x.fail(&fault{refusal.For(err), "the gateway lacks the memory for the answer", "Send the same envelope again after a few seconds."})
+		x.fail(&fault{refusal.For(err), "the gateway has no memory for the reply", "Send the same envelope again after a few seconds."})
 		return
 	}
 	x.write(http.StatusOK, body)
