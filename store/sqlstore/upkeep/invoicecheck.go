@@ -128,7 +128,7 @@ func (u *Upkeep) captured(ctx context.Context, reader *sql.Tx, i issuedInvoice, 
 
 // states reports whether the rows and the totals of an invoice are those of the calls.
 func (i *issuedInvoice) states(sold map[soldCall]int64) bool {
-	rest, others, totals := maps.Clone(sold), map[string]charged{}, map[string]charged{}
+	rest, others, totals := maps.Clone(sold), map[string]chargeSum{}, map[string]chargeSum{}
 	for c, calls := range sold {
 		totals[c.currency] = totals[c.currency].plus(calls, calls*c.nano)
 	}
@@ -138,7 +138,7 @@ func (i *issuedInvoice) states(sold map[soldCall]int64) bool {
 			if _, twice := others[row.Currency]; twice || !ok {
 				return false
 			}
-			others[row.Currency] = charged{row.Calls, nano}
+			others[row.Currency] = chargeSum{row.Calls, nano}
 			continue
 		}
 		price, err := money.New(row.UnitPrice, row.Currency)
@@ -153,16 +153,16 @@ func (i *issuedInvoice) states(sold map[soldCall]int64) bool {
 	}
 	for _, total := range i.Totals {
 		nano, ok := total.nano()
-		if !ok || totals[total.Currency] != (charged{total.Calls, nano}) {
+		if !ok || totals[total.Currency] != (chargeSum{total.Calls, nano}) {
 			return false
 		}
 		delete(totals, total.Currency)
 	}
-	maps.DeleteFunc(others, func(_ string, c charged) bool { return c == charged{} })
+	maps.DeleteFunc(others, func(_ string, c chargeSum) bool { return c == chargeSum{} })
 	return len(others) == 0 && len(totals) == 0
 }
 
-// charged are a number of calls and their charges, in billionths of a unit.
-type charged struct{ calls, nano int64 }
+// A chargeSum is a number of calls and their charges, in billionths of a unit.
+type chargeSum struct{ calls, nano int64 }
 
-func (c charged) plus(calls, nano int64) charged { return charged{c.calls + calls, c.nano + nano} }
+func (c chargeSum) plus(calls, nano int64) chargeSum { return chargeSum{c.calls + calls, c.nano + nano} }
