@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,11 +19,24 @@ import (
 // JavaScript and with the keyboard: within a budget, above it, after a confirmation, above the raised budget, and after the end of the
 // consent. If UIMGATE_PICTURES names a directory, pictures of the pages are written there.
 func TestOfficialClientsBuyByConsent(t *testing.T) {
-	dir, program := bindtest.Node(t), chromiumtest.Path(t)
+	t.Parallel()
+	dir := bindtest.Node(t)
+	args := []string{"consent.mjs", chromiumtest.Path(t), os.Getenv("UIMGATE_PICTURES")}
+	var gates []*confirmGate
 	for _, era := range []string{"2025", "2026"} {
 		for _, mode := range []string{"url", "text"} {
-			t.Run(era+" "+mode, func(t *testing.T) { buyInBrowser(t, dir, program, era, mode) })
+			c, url := newShop(t)
+			gates, args = append(gates, c), append(args, url+"/mcp", era, mode)
 		}
+	}
+	out := bindtest.Run(t, dir, args...)
+	var seen []purchase
+	if err := json.Unmarshal(out, &seen); err != nil || len(seen) != len(gates) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for i, c := range gates {
+		era, mode := args[3+3*i+1], args[3+3*i+2]
+		t.Run(era+" "+mode, func(t *testing.T) { bought(t, c, seen[i], era, mode) }) //nolint:paralleltest // it has waited already
 	}
 }
 
@@ -43,7 +55,8 @@ type purchase struct {
 	}
 }
 
-func buyInBrowser(t *testing.T, dir, program, era, mode string) {
+// newShop returns a gate with budgets, and its URL. A POST of a token to /test/pay pays in for the client that has it.
+func newShop(t *testing.T) (*confirmGate, string) {
 	t.Helper()
 	url, serve := bindtest.Public(t)
 	c := newConfirmGate(t, strings.Replace(budgets, "services:\n- {", "services:\n- {public_url: "+url+", ", 1))
@@ -62,22 +75,19 @@ func buyInBrowser(t *testing.T, dir, program, era, mode string) {
 			proxy.ServeHTTP(w, r)
 		}
 	}))
-	args := []string{"consent.mjs", url + "/mcp", era, mode, program}
-	if pictures := os.Getenv("UIMGATE_PICTURES"); pictures != "" {
-		args = append(args, filepath.Clean(pictures))
-	}
-	out := bindtest.Run(t, dir, args...)
-	var seen purchase
-	if err := json.Unmarshal(out, &seen); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	return c, url
+}
+
+// bought checks what a purchase saw.
+func bought(t *testing.T, c *confirmGate, seen purchase, era, mode string) {
+	t.Helper()
 	refused := func(name, reason string, content []struct{ Text string }) {
 		if len(content) < 2 || !strings.Contains(content[1].Text, reason) {
 			t.Errorf("%s: got %+v, want %s", name, content, reason)
 		}
 	}
 	if seen.Within.IsError || seen.Within.Error != "" || seen.ConfirmedCall.IsError || seen.ConfirmedCall.Error != "" || c.served.Load() != 2 {
-		t.Errorf("served %d: %s", c.served.Load(), out)
+		t.Errorf("served %d: %+v", c.served.Load(), seen)
 	}
 	refused("above the budget", "BUDGET_EXCEEDED", seen.Above.Content)
 	refused("above the raised budget", "BUDGET_EXCEEDED", seen.Over.Content)
