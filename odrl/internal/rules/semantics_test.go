@@ -143,6 +143,18 @@ func TestAllLevelsHaveTheSameRules(t *testing.T) {
 	}
 }
 
+// Module leaves out the search for recursive rules.
+func TestModulesAreNotRecursive(t *testing.T) {
+	if _, err := compile(Modules()); err != nil {
+		t.Error(err)
+	}
+	recursive := maps.Clone(Modules())
+	recursive["recursive.rego"] = "package uimgate.odrl\n\nfirst if second\n\nsecond if first\n"
+	if _, err := compile(recursive); err == nil || !strings.Contains(err.Error(), "recursive") {
+		t.Errorf("got %v, want an error about recursive rules", err)
+	}
+}
+
 func TestModuleUsesOnlyListedBuiltins(t *testing.T) {
 	c, err := Module()
 	if err != nil {
