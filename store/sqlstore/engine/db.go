@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/clock"
 )
 
 // Options are the options of New.
@@ -59,7 +60,7 @@ type DB struct {
 	queues   queues
 	lifetime lifetime
 	clocks   clocks
-	notes    notes
+	notes    clock.Notes
 	server   serverWatch
 	commits  commits
 	changes  signal
@@ -69,7 +70,7 @@ type DB struct {
 // New returns a database that is not connected yet.
 func New(d *Dialect, opts Options) *DB {
 	return &DB{
-		dialect: d, opts: opts, clocks: clocks{clock: clock{local: opts.Now}, elapsed: opts.Elapsed},
+		dialect: d, opts: opts, clocks: clocks{clock: clock.Source{Local: opts.Now}, elapsed: opts.Elapsed},
 		lifetime: lifetime{ending: make(chan struct{})},
 	}
 }
@@ -85,7 +86,7 @@ func (db *DB) Dialect() *Dialect { return db.dialect }
 
 // Note sets rows of the sequences table for later processes. The rows are written at the next reading of a clock, or by Close at the
 // latest.
-func (db *DB) Note(rows map[string]int64) { db.notes.set(rows) }
+func (db *DB) Note(rows map[string]int64) { db.notes.Set(rows) }
 
 // lifetime is the state of a database between Start and Close.
 type lifetime struct {
@@ -108,11 +109,11 @@ type queues struct {
 
 // clocks are the clocks of a database.
 type clocks struct {
-	clock   clock
+	clock   clock.Source
 	elapsed func() time.Duration
-	anchor  *anchor // counts limits; nil: the database's clock does
-	steps   stepWatch
-	pace    pace
+	anchor  *clock.Anchor // counts limits; nil: the database's clock does
+	steps   clock.Steps
+	pace    clock.Pace
 }
 
 // A Tx is one transaction. The operations of a batch share it, and run one after another. A statement has ? for each argument, and FOR

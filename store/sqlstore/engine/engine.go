@@ -60,9 +60,9 @@ func (db *DB) ReadState(ctx context.Context) error {
 // readStep reads the last step of the clock that another process has stored.
 func (db *DB) readStep(ctx context.Context) error {
 	read, err := db.sequences(ctx, "stepped", "step_forward", "step_back")
-	db.clocks.steps.last = window.Step{
+	db.clocks.steps.Restore(window.Step{
 		At: FromNanos(read["stepped"]), Forward: time.Duration(read["step_forward"]), Back: time.Duration(read["step_back"]),
-	}
+	})
 	return err
 }
 
@@ -166,7 +166,7 @@ func (db *DB) CatchUpAlone(ctx context.Context) error {
 // writeLastNotes writes pending notes after all writers have ended. The pool may contain connections that ended when the server restarted,
 // so writeLastNotes tries each of them once, and then a new one. A note may be written twice.
 func (db *DB) writeLastNotes(ctx context.Context) error {
-	rows := db.notes.rows()
+	rows := db.notes.Rows()
 	if len(rows) == 0 {
 		return nil
 	}

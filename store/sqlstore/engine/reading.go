@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/clock"
 )
 
 // times returns the time of the store's clock, and the time of the clock that counts limits and deadlines.
@@ -11,7 +13,7 @@ func (db *DB) times(ctx context.Context) (now, counted time.Time) {
 		now = db.Now()
 		return now, now
 	}
-	now, counted, note := db.clocks.anchor.see(db.Now)
+	now, counted, note := db.clocks.anchor.See(db.Now)
 	if note != nil {
 		db.Note(note)
 	}
@@ -22,8 +24,8 @@ func (db *DB) times(ctx context.Context) (now, counted time.Time) {
 // seenClock records a reading of the database's clock. If the clock was set, seenClock reports the step and stores it for processes that
 // start later.
 func (db *DB) seenClock(ctx context.Context, sent, answered time.Duration, at time.Time) {
-	if by := db.clocks.steps.see(timedReading{sent, answered, at}); by != 0 {
-		p := db.clocks.steps.step()
+	if by := db.clocks.steps.See(clock.Reading{RequestedAt: sent, Answered: answered, At: at}); by != 0 {
+		p := db.clocks.steps.Last()
 		db.Note(map[string]int64{"stepped": Nanos(p.At), "step_forward": int64(p.Forward), "step_back": int64(p.Back)})
 		if db.opts.Stepped != nil {
 			db.opts.Stepped(by)
@@ -34,17 +36,17 @@ func (db *DB) seenClock(ctx context.Context, sent, answered time.Duration, at ti
 
 // writeNotes starts to write the pending notes in the background. If this fails, the notes stay pending.
 func (db *DB) writeNotes(ctx context.Context) {
-	if !db.notes.claim() {
+	if !db.notes.Claim() {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
 	if !db.Go(func() {
-		rows := db.notes.rows()
+		rows := db.notes.Rows()
 		if err := db.Aside(ctx, func(ctx context.Context, t *Tx) error { return t.Note(ctx, rows) }); err != nil {
 			rows = nil
 		}
-		db.notes.done(rows)
+		db.notes.Done(rows)
 	}) {
-		db.notes.done(nil)
+		db.notes.Done(nil)
 	}
 }

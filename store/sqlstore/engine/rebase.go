@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/clock"
 )
 
 // A Rebase describes how to convert stored times from one clock to another.
@@ -15,17 +17,17 @@ type Rebase struct {
 
 // StartAnchor starts the clock of an embedded database. The clock starts at the present time, but not before last, the latest time at which
 // a limit was counted, nor before the database was last restored. If the new clock differs from that of the previous process, StartAnchor
-// calls rebase in a transaction to convert the stored deadlines. If the previous clock was behind by at least behindKept, rebase must also
+// calls rebase in a transaction to convert the stored deadlines. If the previous clock was behind by at least clock.BehindKept, rebase must also
 // move the counters, in such a way that no count becomes older.
 func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase) error) error {
-	stored, err := db.sequences(ctx, behindNote)
+	stored, err := db.sequences(ctx, clock.BehindNote)
 	if err != nil {
 		return err
 	}
 	wall, passed := db.Now(), db.clocks.elapsed()
-	behind := time.Duration(stored[behindNote])
+	behind := time.Duration(stored[clock.BehindNote])
 	at, moved := wall, max(0, behind)
-	if moved < behindKept {
+	if moved < clock.BehindKept {
 		at, moved = wall.Add(-moved), 0
 	}
 	if floor := db.Floor(); floor.After(last) {
@@ -35,13 +37,13 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 		at = last
 	}
 	before := wall.Add(-behind) // the present time by the clock of the previous process
-	if now := wall.Sub(at); moved > 0 || (now-behind).Abs() > behindTolerated {
+	if now := wall.Sub(at); moved > 0 || (now-behind).Abs() > clock.BehindTolerated {
 		if err := db.rebase(ctx, Rebase{Before: before, At: at, Counted: moved > 0, behind: now}, rebase); err != nil {
 			return err
 		}
 		behind = now
 	}
-	db.clocks.anchor = &anchor{at: at.Add(-passed), elapsed: db.clocks.elapsed, behind: behind}
+	db.clocks.anchor = clock.NewAnchor(at.Add(-passed), db.clocks.elapsed, behind)
 	return nil
 }
 
@@ -56,7 +58,7 @@ func (db *DB) rebase(ctx context.Context, r Rebase, rebase func(context.Context,
 		if err := rebase(ctx, t, r); err != nil {
 			return err
 		}
-		rows := map[string]int64{behindNote: int64(r.behind)}
+		rows := map[string]int64{clock.BehindNote: int64(r.behind)}
 		if restored != before {
 			maps.Copy(rows, restored.rows())
 		}

@@ -162,7 +162,7 @@ func (t *Tx) MarkRestored(ctx context.Context, l store.RestoredLimits) error {
 
 // HeldLimits returns the limits that are held back at present because of a restore or a step of the clock, as far as this process knows.
 func (db *DB) HeldLimits() store.HeldLimits {
-	last, step, now := db.lastRestored(), db.clocks.steps.step(), db.Counted()
+	last, step, now := db.lastRestored(), db.clocks.steps.Last(), db.Counted()
 	out := store.HeldLimits{Limits: last.limit, By: step.Forward - step.Back}
 	out.Restored = store.LimitHold{At: FromNanos(last.at), Periods: heldPeriods(last.hold.Since, now, limit.Period.Rolling)}
 	if last.hold.Allowance > 0 {

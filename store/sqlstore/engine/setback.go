@@ -61,7 +61,7 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		db.clocks.clock.set(sent, db.opts.Now(), time.UnixMicro(micros))
+		db.clocks.clock.Set(sent, db.opts.Now(), time.UnixMicro(micros))
 		db.seenClock(ctx, from, db.clocks.elapsed(), time.UnixMicro(micros).UTC())
 		if lacks(acked, found) == 0 {
 			db.raiseFloor(restoredFrom(found))

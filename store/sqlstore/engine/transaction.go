@@ -78,9 +78,9 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	}
 	list = append(list, t.closing...)
 	if len(list) > 0 {
-		if rows := t.w.db.notes.rows(); len(rows) > 0 {
+		if rows := t.w.db.notes.Rows(); len(rows) > 0 {
 			list = append(list, noting(rows)...)
-			t.After(func() { t.w.db.notes.wrote(rows) })
+			t.After(func() { t.w.db.notes.Wrote(rows) })
 		}
 	}
 	if t.changed && d.notify != "" {

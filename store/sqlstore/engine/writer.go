@@ -177,7 +177,7 @@ func (w *Writer) commit(ctx context.Context, batch []*op) error {
 		return nil
 	}
 	if err == nil {
-		w.db.clocks.pace.took(t.times.requestedAt, w.db.opts.Now())
+		w.db.clocks.pace.Took(t.times.requestedAt, w.db.opts.Now())
 		if t.changed {
 			w.db.changes.raise()
 		}

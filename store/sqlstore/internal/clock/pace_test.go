@@ -1,4 +1,4 @@
-package engine
+package clock
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 
 func TestSingleSlowCommitIsIgnored(t *testing.T) {
 	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	var p pace
-	took := func(d time.Duration) { p.took(at, at.Add(d)) }
+	var p Pace
+	took := func(d time.Duration) { p.Took(at, at.Add(d)) }
 	for i, c := range []struct {
 		took time.Duration
 		want int64
@@ -21,11 +21,11 @@ func TestSingleSlowCommitIsIgnored(t *testing.T) {
 		{time.Minute, 2},
 		{time.Minute, 50},
 	} {
-		if took(c.took); p.slots(at) != c.want {
-			t.Errorf("%d: %d slots, want %d", i, p.slots(at), c.want)
+		if took(c.took); p.Slots(at) != c.want {
+			t.Errorf("%d: %d slots, want %d", i, p.Slots(at), c.want)
 		}
 	}
-	if n := p.slots(at.Add(time.Minute + 2*paceTurn)); n != 1 {
+	if n := p.Slots(at.Add(time.Minute + 2*paceTurn)); n != 1 {
 		t.Errorf("later: %d, want 1", n)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package clock
 
 import (
 	"sync"
@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A pace records how long this process recently took to make transactions durable. The zero value has no transactions.
-type pace struct {
+// A Pace records how long this process recently took to make transactions durable. The zero value has no transactions.
+type Pace struct {
 	mu          sync.Mutex
 	last        time.Duration // the duration of the last transaction
 	now, before time.Duration // the longest of the current and of the previous turn
@@ -18,9 +18,9 @@ type pace struct {
 // paceTurn is the length of a turn. A slow commit counts for one to two turns.
 const paceTurn = 10 * time.Second
 
-// took records a transaction that began and ended at the given times of the process's clock. A single slow transaction does not count;
+// Took records a transaction that began and ended at the given times of the process's clock. A single slow transaction does not count;
 // otherwise one outlier would make limits per second stricter for a minute.
-func (p *pace) took(began, ended time.Time) {
+func (p *Pace) Took(began, ended time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.roll(ended)
@@ -28,7 +28,7 @@ func (p *pace) took(began, ended time.Time) {
 	p.now, p.last = max(p.now, min(d, p.last)), d
 }
 
-func (p *pace) roll(at time.Time) {
+func (p *Pace) roll(at time.Time) {
 	switch passed := at.Sub(p.turn); {
 	case passed < 0: // the clock was set back
 		p.turn = at
@@ -39,9 +39,9 @@ func (p *pace) roll(at time.Time) {
 	}
 }
 
-// slots returns how many dispatch slots a call needs under a limit per second: enough for a commit that takes twice as long as the slowest
+// Slots returns how many dispatch slots a call needs under a limit per second: enough for a commit that takes twice as long as the slowest
 // recent one.
-func (p *pace) slots(at time.Time) int64 {
+func (p *Pace) Slots(at time.Time) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.roll(at)
