@@ -100,3 +100,42 @@ func TestAlteredProofsAndSignaturesAreFound(t *testing.T) {
 		})
 	}
 }
+
+// A check since a point finds a log that does not begin with the leaves that were verified, even if the log agrees with itself.
+func TestLogContinuesTheVerifiedOne(t *testing.T) {
+	t.Parallel()
+	place := sqliteFile(t)
+	s := openStore(t, place)
+	p := start(t, s, "one")
+	topUp(t, s, 300) // more than a tile
+	p.round(t)
+	_, point, err := sqlstore.VerifySince(t.Context(), place, nil)
+	if err != nil || len(point.Logs) != 1 || point.Logs[0].Size < 300 {
+		t.Fatalf("got %+v, %v", point, err)
+	}
+	topUp(t, s, 300)
+	p.round(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check := func(change func(*sqlstore.VerifiedLog)) error {
+		other := point.Logs[0]
+		change(&other)
+		_, _, err := sqlstore.VerifySince(t.Context(), place, &sqlstore.VerifiedPoint{Seq: point.Seq, Logs: []sqlstore.VerifiedLog{other}})
+		return err
+	}
+	if err := check(func(*sqlstore.VerifiedLog) {}); err != nil {
+		t.Errorf("the log that was verified: %v", err)
+	}
+	if err := check(func(l *sqlstore.VerifiedLog) { l.Root[0]++ }); !errors.Is(err, store.ErrAltered) {
+		t.Errorf("another root: got %v, want %v", err, store.ErrAltered)
+	}
+	for name, change := range map[string]func(*sqlstore.VerifiedLog){
+		"a longer log":  func(l *sqlstore.VerifiedLog) { l.Size = 1000 },
+		"another epoch": func(l *sqlstore.VerifiedLog) { l.Epoch = 7 },
+	} {
+		if err := check(change); !errors.Is(err, store.ErrAltered) || !errors.Is(err, sqlstore.ErrBeforePoint) {
+			t.Errorf("%s: got %v, want %v", name, err, sqlstore.ErrBeforePoint)
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -100,22 +103,81 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 // VerifyLedger checks that the balance of each account is the sum of its ledger entries. If one is not, the error wraps
 // store.ErrUnbalanced. A gateway may be running.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
+	found, _, err := k.verifyLedger(ctx, nil)
+	return found, err
+}
+
+// VerifyLedgerSince is VerifyLedger for the entries that were added since the check that wrote the file at path, and replaces the file by
+// the present point. If there is no such file, it checks the whole ledger; whole reports that. The file has at most mostPoint bytes. The
+// error also wraps sqlstore.ErrBeforePoint if the ledger has fewer entries than the file states. If the check fails, the file stays.
+func (k *Keeper) VerifyLedgerSince(ctx context.Context, path string) (found Copy, whole bool, err error) {
+	since, err := readPoint(path)
+	if err != nil {
+		return Copy{}, false, fmt.Errorf("reading the point of the last check from %s: %w", path, err)
+	}
+	found, now, err := k.verifyLedger(ctx, since)
+	if err != nil {
+		return Copy{}, false, err
+	}
+	text, err := json.MarshalIndent(pointFile{pointVersion, now}, "", "  ")
+	if err == nil {
+		err = privatefile.Write(path, append(text, '\n'))
+	}
+	if err != nil {
+		return Copy{}, false, fmt.Errorf("the ledger is consistent, but the point could not be written to %s: %w", path, err)
+	}
+	return found, since == nil, nil
+}
+
+// A pointFile is the content of a file of VerifyLedgerSince.
+type pointFile struct {
+	Version int `json:"version"`
+	sqlstore.VerifiedPoint
+}
+
+const (
+	pointVersion = 1
+	mostPoint    = 16 << 20 // bytes
+)
+
+var errPoint = errors.New("it is not a file that verify-ledger --since wrote: use another file, or remove it")
+
+// readPoint reads a file of VerifyLedgerSince. It returns nil if there is none.
+func readPoint(path string) (*sqlstore.VerifiedPoint, error) {
+	text, err := privatefile.Read(path, mostPoint)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil //nolint:nilnil // there is no point
+	case err != nil:
+		return nil, err
+	}
+	var p pointFile
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil || p.Version != pointVersion || p.Seq < 0 {
+		return nil, errPoint
+	}
+	return &p.VerifiedPoint, nil
+}
+
+func (k *Keeper) verifyLedger(ctx context.Context, since *sqlstore.VerifiedPoint) (Copy, sqlstore.VerifiedPoint, error) {
 	place, file := k.Config.Store.URL.Reveal(), ""
 	if k.Config.Store.Engine == config.SQLite {
 		place = config.StatePath(k.Config.Data)
 		file = place
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return Copy{}, fmt.Errorf("%s does not exist: check that this is the data directory, and that the gateway has run", place)
+			return Copy{}, sqlstore.VerifiedPoint{},
+				fmt.Errorf("%s does not exist: check that this is the data directory, and that the gateway has run", place)
 		}
 	}
-	found, err := sqlstore.Verify(ctx, place)
+	found, now, err := sqlstore.VerifySince(ctx, place, since)
 	if errors.Is(err, sqlstore.ErrEmpty) {
-		return Copy{}, fmt.Errorf("%w: check that store names the right database, and that the gateway has run", err)
+		return Copy{}, sqlstore.VerifiedPoint{}, fmt.Errorf("%w: check that store names the right database, and that the gateway has run", err)
 	}
 	if err != nil {
-		return Copy{}, err
+		return Copy{}, sqlstore.VerifiedPoint{}, err
 	}
-	return copyOf(file, found), nil
+	return copyOf(file, found), now, nil
 }
 
 // placeNew renames a file, and makes the new name durable. The error wraps fs.ErrExist if the new name already exists.

@@ -193,6 +193,21 @@ func Verify(ctx context.Context, place string) (Contents, error) {
 	return upkeep.Verify(ctx, place, newJournal)
 }
 
+// A VerifiedPoint is how far a ledger was verified.
+type VerifiedPoint = upkeep.VerifiedPoint
+
+// A VerifiedLog is the state of a log at a VerifiedPoint.
+type VerifiedLog = upkeep.VerifiedLog
+
+// ErrBeforePoint means that a ledger has fewer entries than an earlier check has verified.
+var ErrBeforePoint = upkeep.ErrBeforePoint
+
+// VerifySince is Verify for a ledger that was verified up to a point; nil means that it was not verified. It returns the point up to which
+// the ledger is now verified. See upkeep.Upkeep.CheckSince.
+func VerifySince(ctx context.Context, place string, since *VerifiedPoint) (Contents, VerifiedPoint, error) {
+	return upkeep.VerifySince(ctx, place, newJournal, since)
+}
+
 // Fold merges the write-ahead log of the SQLite database at path into the database file: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 

@@ -65,27 +65,42 @@ func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, er
 
 // Verify checks that the accounts of the database at place, which may be in use, are the sums of their ledger entries. It changes nothing.
 // The error wraps store.ErrUnbalanced or engine.ErrNotOurs, or reports that the schema is too old or too new for this program.
-func Verify(ctx context.Context, place string, journal NewJournal) (found Contents, err error) {
+func Verify(ctx context.Context, place string, journal NewJournal) (Contents, error) {
+	found, _, err := VerifySince(ctx, place, journal, nil)
+	return found, err
+}
+
+// VerifySince is Verify for a ledger that was verified up to a point; see CheckSince.
+func VerifySince(ctx context.Context, place string, journal NewJournal, since *VerifiedPoint) (
+	found Contents, now VerifiedPoint, err error,
+) {
 	err = ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
 		if version < schema.Newest() {
 			return fmt.Errorf("the schema has version %d, but this program needs %d: start the gateway once to migrate it", version, schema.Newest())
 		}
-		found, err = look(ctx, db, journal)
+		found, now, err = lookSince(ctx, db, journal, since)
 		return err
 	})
-	return found, err
+	return found, now, err
 }
 
 // look checks and counts the records of a database.
 func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, error) {
+	found, _, err := lookSince(ctx, db, journal, nil)
+	return found, err
+}
+
+func lookSince(ctx context.Context, db *engine.DB, journal NewJournal, since *VerifiedPoint) (Contents, VerifiedPoint, error) {
 	u := &Upkeep{db: db}
 	if db.Sharing() == engine.Exclusive {
 		u.journal = journal(db)
 	}
-	if err := u.CheckBalance(ctx); err != nil {
-		return Contents{}, err
+	now, err := u.CheckSince(ctx, since)
+	if err != nil {
+		return Contents{}, now, err
 	}
-	return u.contents(ctx)
+	found, err := u.contents(ctx)
+	return found, now, err
 }
 
 // ReadOnly opens the database at place, which may be in use, for reading only, and does not migrate it. It calls do with the database

@@ -38,10 +38,24 @@ const (
 // that entries refer to, refunds, moves of credit and invoices with the entries. If a row was altered, added or deleted, the error wraps store.ErrAltered. CheckBalance reads a
 // snapshot of the whole ledger; calls do not wait for it.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
+	_, err := u.CheckSince(ctx, nil)
+	return err
+}
+
+// CheckSince is CheckBalance for a ledger that an earlier check has verified up to a point; nil means that it was not verified. CheckSince
+// rebuilds only the entries after the point, and reads only their texts and records. It checks all logs, all sums, and that no entry is
+// missing. It returns the point up to which the ledger is now verified. If the ledger is older than the point, the error also wraps
+// ErrBeforePoint.
+func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now VerifiedPoint, err error) {
 	if err := u.db.CatchUp(ctx); err != nil {
-		return err
+		return now, err
 	}
-	return u.db.Snapshot(ctx, func(reader *sql.Tx) error {
+	err = u.db.Snapshot(ctx, func(reader *sql.Tx) error {
+		if since != nil {
+			if err := since.follows(ctx, reader); err != nil {
+				return err
+			}
+		}
 		for _, check := range []struct{ query, what string }{
 			{selectUnbalanced, "the account is not the sum of its ledger entries"},
 			{selectHeldWrong, "the held amount is not the sum of the charges that its calls hold"},
@@ -65,20 +79,49 @@ func (u *Upkeep) CheckBalance(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		implied, err := u.checkChains(ctx, reader, issuers)
+		if since == nil {
+			err = u.checkWhole(ctx, reader, issuers)
+		} else {
+			err = u.checkNew(ctx, reader, issuers, since)
+		}
 		if err != nil {
 			return err
 		}
-		if err := u.checkLogs(ctx, reader, issuers); err != nil {
-			return err
-		}
-		asked, err := checkTexts(ctx, reader)
-		if err != nil {
-			return err
-		}
-		if err := implied.check(ctx, reader, asked); err != nil {
-			return err
-		}
-		return u.checkDocuments(ctx, reader, implied)
+		now, err = pointOf(ctx, reader)
+		return err
 	})
+	return now, err
+}
+
+func (u *Upkeep) checkWhole(ctx context.Context, reader *sql.Tx, issuers epochIssuers) error {
+	implied, err := u.checkChains(ctx, reader, issuers)
+	if err != nil {
+		return err
+	}
+	if err := u.checkLogs(ctx, reader, issuers, nil); err != nil {
+		return err
+	}
+	asked, err := u.checkTexts(ctx, reader, 0)
+	if err != nil {
+		return err
+	}
+	if err := implied.check(ctx, reader, asked); err != nil {
+		return err
+	}
+	return u.checkDocuments(ctx, reader, implied)
+}
+
+func (u *Upkeep) checkNew(ctx context.Context, reader *sql.Tx, issuers epochIssuers, since *VerifiedPoint) error {
+	implied, err := u.checkNewEntries(ctx, reader, issuers, since.Seq)
+	if err != nil {
+		return err
+	}
+	if err := u.checkLogs(ctx, reader, issuers, since); err != nil {
+		return err
+	}
+	asked, err := u.checkTexts(ctx, reader, since.Seq)
+	if err != nil {
+		return err
+	}
+	return implied.checkAsked(asked)
 }

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	selectChains = ledger.SelectChecked + " WHERE l.k >= 0 ORDER BY l.seq"
-	selectHeads  = "SELECT service, agent_id, currency, lines, head, kept, carried_by, topped_up, held, captured FROM accounts"
+	selectChains    = ledger.SelectChecked + " WHERE l.k >= 0 ORDER BY l.seq"
+	selectNewChains = ledger.SelectChecked + " WHERE l.k >= 0 AND l.seq > ? ORDER BY l.seq"
+	selectHeads     = "SELECT service, agent_id, currency, lines, head, kept, carried_by, topped_up, held, captured FROM accounts"
 )
 
 // checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account form a whole chain:
@@ -30,22 +31,8 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochI
 	if err != nil {
 		return implied, engine.Unavailable(err)
 	}
-	chains := map[ledger.AccountKey]*chainCheck{}
-	var buffer []byte
-	if err := inBatches(rows, func(r *ledger.CheckedRow) error {
-		text, err := r.Append(buffer[:0], issuers.of(r.Account.Service, r.Epoch))
-		if err != nil {
-			return err
-		}
-		buffer = text
-		c := chains[r.Account]
-		if c == nil {
-			c = &chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev, carry: -1}
-			chains[r.Account] = c
-		}
-		implied.add(r)
-		return c.add(r, text)
-	}); err != nil {
+	chains, err := rebuildChains(rows, issuers, &implied)
+	if err != nil {
 		return implied, err
 	}
 	for k, c := range chains {
@@ -67,6 +54,30 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochI
 		}
 	}
 	return implied, nil
+}
+
+// rebuildChains rebuilds every entry that a query with the columns of ledger.SelectChecked finds. It checks that the entries of each
+// account follow each other.
+func rebuildChains(rows *sql.Rows, issuers epochIssuers, implied *impliedRows) (map[ledger.AccountKey]*chainCheck, error) {
+	chains := map[ledger.AccountKey]*chainCheck{}
+	var buffer []byte
+	if err := inBatches(rows, func(r *ledger.CheckedRow) error {
+		text, err := r.Append(buffer[:0], issuers.of(r.Account.Service, r.Epoch))
+		if err != nil {
+			return err
+		}
+		buffer = text
+		c := chains[r.Account]
+		if c == nil {
+			c = &chainCheck{account: r.Account, first: r.Place, next: r.K, prev: r.Prev, carry: -1}
+			chains[r.Account] = c
+		}
+		implied.add(r)
+		return c.add(r, text)
+	}); err != nil {
+		return nil, err
+	}
+	return chains, nil
 }
 
 // batchRows is the number of rows that inBatches passes to check at once.

@@ -35,22 +35,11 @@ type loggedHead struct {
 
 // checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root and its tiles are the stored ones and that each
 // line of the ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log. It also verifies what
-// the keys of the logs have signed.
-func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx, issuers epochIssuers) error {
-	rows, err := reader.QueryContext(ctx, selectLogs)
+// the keys of the logs have signed. If since is not nil, each log must begin with the leaves that it had at that point.
+func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx, issuers epochIssuers, since *VerifiedPoint) error {
+	heads, err := readLogHeads(ctx, reader)
 	if err != nil {
-		return engine.Unavailable(err)
-	}
-	var heads []loggedHead
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
-		var h loggedHead
-		var root []byte
-		err := scan(&h.service, &h.epoch, &h.size, &h.seq, &root)
-		h.root = evidence.HashOf(root)
-		heads = append(heads, h)
 		return err
-	}); err != nil {
-		return engine.Unavailable(err)
 	}
 	if err := u.checkSizes(ctx, reader, heads); err != nil {
 		return err
@@ -62,11 +51,30 @@ func (u *Upkeep) checkLogs(ctx context.Context, reader *sql.Tx, issuers epochIss
 		if h.size == 0 {
 			continue
 		}
-		if err := u.checkLog(ctx, reader, h); err != nil {
+		if err := u.checkLog(ctx, reader, h, since); err != nil {
 			return err
 		}
 	}
 	return checkSigned(ctx, reader, issuers)
+}
+
+// readLogHeads reads the state of all logs.
+func readLogHeads(ctx context.Context, reader *sql.Tx) (heads []loggedHead, err error) {
+	rows, err := reader.QueryContext(ctx, selectLogs)
+	if err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var h loggedHead
+		var root []byte
+		err := scan(&h.service, &h.epoch, &h.size, &h.seq, &root)
+		h.root = evidence.HashOf(root)
+		heads = append(heads, h)
+		return err
+	}); err != nil {
+		return nil, engine.Unavailable(err)
+	}
+	return heads, nil
 }
 
 func checkUnlogged(ctx context.Context, reader *sql.Tx) error {
@@ -118,7 +126,7 @@ type leafTile struct {
 	hashes      []byte
 }
 
-func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) error {
+func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead, since *VerifiedPoint) error {
 	tree, err := log.OpenTree(0, nil)
 	if err != nil {
 		return err
@@ -127,6 +135,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 		return fmt.Errorf("the log of service %q, epoch %d: %s: %w", h.service, h.epoch, fmt.Sprintf(format, args...), store.ErrAltered)
 	}
 	upper := map[tilePlace][]byte{}
+	verified, root := since.rootAt(h.service, h.epoch)
 	for n := int64(0); tree.Size() < h.size; n++ {
 		tiles, err := u.leafTiles(ctx, reader, h, n)
 		if err != nil {
@@ -147,6 +156,12 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead) err
 				return wrong("it has more leaves than its checkpoint")
 			}
 			tree.Append(leaf)
+			if tree.Size() != verified {
+				continue
+			}
+			if was, err := tree.Root(); err != nil || was != root {
+				return wrong("its first %d leaves are not those that the last check verified", verified)
+			}
 		}
 		for _, tile := range tree.Changed() { // frees the tiles behind the right edge
 			if tile.Level > 0 {

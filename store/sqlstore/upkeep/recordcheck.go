@@ -46,6 +46,11 @@ func (n impliedRows) check(ctx context.Context, reader *sql.Tx, asked int64) err
 	if ended != n.ended {
 		return fmt.Errorf("%d calls with a charge have ended, but the ledger has entries of %d: %w", ended, n.ended, store.ErrAltered)
 	}
+	return n.checkAsked(asked)
+}
+
+// checkAsked is check for the texts of questions alone.
+func (n impliedRows) checkAsked(asked int64) error {
 	if asked != n.asked {
 		return fmt.Errorf("%d questions that the policy decided are stored, but the entries of the ledger name %d: %w", asked, n.asked,
 			store.ErrAltered)

@@ -25,22 +25,23 @@ const (
 	selectTexts = `SELECT v.service, e.id, v.proof, v.asked, v.signed, e.proof, e.decision,
 			e.agent_id, e.intent, e.fingerprint, e.agreement_id, e.token_id, e.key_id FROM evidence v
 		JOIN ledger l ON l.seq = v.seq AND l.service = v.service AND l.from_state = '' AND l.to_state = 'held'
-		JOIN executions e ON e.id = l.execution_id`
+		JOIN executions e ON e.id = l.execution_id WHERE v.seq > ?`
 )
 
 // checkTexts checks the documents to which the entries of the ledger only refer: the documents of policies, the agreements, and the
 // questions and proofs of charges. Signatures of agents are not verified again; uimgate agreements verify does that.
-// checkTexts returns the number of questions.
-func checkTexts(ctx context.Context, reader *sql.Tx) (asked int64, err error) {
+// It checks only the questions and proofs of charges that began after the ledger number after, and returns the number of questions.
+func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx, after int64) (asked int64, err error) {
 	for _, check := range []struct {
 		query string
+		args  []any
 		row   func(scan engine.Scan) error
 	}{
-		{selectPolicies, checkPolicy},
-		{selectAgreed, checkAgreement},
-		{selectTexts, func(scan engine.Scan) error { return checkText(scan, &asked) }},
+		{selectPolicies, nil, checkPolicy},
+		{selectAgreed, nil, checkAgreement},
+		{selectTexts, []any{after}, func(scan engine.Scan) error { return checkText(scan, &asked) }},
 	} {
-		rows, err := reader.QueryContext(ctx, check.query)
+		rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(check.query), check.args...)
 		if err != nil {
 			return 0, engine.Unavailable(err)
 		}

@@ -138,7 +138,8 @@ the data directory.`,
 // VerifyLedger returns the command uimgate verify-ledger.
 func VerifyLedger() *cobra.Command {
 	k := &keeper{}
-	return k.stateFlags(&cobra.Command{
+	var since string
+	c := k.stateFlags(&cobra.Command{
 		Use: "verify-ledger", Short: "Check that the accounts match the ledger", Args: cli.Args(cobra.NoArgs),
 		Long: `Verify-ledger adds up the whole ledger, and compares the sums with the accounts, with the amounts that calls hold,
 and with what all unapproved agents owe together. It rebuilds each entry, the chain of each account and the log of each
@@ -149,14 +150,26 @@ uimgate changed, added or removed rows. The gateway may be running. Every gatewa
 and logs the result.
 
 A person with the data directory and its keys can write another ledger that agrees with itself. The agents' receipts and
-the cosignatures of witnesses show that: see docs/evidence.md.`,
-		Example: "  uimgate verify-ledger",
+the cosignatures of witnesses show that: see docs/evidence.md.
+
+With --since FILE, verify-ledger rebuilds only the entries that were added since the check that wrote FILE, and then
+replaces FILE. If FILE does not exist, it checks everything and creates FILE. It still checks that no earlier entry is
+missing, all sums, that each log begins with the leaves that were verified, and that the hash of each entry is in its
+log. It does not rebuild earlier entries, and does not compare their records, proofs and questions, so it does not find
+a change of their other columns: check the whole ledger from time to time. Keep FILE where a person who can write to the
+database cannot write.`,
+		Example: "  uimgate verify-ledger\n  uimgate verify-ledger --since /var/lib/audit/shop.json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			state, err := k.open(c, ofState)
 			if err != nil {
 				return err
 			}
-			found, err := state.VerifyLedger(c.Context())
+			found, whole, err := daemon.Copy{}, true, error(nil)
+			if since == "" {
+				found, err = state.VerifyLedger(c.Context())
+			} else {
+				found, whole, err = state.VerifyLedgerSince(c.Context(), since)
+			}
 			if err := k.print(c, found, err); err != nil {
 				return err
 			}
@@ -164,10 +177,16 @@ the cosignatures of witnesses show that: see docs/evidence.md.`,
 			if found.Entries == 1 {
 				entries = "1 entry"
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "The ledger is consistent: %s, %s.\n", entries, problem.Counted(found.Accounts, "account"))
+			verdict := "The ledger is consistent"
+			if !whole {
+				verdict = "The ledger is consistent since the last check"
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "%s: %s, %s.\n", verdict, entries, problem.Counted(found.Accounts, "account"))
 			return nil
 		},
 	})
+	c.Flags().StringVar(&since, "since", "", "check only what was added since the check that wrote this file, and replace the file")
+	return c
 }
 
 func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {

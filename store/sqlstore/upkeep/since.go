@@ -1,0 +1,187 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/evidence"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// A VerifiedPoint records how far a check of the whole ledger, or several checks one after another, have verified it. It contains no
+// secrets. A person who can change it can hide alterations from the next check.
+type VerifiedPoint struct {
+	Seq  int64         `json:"seq"`  // the number of the last entry that was verified
+	Logs []VerifiedLog `json:"logs"` // ordered by service and epoch
+}
+
+// A VerifiedLog is the verified state of a log: what its checkpoint states.
+type VerifiedLog struct {
+	Service string        `json:"service"`
+	Epoch   int64         `json:"epoch"`
+	Size    int64         `json:"size"`
+	Root    evidence.Hash `json:"root"`
+}
+
+// ErrBeforePoint means that the ledger has fewer entries than an earlier check has verified: the state was restored, or entries were
+// removed.
+var ErrBeforePoint = errors.New("the ledger has fewer entries than the last check has verified: the state was restored from a backup, or " +
+	"entries were removed")
+
+// selectRows counts the entries that are left of each account. It reads only an index.
+const selectRows = `SELECT service, agent_id, currency, COUNT(*), MIN(k), MAX(k) FROM ledger WHERE k >= 0
+	GROUP BY service, agent_id, currency`
+
+// selectBefore reads the end of a chain before an entry.
+const selectBefore = "SELECT seq, leaf FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
+
+// selectWrongHead finds an account whose head is not the hash of its last entry.
+const selectWrongHead = `SELECT a.service, a.agent_id, a.currency FROM accounts a WHERE a.lines > 0 AND NOT EXISTS (SELECT 1 FROM ledger l
+	WHERE l.service = a.service AND l.agent_id = a.agent_id AND l.currency = a.currency AND l.k >= 0 AND l.k = a.lines - 1
+		AND l.leaf = a.head) LIMIT 1`
+
+// checkNewEntries is checkChains for the entries after a point. It checks that these entries continue the chains of their accounts, and that
+// no earlier entry is missing. It does not rebuild earlier entries.
+func (u *Upkeep) checkNewEntries(ctx context.Context, reader *sql.Tx, issuers epochIssuers, after int64) (
+	implied impliedRows, err error,
+) {
+	heads, err := readHeads(ctx, reader)
+	if err != nil {
+		return implied, err
+	}
+	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectNewChains), after)
+	if err != nil {
+		return implied, engine.Unavailable(err)
+	}
+	chains, err := rebuildChains(rows, issuers, &implied)
+	if err != nil {
+		return implied, err
+	}
+	for k, c := range chains {
+		if err := u.continues(ctx, reader, c, after); err != nil {
+			return implied, err
+		}
+		h, found := heads[k]
+		switch {
+		case !found:
+			return implied, alteredAccount(k, "it has entries, but no account")
+		case h.lines != c.next || h.hash != c.prev:
+			return implied, alteredAccount(k, "the last entry is %d, but the account has %d", c.next-1, h.lines-1)
+		case c.carry >= 0 && c.carry != h.carry:
+			return implied, alteredAccount(k, "the last entry with sums is %d, but the account has %d", c.carry, h.carry)
+		}
+	}
+	if err := checkNoneMissing(ctx, reader, heads); err != nil {
+		return implied, err
+	}
+	var k ledger.AccountKey
+	switch err := reader.QueryRowContext(ctx, selectWrongHead).Scan(&k.Service, &k.AgentID, &k.Currency); {
+	case errors.Is(err, sql.ErrNoRows):
+		return implied, nil
+	case err != nil:
+		return implied, engine.Unavailable(err)
+	}
+	return implied, alteredAccount(k, "its head is not the hash of its last entry")
+}
+
+// continues checks that the first new entry of a chain follows an entry up to the point or, if that was deleted, an entry that carries its
+// sums.
+func (u *Upkeep) continues(ctx context.Context, reader *sql.Tx, c *chainCheck, after int64) error {
+	if c.first.K == 0 {
+		return nil
+	}
+	var seq int64
+	var leaf []byte
+	err := reader.QueryRowContext(ctx, u.db.Dialect().Rewrite(selectBefore), c.account.Service, c.account.AgentID, c.account.Currency,
+		c.first.K-1).Scan(&seq, &leaf)
+	switch {
+	case errors.Is(err, sql.ErrNoRows) && c.carried:
+		return nil
+	case errors.Is(err, sql.ErrNoRows):
+		return alteredAccount(c.account, "the entry before %d is missing", c.first.K)
+	case err != nil:
+		return engine.Unavailable(err)
+	case seq > after || evidence.HashOf(leaf) != c.first.Prev:
+		return alteredAccount(c.account, "entry %d does not follow entry %d", c.first.K, c.first.K-1)
+	}
+	return nil
+}
+
+// checkNoneMissing checks that every account has all its entries from the first one that was kept to the last one.
+func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.AccountKey]chainHead) error {
+	rows, err := reader.QueryContext(ctx, selectRows)
+	if err != nil {
+		return engine.Unavailable(err)
+	}
+	found := map[ledger.AccountKey]bool{}
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
+		var k ledger.AccountKey
+		var count, first, last int64
+		if err := scan(&k.Service, &k.AgentID, &k.Currency, &count, &first, &last); err != nil {
+			return engine.Unavailable(err)
+		}
+		found[k] = true
+		if h, known := heads[k]; !known || first != h.kept || last != h.lines-1 || count != h.lines-h.kept {
+			return alteredAccount(k, "entries are missing, or are too many: it has %d, from %d to %d", count, first, last)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for k, h := range heads {
+		if h.lines > 0 && !found[k] {
+			return alteredAccount(k, "all %d entries are missing", h.lines)
+		}
+	}
+	return nil
+}
+
+// pointOf returns the point up to which a snapshot was verified.
+func pointOf(ctx context.Context, reader *sql.Tx) (p VerifiedPoint, err error) {
+	if err := reader.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM ledger").Scan(&p.Seq); err != nil {
+		return p, engine.Unavailable(err)
+	}
+	heads, err := readLogHeads(ctx, reader)
+	for _, h := range heads {
+		p.Logs = append(p.Logs, VerifiedLog{h.service, h.epoch, h.size, h.root})
+	}
+	return p, err
+}
+
+// follows checks that the snapshot is not older than a point.
+func (p *VerifiedPoint) follows(ctx context.Context, reader *sql.Tx) error {
+	now, err := pointOf(ctx, reader)
+	if err != nil {
+		return err
+	}
+	if now.Seq < p.Seq {
+		return fmt.Errorf("%w: %w", store.ErrAltered, ErrBeforePoint)
+	}
+	sizes := map[epochKey]int64{}
+	for _, l := range now.Logs {
+		sizes[epochKey{l.Service, l.Epoch}] = l.Size
+	}
+	for _, l := range p.Logs {
+		if sizes[epochKey{l.Service, l.Epoch}] < l.Size {
+			return fmt.Errorf("the log of service %q, epoch %d: %w: %w", l.Service, l.Epoch, store.ErrAltered, ErrBeforePoint)
+		}
+	}
+	return nil
+}
+
+// rootAt returns the verified root of a log and its size; 0 if the log was not verified before.
+func (p *VerifiedPoint) rootAt(service string, epoch int64) (size int64, root evidence.Hash) {
+	if p == nil {
+		return 0, root
+	}
+	for _, l := range p.Logs {
+		if l.Service == service && l.Epoch == epoch {
+			return l.Size, l.Root
+		}
+	}
+	return 0, root
+}
