@@ -112,8 +112,8 @@ func (b *BundleWriter) fits(kind string) error {
 // LimitLines sets the maximum number of lines, if it is below MostBundleLines.
 func (b *BundleWriter) LimitLines(n int64) { b.bounds.lines = min(MostBundleLines, n) }
 
-// Err returns the first error of a line.
-func (b *BundleWriter) Err() error { return b.err }
+// Failed reports whether a line could not be written. Close returns the error.
+func (b *BundleWriter) Failed() bool { return b.err != nil }
 
 // Keys writes the key set of the service (RFC 7517), with uim_purpose in each key.
 func (b *BundleWriter) Keys(jwks []byte) {

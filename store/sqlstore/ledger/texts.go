@@ -70,7 +70,7 @@ var fixedWords = [...]string{
 
 // codes are the control characters that represent words, without those that JSON permits between values.
 var codes = func() (out []byte) {
-	for c := byte(0); c < ' '; c++ {
+	for c := range byte(' ') {
 		if c != '\t' && c != '\n' && c != '\r' {
 			out = append(out, c)
 		}

@@ -44,8 +44,8 @@ const selectWrongHead = `SELECT a.service, a.agent_id, a.currency FROM accounts 
 	WHERE l.service = a.service AND l.agent_id = a.agent_id AND l.currency = a.currency AND l.k >= 0 AND l.k = a.lines - 1
 		AND l.leaf = a.head) LIMIT 1`
 
-// checkNewEntries is checkChains for the entries after a point. It checks that these entries continue the chains of their accounts, and that
-// no earlier entry is missing. It does not rebuild earlier entries.
+// checkNewEntries is checkChains for the entries after a point. It checks that these entries continue the chains of their accounts, and
+// that no earlier entry is missing. It does not rebuild earlier entries.
 func (u *Upkeep) checkNewEntries(ctx context.Context, reader *sql.Tx, issuers epochIssuers, after int64) (
 	implied impliedRows, err error,
 ) {

@@ -41,7 +41,11 @@ func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx, after int64) (a
 		{selectAgreed, nil, checkAgreement},
 		{selectTexts, []any{after}, func(scan engine.Scan) error { return checkText(scan, &asked) }},
 	} {
-		rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(check.query), check.args...)
+		query := check.query
+		if len(check.args) > 0 {
+			query = u.db.Dialect().Rewrite(query)
+		}
+		rows, err := reader.QueryContext(ctx, query, check.args...)
 		if err != nil {
 			return 0, engine.Unavailable(err)
 		}

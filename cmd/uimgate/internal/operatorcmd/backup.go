@@ -164,8 +164,9 @@ database cannot write.`,
 			if err != nil {
 				return err
 			}
-			found, whole, err := daemon.Copy{}, true, error(nil)
-			if since == "" {
+			var found daemon.Copy
+			whole := since == ""
+			if whole {
 				found, err = state.VerifyLedger(c.Context())
 			} else {
 				found, whole, err = state.VerifyLedgerSince(c.Context(), since)

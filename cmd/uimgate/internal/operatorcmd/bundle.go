@@ -153,7 +153,7 @@ func (u *bundle) writeEntries(
 			if err := parts.write(ctx, b, e); err != nil {
 				return err
 			}
-			if b.Err() != nil {
+			if b.Failed() {
 				return nil
 			}
 		}
@@ -321,8 +321,8 @@ func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line 
 	if line.Proof != "" {
 		b.Proof(e.ID, line.Proof)
 	}
-	if err := a.proof(b, &r, line); err != nil || b.Err() != nil {
-		return err // the caller reads the error of the bundle
+	if err := a.proof(b, &r, line); err != nil || b.Failed() {
+		return err // closeBundle returns the error of the bundle
 	}
 	if a.last < 0 {
 		a.first = e.K
