@@ -99,15 +99,15 @@ func sdk(t *testing.T) {
 	}
 }
 
-// run runs one file of tests with node:test. Variables of the environment have the form NAME=value.
+// run runs one file of tests with node:test, which needs no second process for it. Variables of the environment have the form NAME=value.
 func run(t *testing.T, file string, env ...string) {
 	t.Helper()
-	c := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=spec", "test/"+file)
+	c := exec.CommandContext(t.Context(), "node", "--test-reporter=spec", "test/"+file)
 	c.Env = append(os.Environ(), append([]string{"NODE_NO_WARNINGS=1", "UIMGATE_DIR=" + t.TempDir()}, env...)...)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	if err := c.Run(); err != nil {
-		t.Fatalf("node --test test/%s: %v\n%s", file, err, out.String())
+		t.Fatalf("node test/%s: %v\n%s", file, err, out.String())
 	}
 	if !strings.Contains(out.String(), "ℹ fail 0") || strings.Contains(out.String(), "ℹ pass 0") {
 		t.Fatalf("test/%s has no tests that pass:\n%s", file, out.String())

@@ -1,5 +1,6 @@
 """What the tests have in common: the gateway of the Go test, and services that misbehave."""
 
+import atexit
 import json
 import os
 import tempfile
@@ -29,7 +30,7 @@ POLICY = {
 
 
 _control = httpx.Client(verify=False, trust_env=False)  # noqa: S501
-unittest.addModuleCleanup(_control.close)
+atexit.register(_control.close)  # modules of one process share it
 
 
 def control(path, **values):

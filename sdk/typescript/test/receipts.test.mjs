@@ -99,8 +99,9 @@ async function verifyBundle(file) {
   const report = JSON.parse(await verify(process.execPath, "verify.mjs"));
   for (const program of ["python3", "/usr/bin/python3"]) {
     const python = await verify(program, "verify.py");
-    if (!python.startsWith("{")) continue; // the verifier needs the package cryptography
+    if (!python.startsWith("{")) continue; // it is not installed, or too old
     assert.deepEqual(JSON.parse(python), report);
+    break;
   }
   return report;
 }
