@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -226,13 +228,23 @@ func bundleInParts(t *testing.T, g *testGateway, month string, entries, lines in
 	}
 }
 
+// verifiers are the interpreters and the programs of examples/evidence. A python3 in the PATH may be a script that finds the interpreter,
+// and takes as long as the interpreter to start.
+var verifiers = sync.OnceValue(func() [][]string {
+	python := "python3"
+	if out, err := exec.CommandContext(context.Background(), python, "-c", "import sys; print(sys.executable)").Output(); err == nil {
+		python = strings.TrimSpace(string(out))
+	}
+	return [][]string{{"node", "verify.mjs"}, {python, "verify.py"}}
+})
+
 const inPath = "decisions, because uimgate is not in the PATH"
 
 // TestVerifiersDecideAgain checks a bundle with two charges that the policy does not permit, and one that only a later policy permits: the
 // prices and the signatures are right. It then checks one with a charge that both policies permit.
 func TestVerifiersDecideAgain(t *testing.T) {
 	t.Parallel()
-	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
+	for _, command := range verifiers() {
 		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
 			t.Skipf("%s is not installed", command[0])
 		}
@@ -279,7 +291,7 @@ func verifyBundle(t *testing.T, file string) {
 // runVerifiers runs each verifier that can run on a bundle, and calls check with its report.
 func runVerifiers(t *testing.T, file string, check func(command []string, report []byte, err error)) {
 	t.Helper()
-	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
+	for _, command := range verifiers() {
 		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
 			t.Logf("%s is not installed: %s is not run", command[0], command[1])
 			continue

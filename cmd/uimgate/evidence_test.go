@@ -28,7 +28,7 @@ type verdict struct {
 // false if no interpreter is installed.
 func judge(t *testing.T, file string, args ...string) (v verdict, ok bool) {
 	t.Helper()
-	for _, command := range [][]string{{"node", "verify.mjs"}, {"python3", "verify.py"}} {
+	for _, command := range verifiers() {
 		if _, err := exec.LookPath(command[0]); err != nil && os.Getenv(requireLanguages) != "1" {
 			t.Logf("%s is not installed: %s is not run", command[0], command[1])
 			continue

@@ -53,10 +53,9 @@ func TestPackagesOfNPM(t *testing.T) {
 	if out := in(project, "npx", "uimgate", "mcp", "--help"); !strings.Contains(out, "--budget") {
 		t.Errorf("npx uimgate mcp --help printed\n%s", out)
 	}
-	c := exec.CommandContext(t.Context(), "npx", "uimgate", "nonsense")
-	c.Dir = project
+	c := exec.CommandContext(t.Context(), filepath.Join(project, "node_modules/.bin/uimgate"), "nonsense") // as npx runs it
 	if err := c.Run(); err == nil || c.ProcessState.ExitCode() != 2 {
-		t.Errorf("npx uimgate nonsense: %v, want the exit code 2", err)
+		t.Errorf("uimgate nonsense: %v, want the exit code 2", err)
 	}
 	for _, option := range []string{"--input-type=module", "--input-type=commonjs"} {
 		code := `import { generateKey } from "uimgate"; console.log((await generateKey()).algorithm)`
