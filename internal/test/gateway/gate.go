@@ -35,6 +35,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/payments"
@@ -181,6 +182,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	for _, d := range loaded.Definitions() {
 		services.Served = append(services.Served, store.Service{ID: d.ID, Issuer: d.Issuer})
 	}
+	sqlitetest.Empty.Copy(t, data.StatePath())
 	g.Store, err = sqlstore.Open(t.Context(), data.StatePath(), sqlstore.Options{Now: g.Now, Services: &services})
 	g.Must(err)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
