@@ -36,7 +36,10 @@ func TestOfficialClientsBuyByConsent(t *testing.T) {
 	}
 	for i, c := range gates {
 		era, mode := args[3+3*i+1], args[3+3*i+2]
-		t.Run(era+" "+mode, func(t *testing.T) { bought(t, c, seen[i], era, mode) }) //nolint:paralleltest // it has waited already
+		t.Run(era+" "+mode, func(t *testing.T) {
+			t.Parallel()
+			bought(t, c, seen[i], era, mode)
+		})
 	}
 }
 

@@ -26,19 +26,17 @@ import (
 // browserTime is the maximum duration of one test in a browser.
 const browserTime = 4 * time.Minute
 
-// shared is the browser of all tests. Each tab has its own cookies.
-var shared struct {
-	start sync.Once
-	ctx   context.Context //nolint:containedctx // chromedp identifies a browser by its context
-	end   func()
-	err   error
-}
+// All tests share one browser. Each tab has its own cookies.
+var (
+	startShared sync.Once
+	shared      context.Context // nil: no test has started the browser
+	endShared   = func() {}
+	errShared   error // of the start
+)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if shared.end != nil {
-		shared.end()
-	}
+	endShared()
 	os.Exit(code)
 }
 
@@ -46,20 +44,20 @@ func TestMain(m *testing.M) {
 func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path := chromiumtest.Path(t)
-	shared.start.Do(func() {
+	startShared.Do(func() {
 		// Each page is loaded once, so the browser need not keep the pages that a tab has left.
 		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"),
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-features", "Translate,BackForwardCache,RenderDocument"))
-		allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+		allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 		ctx, closed := chromedp.NewContext(allocator)
-		shared.ctx, shared.end = ctx, func() { closed(); end() }
-		shared.err = chromedp.Do(ctx)
+		shared, endShared = ctx, func() { closed(); end() }
+		errShared = chromedp.Do(ctx)
 	})
-	if shared.err != nil {
-		t.Fatal(shared.err)
+	if errShared != nil {
+		t.Fatal(errShared)
 	}
-	return shared.ctx
+	return shared
 }
 
 // A tab is one tab of a real browser, in which a person has signed in.
