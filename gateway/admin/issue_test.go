@@ -75,6 +75,7 @@ func TestAnIssuedInvoiceNeverChanges(t *testing.T) {
 	if d := gocmp.Diff(draft, want); d != "" {
 		t.Errorf("the issued invoice differs from its draft:\n%s", d)
 	}
+	g.Must(g.Store.CheckBalance(t.Context())) // which compares the invoice with the ledger
 
 	other := map[string]any{"name": "Another", "address": []string{"x"}, "country": "DE", "vat": "exempt"}
 	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", other)
@@ -164,6 +165,7 @@ func TestCreditNote(t *testing.T) {
 	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", cornerShop)
 	call := items[calls.Execution](g, "/usage/executions")[0]
 	ask[billing.Refund](g, "POST", "/usage/executions/"+call.ID+"/refund", map[string]any{"reason": "late"})
+	g.Must(g.Store.CheckBalance(t.Context()))
 	ask[billing.Buyer](g, "POST", "/agents/agent-1/buyer", map[string]any{}) // removes it
 	note := func() billing.CreditNote { return ask[billing.CreditNote](g, "GET", "/usage/refunds/CN-000001", nil) }
 	first := note()

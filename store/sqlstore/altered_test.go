@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -163,32 +164,80 @@ func TestAlteredDocumentsAreFound(t *testing.T) {
 	} {
 		changes[name] = fmt.Sprintf("UPDATE invoices SET document = REPLACE(document, '%s', '%s') WHERE number = 1", change[0], change[1])
 	}
-	wantAltered(t, func(t *testing.T, s *sqlstore.Store) {
-		t.Helper()
-		for _, id := range []string{"1", "2"} {
-			if err := paidCall(t.Context(), s, id); err != nil {
-				t.Fatal(err)
-			}
-		}
-		month := time.Now().UTC().Format("2006-01")
-		sum := `"currency":"USD","calls":2,"unit_price":"0.000000003","amount":"0.000000006"}]`
-		issueInvoice(t, s, "agent-7", month, `"rows":[{"intent":"shop.example:buy:v1","rule":"r",`+sum+`,"totals":[{`+
-			strings.Replace(sum, `"unit_price":"0.000000003",`, "", 1))
-		issueInvoice(t, s, "agent-8", month, `"rows":[],"totals":[{"currency":"USD","calls":0,"amount":"0.00"}]`)
-		for _, id := range []string{"1", "2"} {
-			amount := money.Amount{Nano: 1, Currency: "USD"}
-			if _, _, err := s.Refund(t.Context(), store.Refund{Service: "s", ExecutionID: id, Amount: amount, Name: "n"}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		usd := money.Amount{Nano: 1000, Currency: "USD"}
-		if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: usd}); err != nil {
+	wantAltered(t, makeDocuments, changes)
+}
+
+// makeDocuments makes two charges, an invoice with them and one without charges, two refunds, and a move of credit.
+func makeDocuments(t *testing.T, s *sqlstore.Store) {
+	t.Helper()
+	for _, id := range []string{"1", "2"} {
+		if err := paidCall(t.Context(), s, id); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.MoveCredit(t.Context(), store.CreditMove{Service: "s", Reference: "x", From: "a", To: "b", Amount: usd}); err != nil {
+	}
+	month := time.Now().UTC().Format("2006-01")
+	sum := `"currency":"USD","calls":2,"unit_price":"0.000000003","amount":"0.000000006"}]`
+	issueInvoice(t, s, "agent-7", month, `"rows":[{"intent":"shop.example:buy:v1","rule":"r",`+sum+`,"totals":[{`+
+		strings.Replace(sum, `"unit_price":"0.000000003",`, "", 1))
+	issueInvoice(t, s, "agent-8", month, `"rows":[],"totals":[{"currency":"USD","calls":0,"amount":"0.00"}]`)
+	for _, id := range []string{"1", "2"} {
+		amount := money.Amount{Nano: 1, Currency: "USD"}
+		if _, _, err := s.Refund(t.Context(), store.Refund{Service: "s", ExecutionID: id, Amount: amount, Name: "n"}); err != nil {
 			t.Fatal(err)
 		}
-	}, changes)
+	}
+	usd := money.Amount{Nano: 1000, Currency: "USD"}
+	if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: usd}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.MoveCredit(t.Context(), store.CreditMove{Service: "s", Reference: "x", From: "a", To: "b", Amount: usd}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Refunds, moves of credit and invoices are kept longer than the entries of the ledger, and are deleted after ten years.
+func TestDocumentsOutliveEntries(t *testing.T) {
+	t.Parallel()
+	place := filepath.Join(t.TempDir(), "state.db")
+	sqlstore.Empty.Copy(t, place)
+	var ahead atomic.Int64
+	s, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	makeDocuments(t, s)
+	s.KeepLedger(time.Hour)
+	for _, years := range []int64{0, 1, 11} {
+		ahead.Store(years * int64(366*24*time.Hour))
+		for range 2 { // the second time, entries with sums exist
+			if _, err := s.Purge(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.CheckBalance(t.Context()); err != nil {
+				t.Errorf("after %d years: %v", years, err)
+			}
+		}
+		invoices, err := s.Invoices(t.Context(), store.InvoiceFilter{Service: "s"})
+		refunds, refundsErr := s.Refunds(t.Context(), store.RefundFilter{Service: "s"})
+		want := 2
+		if years > 10 {
+			want = 0
+		}
+		if err != nil || refundsErr != nil || len(invoices) != want || len(refunds) != want {
+			t.Errorf("after %d years: %d invoices and %d refunds, want %d, %v, %v", years, len(invoices), len(refunds), want, err, refundsErr)
+		}
+	}
+	next, _, err := s.IssueInvoice(t.Context(), store.Invoice{
+		Service: "s", AgentID: "agent-9", Month: "2040-01", Document: []byte(`{"service":"s","agent_id":"agent-9","from":"2040-01-01T00:00:00Z",` +
+			`"to":"2040-02-01T00:00:00Z","rows":[],"totals":[]}`),
+	})
+	if err != nil || next.Number != 3 {
+		t.Errorf("got the number %d, %v", next.Number, err)
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // refundCopy returns the statement that copies the first refund.
