@@ -137,7 +137,8 @@ func priceVectors(t *testing.T) []object {
 		parts  = `{"permission":[{"duty":[{"action":"pay","amount":"0.05","unit":"EUR"},{"action":"inform"},` +
 			`{"action":[{"value":"odrl:compensate"}],"amount":1e-2,"currency":{"@id":"http://dbpedia.org/resource/Euro"}}]}],` +
 			`"obligation":{"action":"pay","amount":"1","unit":"EUR","target":"x:y:v1"}}`
-		always  = `{"permission":{"uid":"r","target":"x:y:v1"},"obligation":[{"action":{"@id":"odrl:pay"},"amount":{"@value":"0.10"},"unit":"EUR"},"pay"]}`
+		always = `{"permission":{"uid":"r","target":"x:y:v1"},"obligation":[{"action":{"@id":"odrl:pay"},` +
+			`"amount":{"@value":"0.10"},"unit":"EUR"},"pay"]}`
 		refined = `{"odrl:permission":[{"odrl:duty":{"odrl:action":{"value":"pay",` +
 			`"refinement":[{"leftOperand":"payAmount","rightOperand":{"@value":"5.00"},"unit":"USD"},{"leftOperand":"unitOfCount"}]}}}]}`
 		conditional = `{"permission":[{"duty":[{"action":"pay","amount":2,"unit":"EUR","constraint":{"leftOperand":"dateTime"}},` +

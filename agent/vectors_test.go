@@ -32,7 +32,8 @@ func TestVectors(t *testing.T) {
 		"time": vectorTime.Unix(), "keys": keyVectors(t), "canonical": canonicalVectors(t), "policies": policyVectors(t), "calls": callVectors(t),
 		"agreements": agreementVectors(t, signers), "proofs": proofVectors(t, signers), "renewals": renewalVectors(t, signers),
 		"tokens": tokenVectors(t, signers["ed25519"]), "results": resultVectors(t), "errors": errorVectors(), "charges": chargeVectors(),
-		"limits": limitVectors(), "receipts": receiptVectors(t), "prices": priceVectors(t), "targets": targetVectors(), "budgets": budgetVectors(t),
+		"limits": limitVectors(), "receipts": receiptVectors(t), "prices": priceVectors(t), "targets": targetVectors(),
+		"budgets": budgetVectors(t),
 	}
 	text, err := json.MarshalIndent(document, "", " ")
 	if err != nil {

@@ -9,7 +9,8 @@ const firstBelow = `(SELECT l.k FROM ledger l WHERE l.service = b.service AND l.
 // the first entry whose time is at or after a given one. The arguments are the beginning and the end of the period, that time, the service
 // and the agent, and again the service, the agent, the beginning and the end.
 const SelectCaptured = `SELECT l.currency, l.intent, l.rule, l.amount, CAST(COUNT(*) AS BIGINT) FROM
-	(SELECT b.service, b.agent_id, b.currency, COALESCE(` + firstBelow + `, b.end_k) AS first_k, COALESCE(` + firstBelow + `, b.end_k) AS end_k FROM
+	(SELECT b.service, b.agent_id, b.currency, COALESCE(` + firstBelow + `, b.end_k) AS first_k,
+		COALESCE(` + firstBelow + `, b.end_k) AS end_k FROM
 		(SELECT a.service, a.agent_id, a.currency, COALESCE((SELECT MIN(l.k) FROM ledger l WHERE l.service = a.service AND l.agent_id = a.agent_id
 			AND l.currency = a.currency AND l.k >= 0 AND l.at >= ?), a.lines) AS end_k FROM accounts a WHERE a.service = ? AND a.agent_id = ?) b) p
 	JOIN ledger l ON l.service = p.service AND l.agent_id = p.agent_id AND l.currency = p.currency AND l.k >= p.first_k AND l.k < p.end_k

@@ -27,7 +27,8 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = t.Exec(ctx, "UPDATE document_numbers SET purged = ? WHERE service = ? AND kind = ? AND purged < ?", number, row[0], d.kind, number)
+	_, err = t.Exec(ctx, "UPDATE document_numbers SET purged = ? WHERE service = ? AND kind = ? AND purged < ?",
+		number, row[0], d.kind, number)
 	return true, err
 }
 
@@ -106,12 +107,13 @@ const (
 		WHEN l.seq IS NULL THEN CASE WHEN c.until >= m.at THEN 0 ELSE 1 END
 		WHEN l.agent_id <> m.agent_id OR l.amount <> m.amount OR l.currency <> m.currency OR l.at <> m.at OR l.to_state <> '' THEN 1
 		ELSE 2 END FROM (
-			SELECT service, reference, 'move:' || reference || ':from' AS entry, from_agent AS agent_id, -amount AS amount, currency, at FROM credit_moves
+			SELECT service, reference, 'move:' || reference || ':from' AS entry, from_agent AS agent_id, -amount AS amount, currency, at
+				FROM credit_moves
 			UNION ALL SELECT service, reference, 'move:' || reference || ':to', to_agent, amount, currency, at FROM credit_moves) m
 		LEFT JOIN ledger l ON l.service = m.service AND l.reference = m.entry AND l.reference <> ''
 		LEFT JOIN carried c ON c.service = m.service AND c.agent_id = m.agent_id AND c.currency = m.currency`
-	// selectUndocumented finds an entry whose reference begins with a prefix, and that no document names. Entries that a call of unknown outcome
-	// has kept beyond the time for which documents are kept have none.
+	// selectUndocumented finds an entry whose reference begins with a prefix, and that no document names. Entries that a call of unknown
+	// outcome has kept beyond the time for which documents are kept have none.
 	selectUndocumented = `SELECT l.service, l.k FROM ledger l WHERE l.k >= 0 AND l.to_state = '' AND l.reference LIKE %s
 		AND l.at > (SELECT MAX(at) FROM ledger) - %d AND NOT EXISTS (SELECT 1 FROM %s) LIMIT 1`
 	refundOf = "refunds d WHERE d.service = l.service AND d.reference = l.reference"

@@ -94,7 +94,8 @@ func (u *Upkeep) checkInvoice(ctx context.Context, reader *sql.Tx, i issuedInvoi
 	from, err := time.Parse("2006-01", i.month)
 	if err != nil || json.Unmarshal([]byte(document), &i.invoiceDocument) != nil || i.Service != i.service || i.AgentID != i.agentID ||
 		!i.From.Equal(from) || !i.To.Equal(from.AddDate(0, 1, 0)) {
-		return alteredText(i.service, "the invoice with the number %d is not the one that was issued to agent %q for %s", i.number, i.agentID, i.month)
+		return alteredText(i.service, "the invoice with the number %d is not the one that was issued to agent %q for %s",
+			i.number, i.agentID, i.month)
 	}
 	if until > 0 && engine.Nanos(i.From) <= until {
 		return nil
