@@ -246,7 +246,8 @@ func TestDocumentsOutliveEntries(t *testing.T) {
 // refundCopy returns the statement that copies the first refund.
 func refundCopy(number, reference string) string {
 	return "INSERT INTO refunds (service, number, execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, reference, " +
-		"reason, at, k) SELECT service, " + number + ", execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, " + reference +
+		"reason, at, k) " +
+		"SELECT service, " + number + ", execution_id, agent_id, intent, rule, charge, amount, currency, charged_at, " + reference +
 		", reason, at, k FROM refunds WHERE number = 1; UPDATE document_numbers SET n = 3 WHERE kind = 'credit-note'"
 }
 
