@@ -200,7 +200,7 @@ func (c call) at(g *gateway) attempt {
 	w.attempts = append(w.attempts, a)
 	w.mu.Unlock()
 	if a.Status == http.StatusServiceUnavailable {
-		pause(w.over, 100*time.Millisecond)
+		pause(w.over, refusedRest)
 	}
 	return a
 }

@@ -52,20 +52,20 @@ func doorAgentsFloor() floor {
 // killedFloor is doorAgentsFloor plus the minimum for events that kills cause.
 func killedFloor() floor {
 	least := doorAgentsFloor()
-	least["answered after resending"] = 1
+	least["answered after resending"], least["kills"] = 1, 2*floorTimes
 	return least
 }
 
 func (w *world) loadDoorAgents() {
 	for i, a := range w.doorAgents {
 		if a.hungry { // over its protocol and over HTTP at the same time, under the same limits
-			w.worker(w.over, fmt.Sprintf("hungry%d", i), 2*time.Millisecond, func(ref string) {
+			w.caller(fmt.Sprintf("hungry%d", i), 2*time.Millisecond, func(ref string) {
 				w.onceAs(a, pick([]string{browse, browse, ceiled}), ref)
 			})
 			continue
 		}
-		w.worker(w.over, fmt.Sprintf("doorAgent%d", i), 10*time.Millisecond, func(ref string) { w.buyAs(a, ref) })
-		w.worker(w.over, fmt.Sprintf("anew%d", i), 500*time.Millisecond, func(string) {
+		w.caller(fmt.Sprintf("doorAgent%d", i), 10*time.Millisecond, func(ref string) { w.buyAs(a, ref) })
+		w.caller(fmt.Sprintf("anew%d", i), 500*time.Millisecond, func(string) {
 			if g := a.at(); g != nil {
 				_ = a.agrees(g) // if it fails, the agent tries again later
 			}
@@ -90,7 +90,7 @@ func (w *world) onceAs(a *doorAgent, intent, ref string) {
 // buyAs makes one charged call. It is repeated over the same way until a response is final, and once more than necessary. Some calls are
 // sent twice at the same time: over HTTP under the same key, or in the same envelope.
 func (w *world) buyAs(a *doorAgent, ref string) {
-	n := purchases.Add(1)
+	n := w.purchases.Add(1)
 	c := call{agent: a.agent, token: a.token(a.paid), intent: a.paid, key: "key-" + ref, ref: ref + "." + string(effectOfPurchase(n))}
 	by := pick(a.ways)
 	c.by = by(c)

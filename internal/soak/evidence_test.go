@@ -25,8 +25,8 @@ type evidence struct {
 	Probes   []probe
 	Outages  []outage
 	Attacked bool // by strangers, and by agents that take all resources they can get
-	Locks    int  // how often rows of the store were locked for seconds
-	Declined int  // how often an agent received the reason why its negotiation was declined
+	Faults   floor
+	Declined int // how often an agent received the reason why its negotiation was declined
 
 	Executions []store.Execution
 	Ledger     []store.Entry

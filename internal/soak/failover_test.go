@@ -14,6 +14,7 @@ import (
 // to the primary, so it lacks everything that the primary committed without it. Agents must not have received a response that depends on
 // such a commit: charges, answers, revocations and limits are as they were reported, and PATs stay valid. The gateways are not restarted.
 func TestSynchronousStandbyPromotedUnderLoad(t *testing.T) {
+	t.Parallel()
 	ctx := context.WithoutCancel(t.Context())
 	must := func(err error) {
 		t.Helper()

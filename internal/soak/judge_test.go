@@ -2,6 +2,7 @@ package soak
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -85,7 +86,8 @@ func (e *evidence) count() floor {
 	n["answered after resending"] = e.repeatedReplies()
 	n["freezes"] = len(e.Freezes)
 	n["outages"] = len(e.Outages)
-	n["locks"], n["declined"] = e.Locks, e.Declined
+	n["declined"] = e.Declined
+	maps.Copy(n, e.Faults)
 	return n
 }
 

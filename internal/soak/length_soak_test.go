@@ -7,5 +7,14 @@ import "time"
 // length is how long each test loads the gateways.
 const length = time.Minute
 
+// rest is the minimum pause of a caller between two attempts.
+const rest = 0
+
+// refusedRest is the pause of an agent after a response that the service is unavailable.
+const refusedRest = 100 * time.Millisecond
+
+// together is how many tests run at the same time.
+const together = 1
+
 // floorTimes is the factor of the floors, compared to the shortest run.
 const floorTimes = 5

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -25,28 +24,33 @@ func (w *world) load() {
 
 	free := []string{browse, search, lookup, ceiled}
 	for i := range 3 {
-		w.worker(w.over, fmt.Sprintf("free%d", i), 2*time.Millisecond, func(ref string) { w.once(regular[i], pick(free), ref) })
+		w.caller(fmt.Sprintf("free%d", i), 2*time.Millisecond, func(ref string) { w.once(regular[i], pick(free), ref) })
 	}
 	for i := range 2 {
-		w.worker(w.over, fmt.Sprintf("hot%d", i), 0, func(ref string) { w.once(hot, pulse, ref) })
+		w.caller(fmt.Sprintf("hot%d", i), 0, func(ref string) { w.once(hot, pulse, ref) })
 	}
 	for i := range 2 {
-		w.worker(w.over, fmt.Sprintf("greedy%d", i), 0, func(ref string) { w.once(greedy, pick([]string{details, details, order}), ref) })
+		w.caller(fmt.Sprintf("greedy%d", i), 0, func(ref string) { w.once(greedy, pick([]string{details, details, order}), ref) })
 	}
 	for i := range 4 {
-		w.worker(w.over, fmt.Sprintf("buyer%d", i), 5*time.Millisecond, func(ref string) { w.buy(pick(regular), order, ref) })
+		w.caller(fmt.Sprintf("buyer%d", i), 5*time.Millisecond, func(ref string) { w.buy(pick(regular), order, ref) })
 	}
-	w.worker(w.over, "poor", 50*time.Millisecond, func(ref string) { w.buy(pick(poor), reserve, ref) })
-	w.worker(w.over, "sealer", 10*time.Millisecond, func(ref string) { w.sendSealed(pick(regular), ref) })
+	w.caller("poor", 50*time.Millisecond, func(ref string) { w.buy(pick(poor), reserve, ref) })
+	w.caller("sealer", 10*time.Millisecond, func(ref string) { w.sendSealed(pick(regular), ref) })
 	for i := range 2 {
-		w.worker(w.over, fmt.Sprintf("victim%d", i), 0, func(ref string) { w.revoked(ref) })
+		w.caller(fmt.Sprintf("victim%d", i), 0, func(ref string) { w.revoked(ref) })
 	}
-	w.worker(w.over, "renewer", 500*time.Millisecond, func(string) { w.addToken(pick(append(regular, hot, greedy))) })
+	w.caller("renewer", 500*time.Millisecond, func(string) { w.addToken(pick(append(regular, hot, greedy))) })
 	w.loadDoorAgents()
-	w.worker(w.over, "prober", 150*time.Millisecond, func(string) { w.probe() })
+	w.caller("prober", 150*time.Millisecond, func(string) { w.probe() })
 }
 
-// worker repeats do until over is closed, each time with a new ref.
+// caller is a worker that ends with the load.
+func (w *world) caller(name string, between time.Duration, do func(ref string)) {
+	w.worker(w.over, name, max(between, rest), do)
+}
+
+// worker repeats do until over is closed, each time with a new ref, and pauses in between.
 func (w *world) worker(over <-chan struct{}, name string, between time.Duration, do func(ref string)) {
 	w.loading.Go(func() {
 		for n := 0; pause(over, between); n++ {
@@ -63,18 +67,16 @@ func (w *world) once(a *agent, intent, ref string) attempt {
 		return attempt{Lost: true}
 	}
 	does := effectDone
-	if singles.Add(1)%8 == 0 {
+	if w.singles.Add(1)%8 == 0 {
 		does = effectCutOff
 	}
 	return (call{agent: a, token: a.token(), intent: intent, ref: ref + "." + string(does)}).at(g)
 }
 
-var singles, purchases atomic.Int64
-
 // buy makes one charged call. Every third call has no idempotency key, and is attempted only once. The others are repeated until a
 // response is final, on any gateway, with any PAT of the agent, some of them twice at the same time. Some calls fail in various ways.
 func (w *world) buy(a *agent, intent, ref string) {
-	n := purchases.Add(1)
+	n := w.purchases.Add(1)
 	c := call{agent: a, intent: intent, ref: ref + "." + string(effectOfPurchase(n))}
 	if n%3 == 0 {
 		if g := w.anyGateway(); g != nil {
@@ -108,7 +110,11 @@ func (w *world) insist(over <-chan struct{}, others int, once func(try int) (a a
 		if made {
 			try++
 		}
-		if !pause(over, random(0, 50*time.Millisecond)) {
+		between := random(0, 50*time.Millisecond)
+		if !pause(w.over, 0) { // the load is over, so the call waits until the one of a killed gateway has expired
+			between = time.Second
+		}
+		if !pause(over, between) {
 			return
 		}
 	}
@@ -258,7 +264,7 @@ func (w *world) during(least floor, faults func()) {
 	w.loading.Go(faults)
 	began, reported := w.clock.now(), w.clock.now()
 	for now := began; now < began+length || now < began+length+maxExtraTime && len(w.count().missing(least)) > 0; now = w.clock.now() {
-		pause(nil, 250*time.Millisecond)
+		pause(nil, 50*time.Millisecond)
 		if now > reported+5*time.Second {
 			reported = now
 			w.t.Logf("%6.1fs  %d attempts, %d reached the upstream", now.Seconds(), len(w.logs().Attempts), len(w.upstream.arrivals()))

@@ -12,8 +12,10 @@
 package soak
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -31,6 +33,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(together)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }

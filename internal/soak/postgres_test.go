@@ -15,6 +15,7 @@ import (
 
 // Three gateways share one PostgreSQL database, and one of them is killed about once a second. Agents use all doors.
 func TestReplicasKilledUnderLoad(t *testing.T) {
+	t.Parallel()
 	w := postgresWorld(t, pgtest.Start(t))
 	w.invite()
 	w.runAndJudge(killedFloor(), w.killLoop)
@@ -23,6 +24,7 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 // Of three gateways, the clock of one is five seconds fast, and that of another is five seconds slow. That makes no difference on any
 // door.
 func TestReplicasWithWrongClocks(t *testing.T) {
+	t.Parallel()
 	w := postgresWorld(t, pgtest.Start(t), 5*time.Second, 0, -5*time.Second)
 	w.invite()
 	w.runAndJudge(doorAgentsFloor(), func() {})
@@ -31,6 +33,7 @@ func TestReplicasWithWrongClocks(t *testing.T) {
 // The rows that calls need are locked for seconds, again and again. A call that waits for them is not forwarded if its PAT is revoked in
 // the meantime.
 func TestCallsThatWaitInTheStore(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Start(t)
 	w, database := postgresWorldOn(t, server)
 	// Each lock delays all calls for longer than the pause between two locks, so the floor counts the calls that waited, not those that the
@@ -48,7 +51,7 @@ func TestCallsThatWaitInTheStore(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			w.locks.Add(1)
+			w.caused("locks")
 		}
 	})
 }
@@ -57,16 +60,24 @@ const lockStatements = "BEGIN; LOCK TABLE counters, accounts, pools, nonces IN E
 
 // Every commit takes a tenth of a second, as on a slow disk. Limits per second still admit almost as many calls as they permit.
 func TestReplicasOnASlowDisk(t *testing.T) {
-	server := pgtest.Private(t, map[string]string{"commit_delay": "100000", "commit_siblings": "0"})
+	t.Parallel()
+	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
+	for _, statement := range []string{
+		"ALTER SYSTEM SET commit_delay = 100000", "ALTER SYSTEM SET commit_siblings = 0", "SELECT pg_reload_conf()",
+	} {
+		if err := server.Exec(t.Context(), "", statement); err != nil {
+			t.Fatal(err)
+		}
+	}
 	steady := w.agentNamed("steady", 2)
 	least := floor{"upstream " + search: int(length/time.Second) * searchRate / 2}
 	w.over = make(chan struct{})
 	for i := range 6 {
-		w.worker(w.over, fmt.Sprintf("steady%d", i), 20*time.Millisecond, func(ref string) { w.once(steady, search, ref) })
+		w.caller(fmt.Sprintf("steady%d", i), 20*time.Millisecond, func(ref string) { w.once(steady, search, ref) })
 	}
 	for i := range 2 {
-		w.worker(w.over, fmt.Sprintf("payer%d", i), 20*time.Millisecond, func(ref string) { w.buy(steady, order, ref) })
+		w.caller(fmt.Sprintf("payer%d", i), 20*time.Millisecond, func(ref string) { w.buy(steady, order, ref) })
 	}
 	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+maxExtraTime && len(w.count().missing(least)) > 0; {
 		pause(nil, 250*time.Millisecond)
@@ -79,12 +90,31 @@ func TestReplicasOnASlowDisk(t *testing.T) {
 // PostgreSQL crashes, and one or all gateways lose their connections to it. They refuse calls that they cannot decide, and recover without
 // help. Agents use all doors; the connections of agents to running gateways are not lost.
 func TestPostgreSQLOutages(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
 	w.invite()
 	least := doorAgentsFloor()
 	least["outages"], least["STORE_UNAVAILABLE"], least["declined"] = 4, 5, 1
 	w.runAndJudge(least, func() { w.breakDatabase(server) })
+}
+
+// migrated is a database with the schema of the store.
+var migrated = pgtest.NewTemplate(func(ctx context.Context, dsn string) error {
+	s, err := sqlstore.Open(ctx, dsn, sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
+
+// newDatabase creates a database. On a private server it is empty, and the gateways create the schema.
+func newDatabase(t *testing.T, server *pgtest.Cluster) string {
+	t.Helper()
+	if server == pgtest.Start(t) {
+		return migrated.Copy(t)
+	}
+	return server.Database(t)
 }
 
 // postgresWorld starts three gateways with these clock offsets. Each of them reaches one database through its own proxy.
@@ -98,7 +128,7 @@ func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duratio
 func postgresWorldOn(t *testing.T, server *pgtest.Cluster, offsets ...time.Duration) (*world, string) {
 	t.Helper()
 	w := newWorld(t)
-	direct := server.Database(t)
+	direct := newDatabase(t, server)
 	address, err := url.Parse(direct)
 	if err != nil {
 		t.Fatal(err)

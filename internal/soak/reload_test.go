@@ -11,12 +11,14 @@ import (
 
 // The configuration is reloaded again and again under load. Limits keep their counts, and no door is closed by a reload.
 func TestReloadsUnderLoad(t *testing.T) {
+	t.Parallel()
 	w := sqliteWorld(t)
 	g := w.gateways[0]
 	w.invite()
 	config := w.config("")
-	reloads := 0
-	w.runAndJudge(doorAgentsFloor(), func() {
+	reloads, least := 0, doorAgentsFloor()
+	least["reloads"] = 4
+	w.runAndJudge(least, func() {
 		for ; pause(w.over, random(200*time.Millisecond, 600*time.Millisecond)); reloads++ {
 			if err := g.write("uimgate.yaml",
 				strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {
@@ -27,6 +29,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			w.caused("reloads")
 		}
 	})
 	taken := strings.Count(g.log(), "configuration applied")
@@ -38,6 +41,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 
 // A policy that changes the number of a limit continues its count, exactly.
 func TestChangedLimitKeepsItsCount(t *testing.T) {
+	t.Parallel()
 	w := sqliteWorld(t)
 	g := w.gateways[0]
 	a := w.agentNamed("agent", 1)

@@ -14,6 +14,7 @@ import (
 // Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time. Agents use all doors;
 // those that are connected to a stopped gateway continue to send over that connection.
 func TestReplicasStoppedForAWhile(t *testing.T) {
+	t.Parallel()
 	w := postgresWorld(t, pgtest.Start(t))
 	w.invite()
 	least := doorAgentsFloor()
@@ -24,6 +25,7 @@ func TestReplicasStoppedForAWhile(t *testing.T) {
 // A gateway is stopped while it has a lease. It continues when the lease has expired and others have exhausted the limit: it must not use
 // the rest of its lease.
 func TestExpiredLeaseIsNotUsed(t *testing.T) {
+	t.Parallel()
 	w := postgresWorld(t, pgtest.Start(t))
 	hot := w.agentNamed("hot", 2)
 	var n atomic.Int64

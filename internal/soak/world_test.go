@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/http"
 	"slices"
@@ -39,8 +40,9 @@ type world struct {
 	avoided    atomic.Pointer[gateway] // agents avoid this gateway
 	attacked   bool
 	loses      bool         // the database loses commits during the run
-	locks      atomic.Int64 // how often rows were locked for seconds
 	declined   atomic.Int64 // how often an agent received the reason why its negotiation was declined
+	singles    atomic.Int64 // the attempts of calls that are made only once
+	purchases  atomic.Int64 // the charged calls
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -48,6 +50,7 @@ type world struct {
 	freezes  []freeze
 	probes   []probe
 	outages  []outage
+	faults   floor // how often each fault was caused that has no other record
 }
 
 // records is the part of a store that judges read.
@@ -62,7 +65,7 @@ type records interface {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, clock: newClock(), unapproved: map[string]bool{}}
+	w := &world{t: t, clock: newClock(), unapproved: map[string]bool{}, faults: floor{}}
 	w.upstream, w.inbox = newUpstream(t, w.clock), newInbox(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	w.client = &http.Client{Transport: transport}
@@ -179,6 +182,14 @@ func (w *world) killOnce(g *gateway) {
 	if err != nil {
 		w.t.Error(err)
 	}
+	w.caused("kills")
+}
+
+// caused counts a fault.
+func (w *world) caused(fault string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults[fault]++
 }
 
 // recover checks that every gateway serves calls again, without a restart.
@@ -220,7 +231,7 @@ func (w *world) logs() *evidence {
 	defer w.mu.Unlock()
 	return &evidence{
 		Arrivals: w.upstream.arrivals(), Attempts: slices.Clone(w.attempts), Endings: slices.Clone(w.endings), Freezes: slices.Clone(w.freezes),
-		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Locks: int(w.locks.Load()), Declined: int(w.declined.Load()),
+		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Faults: maps.Clone(w.faults), Declined: int(w.declined.Load()),
 		Attacked: w.attacked,
 	}
 }

@@ -41,6 +41,39 @@ func Private(tb testing.TB, more map[string]string) *Cluster {
 	return c
 }
 
+// A Template is a database of the shared server that is built once and copied for each test, because creating the schema takes longer than
+// most tests. It is safe for concurrent use.
+type Template struct {
+	build func(ctx context.Context, dsn string) error
+	once  sync.Once
+	dsn   string
+	err   error
+}
+
+// NewTemplate returns a template. build fills an empty database before the first copy, and leaves no connection to it.
+func NewTemplate(build func(ctx context.Context, dsn string) error) *Template {
+	return &Template{build: build}
+}
+
+// Copy creates a database for a test as a copy of the template, and returns its DSN.
+func (f *Template) Copy(tb testing.TB) string {
+	tb.Helper()
+	c := Start(tb)
+	f.once.Do(func() {
+		ctx := context.WithoutCancel(tb.Context())
+		name, err := c.CreateDatabase(ctx, "")
+		if err == nil {
+			f.dsn = c.DSN(name)
+			err = f.build(ctx, f.dsn)
+		}
+		f.err = err
+	})
+	if f.err != nil {
+		tb.Fatal(f.err)
+	}
+	return c.Copy(tb, f.dsn)
+}
+
 func check(tb testing.TB, err error) {
 	tb.Helper()
 	switch {
