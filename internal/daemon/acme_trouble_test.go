@@ -227,7 +227,7 @@ func TestClockBehind(t *testing.T) {
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	ca, cluster := acmeca.Start(t, acmeca.Options{Seconds: 9}), pgtest.Start(t)
-	dsn := cluster.Database(t)
+	dsn := migrated.Copy(t)
 	s, name := withACME(ca, "", "")
 	s = withHosts(s, name)
 	s.config, s.files["store.url"] = "store: ${file:store.url}\n"+s.config, dsn+"\n"

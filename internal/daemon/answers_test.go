@@ -37,6 +37,7 @@ func answered(t *testing.T, bodies ...string) (*gate, *agent) {
 
 // A response that lacks a required output is passed on with a warning, and charged, even when it is replayed.
 func TestLenientResponseCarriesAWarning(t *testing.T) {
+	t.Parallel()
 	g, a := answered(t, `{"canary-member":"canary-value","another":{"a":1}}`)
 	call := map[string]any{"product_id": "p1"}
 	for _, replayed := range []string{"", "true"} {
@@ -70,6 +71,7 @@ func TestLenientResponseCarriesAWarning(t *testing.T) {
 
 // The settings of an intent override those of the service.
 func TestStrictIntentOfALenientService(t *testing.T) {
+	t.Parallel()
 	_, a := answered(t, `{"name":"lamp"}`, `{"id":"p1","errors":[{"message":"no such product","path":["product"]}]}`, `{"id":"p1","errors":[]}`)
 	call := map[string]any{"id": "p1"}
 	if got := a.execute(details, call, nil); got.status != http.StatusBadGateway || got.reason(t) != "RESPONSE_INVALID" {
@@ -86,6 +88,7 @@ func TestStrictIntentOfALenientService(t *testing.T) {
 
 // A service may report a failure with status 200: the gateway recognizes it, and charges nothing.
 func TestRefusalWithStatus200IsNotCharged(t *testing.T) {
+	t.Parallel()
 	g, a := answered(t, `{"ok":false,"error":"<b>no_such_product</b>","order_id":"o-1"}`,
 		`{"ok":false,"error":"bad key upstream-secret-canary"}`, `{"ok":true,"order_id":"o-2"}`)
 	call := map[string]any{"product_id": "p1"}

@@ -11,6 +11,7 @@ import (
 
 // A signature over an earlier policy is distinguished from an invalid one, even by a process that never offered that policy.
 func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	old := hex.EncodeToString(ed25519.Sign(a.key, []byte(testPolicy)))

@@ -43,6 +43,7 @@ func (a *agent) slowCall(body string) func() *http.Response {
 
 // If a PAT is revoked while a call still sends its body, the call is refused.
 func TestRevocationDuringASlowBody(t *testing.T) {
+	t.Parallel()
 	clock := &clock{now: time.Now()}
 	g := startGate(t, setup{now: clock.Now})
 	a := g.newAgent("agent-1").agree()
@@ -62,6 +63,7 @@ func TestRevocationDuringASlowBody(t *testing.T) {
 
 // If the policy permits a call only until some time, the gateway refuses a call that is complete later, even if it began earlier.
 func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
+	t.Parallel()
 	clock := &clock{now: time.Now()}
 	ends := clock.Now().Add(800 * time.Millisecond).UTC().Format(time.RFC3339Nano)
 	policy := strings.Replace(testPolicy, `{"target": "shop.example:product-details:v1", "action": "execute"}`,
@@ -80,6 +82,7 @@ func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 
 // Clients that disconnect at any time neither lose nor duplicate a charge, and use only the units of calls that reached the upstream.
 func TestClientsThatDisconnect(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{config: strings.Replace(testConfig, "1 EUR", "100000 EUR", 1)})
 	a, b := g.newAgent("buyer").agree(), g.newAgent("searcher").agree()
 	var wg sync.WaitGroup
@@ -126,6 +129,7 @@ func TestClientsThatDisconnect(t *testing.T) {
 }
 
 func TestPATsOfBlockedAgentsStayInvalid(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	first := a.token
@@ -172,6 +176,7 @@ func TestPATsOfBlockedAgentsStayInvalid(t *testing.T) {
 }
 
 func TestIdempotencySurvivesARestart(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	key := header{"Idempotency-Key": "order-1"}
@@ -207,6 +212,7 @@ func TestIdempotencySurvivesARestart(t *testing.T) {
 
 // Reloads during calls do not fail any call, and the policy admits exactly as many calls as without reloads.
 func TestReloadsDoNotFailCalls(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	var mu sync.Mutex

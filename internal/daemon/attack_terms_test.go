@@ -19,6 +19,7 @@ func spki(t *testing.T, a *agent) string {
 
 // A policy can require something of one key that it does not require of another, whichever key comes first.
 func TestTermsOfOneKeyDoNotApplyToAnother(t *testing.T) {
+	t.Parallel()
 	probe := startGate(t, setup{})
 	a, stranger := probe.newAgent("agent-1"), probe.newAgent("stranger")
 	policy := strings.Replace(corePolicy, `"MIIBIjANBgkqh..."`, `"`+spki(t, a)+`"`, 1)

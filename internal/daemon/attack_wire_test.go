@@ -23,6 +23,7 @@ func outcomeOf(t *testing.T, a answer) string {
 }
 
 func TestOpenBreakerReportsNothingSent(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{
 		config:   strings.Replace(testConfig, "failures: 1000, open_for: 100ms", "failures: 1, open_for: 60s", 1),
 		upstream: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
@@ -40,6 +41,7 @@ func TestOpenBreakerReportsNothingSent(t *testing.T) {
 }
 
 func TestUnknownPathsNeverBecomeMetricLabels(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	for i := range 5 {
 		g.do("GET", fmt.Sprintf("/canary-path-%d", i), nil, nil)
@@ -174,6 +176,7 @@ func hosted(a *agent, host, issuer string) *agent {
 }
 
 func TestServedDocuments(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	policy := g.do("GET", "/api/policy", nil, nil)
 	digest := policyDigest(t, policy.body)
@@ -222,6 +225,7 @@ func TestServedDocuments(t *testing.T) {
 }
 
 func TestErrorEnvelopeInDraftForm(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	got := a.execute(search, map[string]any{"query": "lamp"}, header{"Accept": "application/uim+json"})
@@ -236,6 +240,7 @@ func TestErrorEnvelopeInDraftForm(t *testing.T) {
 
 // The responses to admitted calls have all limits, and those to refused calls the tightest one.
 func TestRateLimitFieldsOfARefusal(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{policy: strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 1`, 1)})
 	a := g.newAgent("agent-1").agree()
 	a.execute(search, map[string]any{"query": "lamp"}, nil)
@@ -248,6 +253,7 @@ func TestRateLimitFieldsOfARefusal(t *testing.T) {
 
 // A call that ends while the gateway drains is audited, and a call that still sends its body is answered.
 func TestDrainCompletesCalls(t *testing.T) {
+	t.Parallel()
 	arrived, release := make(chan struct{}, 8), make(chan struct{})
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}

@@ -33,6 +33,7 @@ func (g *gate) audited() []map[string]any {
 }
 
 func TestEveryDecisionIsAuditedWithoutParameterValues(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	a.execute(order, map[string]any{"product_id": "canary-value"}, header{"UIM-Request-ID": "r-1"})
@@ -61,6 +62,7 @@ func TestEveryDecisionIsAuditedWithoutParameterValues(t *testing.T) {
 }
 
 func TestParametersAreAuditedIfConfigured(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{config: testConfig + "audit: {parameters: true}\n"})
 	a := g.newAgent("agent-1").agree()
 	a.execute(details, map[string]any{"id": "p1"}, nil)
@@ -72,6 +74,7 @@ func TestParametersAreAuditedIfConfigured(t *testing.T) {
 }
 
 func TestAttributionIsReturnedAndLoggedUseAudited(t *testing.T) {
+	t.Parallel()
 	policy := strings.Replace(testPolicy, `{"target": "shop.example:product-details:v1", "action": "execute"}`,
 		`{"target": "shop.example:product-details:v1", "action": "execute", "duty": [
 		   {"action": "attribute", "description": "Käse by shop.example"}, {"action": "logUsage"}]}`, 1)
@@ -89,6 +92,7 @@ func TestAttributionIsReturnedAndLoggedUseAudited(t *testing.T) {
 }
 
 func TestPolicyThatNeedsAnUnknownFactIsRefused(t *testing.T) {
+	t.Parallel()
 	policy := strings.Replace(testPolicy, `"action": "execute",
      "constraint": [`, `"action": "execute",
      "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}, `, 1)

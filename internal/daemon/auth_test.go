@@ -16,6 +16,7 @@ const credentials = `auth: {
 
 // All credentials in upstream.auth reach only the service. Without an access token nothing is sent or charged.
 func TestCredentialsReachOnlyTheService(t *testing.T) {
+	t.Parallel()
 	var down atomic.Bool
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -159,6 +159,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestEveryPathUsesTheErrorEnvelope(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	for _, tt := range []struct {
 		method, path string
@@ -279,6 +280,7 @@ func TestTokensOfOtherTimesAndGateways(t *testing.T) {
 }
 
 func TestScopeIsEnforced(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	a.token, _ = a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Scope = []string{search + ":execute"} })).json(t)["uim-pat"].(string)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestChargesAreReturnedUntilCreditEnds(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	for i := range 4 { // 4 × 0.25 EUR: the credit of 1 EUR
@@ -34,6 +35,7 @@ func TestChargesAreReturnedUntilCreditEnds(t *testing.T) {
 }
 
 func TestFailuresAreNotCharged(t *testing.T) {
+	t.Parallel()
 	fail := true
 	var mu sync.Mutex
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
@@ -58,6 +60,7 @@ func TestFailuresAreNotCharged(t *testing.T) {
 }
 
 func TestIdempotencyKeyMakesOneCall(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	key := header{"Idempotency-Key": "order-1"}
@@ -90,6 +93,7 @@ func TestIdempotencyKeyMakesOneCall(t *testing.T) {
 }
 
 func TestRunningCallIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	arrived, release := make(chan struct{}), make(chan struct{})
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived) // a second call would panic here
@@ -114,6 +118,7 @@ func TestRunningCallIsNotRepeated(t *testing.T) {
 
 // The failure of a call is replayed like its success. Only a call that was never sent may be tried again.
 func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusConflict)
@@ -133,6 +138,7 @@ func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 }
 
 func TestOperatorResolvesUnknownOutcome(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte(`{"order_id"`))
@@ -151,6 +157,7 @@ func TestOperatorResolvesUnknownOutcome(t *testing.T) {
 }
 
 func TestStaticAgreementIsRestricted(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	policy := g.do("GET", "/api/policy", nil, nil)
@@ -177,6 +184,7 @@ func TestStaticAgreementIsRestricted(t *testing.T) {
 }
 
 func TestAllowlistAdmitsOnlyItsAgents(t *testing.T) {
+	t.Parallel()
 	probe := startGate(t, setup{})
 	known, unknown := probe.newAgent("known"), probe.newAgent("unknown")
 	jkt := thumbprint(t, known)
@@ -189,6 +197,7 @@ func TestAllowlistAdmitsOnlyItsAgents(t *testing.T) {
 }
 
 func TestAttemptsOverAForbiddenLimitBlock(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{
 		policy: strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 2`, 1),
 		config: strings.Replace(testConfig, "pat: {", "pat: {suspend_after: 3, ", 1),

@@ -26,6 +26,7 @@ func (g *gate) reloads(force bool) answer {
 
 // A reload that ends an intent that agents called is refused, unless it is forced or announced. Intents without calls may end.
 func TestReloadKeepsIntentsThatAgentsCall(t *testing.T) {
+	t.Parallel()
 	running := &clock{now: time.Now()}
 	g := startGate(t, setup{now: running.Now})
 	a := g.newAgent("agent-1").agree()
@@ -79,6 +80,7 @@ func TestReloadKeepsIntentsThatAgentsCall(t *testing.T) {
 
 // A reload with which agents could call nothing is refused, unless it is forced. Then it needs no force again.
 func TestReloadKeepsSomethingCallable(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	void := testPolicy[:strings.Index(testPolicy, `"permission"`)] +
 		`"permission": [{"target": "shop.example:old-search:v1", "action": "execute"}]}`
@@ -101,6 +103,7 @@ func TestReloadKeepsSomethingCallable(t *testing.T) {
 
 // A policy that is announced for a date is judged when it is announced.
 func TestReloadJudgesAnnouncedPolicy(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	void := testPolicy[:strings.Index(testPolicy, `"permission"`)] +
 		`"permission": [{"target": "shop.example:old-search:v1", "action": "execute"}]}`
@@ -119,6 +122,7 @@ func TestReloadJudgesAnnouncedPolicy(t *testing.T) {
 
 // Uses outlive the process: they are written when it stops.
 func TestUsesOutliveTheProcess(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	a.execute(search, map[string]any{"query": "lamp"}, nil)
@@ -132,6 +136,7 @@ func TestUsesOutliveTheProcess(t *testing.T) {
 
 // When retire_after passes, a reload removes the intent from searches without a request of the operator.
 func TestReloadAtRetireAfter(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{agents: retired("SearchProducts", time.Now().Add(2*time.Second))})
 	g.awaitLog(1, "configuration applied")
 	got := g.do(http.MethodGet, "/api/intents/search?query=search", nil, nil)

@@ -9,6 +9,7 @@ import (
 const withRego = testConfig + "  policy_rego: extra.rego\n"
 
 func TestOperatorRegoRefusesPermittedCalls(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{
 		config: withRego + "  policy_rego_time: 1s\n", // allows for a slow machine
 		files:  map[string]string{"extra.rego": "package uimgate.extra\n\ndeny if {\n\tinput.agent == \"agent-2\"\n\tendswith(input.intent, \":search-products:v1\")\n\tinput.facts.version == \"v1\"\n\tinput.now_ns > 0\n}\n"},
@@ -67,6 +68,7 @@ func TestFailingOperatorRegoRefuses(t *testing.T) {
 }
 
 func TestInvalidRegoIsReportedWithItsLine(t *testing.T) {
+	t.Parallel()
 	for rego, want := range map[string]string{
 		"package uimgate.extra\n\ndeny if {\n\thttp.send({})\n}\n": "extra.rego:4: ",
 		"package uimgate.extra\n\ndeny if x > 1\n":                 "extra.rego:3: ",
@@ -83,6 +85,7 @@ func TestInvalidRegoIsReportedWithItsLine(t *testing.T) {
 }
 
 func TestDecisionsAreCountedByEngine(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {

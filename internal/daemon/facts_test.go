@@ -43,6 +43,7 @@ func factsGate(t *testing.T, more string) *gate {
 }
 
 func TestFactsFromConfiguredSources(t *testing.T) {
+	t.Parallel()
 	g := factsGate(t, "")
 	first, second := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
 	research := map[string]any{"query": "lamp", "category": "research"}
@@ -75,6 +76,7 @@ func TestFactsFromConfiguredSources(t *testing.T) {
 }
 
 func TestSignedDeclarationsOverrideParameters(t *testing.T) {
+	t.Parallel()
 	g := factsGate(t, "")
 	a := g.newAgent("agent-1")
 	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"resale"}} }))
@@ -102,6 +104,7 @@ func TestSignedDeclarationsOverrideParameters(t *testing.T) {
 }
 
 func TestHeaderFactsOnlyFromTrustedProxies(t *testing.T) {
+	t.Parallel()
 	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [192.0.2.1], per_address:", 1)
 	g := startGate(t, setup{policy: factsPolicy, config: config + factsConfig})
 	a := g.newAgent("agent-1")
@@ -113,6 +116,7 @@ func TestHeaderFactsOnlyFromTrustedProxies(t *testing.T) {
 }
 
 func TestFactsFromParametersAreAuditedAsDigests(t *testing.T) {
+	t.Parallel()
 	for values, want := range map[string]string{"false": hex.EncodeToString(sha256Of(`"research"`)), "true": "research"} {
 		g := factsGate(t, "audit: {parameters: "+values+"}\n")
 		a := g.newAgent("agent-1").agree()
@@ -134,6 +138,7 @@ func sha256Of(text string) []byte {
 }
 
 func TestUnknowableFactsAreRefusedAtLoad(t *testing.T) {
+	t.Parallel()
 	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	for name, test := range map[string]struct{ config, want string }{
 		"no source":             {testConfig, "services[0].facts"},
@@ -169,6 +174,7 @@ const quantityConfig = `  facts:
 `
 
 func TestNumberDurationAndNetworkFacts(t *testing.T) {
+	t.Parallel()
 	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	g := startGate(t, setup{policy: quantityPolicy, config: config + quantityConfig})
 	a := g.newAgent("agent-1").agree()
@@ -211,6 +217,7 @@ func TestNumberDurationAndNetworkFacts(t *testing.T) {
 }
 
 func TestQuantitiesWithoutASourceAreRefusedAtLoad(t *testing.T) {
+	t.Parallel()
 	for operand, value := range map[string]string{
 		"absoluteSize": `5`, "elapsedTime": `"P1D"`, "virtualLocation": `"10.0.0.1"`,
 		"event": `"http://shop.example/fair"`,

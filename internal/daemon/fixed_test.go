@@ -50,6 +50,7 @@ services:
 
 // The fixed values of the operator reach only the service.
 func TestFixedValuesReachOnlyTheService(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"client.txt": "canary-fixed-file\n", "shop.txt": "880099"}
 	service := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -9,7 +9,6 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/status"
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -49,7 +48,7 @@ func (g *gate) listsSigner(t *testing.T, of status.Status) bool {
 // One command makes every process sign with a new key. A process that did not run creates one when it starts.
 func TestKeysOfAFleet(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
+	dsn := migrated.Copy(t)
 	gates := []*gate{onPostgres(t, dsn, 0), onPostgres(t, dsn, 0), onPostgres(t, dsn, 0)}
 	before := make([]keys.ID, len(gates))
 	for i, g := range gates {

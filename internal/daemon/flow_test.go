@@ -21,6 +21,7 @@ import (
 )
 
 func TestAgentDiscoversAgreesAndExecutes(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	file := g.do("GET", "/agents.json", nil, nil)
 	published := file.json(t)
@@ -77,6 +78,7 @@ func TestAgentDiscoversAgreesAndExecutes(t *testing.T) {
 }
 
 func TestLargeNumbersReachTheUpstreamExactly(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	got := a.executeBody([]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1","quantity":99999999999999999998}}`), nil)
@@ -94,6 +96,7 @@ func TestLargeNumbersReachTheUpstreamExactly(t *testing.T) {
 }
 
 func TestExecuteInDraftForm(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	got := a.executeBody([]byte(`{"intent":{"uid":"`+order+`","parameters":{"product_id":"p1"}},"context":{"session":"s"}}`),
@@ -109,6 +112,7 @@ func TestExecuteInDraftForm(t *testing.T) {
 }
 
 func TestEveryAliasIsServed(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	for _, path := range []string{
 		"/agents.json", "/.well-known/agents.json", "/api/policy", "/policy.json", "/uim-policy.json", "/api/intents/search?query=lamp",
@@ -175,6 +179,7 @@ func TestIndependentAgents(t *testing.T) {
 
 // Ten times as many concurrent calls as the limit has units.
 func TestConcurrentCallsAdmitExactlyTheLimit(t *testing.T) {
+	t.Parallel()
 	const each = 20
 	const all = daemon.ConcurrentAgents * each
 	const units = all / 10
@@ -227,6 +232,7 @@ func TestConcurrentCallsAdmitExactlyTheLimit(t *testing.T) {
 }
 
 func TestRenewalKeepsCountsAndEndsTheOldPAT(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	a.execute(search, map[string]any{"query": "lamp"}, nil)
@@ -256,6 +262,7 @@ func TestRenewalKeepsCountsAndEndsTheOldPAT(t *testing.T) {
 }
 
 func TestOldPATEndsAMinuteAfterRenewalDespiteARestart(t *testing.T) {
+	t.Parallel()
 	dir, clock := t.TempDir(), &clock{now: time.Now()}
 	g := startGate(t, setup{dir: dir, now: clock.Now})
 	a := g.newAgent("agent-1").agree()
@@ -279,6 +286,7 @@ func TestOldPATEndsAMinuteAfterRenewalDespiteARestart(t *testing.T) {
 }
 
 func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	g := startGate(t, setup{dir: dir})
 	a, b := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
@@ -309,6 +317,7 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 }
 
 func TestIntrospectionIsOnlyForTheBearer(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a, b := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
 	form := header{"Content-Type": "application/x-www-form-urlencoded", "Authorization": "Bearer " + a.token}
@@ -321,6 +330,7 @@ func TestIntrospectionIsOnlyForTheBearer(t *testing.T) {
 }
 
 func TestChangedPolicyRequiresAgreementFromTheNextCall(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	oldPolicy := a.agreement(nil)

@@ -13,6 +13,7 @@ import (
 
 // The error for a privileged port names the missing capability; other errors do not.
 func TestListenErrorNamesTheCapability(t *testing.T) {
+	t.Parallel()
 	for number, want := range map[syscall.Errno]bool{syscall.EACCES: true, syscall.EADDRINUSE: false} {
 		err := daemon.ListenError(":80", &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", number)})
 		if text := err.Error(); !strings.HasPrefix(text, "listening on :80: ") || strings.Contains(text, "CAP_NET_BIND_SERVICE") != want {
@@ -23,6 +24,7 @@ func TestListenErrorNamesTheCapability(t *testing.T) {
 
 // If the service is unreachable, the log and the status show its address to the operator. Agents do not receive the address.
 func TestUnreachableServiceIsReported(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	g.upstream.server.Close()
 	address := g.upstream.server.URL

@@ -37,6 +37,7 @@ func (g *gate) byToken(token, method, path string) answer {
 
 // Settings that a reload applies take effect at once; the others are named in its response, in the status and by a metric.
 func TestReloadAppliesOrNamesSettings(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	tight := []string{
 		adminToken, otherToken, "per_address: 1000000/second", "per_address: 2/day", "issue_per_address: 100000/minute",
@@ -84,6 +85,7 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 
 // An order that takes longer than any request was allowed before the reload is answered after it, and charged once.
 func TestReloadExtendsTheResponseDeadline(t *testing.T) {
+	t.Parallel()
 	const before = 800*time.Millisecond + 500*time.Millisecond + time.Millisecond // the time for a request before the reload
 	arrived, answered := make(chan struct{}, 2), make(chan struct{})
 	g := startGate(t, setup{
@@ -135,6 +137,7 @@ func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 }
 
 func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
+	t.Parallel()
 	cert, key, before := selfSigned(t)
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1),
@@ -175,6 +178,7 @@ func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 
 // Only the owner can use the socket in the data directory, and needs no token there.
 func TestOwnerSocket(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,6 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/notify"
 	"github.com/uimgate/uimgate/gateway/wire"
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // noticesTo starts a webhook, and returns the configuration for it and the notices that it accepts.
@@ -122,7 +121,7 @@ func TestOperatorIsNotified(t *testing.T) {
 
 func TestOneOfSeveralReplicasNotifies(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
+	dsn := migrated.Copy(t)
 	webhook, accepted := noticesTo(t)
 	var gates []*gate
 	for range 2 {

@@ -13,6 +13,7 @@ import (
 
 // The problems of a configuration are reported before a port that is in use.
 func TestWrongPolicyIsReportedBeforeAPortInUse(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -69,6 +69,7 @@ func audit(h status.Health) status.Check { return h.Checks["audit"] }
 const requiredAudit = testConfig + "audit: {required: true}\n"
 
 func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
+	t.Parallel()
 	away := filepath.Join(t.TempDir(), "away")
 	g := startGate(t, setup{dir: auditAt(t, filepath.Join(away, "audit.jsonl"))})
 	a := g.newAgent("agent-1").agree()
@@ -95,6 +96,7 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 }
 
 func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{dir: auditAt(t, "/dev/full"), config: requiredAudit})
 	a := g.newAgent("agent-1").agree()
 	for range 3 {
@@ -132,6 +134,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 
 // If a reload makes audit records required, calls without a record are refused from then on.
 func TestReloadAppliesRequiredAudit(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{dir: auditAt(t, "/dev/full")})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusOK {
@@ -154,6 +157,7 @@ func TestReloadAppliesRequiredAudit(t *testing.T) {
 
 // A full database does not stop the gateway at the start, because those writes only repeat earlier ones.
 func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
+	t.Parallel()
 	first := startGate(t, setup{})
 	state := filepath.Join(first.dir, "data", "state.db")
 	a := first.newAgent("agent-1").agree()
@@ -179,6 +183,7 @@ func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 }
 
 func TestWrongAdminTokensAreCounted(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	refused := 0
 	for range 10 {

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -45,7 +44,7 @@ func planGates(t *testing.T, run func(t *testing.T, gates []*gate)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		dsn := pgtest.Start(t).Database(t)
+		dsn := migrated.Copy(t)
 		var gates []*gate
 		for range 2 {
 			gates = append(gates, startGate(t, setup{

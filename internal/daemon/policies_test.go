@@ -110,6 +110,7 @@ const referencePolicy = `{
 }`
 
 func TestReferencePolicyIsEnforced(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{policy: referencePolicy, config: testConfig + "  assignee: anyone\n"})
 	a := g.newAgent("agent-1")
 	signed := a.agreement(func(c *pat.AgreementClaims) { c.PolicyUID = "https://shop.example/uim-policy" })

@@ -42,6 +42,7 @@ func TestFilesThatChangeDuringTheStartAreReloaded(t *testing.T) {
 }
 
 func TestReloadsShowWhatTheyChanged(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{})
 	for len(g.reloadRecords()) == 0 && t.Context().Err() == nil {
 		waitABit(t)

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 var a2aHeader = header{"Content-Type": "application/json", "A2A-Version": "1.0", "A2A-Extensions": "https://uimprotocol.com/a2a/v1"}
@@ -31,7 +29,7 @@ func (a *agent) a2a(method, params string) answer {
 // TestEveryReplicaReturnsTheTask starts a task on one process, and requests it from another: while it is working, when it ends, and later.
 func TestEveryReplicaReturnsTheTask(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
+	dsn := migrated.Copy(t)
 	started, goOn := make(chan struct{}), make(chan struct{})
 	first := startGate(t, setup{
 		config: "store: ${file:store.url}\n" + testConfig, files: map[string]string{"store.url": dsn + "\n"},
@@ -134,7 +132,7 @@ var (
 // both redeem it at the same time, at most one returns a token, and the token is soon revoked: a code that is used twice was stolen.
 func TestReplicasShareConsents(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
+	dsn := migrated.Copy(t)
 	shared := setup{
 		config: "store: ${file:store.url}\n" + testConfig + "  public_url: http://127.0.0.1:1\n",
 		files:  map[string]string{"store.url": dsn + "\n"},

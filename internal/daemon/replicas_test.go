@@ -42,7 +42,7 @@ func (a *agent) at(g *gate) *agent {
 
 func TestReplicasWithWrongClocksAgree(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
+	dsn := migrated.Copy(t)
 	gates := []*gate{onPostgres(t, dsn, -time.Hour), onPostgres(t, dsn, time.Hour)}
 	form := header{"Content-Type": "application/x-www-form-urlencoded"}
 	for i, g := range gates {
@@ -84,7 +84,7 @@ func TestCallsAreDeniedDuringADatabaseOutage(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	proxy := c.Proxy(t)
-	dsn, err := proxy.DSN(c.Database(t))
+	dsn, err := proxy.DSN(migrated.Copy(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestOutcomeSurvivesADatabaseOutage(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	proxy := c.Proxy(t)
-	dsn, err := proxy.DSN(c.Database(t))
+	dsn, err := proxy.DSN(migrated.Copy(t))
 	if err != nil {
 		t.Fatal(err)
 	}

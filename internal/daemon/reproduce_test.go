@@ -36,6 +36,7 @@ func decideAgain(t *testing.T, document []byte, record map[string]any) odrl.Eval
 }
 
 func TestAuditedDecisionsAreReproducedOffline(t *testing.T) {
+	t.Parallel()
 	g := factsGate(t, "audit: {parameters: true}\n")
 	served := g.do("GET", "/api/policy", nil, nil).body
 	a := g.newAgent("agent-1").agree()
@@ -64,6 +65,7 @@ func TestAuditedDecisionsAreReproducedOffline(t *testing.T) {
 }
 
 func TestCorePolicyIsReproducedOffline(t *testing.T) {
+	t.Parallel()
 	g := startGate(t, setup{policy: corePolicy, config: testConfigUSD + "  assignee: anyone\n"})
 	served := g.do("GET", "/api/policy", nil, nil).body
 	a := g.newAgent("agent-1").agree()

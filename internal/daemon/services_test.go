@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/internal/daemon"
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // starting starts a gateway on the directory of a gate that has stopped, and returns the problems.
@@ -41,7 +40,7 @@ func TestNewServiceIDRestoresNoPAT(t *testing.T) {
 		"SQLite": func(*testing.T) (string, map[string]string) { return testConfig, nil },
 		"PostgreSQL": func(t *testing.T) (string, map[string]string) {
 			t.Helper()
-			return "store: ${file:store.url}\n" + testConfig, map[string]string{"store.url": pgtest.Start(t).Database(t) + "\n"}
+			return "store: ${file:store.url}\n" + testConfig, map[string]string{"store.url": migrated.Copy(t) + "\n"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -46,6 +46,7 @@ func TestProcessMetrics(t *testing.T) {
 
 // The last line of the log has the number of calls by outcome.
 func TestStopLogsOneLine(t *testing.T) {
+	t.Parallel()
 	began, held := make(chan struct{}), make(chan struct{})
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "server: {drain_timeout: 10ms, ", 1),

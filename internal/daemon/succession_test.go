@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/daemon"
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -57,7 +56,7 @@ func (a *agent) outcomes() string {
 // same. It executes no order, because it does not know the agreed price.
 func TestReplicasReadPoliciesAtDifferentTimes(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
+	dsn := migrated.Copy(t)
 	ahead, behind := onPostgres(t, dsn, 0), onPostgres(t, dsn, 0)
 	old := ahead.newAgent("old").agree()
 	for _, g := range []*gate{ahead, behind} {

@@ -65,6 +65,7 @@ func below(spans []collector.Span, parent string) string {
 }
 
 func TestTracesOfACall(t *testing.T) {
+	t.Parallel()
 	c := collector.New(t)
 	g := startGate(t, setup{config: traced(c, "")})
 	a := g.newAgent("agent-1").agree()
@@ -126,6 +127,7 @@ func TestTracesOfACall(t *testing.T) {
 }
 
 func TestTraceEndsAtTheRefusingStep(t *testing.T) {
+	t.Parallel()
 	c := collector.New(t)
 	g := startGate(t, setup{config: traced(c, "")})
 	a := g.newAgent("agent-1").agree()
@@ -149,6 +151,7 @@ func TestTraceEndsAtTheRefusingStep(t *testing.T) {
 }
 
 func TestTracesOfOtherProtocols(t *testing.T) {
+	t.Parallel()
 	c := collector.New(t)
 	g := startGate(t, setup{config: traced(c, "")})
 	a := g.newAgent("agent-1").agree()
@@ -208,6 +211,7 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 }
 
 func TestExportedTraces(t *testing.T) {
+	t.Parallel()
 	c := collector.New(t)
 	g := startGate(t, setup{config: traced(c, ", sample_one_in: 1000000"), upstream: func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/products" {
@@ -274,11 +278,12 @@ func TestEnvironmentSelectsTheExports(t *testing.T) {
 }
 
 func TestUnreachableCollectorDelaysNothing(t *testing.T) {
+	t.Parallel()
 	c := collector.New(t)
-	release := c.Hold()
-	defer release()
+	t.Cleanup(c.Hold())
 	for name, endpoint := range map[string]string{"refuses": "http://127.0.0.1:1", "hangs": c.URL, "unknown CA": secureEndpoint(t)} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := startGate(t, setup{config: testConfig + "telemetry: {otlp: {endpoint: " + endpoint +
 				", logs: true, metrics: true, headers: {X-Key: canary-key}}}\n"})
 			a := g.newAgent("agent-1").agree()

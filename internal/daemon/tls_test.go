@@ -42,6 +42,7 @@ func selfSigned(t *testing.T) (cert, key string, pool *x509.CertPool) {
 }
 
 func TestTLSFromFiles(t *testing.T) {
+	t.Parallel()
 	cert, key, pool := selfSigned(t)
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1),
@@ -89,6 +90,7 @@ func TestUnreadableKeysAreRefused(t *testing.T) {
 
 // If a renewed certificate has expired or is not valid yet, the response to the reload reports it.
 func TestExpiredCertificateIsReported(t *testing.T) {
+	t.Parallel()
 	cert, key, _ := selfSigned(t)
 	clock := time.Now()
 	g := startGate(t, setup{
@@ -101,6 +103,7 @@ func TestExpiredCertificateIsReported(t *testing.T) {
 }
 
 func TestProbesNeedNeitherTLSNorToken(t *testing.T) {
+	t.Parallel()
 	cert, key, _ := selfSigned(t)
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "telemetry: {listen: 127.0.0.1:0}\nserver: {tls: {cert: cert.pem, key: key.pem}, ", 1),
