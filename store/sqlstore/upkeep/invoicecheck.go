@@ -166,4 +166,6 @@ func (i *issuedInvoice) states(sold map[soldCall]int64) bool {
 // A chargeSum is a number of calls and their charges, in billionths of a unit.
 type chargeSum struct{ calls, nano int64 }
 
-func (c chargeSum) plus(calls, nano int64) chargeSum { return chargeSum{c.calls + calls, c.nano + nano} }
+func (c chargeSum) plus(calls, nano int64) chargeSum {
+	return chargeSum{c.calls + calls, c.nano + nano}
+}
