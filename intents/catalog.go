@@ -16,8 +16,8 @@ type Catalog struct {
 	Execute    string // uim-api-execute
 	Keys       string // uim-jwks
 	Evidence   Evidence
-	// Doors holds the members that locate the service in other protocols, such as uim-mcp, by name: every string of 1 to 2,048 characters
-	// whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
+	// Doors holds the members that locate the service in other protocols, such as uim-mcp, by name. These are all strings of 1 to 2,048
+	// characters whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
 	Doors      map[string]string
 	Successor  *PolicySuccessor // policy_successor; nil if there is none
 	Plans      []Plan           // uim-plans
@@ -39,7 +39,7 @@ type Catalog struct {
 	spans    []edit // the position of each intent in document, and the text that is published in its place
 }
 
-// Evidence locates what a service proves about its charges. A member that the document does not have is empty.
+// Evidence locates the records with which a service proves its charges. A member that the document does not have is empty.
 type Evidence struct {
 	Receipts string // uim-receipts, a URL with {execution_id}
 	Usage    string // uim-usage

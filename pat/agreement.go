@@ -49,10 +49,10 @@ type Acceptance struct {
 }
 
 // VerifyAgreement verifies an agreement as an agent sent it, against the policy that is currently offered. It accepts three kinds, and
-// distinguishes them only by form and typ: a fresh agreement (typ uim-agreement+jwt), which names the policy by digest; a compact JWS whose
-// payload is the policy; and a detached signature over one of the byte forms of the policy. It also tries the policies in past, at most 24
-// of them, only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh agreement was used before; the
-// IssuerStore checks that.
+// distinguishes them only by form and typ. A fresh agreement (typ uim-agreement+jwt) names the policy by digest. The others are a compact
+// JWS whose payload is the policy, and a detached signature over one of the byte forms of the policy. VerifyAgreement also tries the
+// policies in past, at most 24 of them, only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh
+// agreement was used before; the IssuerStore checks that.
 //
 // Errors are of kind ErrBadAgentID, keys.ErrUnsupported, ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected, ErrAgreementStale or
 // ErrPolicyMismatch.

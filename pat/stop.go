@@ -50,7 +50,7 @@ func (s *Stop) ChangedAt() time.Time {
 	return s.EndedAt
 }
 
-// A StopRead is when a View applied a change of a Stop.
+// A StopRead is the time at which a View applied a change of a Stop.
 type StopRead struct {
 	Change int64 // Stop.Change
 	At     time.Time
@@ -62,8 +62,8 @@ func (v *View) StopsRead() <-chan struct{} { return v.stopsRead }
 // maxStopReads bounds the StopReads that a View keeps until TakeStopReads.
 const maxStopReads = 2000
 
-// TakeStopReads returns when the View applied changes of Stops since the last call, without the Stops that were in force when the View
-// first read the store. It also returns the number of the last change that the View has read.
+// TakeStopReads returns the times at which the View applied changes of Stops since the last call, without the Stops that were in force when
+// the View first read the store. It also returns the number of the last change that the View has read.
 func (v *View) TakeStopReads() (reads []StopRead, read int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -106,8 +106,8 @@ func (v *View) inForce() map[stopKey]Stop {
 // Stops returns the Stops in force, in no particular order.
 func (v *View) Stops() []Stop { return slices.Collect(maps.Values(v.inForce())) }
 
-// StopOf returns the Stop of a kind of thing at a service, or at every service, that is in force, and whether there is one. subject is
-// empty unless the kind has subjects.
+// StopOf returns the Stop of this kind that is in force at a service or at every service, and whether there is one. subject is empty unless
+// the kind has subjects.
 func (v *View) StopOf(service string, kind StopKind, subject string) (Stop, bool) {
 	stops := v.inForce()
 	if len(stops) == 0 {
@@ -120,8 +120,8 @@ func (v *View) StopOf(service string, kind StopKind, subject string) (Stop, bool
 	return stop, found
 }
 
-// Stopped returns a *StoppedError if the operator has stopped a kind of thing at this service, and nil otherwise. subject is empty unless
-// the kind has subjects. It reads only the View, and not the store.
+// Stopped returns a *StoppedError if a Stop of this kind is in force at this service, and nil otherwise. subject is empty unless the kind
+// has subjects. It reads only the View, and not the store.
 func (v *Verifier) Stopped(kind StopKind, subject string) error {
 	if _, stopped := v.c.View.StopOf(v.c.Service, kind, subject); stopped {
 		return &StoppedError{kind}

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// heldFor is how long a service can work on a call before it reports an unknown outcome: a gateway waits at most 10 minutes for its API,
+	// heldFor is how long a service can work on a call before it reports an unknown outcome. A gateway waits at most 10 minutes for its API,
 	// and then another 30 s until it counts the call as unresolved.
 	heldFor = 11 * time.Minute
 	// Waits between two requests for the outcome of a call.

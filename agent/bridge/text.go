@@ -16,7 +16,7 @@ const (
 	maxTitle       = 100
 	maxDescription = 2000
 	maxSentence    = 4000
-	maxWords       = 8000 // maximum length of the words about a policy, in characters
+	maxWords       = 8000 // maximum length of the text about a policy, in characters
 	maxNote        = 500
 )
 

@@ -1,6 +1,5 @@
-// Package via encodes the call to an intent as a message of another protocol, and decodes the response into the one that the
-// service's execute endpoint would have sent, so that one parser serves all protocols. It sends nothing itself, and does not trust
-// the responses.
+// Package via encodes the call to an intent as a message of another protocol, and decodes the response into the one that the service's
+// execute endpoint would have sent. One parser therefore serves all protocols. It sends nothing itself, and does not trust the responses.
 package via
 
 import (

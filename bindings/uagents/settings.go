@@ -33,7 +33,7 @@ type Settings struct {
 	// Unsigned permits envelopes of users, which are not signed.
 	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whose identity cannot be verified, may send synchronous requests for public information: health, search, policy, tools and chat. Users can neither agree nor call intents."`
 
-	Models []Mapping `yaml:"models" max:"64" doc:"Models of the operator whose messages call intents, for agents that do not know UIM: they send and receive only their own types of messages."`
+	Models []Mapping `yaml:"models" max:"64" doc:"Models of the operator whose messages call intents, for agents that do not support UIM: they send and receive only their own types of messages."`
 
 	// Address is the address of the service in the protocol, agent1…. Door.Prepare sets it.
 	Address string `yaml:"-"`

@@ -194,7 +194,7 @@ func errorOf(err error) error {
 	case planErr != nil:
 		return failed(InvalidScope, "The plan does not include any of the chosen intents.")
 	case errors.Is(err, pat.ErrFreshRequired), errors.Is(err, pat.ErrNothingGranted), errors.Is(err, pat.ErrBadScope):
-		return failed(InvalidScope, "A consent cannot grant any entry of this scope: agree with a key.")
+		return failed(InvalidScope, "A consent cannot grant any entry of this scope: sign an agreement with a key.")
 	}
 	return refusal.For(err)
 }
@@ -209,7 +209,7 @@ func open(s *service.Service) (*service.Consent, error) {
 	}
 	consent := s.Announced().Consent
 	if consent == nil || !consent.Open {
-		return nil, failed(UnauthorizedClient, "The operator has disabled consents: agree with a key.")
+		return nil, failed(UnauthorizedClient, "The operator has disabled consents: sign an agreement with a key.")
 	}
 	return consent, nil
 }

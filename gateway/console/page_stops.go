@@ -56,7 +56,7 @@ func hidden(name, value string) field { return field{Name: name, Type: "hidden",
 // mostOptions is the maximum number of intents that a form lists.
 const mostOptions = 200
 
-// stopForms has one form for each kind of thing that can be stopped.
+// stopForms has one form for each kind of stop.
 func (r *request) stopForms() (list []form) {
 	d := r.console.Directory.Current().Service(r.service())
 	if d == nil {

@@ -23,7 +23,7 @@ func newAgreedKeys(a Agents) *agreedKeys {
 // then a *pat.ProofError.
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error) {
 	if e.claims.Assurance == pat.Consent {
-		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT is based on a person's consent, which has no key: agree with a key"}
+		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT is based on a person's consent, which has no key: sign an agreement with a key"}
 	}
 	return x.keys.of(ctx, e.service.ID, e.claims.Agreement)
 }

@@ -2,7 +2,7 @@ package record
 
 import "time"
 
-// Changed is the Decision of the lines about changes by operators.
+// Changed is the value of Line.Decision for a change by an operator.
 const Changed = "change"
 
 // A ChangeLine is the member change of an audit record: the change that an operator made, and the operator.

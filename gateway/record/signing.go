@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The Decisions of the lines about what the skills of a service's agent propose to sign.
+// Values of Line.Decision: the agent of a service has signed a proposal of one of its skills, or has refused to sign it.
 const (
 	Signed      = "sign"
 	SignRefused = "sign_refused"
@@ -18,7 +18,7 @@ type SigningLine struct {
 	Skill  string `json:"skill"`  // id of the skill
 }
 
-// object returns the line as an object of JSON.
+// object returns the line as a JSON object.
 func (s *SigningLine) object() map[string]any {
 	return map[string]any{"skill": s.Skill, "kind": s.Kind, "sha256": hex.EncodeToString(s.SHA256[:])}
 }

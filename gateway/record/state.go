@@ -95,7 +95,7 @@ var (
 	stops      = describe("stops", "Stops in force, by kind: charging, consent, agent, intent, door or service.", "kind")
 	waiting    = describe("agents_waiting", "Agents that have agreed and wait for the operator's approval.", "service")
 	logLines   = describe("log_lag_lines", "Lines of the ledger that are in no log yet.")
-	logSeconds = describe("log_lag_seconds", "How long the first line of the ledger that is in no log yet has waited.")
+	logSeconds = describe("log_lag_seconds", "Waiting time of the oldest line of the ledger that is in no log yet.")
 	logSize    = describe("log_size", "Entries in the log of a service, in its present epoch.", "service")
 	logAt      = describe("log_checkpoint_timestamp_seconds", "Time of the newest checkpoint of the log of a service.", "service")
 	cosignedAt = describe("log_cosigned_timestamp_seconds", "Time of the newest cosignature on a checkpoint of the log of a service.", "service")

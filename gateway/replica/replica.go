@@ -1,5 +1,6 @@
-// Package replica reports what this process does to the other processes that share the store: that it runs, with which configuration, when
-// it applied each change of a stop, and the sums over its calls. Operators read the reports of all processes from any of them.
+// Package replica reports this process to the other processes that share the store. A report states that the process runs, its
+// configuration, when it applied each change of a stop, and the sums over its calls. Operators read the reports of all processes from any
+// of them.
 package replica
 
 import (
@@ -18,7 +19,7 @@ import (
 const (
 	// Every is how often a process reports.
 	Every = 10 * time.Second
-	// silence is how long a process that reports only what is new does not report. Its record must not expire.
+	// silence is the longest time between two reports of a process that reports only changes. Its record must not expire.
 	silence = store.ProcessesKept / 2
 	// again is how soon a process repeats a report that failed.
 	again = time.Second
@@ -39,7 +40,7 @@ type Options struct {
 	Figures       *record.Figures
 	Name, Version string
 	Configuration func() string // hash of the configuration in use
-	// Sole states that no other process uses the store. Such a process reports only what is new, and that it runs every 30 minutes.
+	// Sole states that no other process uses the store. Such a process reports only changes and, every 30 minutes, that it still runs.
 	Sole bool
 	Log  *zap.Logger
 	Now  func() time.Time

@@ -54,7 +54,7 @@ type Call struct {
 	Service, Intent, Name string
 	Parameters            string // JSON, at most MaxParameters bytes
 	Price                 string
-	Budgets               []string // the limits, with what is spent
+	Budgets               []string // the limits, with the amounts spent
 }
 
 // Options are the options of Pages.

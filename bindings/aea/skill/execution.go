@@ -117,8 +117,8 @@ func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response
 	_, _ = answer.Write(body)
 }
 
-// readCall decodes a call. The decoded tree can be many times larger than its text, so it is charged to the memory that requests share,
-// like that of an unauthenticated request. draft reports whether the member accept requests the draft's envelope. The error is
+// readCall decodes a call. The decoded tree can be many times larger than its text, so it takes memory from the budget that requests share,
+// as an unauthenticated request does. draft reports whether the member accept requests the draft's envelope. The error is
 // protocol.ErrMessage if the text is not a JSON object, and otherwise a *reason.Refusal.
 func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft bool, err error) {
 	share := s.Memory.Open()

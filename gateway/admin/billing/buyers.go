@@ -21,7 +21,7 @@ const (
 // A Buyer is the customer to whom the invoices of an agent are made out.
 type Buyer struct {
 	AgentID     pat.AgentID `json:"agent_id"`
-	store.Buyer             // without members if it was not stated
+	store.Buyer             // zero if the agent has no buyer
 }
 
 // A BuyerChange states the buyer of an agent. The zero store.Buyer removes it.
@@ -74,7 +74,7 @@ func (o *Operations) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error)
 	return o.Buyer(ctx, c.Record)
 }
 
-// checkBuyer returns a refusal if a buyer is not complete enough for an invoice, or has a text that is too long or breaks the line.
+// checkBuyer returns a refusal if a buyer lacks a member that an invoice needs, or has a text that is too long or has several lines.
 func checkBuyer(b *store.Buyer) error {
 	for _, t := range []struct {
 		name, text string

@@ -1,4 +1,4 @@
-// Package status has the health of a process, and the state of its services.
+// Package status has the operations that report the health of a process and the state of its services.
 package status
 
 import (
@@ -23,7 +23,7 @@ type Store interface {
 	Holders
 	// Ready returns an error if the state cannot be written to within a bounded time.
 	Ready(ctx context.Context) error
-	// SetBack reports when the state was last found to have been set back to an earlier state, and by how much.
+	// SetBack reports when the store last detected that the database lacks acknowledged commits, and how many it lacks.
 	SetBack() store.SetBack
 	// ServerChanged reports whether the database is on another server or timeline than before.
 	ServerChanged() bool
@@ -43,7 +43,7 @@ type Config struct {
 	Doors         []door.Module   // the other protocols that agents can use
 	Audit         *record.Audit   // nil: Health does not depend on it
 	Version       string          // release of the program
-	NeedsRestart  func() []string // see admin.Config, as the functions below
+	NeedsRestart  func() []string // see admin.Config, also for the functions below
 	RefusedReload func() *reloads.RefusedReload
 	Certificate   func() string
 	Certificates  func() *CertificateStatus

@@ -1,7 +1,7 @@
 // Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which
 // several processes may share. It does not depend on the contents of the records.
 //
-// Callers queue their operations. A writer, which is a goroutine with a connection, takes all waiting operations, reads the rows that they
+// Callers queue their operations. A writer is a goroutine with a connection. It takes all waiting operations, reads the rows that they
 // need, runs them one after another, writes all their changes, commits once, and then lets all callers return. The changes of a caller are
 // therefore durable when it returns; one disk flush serves many callers; and an operation that fails changes nothing and does not affect
 // the others. Reads outside transactions use separate connections.

@@ -45,7 +45,7 @@ Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen
 renew and execute.
 
 With --pay-with, execute pays by x402 if the service asks for a payment of at most --pay-at-most. The command
-holds the wallet; it must check the terms itself, because the service alone states what its token is worth.
+holds the wallet; it must check the terms itself, because the service itself states the value of the payment token.
 
 An agreement that was made before the service offered a protocol lacks its endpoint: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
@@ -118,7 +118,7 @@ func (s *agentSettings) printResult(c *cobra.Command, session agent.Session, r a
 		s.printNote(c, "charge: %s", r.Charge)
 	}
 	if r.Paid {
-		s.printNote(c, "the payment was settled; what the call did not use is credit at the service")
+		s.printNote(c, "the payment was settled; the part that the call did not use is now credit at the service")
 	}
 	data := map[string]any{"output": json.RawMessage(r.Raw), "replayed": r.Replayed, "attempts": r.Attempts}
 	if end := r.Sunset; end != nil {

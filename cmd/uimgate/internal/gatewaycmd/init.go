@@ -57,7 +57,7 @@ one that you extend. With --acme-email, the gateway serves https://NAMESPACE on 
 Encrypt, which validates the domain on ports 80 and 443.
 
 Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
-agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a README.md
+agents.json with the intents, policy.json with conservative limits, uimgate.yaml, openapi.curation.yaml, and a README.md
 with the remaining steps. The README.md and stderr list the operations that cannot be offered, with the reasons.
 
 At first, init offers only operations that read. openapi.curation.yaml lists all operations, offered or hidden, with
@@ -78,8 +78,8 @@ directory, or in or below the directory that --refs names. It never fetches othe
 operation with a reference that cannot be read is not offered, and init names the reference.
 
 Instead of a document, --mcp names the endpoint of a server of the Model Context Protocol, and --mcp-command the program
-of one that uses standard input and output. Each of its tools is an operation then, and the gateway calls it.
-Tools that the server marks as read-only are offered at first.`,
+of one that uses standard input and output. Each of its tools becomes an operation, and the gateway calls it.
+At first, init offers only the tools that the server marks as read-only.`,
 		Example: `  uimgate init
   uimgate init --namespace example.com --upstream http://localhost:9000 --serve
   uimgate init --openapi api.yaml --namespace example.com
@@ -161,7 +161,7 @@ Tools that the server marks as read-only are offered at first.`,
 	f.StringVar(&s.apply, "apply", "", "apply the plan for an existing configuration; with an id, only if the plan still has this id")
 	f.Lookup("apply").NoOptDefVal = anyPlan
 	f.StringVar(&s.retireAfter, "retire-after", "",
-		"when intents end that are replaced or gone: a date, a time, a number of days such as 14d, or now (default: after 30 days); also revises ends of earlier runs")
+		"when intents that are replaced or gone end: a date, a time, a number of days such as 14d, or now (default: after 30 days); also changes ends that earlier runs set")
 	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
 	f.BoolVar(&s.merge, "merge", false,
 		"merge prices, limits and permissions into an edited policy, and those of the policy into the curation, instead of writing policy.json.new")
@@ -407,7 +407,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	o := overrides()
-	variables := map[string]string{} // settings that the operator must still make
+	variables := map[string]string{} // environment variables that the operator must still set
 	if s.tools.isSet() {
 		variables = s.tools.settings().Variables()
 	}

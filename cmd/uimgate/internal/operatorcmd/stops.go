@@ -90,7 +90,7 @@ every process has applied the change, and prints how many have, and how long the
 	}, commands...)
 }
 
-// stopCommand returns the command that stops or resumes one kind of thing. The kind service takes its argument as the service.
+// stopCommand returns the command that begins or ends stops of one kind. The kind service takes its argument as the service.
 func (o *operator) stopCommand(
 	short, example string, kind pat.StopKind, argument string,
 	do func(context.Context, *client.Client, processes.StopRequest) (processes.Stop, error),

@@ -215,7 +215,7 @@ func (p *process) doubtOpening() {
 	}
 }
 
-// doubt ends the process if it does not respond to any request. Servers of all revisions respond even to requests that they do not know.
+// doubt ends the process if it does not respond to any request. Servers of all revisions respond even to requests that they do not support.
 func (p *process) doubt(s *session) {
 	if c, ok := s.of.(*child); ok && c.doubted.CompareAndSwap(false, true) {
 		go func() {

@@ -1,8 +1,8 @@
 // Package pool is an HTTP/1.1 client with a pool of connections to one web service. Each connection carries one request at a time. Requests
 // run on the goroutine of the caller.
 //
-// This package exists because of four properties of net/http's client: it does not call back right before it writes the first byte,
-// does not report whether it wrote a byte, may repeat a request, and may interpret bytes that a service sends after a response as the
+// This package exists because of four properties of net/http's client. It does not call back right before it writes the first byte, and
+// does not report whether it wrote a byte. It may repeat a request, and may interpret bytes that a service sends after a response as the
 // response to the next request. This package keeps only the requested header fields of a response; other fields take no memory.
 //
 //	c, err := p.Take(ctx, until)
