@@ -192,7 +192,7 @@ var moneyBoard = board{
 		}},
 		{"Evidence", []panel{
 			{
-				graph, "Lag of the log", "s", "How long the first line of the ledger that is in no log has waited. It should stay below 10 seconds, which agents expect.",
+				graph, "Lag of the log", "s", "Waiting time of the oldest line of the ledger that is in no log yet. It should stay below 10 seconds, which agents expect.",
 				[]query{{`max(uimgate_log_lag_seconds{instance})`, "lag"}},
 				0,
 			},
