@@ -51,7 +51,7 @@ func chromium(t *testing.T) context.Context {
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-features", "Translate,BackForwardCache,RenderDocument"))
 		allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 		ctx, closed := chromedp.NewContext(allocator)
-		shared, endShared = ctx, func() { closed(); end() }
+		shared, endShared = ctx, func() { closed(); end() } //nolint:fatcontext // it is set once
 		errShared = chromedp.Do(ctx)
 	})
 	if errShared != nil {

@@ -13,8 +13,8 @@ import (
 	"slices"
 )
 
-// initdb creates the files of a cluster with its default settings. It costs half a second of CPU, so the files are kept as an archive in the
-// cache directory of the user, and later clusters are copies of them, in this process and in others.
+// initdb creates the files of a cluster with its default settings. It costs half a second of CPU, so the files are kept as an archive in
+// the cache directory of the user, and later clusters are copies of them, in this process and in others.
 func (c *Cluster) initdb(ctx context.Context) error {
 	args := []string{"-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"}
 	archive, err := c.archive(args)
@@ -80,7 +80,7 @@ func (c *Cluster) unpack(archive string) error {
 	for r := tar.NewReader(f); ; {
 		h, err := r.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return fmt.Errorf("%s: %w", archive, err)

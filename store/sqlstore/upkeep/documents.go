@@ -35,7 +35,7 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 // check checks that no document is missing whose number is above the highest number that was deleted because of its age.
 func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
 	last, purged := map[string]int64{}, map[string]int64{}
-	rows, err := reader.QueryContext(ctx, "SELECT service, n, purged FROM document_numbers WHERE kind = "+quoted(d.kind))
+	rows, err := reader.QueryContext(ctx, "SELECT service, n, purged FROM document_numbers WHERE kind = "+quoted(d.kind)) //nolint:gosec // a constant
 	if err != nil {
 		return engine.Unavailable(err)
 	}
@@ -49,7 +49,7 @@ func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
 		return engine.Unavailable(err)
 	}
 	next := map[string]int64{}
-	rows, err = reader.QueryContext(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number")
+	rows, err = reader.QueryContext(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number") //nolint:gosec // a constant
 	if err != nil {
 		return engine.Unavailable(err)
 	}
@@ -146,7 +146,7 @@ func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied imp
 		}
 		var service string
 		var k int64
-		query := fmt.Sprintf(selectUndocumented, quoted(of.prefix+"%"), minDocumentsKept.Nanoseconds(), of.without)
+		query := fmt.Sprintf(selectUndocumented, quoted(of.prefix+"%"), minDocumentsKept.Nanoseconds(), of.without) //nolint:gosec // constants
 		switch err := reader.QueryRowContext(ctx, query).Scan(&service, &k); {
 		case err == nil:
 			return alteredText(service, "the record of the %s of entry %d is missing", of.name, k)
