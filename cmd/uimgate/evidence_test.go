@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,14 +65,7 @@ func TestAgentBundle(t *testing.T) {
 		_, _ = io.WriteString(w, `{"order":"one"}`)
 	})
 	dir, bundle := t.TempDir(), filepath.Join(t.TempDir(), "robot.jsonl.gz")
-	agent := func(args ...string) output {
-		t.Helper()
-		s := command(t, "", append([]string{"agent", "--data", dir, "--agent-id", "robot"}, args...)...)
-		if s.code != exitDone {
-			t.Fatalf("%v: got %+v", args, s)
-		}
-		return s
-	}
+	agent := agentIn(t, dir, "--agent-id", "robot")
 	agent("keygen")
 	agent("agree", g.addresses.Listen, "--yes")
 	// logged reconciles until the log has all entries of the agent's account, and exports them.
@@ -152,14 +146,7 @@ func TestAgentBundleOfEnvelopes(t *testing.T) {
 	g.write("uimgate.yaml", strings.Replace(string(settings), "services: [{", "services: [{doors: {uagents: {}}, ", 1))
 	g.start()
 	dir, own, whole := t.TempDir(), filepath.Join(t.TempDir(), "own.jsonl.gz"), filepath.Join(t.TempDir(), "whole.jsonl.gz")
-	agent := func(args ...string) output {
-		t.Helper()
-		s := command(t, "", append([]string{"agent", "--data", dir, "--via", "uagents"}, args...)...)
-		if s.code != exitDone {
-			t.Fatalf("%v: got %+v", args, s)
-		}
-		return s
-	}
+	agent := agentIn(t, dir, "--via", "uagents")
 	address := strings.TrimSpace(agent("keygen").out)
 	agent("agree", g.addresses.Listen, "--yes")
 	agent("execute", "shop.example:order:v1", "product=lamp")
@@ -319,4 +306,17 @@ func firstKeys(t *testing.T, line string, lines []string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// agentIn returns a function that runs commands of an agent with the state in dir and the given flags. The test fails if one does.
+func agentIn(t *testing.T, dir string, flags ...string) func(args ...string) output {
+	t.Helper()
+	return func(args ...string) output {
+		t.Helper()
+		s := command(t, "", slices.Concat([]string{"agent", "--data", dir}, flags, args)...)
+		if s.code != exitDone {
+			t.Fatalf("%v: got %+v", args, s)
+		}
+		return s
+	}
 }

@@ -11,7 +11,7 @@ gotestsum=gotest.tools/gotestsum@v1.13.0
 # --race finds data races in this module. It leaves out large dependencies: checks inside SQLite (C translated to Go), OPA, parsers, and
 # arithmetic take most of the time of a test and report nothing about our code. Locks still count: SQLite's are in modernc.org/libc, the
 # others in sync. Packages without debug information link a quarter faster. --race=all leaves out SQLite only.
-race=()
+flags=()
 lean=-dwarf=false
 blind="-race=false -d=checkptr=0 $lean"
 left_out=(
@@ -25,16 +25,16 @@ case "${1:-}" in --race | --race=all)
     exit 1
   fi
   # Of several patterns that match a package, go build uses the last.
-  race=(-race "-gcflags=all=-d=checkptr=0 $lean" "-gcflags=$("$go" list -m)/...=$lean" "-gcflags=modernc.org/sqlite/lib=$blind")
+  flags=(-race "-gcflags=all=-d=checkptr=0 $lean" "-gcflags=$("$go" list -m)/...=$lean" "-gcflags=modernc.org/sqlite/lib=$blind")
   if [ "$1" = --race ]; then
-    for package in "${left_out[@]}"; do race+=("-gcflags=$package/...=$blind"); done
+    for package in "${left_out[@]}"; do flags+=("-gcflags=$package/...=$blind"); done
   fi
   shift
   export GORACE=atexit_sleep_ms=0 # by default a process sleeps for a second before it exits
   ;;
 *)
   export CGO_ENABLED=0 # as releases are built
-  race=(-vet=off) # vet checks every dependency too; make check and make lint run it
+  flags=(-vet=off) # vet checks every dependency too; make check and make lint run it
   ;;
 esac
 
@@ -61,4 +61,4 @@ fi
 
 export GOGC=${GOGC:-200} # fewer garbage collections: they take a quarter of the time
 "$go" run "$gotestsum" --format pkgname --format-icons text --hide-summary=skipped -- \
-  -timeout 30m -p "$((2 * cores))" ${race[@]+"${race[@]}"} "$@"
+  -timeout 30m -p "$((2 * cores))" ${flags[@]+"${flags[@]}"} "$@"

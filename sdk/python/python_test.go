@@ -188,7 +188,7 @@ func TestWithGateway(t *testing.T) {
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	python(t)
-	program := station.Binary(t) // before the gateway, whose clock stands still
+	program := station.Binary(t) // before the gateway starts, because its clock does not advance
 	run(t, []string{"test_receipts"}, append(newGateway(t).Env(), "UIMGATE_BINARY="+program)...)
 }
 

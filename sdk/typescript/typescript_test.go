@@ -185,7 +185,7 @@ func TestClient(t *testing.T) {
 func TestReceipts(t *testing.T) {
 	t.Parallel()
 	sdk(t)
-	binary := station.Binary(t) // before the gateway, whose clock stands still
+	binary := station.Binary(t) // before the gateway starts, because its clock does not advance
 	run(t, "receipts.test.mjs", append(newGateway(t).Env(), "UIMGATE_BINARY="+binary)...)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Binary builds the program uimgate, and returns its path. If UIMGATE_BINARY is set, it returns that path instead. Call it before New: it
-// can take a minute, and the clock of a station stands still.
+// can take a minute, and the clock of a station does not advance.
 func Binary(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("UIMGATE_BINARY"); path != "" {
