@@ -71,17 +71,15 @@ func TestAgentBundle(t *testing.T) {
 	// logged reconciles until the log has all entries of the agent's account, and exports them.
 	logged := func(entries int) {
 		t.Helper()
-		for t.Context().Err() == nil {
+		await(t, func() bool {
 			agent("receipts", "reconcile")
 			agent("receipts", "export", bundle)
 			count := map[string]int{}
 			for _, l := range readBundle(t, bundle) {
 				count[l.Type]++
 			}
-			if count["entry"] == entries && count["tlog-proof"] == entries {
-				return
-			}
-		}
+			return count["entry"] == entries && count["tlog-proof"] == entries
+		})
 	}
 	agent("execute", "shop.example:order:v1", "product=lamp")
 	want[billing.TopUpResult](g, "usage", "top-up", "robot", "10", "EUR", "--reference", "payment 1")
@@ -150,14 +148,15 @@ func TestAgentBundleOfEnvelopes(t *testing.T) {
 	address := strings.TrimSpace(agent("keygen").out)
 	agent("agree", g.addresses.Listen, "--yes")
 	agent("execute", "shop.example:order:v1", "product=lamp")
-	for count := map[string]int{}; count["tlog-proof"] < 2 && t.Context().Err() == nil; {
+	await(t, func() bool {
 		agent("receipts", "reconcile")
 		agent("receipts", "export", own)
-		clear(count)
+		count := map[string]int{}
 		for _, l := range readBundle(t, own) {
 			count[l.Type]++
 		}
-	}
+		return count["tlog-proof"] >= 2
+	})
 	if s := g.run("usage", "bundle", "--agent", address, "--month", time.Now().UTC().Format("2006-01"), "--out", whole); s.code != exitDone {
 		t.Fatalf("got %+v", s)
 	}
@@ -200,7 +199,7 @@ func TestBundleOverRotationAndRestore(t *testing.T) {
 	// logged writes the bundle until the log has the given number of entries of each kind.
 	logged := func(kinds map[evidence.Kind]int) {
 		t.Helper()
-		for t.Context().Err() == nil {
+		await(t, func() bool {
 			if s := g.run("usage", "bundle", "--agent", "agent-1", "--month", month, "--out", bundle); s.code != exitDone {
 				t.Fatalf("got %+v", s)
 			}
@@ -218,10 +217,8 @@ func TestBundleOverRotationAndRestore(t *testing.T) {
 			for kind, n := range kinds {
 				enough = enough && count[kind] >= n
 			}
-			if enough {
-				return
-			}
-		}
+			return enough
+		})
 	}
 	accepted := func(charges int) {
 		t.Helper()
