@@ -4,6 +4,7 @@ package station
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -35,13 +36,23 @@ func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
 	s.Gate = gatetest.New(t,
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+s.URL+"}\n", prepare...)
 	s.Later(-time.Until(s.Now()))
-	s.Proxy = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(s.Parse(""))
 		r.Out.Host = r.In.Host
 	}, ModifyResponse: func(r *http.Response) error {
 		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // net/http does not use the clock of the gateway
 		return nil
 	}}
+	s.Proxy = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The server closes the body when the response begins. If the transport still reads it for its end then, it aborts the response.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, "the body cannot be read", http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	})
 	s.Controls.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(r.Body)
