@@ -10,10 +10,10 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// simulated is how many seconds of calls a simulation has.
+// simulated is how many seconds of calls a simulation covers.
 const simulated = 20
 
-// simulate prints what a deployment would carry, from the costs in a file.
+// simulate prints the load that a deployment could handle, computed from the costs in a file.
 func simulate(_ context.Context, p plan) error {
 	c, err := readCosts(p.costs)
 	if err != nil {

@@ -66,7 +66,7 @@ func (l *loader) checkAuthHeader(path string, a *Auth) {
 // send adds a header to Sent. It reports an error if the header already has a value.
 func (l *loader) send(path string, a *Auth, name, value string) {
 	if _, taken := a.Sent[name]; taken {
-		l.Errorf(path, "sets the header %s twice: give one value", name)
+		l.Errorf(path, "sets the %s header twice: give one value", name)
 		return
 	}
 	a.Sent[name] = NewSecret(value)
@@ -96,7 +96,7 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 		}
 	}
 	if _, taken := u.Auth.Sent[authorization]; taken {
-		l.Errorf(path, "sets the header %s, which oauth2 sets too: give only one of them", authorization)
+		l.Errorf(path, "sets the %s header, which oauth2 sets too: give only one of them", authorization)
 	}
 }
 

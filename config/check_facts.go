@@ -88,7 +88,7 @@ func (l *loader) checkFactHeader(at string, f *FactSource, c *Config) {
 	case !fieldName().MatchString(f.Header):
 		l.Errorf(at, "%s is not a header name: want letters, digits and -", yamlconf.Quote(f.Header))
 	case slices.Contains(notOurs, name) || slices.Contains(agentsOwn, name) || strings.HasPrefix(name, "Uim-"):
-		l.Errorf(at, "the header %s has another meaning: use another header", name)
+		l.Errorf(at, "the %s header has another meaning: use another header", name)
 	case len(c.Server.TrustedProxies) == 0:
 		l.Errorf(at, "is trusted only from server.trusted_proxies, which is empty")
 	}

@@ -191,7 +191,7 @@ func (l *loader) header(path, name string) (string, bool) {
 	}
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	if slices.Contains(notOurs, canonical) || strings.HasPrefix(canonical, "Uim-") {
-		l.Errorf(path, "the header %s is set by the gateway itself: use another", canonical)
+		l.Errorf(path, "the %s header is set by the gateway itself: use another", canonical)
 		return "", false
 	}
 	return canonical, true
@@ -207,7 +207,7 @@ func (l *loader) checkUpstream(path string, u *Upstream) {
 		if name, ok := l.header(path+".idempotency_header", u.IdempotencyHeader); ok {
 			u.IdempotencyHeader = name
 			if name == "Authorization" {
-				l.Errorf(path+".idempotency_header", "the header Authorization carries credentials: use another")
+				l.Errorf(path+".idempotency_header", "the Authorization header carries credentials: use another")
 			}
 		}
 	}

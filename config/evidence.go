@@ -11,7 +11,7 @@ import (
 
 // Evidence configures what agents can prove about charges. See docs/evidence.md.
 type Evidence struct {
-	Receipts   Receipts      `yaml:"receipts" default:"charged" enum:"off,charged" doc:"charged: responses to charged calls have a signed receipt in the header UIM-Receipt. off: they do not. Agents can fetch the receipts of their charges in any case."`
+	Receipts   Receipts      `yaml:"receipts" default:"charged" enum:"off,charged" doc:"charged: responses to charged calls have a signed receipt in the UIM-Receipt header. off: they do not. Agents can fetch the receipts of their charges in any case."`
 	Proofs     bool          `yaml:"proofs" default:"true" doc:"Keep the agent's signed proof of key with each charge. false: only its digest is kept."`
 	Log        bool          `restart:"true" yaml:"log" default:"true" doc:"Keep a Merkle tree over the ledger of each service, and sign its size and root as a checkpoint."`
 	Checkpoint time.Duration `yaml:"checkpoint" default:"1s" min:"100ms" max:"5s" doc:"How often a checkpoint is signed if there are new lines in the ledger. Agents expect their lines in the log within 10 seconds."`

@@ -24,7 +24,7 @@ type AuditExport struct {
 // AuditHTTP is a collector that accepts CloudEvents. URL is nil if it is not set.
 type AuditHTTP struct {
 	URL     *url.URL `yaml:"url" doc:"Where to post. https, or http on this machine."`
-	Secret  Secret   `yaml:"secret" doc:"Key of the signature in the header UIM-Signature: at least 16 random characters. Required with url."`
+	Secret  Secret   `yaml:"secret" doc:"Key of the signature in the UIM-Signature header: at least 16 random characters. Required with url."`
 	Private bool     `yaml:"private" default:"false" doc:"Permit http and an address that is not on the public internet."`
 }
 

@@ -10,7 +10,7 @@ import (
 // A Webhook is a URL of the operator to which the gateway posts notices.
 type Webhook struct {
 	URL     *url.URL `yaml:"url" required:"true" example:"https://ops.shop.example/uimgate" doc:"Where to post. https, or http on this machine."`
-	Secret  Secret   `yaml:"secret" required:"true" example:"${NOTIFY_SECRET}" doc:"Key of the signature in the header UIM-Signature: at least 16 random characters."`
+	Secret  Secret   `yaml:"secret" required:"true" example:"${NOTIFY_SECRET}" doc:"Key of the signature in the UIM-Signature header: at least 16 random characters."`
 	Events  []Event  `yaml:"events" max:"11" doc:"Which notices to post: agent.waiting, credit.low, charge.unresolved, breaker.open, tool.changed, certificate.expiring, ledger.mismatch, audit.failing, reload.refused, limit.near, limit.reached. Default: all."`
 	Private bool     `yaml:"private" default:"false" doc:"Permit http and an address that is not on the public internet."`
 }

@@ -46,7 +46,7 @@ type X402Asset struct {
 
 // A PaymentWebhook accepts events if it has a Secret.
 type PaymentWebhook struct {
-	Secret    Secret        `yaml:"secret" doc:"Key of the signatures in the header UIM-Signature or Stripe-Signature: at least 16 random characters. Empty: no events are accepted."`
+	Secret    Secret        `yaml:"secret" doc:"Key of the signatures in the UIM-Signature or Stripe-Signature header: at least 16 random characters. Empty: no events are accepted."`
 	Tolerance time.Duration `yaml:"tolerance" default:"5m" min:"1s" max:"1h" doc:"The maximum difference between the time of a signature and the time of the gateway."`
 }
 

@@ -117,7 +117,7 @@ var serviceProblems = map[string]problemCase{
 			`uimgate.yaml:6: services[0].upstream.execute: "run" is not a path: want one such as /execute, without query`,
 			`uimgate.yaml:7: services[0].upstream.timeout: "0s" is less than the minimum of 1ms`,
 			"uimgate.yaml:8: services[0].upstream.idempotency_header: is not a header name: want letters, digits and -",
-			"uimgate.yaml:9: services[0].upstream.auth: sets the header Authorization twice: give one value",
+			"uimgate.yaml:9: services[0].upstream.auth: sets the Authorization header twice: give one value",
 			`uimgate.yaml:12: services[0].upstream.breaker.failures: "0" is less than the minimum of 1`,
 		},
 	},
@@ -143,8 +143,8 @@ var serviceProblems = map[string]problemCase{
 	"credential in a reserved header": {
 		"…    auth: {header: 'uim-agent-id: x'}\n    idempotency_header: content-length\n",
 		[]string{
-			"uimgate.yaml:6: services[0].upstream.auth.header: the header Uim-Agent-Id is set by the gateway itself: use another",
-			"uimgate.yaml:7: services[0].upstream.idempotency_header: the header Content-Length is set by the gateway itself: use another",
+			"uimgate.yaml:6: services[0].upstream.auth.header: the Uim-Agent-Id header is set by the gateway itself: use another",
+			"uimgate.yaml:7: services[0].upstream.idempotency_header: the Content-Length header is set by the gateway itself: use another",
 		},
 	},
 	"basic without colon": {
@@ -159,8 +159,8 @@ var serviceProblems = map[string]problemCase{
       oauth2: {token_url: http://login.example/token, scopes: ["a b"]}
 `,
 		[]string{
-			"uimgate.yaml:6: services[0].upstream.auth: sets the header X-Key twice: give one value",
-			`uimgate.yaml:8: services[0].upstream.auth.headers["Host"]: the header Host is set by the gateway itself: use another`,
+			"uimgate.yaml:6: services[0].upstream.auth: sets the X-Key header twice: give one value",
+			`uimgate.yaml:8: services[0].upstream.auth.headers["Host"]: the Host header is set by the gateway itself: use another`,
 			`uimgate.yaml:8: services[0].upstream.auth.headers["X-List"]: cannot be in a header: want text or a number, on one line`,
 			`uimgate.yaml:9: services[0].upstream.auth.query["key"]: cannot be in a query: want text, a number, true or false, or a list of them`,
 			`uimgate.yaml:9: services[0].upstream.auth.query[""]: does not name a place: want a parameter, header:NAME, query:NAME or body:/pointer, at most 256 bytes`,
@@ -173,7 +173,7 @@ var serviceProblems = map[string]problemCase{
 	},
 	"a bearer token beside another credential": {
 		"…    auth: {basic: 'u:hunter2', oauth2: {token_url: http://127.0.0.1/token, client_id: c, client_secret: hunter2}}\n",
-		[]string{"uimgate.yaml:6: services[0].upstream.auth: sets the header Authorization, which oauth2 sets too: give only one of them"},
+		[]string{"uimgate.yaml:6: services[0].upstream.auth: sets the Authorization header, which oauth2 sets too: give only one of them"},
 	},
 	"oauth2 without token_url": {
 		"…    auth: {oauth2: {client_id: c}}\n",

@@ -149,7 +149,7 @@ var problemCases = map[string]problemCase{
 				"limit.near, limit.reached",
 			"uimgate.yaml:8: notify[1].url: refused: 10.0.0.1 is not an address of the public internet: " +
 				"for a webhook inside your network, set private: true",
-			"uimgate.yaml:9: notify[2].secret: is required: Key of the signature in the header UIM-Signature: at least 16 random characters.",
+			"uimgate.yaml:9: notify[2].secret: is required: Key of the signature in the UIM-Signature header: at least 16 random characters.",
 			"uimgate.yaml:10: billing.low: must be at most billing.credit, and in the same currency",
 		},
 	},
@@ -234,7 +234,7 @@ var problemCases = map[string]problemCase{
 		[]string{
 			"uimgate.yaml:6: telemetry.otlp.endpoint: the value is not valid: want an http:// or https:// URL without user, query and fragment",
 			`uimgate.yaml:6: telemetry.otlp.headers["X Key"]: is not a header name: want letters, digits and -`,
-			`uimgate.yaml:6: telemetry.otlp.headers["Uim-Key"]: the header Uim-Key is set by the gateway itself: use another`,
+			`uimgate.yaml:6: telemetry.otlp.headers["Uim-Key"]: the Uim-Key header is set by the gateway itself: use another`,
 			`uimgate.yaml:6: telemetry.otlp.headers["X-Key"]: cannot be in a header: want text or a number, on one line`,
 			"uimgate.yaml:6: telemetry.otlp.roots: has no certificate: want a PEM file with CA certificates",
 		},

@@ -66,7 +66,7 @@ func hostOf(r *http.Request, proxied bool) (string, error) {
 	case last == "":
 		return r.Host, nil
 	case strings.Contains(last, ","):
-		return "", reason.MalformedRequest.Refusal("The header " + forwardedHost + " has a list of hosts: configure the proxy to send one host.")
+		return "", reason.MalformedRequest.Refusal("The " + forwardedHost + " header has a list of hosts: configure the proxy to send one host.")
 	}
 	return last, nil
 }

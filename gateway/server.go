@@ -240,7 +240,7 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 		return err
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
-		return reason.MalformedRequest.Refusal("The header " + name + " occurs more than once.")
+		return reason.MalformedRequest.Refusal("The " + name + " header occurs more than once.")
 	}
 	if x.origin == nil && s.enter(c, x) {
 		return nil

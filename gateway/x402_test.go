@@ -73,7 +73,7 @@ func (s *till) paid(moved int, credited string, unknown int) {
 	}
 }
 
-// settlement returns the header PAYMENT-RESPONSE.
+// settlement returns the PAYMENT-RESPONSE header.
 func settlement(t *testing.T, a gatetest.Answer) (out struct {
 	Success                                  bool
 	Transaction, Network, Payer, ErrorReason string

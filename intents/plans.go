@@ -19,7 +19,7 @@ type Plan struct {
 	Terms []PlanTerms `json:"terms"`
 }
 
-// PlanTerms are a price and limits in words, such as "0.10 EUR a call, 600 calls an hour", with the intents for which they hold.
+// PlanTerms are a price and limits in words, such as "0.10 EUR a call, 600 calls an hour", with the intents that they apply to.
 type PlanTerms struct {
 	Text    string   `json:"text"`
 	Intents []string `json:"intents"`        // UIDs
@@ -59,7 +59,7 @@ func (f *reader) plans(tree strictjson.Object) []Plan {
 	return out
 }
 
-// fitting returns a text of at most most bytes, and an empty text instead of a longer one.
+// fitting returns text, or an empty string if text is longer than most bytes.
 func fitting(text string, most int) string {
 	if len(text) > most {
 		return ""

@@ -42,10 +42,10 @@ func actionRows() []row {
 				asks = append(asks, on("ann "+top+" x", none))
 			}
 			list = append(list, row{
-				name: a + " in " + h.parent, from: h.from, says: "A permission of " + h.parent + " includes " + a + ".",
+				name: a + " in " + h.parent, from: h.from, says: "A permission to " + h.parent + " includes " + a + ".",
 				doc: permitting(h.parent), asks: asks,
 			}, row{
-				name: a + " alone", from: h.from, says: "A permission of " + a + " does not permit " + h.parent + ".", doc: permitting(a),
+				name: a + " alone", from: h.from, says: "A permission to " + a + " does not permit " + h.parent + ".", doc: permitting(a),
 				lenient: strings.HasPrefix(a, "uim:"),
 				asks:    []query{on("ann "+a+" x", ok), on("ann "+h.parent+" x", none)},
 			})
@@ -76,7 +76,7 @@ func actionRows() []row {
 			asks: []query{on("ann ex:deep x", ok), on("ann ex:mid x", ok), on("ann ex:wide x", ok), on("ann use x", none)},
 		},
 		row{
-			name: "use does not follow from transfer", from: "IM 2.4", says: "A permission of transfer does not permit use.",
+			name: "use does not follow from transfer", from: "IM 2.4", says: "A permission to transfer does not permit use.",
 			doc:  permitting("transfer"),
 			asks: []query{on("ann use x", none), on("ann sell x", ok)},
 		},
@@ -91,7 +91,7 @@ func actionRows() []row {
 			asks: []query{on("ann display x", violates), on("ann print x", ok)},
 		},
 		row{
-			name: "own action", from: "IM 2.4, 3.3", says: "A permission of an action includes the actions that the document declares as included in it.", lenient: true,
+			name: "own action", from: "IM 2.4, 3.3", says: "A permission for an action includes the actions that the document declares as included in it.", lenient: true,
 			doc:  with(dance, `"permission":[{"target":"ex:x","action":"present"}]`),
 			asks: []query{on("ann ex:dance x", ok), on("ann ex:sing x", none)},
 		},

@@ -20,7 +20,7 @@ func areas() []area {
 	return []area{
 		{
 			"examples", "The examples of the Information Model",
-			"Each use case of ODRL IM 2.2, with our own facts. The examples name profiles that are defined nowhere; the tests treat these as known. Each example is read, validated and written as canonical JSON-LD with the same meaning, and questions are decided by it. An Offer itself grants nothing: *once taken* means that a question is decided by the Set that the Offer becomes when it is accepted.", exampleRows(),
+			"Each use case of ODRL IM 2.2, with our own facts. The examples name profiles that no document defines; the tests treat these as known. Each example is read, validated and written as canonical JSON-LD with the same meaning, and decides questions. An Offer itself grants nothing: *once taken* means that a question is decided by the Set that the Offer becomes when it is accepted.", exampleRows(),
 		},
 		{"classes", "Classes and properties", "ODRL IM 2.1 to 2.6: the properties of each class, how many it may have, and their meaning.", classRows()},
 		{"actions", "Actions", "ODRL IM 2.4 and ODRL V 3.9, 4.3: each action, the action that includes it, and its replacement if it is deprecated.", actionRows()},

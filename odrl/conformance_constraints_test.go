@@ -72,7 +72,7 @@ func operatorRows() []row {
 			},
 		},
 		row{
-			name: "instants", from: "TS 048", says: "Times are compared as times, not as texts.",
+			name: "instants", from: "TS 048", says: "Times are compared as times, not as strings.",
 			doc: constrained("dateTime", "lteq", `{"@value":"2024-12-31T23:59:59Z","@type":"xsd:dateTime"}`, ""),
 			asks: []query{
 				on("ann use x", met).at("2024-12-31T23:59:59.000Z"), on("ann use x", met).at("2025-01-01T00:59:59+01:00"),

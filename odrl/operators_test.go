@@ -317,7 +317,7 @@ func TestDates(t *testing.T) {
 		op, right, now string
 		want           truth
 	}{
-		// Times are compared as instants, not as texts.
+		// Times are compared as instants, not as strings.
 		{"lt", "2026-06-15T12:00:00Z", "2026-06-15T11:59:59.999999999Z", yes},
 		{"lt", "2026-06-15T12:00:00Z", "2026-06-15T12:00:00Z", no},
 		{"lteq", "2026-06-15T12:00:00.000Z", "2026-06-15T12:00:00Z", yes},

@@ -84,7 +84,7 @@ func (l Limit) rate() limit.Rate {
 // UIM core, section 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
-// Named returns the contents of the scope: the uids of single intents, and the namespaces that it contains as a whole.
+// Named returns the contents of the scope: the uids of individual intents, and the namespaces that it contains as a whole.
 func (c *Claims) Named() (intents, namespaces []string) {
 	for _, e := range c.Scope {
 		if namespace, whole := strings.CutSuffix(e, wildcard); whole {

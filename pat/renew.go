@@ -11,7 +11,7 @@ import (
 
 // A RenewRequest requests a successor of a PAT, with a later expiry. See UIM core, section 4.4.
 type RenewRequest struct {
-	Token string // the PAT, valid or expired for less than the grace
+	Token string // the PAT: valid, or expired for less than the grace period
 	Proof string // proof of key over RenewDigest of its jti; may be empty if none is required
 	// Proved replaces Proof if the message that contains the request is signed; otherwise it is nil. Anyone who intercepts such a message can
 	// send it again, so each message is accepted only once, even for the same successor.

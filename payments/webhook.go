@@ -42,7 +42,7 @@ var (
 )
 
 // Verify checks the signature of an event. header has the form t=SECONDS,v1=HEX, where v1 is HMAC-SHA-256 of the seconds, a point and the
-// body. It may have several v1; other fields are ignored. This is the header Stripe-Signature of Stripe.
+// body. It may have several v1; other fields are ignored. This is the Stripe-Signature header of Stripe.
 func (w *Webhook) Verify(header string, body []byte, now time.Time) error {
 	at, signatures, err := parseSignature(header)
 	if err != nil {

@@ -52,7 +52,7 @@ type Payment struct {
 	// empty until the facilitator is about to be asked to settle the payment. Digest is that of the payload.
 	Payload   []byte
 	Digest    string
-	PaymentID string // the payer's own name of the payment; unique for each agent; empty: none
+	PaymentID string // the payer's id for the payment; unique for each agent; empty: none
 	Tx        string // transaction of the facilitator; empty: none
 	Reason    string // why the payment failed or waits; empty: unknown
 	BegunAt   time.Time

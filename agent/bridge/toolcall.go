@@ -20,8 +20,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A toolCall is one tools/call. Unless the call is safe and free, or the host supplied its key, the outbox stores it from before it
-// is sent until the host has its outcome.
+// A toolCall is one tools/call. Unless the call is safe and free, or the host supplied its key, the outbox stores the call before it is
+// sent, and keeps it until the host has received the outcome.
 type toolCall struct {
 	b        *Bridge
 	t        tool

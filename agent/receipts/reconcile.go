@@ -111,7 +111,7 @@ func (f *fetcher) report(name evidence.ProblemName, k int64, format string, args
 }
 
 // fetch fetches the entries after the first part of the chain that the book has without a gap, and adds them to the book. It returns the
-// head of the chain, as the service stated it with the last page.
+// head of the chain that the last page contains.
 func (f *fetcher) fetch(ctx context.Context, have *account) (evidence.Through, error) {
 	after := have.complete()
 	for fetched := 0; fetched < MaxEntries; {

@@ -23,7 +23,7 @@ type Call struct {
 	Agreement string      `json:"agr,omitempty"`
 	Token     pat.TokenID `json:"pat,omitempty"` // jti of the PAT
 	Replayed  bool        `json:"replayed,omitempty"`
-	// The charge, as in the header UIM-Charge.
+	// The charge, as in the UIM-Charge header.
 	Execution string       `json:"id"`
 	Amount    money.Amount `json:"amount"`
 	State     string       `json:"state"` // captured, released or pending

@@ -57,7 +57,7 @@ func restOperation(method, path string) (name, task, route string) {
 }
 
 // routed returns the operation of a request, and stores the task id in its path in x.params. If there is no operation, it returns a fault,
-// and sets the header Allow if the path supports other methods.
+// and sets the Allow header if the path supports other methods.
 func (x *exchange) routed(path string) (name string, fail *fault) {
 	name, task, route := restOperation(x.r.Method, path)
 	switch {

@@ -154,7 +154,7 @@ func either(h http.Header, meta strictjson.Object, name string) (string, error) 
 	case !isText || inMeta == "":
 		return "", reason.InvalidParameter.Refusal("The member " + name + " of _meta must be a non-empty string.")
 	case inHeader != "" && inHeader != inMeta:
-		return "", reason.InvalidParameter.Refusal("The header "+name+" and the member of _meta with the same name differ.").
+		return "", reason.InvalidParameter.Refusal("The "+name+" header and the member of _meta with the same name differ.").
 			With("suggestion", "Send the value in only one of the two places.")
 	}
 	return inMeta, nil
@@ -217,7 +217,7 @@ func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
 		near = suggest.Name(bounded(name), t.Names[:min(len(t.Names), looked)])
 	}
 	if near != "" {
-		text += " Perhaps " + near + " is meant."
+		text += " Did you mean " + near + "?"
 	}
 	return invalidParams(text)
 }

@@ -85,7 +85,7 @@ func TestLargeCatalogueFitsModels(t *testing.T) {
 			"delivery?: {city: string, express?: boolean, street?: string}", "=> {order_id: string}", "Terms: free.",
 		}},
 		{"describe_intents", map[string]any{"uids": []any{"order-of-department-0007_v1"}}, 400, []string{uid}},
-		{"describe_intents", map[string]any{"uids": []any{"shop.example:order-of-department-0007:v2"}}, 400, []string{"Perhaps " + uid + " is meant"}},
+		{"describe_intents", map[string]any{"uids": []any{"shop.example:order-of-department-0007:v2"}}, 400, []string{"Did you mean " + uid + "?"}},
 	} {
 		params := map[string]any{"name": row.tool, "arguments": row.arguments}
 		call := map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}

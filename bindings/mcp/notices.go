@@ -26,8 +26,8 @@ func (a *answer) wantsNotices() bool {
 		accepts(a.header.Values("Accept"), "text/event-stream")
 }
 
-// notify responds to a GET request of a client with a valid PAT with a stream that has a notification for each call about which the person
-// decides, until the client disconnects or its PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode
+// notify responds to a GET request with a stream, if the client has a valid PAT. The stream has a notification for each call that the
+// person decides on. It ends when the client disconnects or the PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode
 // Elicitation.
 func (d *Door) notify(r *http.Request, a *answer) {
 	call := a.Call(Name)
@@ -40,7 +40,7 @@ func (d *Door) notify(r *http.Request, a *answer) {
 	if err == nil {
 		open, err = a.Undecided(r.Context(), call)
 	}
-	// A client takes 405 for an endpoint without a stream. After 401, it would ask the person to consent before it makes a call.
+	// 405 means that the endpoint offers no stream. After a 401, the client would ask the person to consent before it makes a call.
 	if err != nil || !d.notices.Enter(token) {
 		a.Header().Set("Allow", "POST, OPTIONS")
 		a.refused(reason.MethodNotAllowed.Refusal("Messages must be sent with POST. No stream is open to this client at the moment."))

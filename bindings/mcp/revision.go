@@ -119,7 +119,7 @@ func (q *request) meta() strictjson.Object {
 }
 
 func mismatch(header string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: headerMismatch, Message: "The header " + header + " is missing, or differs from the body."}
+	return &jsonrpc.Error{Code: headerMismatch, Message: "The " + header + " header is missing, or differs from the body."}
 }
 
 func invalidParams(message string) *jsonrpc.Error {

@@ -58,10 +58,10 @@ func (d *Door) token(q *request) {
 	q.answer(http.StatusOK, answer)
 }
 
-// parameters reads the form of a request. It rejects repeated parameters and the header Authorization.
+// parameters reads the form of a request. It rejects repeated parameters and the Authorization header.
 func (q *request) parameters() (url.Values, error) {
 	if _, sent := q.r.Header["Authorization"]; sent {
-		return nil, &consent.Error{Code: consent.InvalidClient, Description: "All clients are public: omit the header Authorization."}
+		return nil, &consent.Error{Code: consent.InvalidClient, Description: "All clients are public: omit the Authorization header."}
 	}
 	form, err := readForm(q)
 	if err == nil {

@@ -22,7 +22,7 @@ type Mapping struct {
 	Response   string            `yaml:"response" doc:"JSON schema of the model of the reply."`
 	Parameters map[string]string `yaml:"parameters" max:"64" doc:"Parameters of the intent: a map from the parameter to the field of the message. Empty: each field is the parameter of the same name."`
 	Agreement  string            `yaml:"agreement" default:"required" enum:"required,implied" doc:"required: the sender must have agreed before. implied: a message implies an agreement to the policy, for agents that do not support UIM. Nothing is ever charged under it, and it permits only the intents of models with implied. Requires pat.freshness: optional."`
-	Output     map[string]string `yaml:"output" max:"64" doc:"Fields of the reply: a map from the field to the member of the output. Fields that are not named have the member of the same name. If the output is not an object, its only member is output."`
+	Output     map[string]string `yaml:"output" max:"64" doc:"Fields of the reply: a map from the field to the member of the output. A field that the map does not contain gets the member of the same name. If the output is not an object, its only member is output."`
 }
 
 // A modelCall is a checked Mapping.

@@ -21,7 +21,7 @@ const MaxCheckpoint = 64 << 10
 
 const maxOrigin = 1024 // the maximum size of a text, in bytes
 
-// ErrCheckpoint means that a text is not a checkpoint.
+// ErrCheckpoint means that the input is not a checkpoint.
 var ErrCheckpoint = errors.New("not a checkpoint")
 
 // A Checkpoint is the state of a log at a point in time. See C2SP tlog-checkpoint.

@@ -203,7 +203,7 @@ func (a *listener) admit(r *http.Request) error {
 		return err
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
-		return reason.MalformedRequest.Refusal("The header " + name + " occurs more than once.")
+		return reason.MalformedRequest.Refusal("The " + name + " header occurs more than once.")
 	}
 	token, err := wire.Bearer(r.Header)
 	if err != nil {

@@ -211,7 +211,7 @@ func (r *request) saveCurationSection(file *policies.Curation, i *policies.Curat
 	out := section{Title: "Save"}
 	switch {
 	case !file.Writable:
-		out.Text = "The gateway cannot write " + file.Path + ", agents.json and the policy. Copy this text to where the file comes from, " +
+		out.Text = "The gateway cannot write " + file.Path + ", agents.json and the policy. Copy this text into the source of the file, " +
 			"and run uimgate init again."
 		out.Pre = edit.Text
 	case r.console.Operator.MayUse(r.caller, saveCurationOperation) != nil:

@@ -55,10 +55,10 @@ func (r *request) editPage() error {
 	policy := plainLines(file.Text)
 	switch {
 	case !shownAsWritten(policy):
-		about.Lines = append(about.Lines, "The file contains invisible characters, which a page cannot show. Paste an edited text.")
+		about.Lines = append(about.Lines, "The file contains invisible characters, which a page cannot show. Paste the edited policy.")
 		policy = ""
 	case len(policy) > mostPolicy:
-		about.Lines = append(about.Lines, "The file is too long for this page. Paste an edited text.")
+		about.Lines = append(about.Lines, "The file is too long for this page. Paste the edited policy.")
 		policy = ""
 	}
 	return r.show(http.StatusOK, pageView{
@@ -89,10 +89,10 @@ func (r *request) impactForm(policy, sha256 string) form {
 		})
 	}
 	return form{
-		Path: r.address(at("policy", "impact")), Title: "Compare a text", Button: "Compare", Wide: true,
-		Text: "The gateway decides the recorded calls again under this text. Nothing is changed.",
+		Path: r.address(at("policy", "impact")), Title: "Compare an edited policy", Button: "Compare", Wide: true,
+		Text: "The gateway decides the recorded calls again under this policy. Nothing is changed.",
 		Fields: []field{
-			{ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy, Hint: "Edit it, or paste another text."},
+			{ID: "policy", Name: "policy", Label: "Policy", Type: "textarea", Value: policy, Hint: "Edit the policy, or paste another one."},
 			length, hidden("sha256", sha256),
 		},
 	}
@@ -123,7 +123,7 @@ func (r *request) impact() error {
 	}
 	p := pageView{Title: "What would change", Sections: []section{r.impactSummary(&found)}}
 	if r.PostForm.Get("after") != "" {
-		p.Lead = "This page continues where the previous one ended, and does not repeat what that one shows."
+		p.Lead = "This page continues where the previous one ended, and does not repeat its results."
 	}
 	if found.Next != "" {
 		p.Sections = append(p.Sections, section{Forms: []form{r.continueForm(policy, sha256, &found)}})
@@ -276,7 +276,7 @@ func (r *request) anewSections(i *policies.PolicyImpact) (out []section) {
 		Text:  "They agreed to the policy in force. They must agree to the edited one before they call these intents.",
 	}
 	if i.MoreAgents {
-		anew.Text += " There are more agents than this list has."
+		anew.Text += " There are more agents than the list shows."
 	}
 	for _, id := range i.Agents {
 		anew.Links = append(anew.Links, r.agentCell(id, ""))
@@ -291,7 +291,7 @@ func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) 
 	case !shownAsWritten(policy):
 		out.Text = "The text contains invisible characters, so the console cannot save it. Use uimgate policy save."
 	case !file.Writable:
-		out.Text = "The gateway cannot write " + file.Path + ". Copy this text to where the file comes from, and reload."
+		out.Text = "The gateway cannot write " + file.Path + ". Copy this text into the source of the file, and reload."
 		out.Pre = policy
 	case r.console.Operator.MayUse(r.caller, saveOperation) != nil:
 		out.Text = "To save a policy, sign in as admin."

@@ -90,7 +90,7 @@ func (r *request) sessionsPage() error {
 			{"Role", func(s store.ConsoleSession) cell { return text(s.Role) }},
 			{"By", func(s store.ConsoleSession) cell { return text(s.Via) }},
 			{"Since", func(s store.ConsoleSession) cell { return when(s.CreatedAt) }},
-			{"Ends unless it is used", func(s store.ConsoleSession) cell { return when(s.Until) }},
+			{"Expires if unused", func(s store.ConsoleSession) cell { return when(s.Until) }},
 		},
 		fetch: func(context.Context, api.PageRequest) (api.Page[store.ConsoleSession], error) {
 			return api.Page[store.ConsoleSession]{Items: found}, nil

@@ -325,7 +325,7 @@ func TestKeysAndSessionsAreDownloaded(t *testing.T) {
 	b := g.as(api.RoleViewer)
 	for path, want := range map[string][2]string{
 		"/console/settings/keys":     {"Key,Purpose,Algorithm,Process,Signs,Since,Ends\n", string(g.Keys.Current()) + ",PATs,EdDSA,"},
-		"/console/settings/sessions": {"Name,Role,By,Since,Ends unless it is used\n", " (you),viewer,"},
+		"/console/settings/sessions": {"Name,Role,By,Since,Expires if unused\n", " (you),viewer,"},
 	} {
 		if page := b.page(path); !strings.Contains(page, `<a href="`+path+`?format=csv">`) {
 			t.Errorf("%s has no link to its CSV: %s", path, page)

@@ -192,7 +192,7 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 			With("until", newest.Until.UTC().Format(time.RFC3339))
 	case err == nil && newest.State == store.ConfirmationConfirmed && e.at.Before(newest.Until):
 		return e.withPage(newest).With("suggestion", "The person has confirmed the call. Send the token that the page at details.confirm_url "+
-			"shows as the header UIM-Confirmation.")
+			"shows as the UIM-Confirmation header.")
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return refusal.For(err)
 	}
@@ -235,7 +235,7 @@ func confirmAddress(s *service.Service, id string) string { return s.At(ConfirmP
 func (e *execution) withPage(c store.Confirmation) *reason.Refusal {
 	address, next := confirmAddress(e.service, c.ID), " Repeat the same call afterwards"
 	if e.call.Door == "" {
-		next += ", with the token that the page shows as the header UIM-Confirmation"
+		next += ", with the token that the page shows as the UIM-Confirmation header"
 	}
 	return e.confirmationRequired("").With(DetailConfirmation, c.ID).With(DetailConfirmURL, address).
 		With("until", c.Until.UTC().Format(time.RFC3339)).

@@ -58,7 +58,7 @@ func NewWatch(ctx context.Context, r Reader, now func() time.Time) (*Watch, erro
 	return w, err
 }
 
-// Last returns the State of the last reading. If it is more than a second old, Last makes the Watch read it again, and does not wait.
+// Last returns the State of the last reading. If it is more than a second old, Last starts another reading and does not wait for it.
 func (w *Watch) Last() State {
 	if w.mu.TryLock() {
 		if w.due() {

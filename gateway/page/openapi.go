@@ -131,7 +131,7 @@ func bodySchema(in *intents.Intent, key string, named bool) tree {
 		"proof": tree{
 			"type": "string",
 			"description": "A uim-proof+jwt. It is required if the call costs money or the service requires signed calls. " +
-				"The header UIM-Proof can be used instead.",
+				"The UIM-Proof header can be used instead.",
 		},
 	}
 	required := []any{}

@@ -102,7 +102,7 @@ func NewMetrics() *Metrics {
 		answersLost: count("answers_not_kept_total",
 			"Responses that were not stored under their idempotency key, because they exceeded the limits on stored responses."),
 		unreceipted: count("receipts_missing_total",
-			"Charges that had ended and were answered without a receipt, because none could be signed."),
+			"Responses about ended charges that have no receipt, because none could be signed."),
 		undeclared: counter("undeclared_members_total",
 			"Members of the service's responses that were dropped because the intent declares no such output, by intent.", "service", "intent"),
 		missing: counter("missing_outputs_total",

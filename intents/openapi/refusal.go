@@ -93,7 +93,7 @@ func (c *call) examples() (out []map[string]any) {
 	return out
 }
 
-// schemaExamples adds the examples in a schema: its own, and one of the examples of its properties.
+// schemaExamples adds the examples in a schema: its own examples, and an object made from the examples of its properties.
 func (c *call) schemaExamples(v any, add func(any)) {
 	if v == nil {
 		return
@@ -135,7 +135,7 @@ func (i *Import) refusals(replaced lineage) map[string]string {
 	return out
 }
 
-// intentRules returns the part of uimgate.yaml with the rules of single intents: which require a fresh agreement, and which error_when is
+// intentRules returns the part of uimgate.yaml with the rules of individual intents: which require a fresh agreement, and which error_when is
 // proposed.
 func (i *Import) intentRules(replaced lineage) string {
 	fresh, refusals := i.freshOnly(replaced), i.refusals(replaced)

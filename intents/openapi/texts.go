@@ -18,7 +18,7 @@ func (i *Import) config(prices charges, replaced lineage) []byte {
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
 	service := "- "
 	if i.Email != "" {
-		fmt.Fprintf(&b, "server:\n  listen: :443\n  tls: {acme: {email: %s, agree: true}} # certificates of Let's Encrypt\n", strconv.Quote(i.Email))
+		fmt.Fprintf(&b, "server:\n  listen: :443\n  tls: {acme: {email: %s, agree: true}} # certificates from Let's Encrypt\n", strconv.Quote(i.Email))
 		service = "- public_url: https://" + i.Namespace + "\n  "
 	}
 	b.WriteString("services:\n" + service + "agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
@@ -113,7 +113,7 @@ func (t *ToolServer) config() string {
 	return b.String()
 }
 
-// Variables returns the variables to which the configuration refers instead of containing values of Env, with these values.
+// Variables returns the environment variables that the configuration refers to, with their values from Env.
 func (t *ToolServer) Variables() map[string]string {
 	out := map[string]string{}
 	for _, v := range t.Env {
@@ -127,8 +127,7 @@ func (t *ToolServer) Variables() map[string]string {
 // literal quotes s for the configuration, and escapes ${ in it, so that the gateway reads exactly s.
 func literal(s string) string { return strconv.Quote(strings.ReplaceAll(s, "${", "$${")) }
 
-// isPublic reports whether a variable of the environment usually contains no secret. The values of all other variables are not written to
-// files.
+// isPublic reports whether an environment variable usually contains no secret. Only the values of such variables are written to files.
 func isPublic(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "SHELL", "LANG", "TZ", "TMPDIR", "PWD", "NODE_ENV", "NODE_PATH", "PYTHONPATH", "VIRTUAL_ENV":

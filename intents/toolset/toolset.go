@@ -31,8 +31,8 @@ const (
 	maxID        = 400  // bytes of a uid or a tool name
 	searchBytes  = 3400 // maximum size of a response of Search: fewer than 1,000 tokens as JSON in JSON
 	maxAbout     = 120  // characters of an intent in a response of Search
-	maxTerms     = 100  // characters of the terms of an intent there
-	maxLeft      = 100  // characters of the calls that are left there
+	maxTerms     = 100  // characters of an intent's terms in a response of Search
+	maxLeft      = 100  // characters of Entry.Left in a response of Search
 )
 
 // An Entry is one intent of a Source.
@@ -191,7 +191,7 @@ func Signatures(s Source, arguments strictjson.Object) ([]string, error) {
 		case known:
 			out = append(out, Signature(e))
 		case nearest != "":
-			out = append(out, "Unknown uid: "+short(id, maxAbout)+". Perhaps "+nearest+" is meant.")
+			out = append(out, "Unknown uid: "+short(id, maxAbout)+". Did you mean "+nearest+"?")
 		default:
 			out = append(out, "Unknown uid: "+short(id, maxAbout)+". Use "+Search+" to find the uids.")
 		}

@@ -163,7 +163,7 @@ func (l *Listener) move(s *socket, to *list.List) {
 	}
 }
 
-// networksOf returns the networks against whose limits a connection counts. Each network may have twice as many connections as the
+// networksOf returns the networks whose limits apply to a connection. Each network may have twice as many connections as the
 // previous one.
 func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)

@@ -104,7 +104,7 @@ type Answer struct {
 // A Document describes the document that Get fetches.
 type Document struct {
 	Accept string   // media types; empty means application/json
-	Max    int64    // maximum size of the decompressed body in bytes; a larger one is ErrTooLarge
+	Max    int64    // maximum size of the decompressed body in bytes; a larger one causes ErrTooLarge
 	From   *url.URL // the document that named the URL; nil means that the caller named it
 	ETag   string   // ETag of the caller's copy; if that is current, the response is a 304 without body (RFC 9110 13.1.2)
 }

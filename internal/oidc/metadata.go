@@ -88,7 +88,7 @@ func (p *Provider) fetch(ctx context.Context) (*metadata, error) {
 	}
 	var d document
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &d) != nil {
-		return away("%s answered with status %d, and not with its metadata", p.Host(), answer.Status)
+		return away("%s responded with status %d instead of its metadata", p.Host(), answer.Status)
 	}
 	if d.Issuer != p.o.Issuer {
 		return away("its issuer differs from admin.oidc.issuer: write the issuer exactly as the provider does")
@@ -146,7 +146,7 @@ func (p *Provider) address(text string) (*url.URL, error) {
 	return u, p.guard.Check(u, p.issuer)
 }
 
-// context returns a context with which the libraries use the guarded client.
+// context returns a context that makes the libraries use the guarded client.
 func (p *Provider) context(ctx context.Context) context.Context {
 	return goidc.ClientContext(ctx, p.client)
 }

@@ -31,7 +31,7 @@ var help = map[Reason]string{
 		"same terms, unless the policy has another uid. Fetch /api/policy, compare it with the earlier policy, and agree again only if " +
 		"its terms are acceptable to the people responsible for the agent. details.policy identifies the new policy.",
 	PolicyRequiresVerification: "The call requires a proof that it comes from the holder of the agreed key. Either no proof was " +
-		"sent, or the proof was made for a different request. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof. Its kid " +
+		"sent, or the proof was made for a different request. A proof is a JWS of typ uim-proof+jwt in the UIM-Proof header. Its kid " +
 		"is the RFC 7638 thumbprint of the key. Its payload has iat (within five minutes of the current time), jti (16 to 128 " +
 		"characters, new each time), aud (the issuer), pat (the jti of the PAT) and digest. The digest is the unpadded base64url of " +
 		"the SHA-256 of the RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",

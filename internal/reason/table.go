@@ -73,7 +73,7 @@ var table = map[Reason]row{
 	PolicyRequiresVerification: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-010",
 		message:    "This request requires a proof of key.",
-		suggestion: "Create a uim-proof+jwt for this request, sign it with the agreed key, and send it in the header UIM-Proof.",
+		suggestion: "Create a uim-proof+jwt for this request, sign it with the agreed key, and send it in the UIM-Proof header.",
 	},
 	ProofReplayed: {
 		code: CodeForbidden, status: http.StatusForbidden,
@@ -100,7 +100,7 @@ var table = map[Reason]row{
 		code: CodeForbidden, status: http.StatusForbidden,
 		message: "A person must confirm this call.",
 		suggestion: "Ask the person to open details.confirm_url in the browser in which they permitted this client. Then repeat the same call: " +
-			"over UIM, with the token of that page as the header UIM-Confirmation.",
+			"over UIM, with the token of that page as the UIM-Confirmation header.",
 	},
 	PlanRequired: {
 		code: CodeForbidden, status: http.StatusForbidden,
@@ -301,7 +301,7 @@ var table = map[Reason]row{
 	ReceiptNotFound: {
 		code: CodeNotFound, status: http.StatusNotFound,
 		message:    "This agent has no charge with this execution id, or not in this state.",
-		suggestion: "The header UIM-Charge of a response contains the execution id. GET /api/usage/entries lists the entries of the account.",
+		suggestion: "The UIM-Charge header of a response contains the execution id. GET /api/usage/entries lists the entries of the account.",
 	},
 	EvidenceExpired: {
 		code: CodeGone, status: http.StatusGone,

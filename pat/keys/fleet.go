@@ -62,8 +62,8 @@ func (f *family) replaceRetired(ctx context.Context) error {
 	return err
 }
 
-// Run replaces the keys with which this process signs, for all purposes, as soon as it learns that they were retired, until ctx ends. Then
-// it returns nil. If it cannot replace a key, it calls failed with the error, and tries again after a second. In the meantime, this process
+// Run replaces the keys that this process signs with, for all purposes, as soon as another process has retired them. When ctx ends, Run
+// returns nil. If it cannot replace a key, it calls failed with the error, and tries again after a second. In the meantime, this process
 // signs nothing with the key.
 func (k *Keyring) Run(ctx context.Context, failed func(error)) error {
 	retry := time.NewTicker(retryEvery)
@@ -112,16 +112,16 @@ func (k *Keyring) RotateFor(ctx context.Context, purpose Purpose) (next SigningK
 	return next, nil
 }
 
-// RotateAll makes every process that shares the store sign with a new key, except for receipts and logs, and returns the key with which
-// this process signs PATs from now on. Each other process follows when its Keyring learns of the change, or when it starts. The previous
-// keys still verify for Overlap.
+// RotateAll makes every process that shares the store sign with a new key, except for receipts and logs, and returns the key that this
+// process signs PATs with from now on. Each other process follows when its Keyring reads the change, or when it starts. The previous keys
+// still verify for Overlap.
 func (k *Keyring) RotateAll(ctx context.Context) (SigningKey, error) {
 	next, _, err := k.replaceAll(ctx, k.now().Add(time.Duration(k.overlap.Load())), func(s SigningKey) bool { return s.NotAfter.IsZero() })
 	return next, err
 }
 
-// RetireAll is like RotateAll, but the previous keys verify nothing from the given time on, including keys with which no process signs any
-// longer. It returns these keys.
+// RetireAll is like RotateAll, but the previous keys verify nothing from the given time on, including keys that no process signs with any
+// more. It returns these keys.
 func (k *Keyring) RetireAll(ctx context.Context, at time.Time) (retired []SigningKey, err error) {
 	_, retired, err = k.replaceAll(ctx, at, func(s SigningKey) bool { return sooner(s.NotAfter, at).Equal(at) })
 	return retired, err

@@ -23,22 +23,22 @@ const (
 	maxValues = 256
 )
 
-// A Payload is a payment as a payer sends it. Its signature is in no text of it. x402 5.2.
+// A Payload is a payment as a payer sends it. String and GoString omit its signature. x402 5.2.
 type Payload struct {
 	Accepted    Requirements // the terms that the payer has chosen, as the payer states them
 	From, To    string       // the addresses of the payer and of the receiver, in lower case
 	Value       *big.Int     // atomic units
 	ValidBefore time.Time
 	Nonce       string // 32 bytes, hexadecimal, in lower case
-	ID          string // the payer's own name of the payment; empty: none
+	ID          string // the payer's id for the payment; empty: none
 
 	document []byte
 }
 
-// String returns no signature.
+// String returns the Reference, which does not contain the signature.
 func (p *Payload) String() string { return p.Reference() }
 
-// GoString returns no signature.
+// GoString returns the Reference, so that %#v does not print the signature.
 func (p *Payload) GoString() string { return p.Reference() }
 
 // Reference identifies a payment among all payments of all chains: a token moves once for each nonce of a payer. It has at most 200 bytes.
@@ -167,8 +167,8 @@ func read(tree strictjson.Object) (*Payload, error) {
 	return p, nil
 }
 
-// closed refuses a payment with members that the gateway does not read. A facilitator could settle another payment by them, such as a
-// permit2Authorization, while the reference is that of the authorization.
+// closed refuses a payment with members that the gateway does not read. A facilitator could use such a member, for example a
+// permit2Authorization, to settle a different payment than the one that Reference identifies.
 func closed(payload, authorization strictjson.Object) error {
 	for _, o := range []struct {
 		in      strictjson.Object

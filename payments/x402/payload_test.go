@@ -26,7 +26,7 @@ func terms() *x402.Terms {
 
 func usd(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "USD"} }
 
-// offered returns the header PAYMENT-REQUIRED for an amount.
+// offered returns the PAYMENT-REQUIRED header for an amount.
 func offered(tb testing.TB, amount money.Amount) string {
 	tb.Helper()
 	r := x402.Quote{Resource: x402.Resource{URL: "https://shop.example/"}, Accepts: terms().Requirements(amount)}

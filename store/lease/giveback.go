@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// refund returns units of an unsent call to their leases. It returns the slots of the units that must go back to the store instead.
+// refund gives the units of an unsent call back to their leases. If a unit must go back to the store instead, the result contains its slot.
 func (h *Holder) refund(service string, took []store.CounterSlot) []store.CounterSlot {
 	now := h.clock()
 	return slices.DeleteFunc(slices.Clone(took), func(s store.CounterSlot) bool {

@@ -4,7 +4,7 @@ package sqlstore
 
 import pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 
-// The amount of tests.
+// These constants set how many tests run.
 const (
 	SQLiteLives   = 8 // processes that are killed
 	PostgresLives = 4

@@ -4,7 +4,7 @@ package sqlstore
 
 import pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 
-// The amount of tests. With the build tag soak there are more.
+// These constants set how many tests run. The soak build tag raises them.
 const (
 	SQLiteLives   = 2 // processes that are killed
 	PostgresLives = 2

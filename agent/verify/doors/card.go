@@ -14,7 +14,7 @@ import (
 type a2a struct {
 	url    string
 	card   strictjson.Object
-	rest   string // URL of the interface HTTP+JSON; empty if there is none
+	rest   string // URL of the HTTP+JSON interface; empty if there is none
 	open   bool   // whether it accepts messages without a token
 	taken  bool   // whether the PAT was accepted
 	called reply  // to the sample call

@@ -24,7 +24,7 @@ var catalogue []byte
 
 // A Config configures the shop.
 type Config struct {
-	// APIKey, if it is not empty, must be sent with each request in the header X-Api-Key.
+	// APIKey, if it is not empty, must be sent with each request in the X-Api-Key header.
 	APIKey string
 	// Now returns the time for new orders. Required.
 	Now func() time.Time

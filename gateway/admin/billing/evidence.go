@@ -28,7 +28,7 @@ type AccountEvidence struct {
 	Log     []EvidenceLine `json:"log,omitempty"`
 	Entries []EvidenceLine `json:"entries"`
 	Next    string         `json:"next,omitempty"` // the cursor of the next page
-	// Since are proofs that the logs only grew since the page before; see EvidenceQuery.Epoch.
+	// Since are proofs that the logs have only grown since the previous page; see EvidenceQuery.Epoch.
 	Since     []Consistency `json:"since,omitempty"`
 	Statement string        `json:"statement,omitempty"` // compact JWS; only on the first page
 	Invoice   string        `json:"invoice,omitempty"`   // compact JWS of all accounts of the agent; only on the first page
@@ -56,7 +56,7 @@ type EvidenceQuery struct {
 	api.PageRequest
 	Month    string // such as 2026-11
 	Currency string
-	// Epoch and Size are those of the newest checkpoint on the page before; Size is 0 on the first page.
+	// Epoch and Size are those of the newest checkpoint on the previous page; Size is 0 on the first page.
 	Epoch, Size int64
 }
 
@@ -95,7 +95,7 @@ func (o *Operations) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvid
 	if q.After != "" { // the entries of the first page's statement, even if there are more since
 		after, last, ok := parseEvidenceCursor(q.After)
 		if !ok {
-			return AccountEvidence{}, api.WrongParameter("after", "must be the member next of the page before")
+			return AccountEvidence{}, api.WrongParameter("after", "must be the value of next on the previous page")
 		}
 		err := o.evidence(ctx, f, q, after, last, &prover, &out)
 		return out, err
@@ -120,7 +120,8 @@ func (o *Operations) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvid
 	return out, err
 }
 
-// EvidenceCursor returns the cursor of the page that begins after an entry, and whose last entry is at most the one with the number last.
+// EvidenceCursor returns the cursor of a page. The page begins after the entry with the number after, and ends at the entry with the number
+// last or before it.
 func EvidenceCursor(after, last int64) string {
 	return strconv.FormatInt(after, 10) + "-" + strconv.FormatInt(last, 10)
 }
@@ -135,7 +136,7 @@ func parseEvidenceCursor(text string) (after, last int64, ok bool) {
 	return after, last, err == nil && 0 <= after && after < last
 }
 
-// sign adds the signed statement and the signed invoice. Both summarize the entries of the same statements.
+// sign adds the signed statement and the signed invoice. Both cover the same entries.
 func (o *Operations) sign(
 	ctx context.Context, q EvidenceQuery, list []store.Statement, sum receipt.SignedStatement, out *AccountEvidence,
 ) (err error) {

@@ -86,7 +86,7 @@ func (p *prover) entries() (out []EvidenceLine, checkpoint string, err error) {
 	return out, checkpoint, nil
 }
 
-// since returns a proof for each epoch whose log has grown since the page before, whose checkpoints had the given sizes.
+// since returns a proof for each epoch whose log has grown since the previous page, whose checkpoints had the given sizes.
 func (p *prover) since(sizes map[int64]int64) (out []Consistency, err error) {
 	for epoch, head := range p.heads {
 		old, known := sizes[epoch]

@@ -74,7 +74,7 @@ func (u *Upstream) setCredentials() error {
 		case a.Value == "" || !isHeaderValue(a.Value):
 			return errors.New("upstream auth.header: the value is empty or contains control characters")
 		case u.auth.Get(name) != "":
-			return fmt.Errorf("upstream auth: the header %q has two values", name)
+			return fmt.Errorf("upstream auth: the %q header has two values", name)
 		}
 		u.auth.Set(name, a.Value)
 		u.credentials = append(u.credentials, headerSecrets(a.Value)...)
@@ -91,7 +91,7 @@ func (u *Upstream) setAuthorization(key string) error {
 	case key == authorization:
 		return errors.New("upstream idempotency_header: Authorization cannot be used, because it contains the credential")
 	case u.auth.Get(authorization) != "", b != Basic{} && o.TokenURL != nil:
-		return errors.New("upstream auth: the header Authorization has two values")
+		return errors.New("upstream auth: the Authorization header has two values")
 	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
 		return errors.New("upstream auth.oauth2: client_id, client_secret or the host of token_url is missing")
 	case o.TokenURL != nil:

@@ -161,7 +161,7 @@ func (r *Route) breakerOf(stranger bool) *breaker {
 }
 
 // Safe reports whether a call has no side effects: Endpoint.Unsafe is not set, and the method of the call is GET or HEAD (RFC 9110, section
-// 9.2.1) or the call calls a tool.
+// 9.2.1) or the service is an MCP server.
 func (r *Route) Safe() bool { return r.safe }
 
 // Method returns the HTTP method.

@@ -67,7 +67,7 @@ func (s *Service) Tamper(t Alteration) {
 	s.books.tampering = t
 }
 
-// RotateReceiptKey makes a new key sign receipts. If introduced is false, the previous key does not introduce it.
+// RotateReceiptKey creates a new key for receipts. If introduced is false, the previous key does not introduce it.
 func (s *Service) RotateReceiptKey(introduced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,7 @@ func (s *Service) Receipts(agentID string) []string {
 	return out
 }
 
-// newKey makes a new key sign receipts. The previous key, before, signs the entry of the new one; if before is nil, there is no such entry.
+// newKey creates a new key for receipts. The previous key, before, signs the entry of the new one; if before is nil, there is no such entry.
 func (b *books) newKey(before ed25519.PrivateKey) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -36,7 +36,7 @@ func NewPayer(tb testing.TB, now func() time.Time) *Payer {
 // Address returns the address of the payer.
 func (p *Payer) Address() string { return addressOf(p.key.PubKey()) }
 
-// Pay returns a payment, as JSON, for the first of the terms in the header PAYMENT-REQUIRED.
+// Pay returns a payment, as JSON, for the first of the terms in the PAYMENT-REQUIRED header.
 func (p *Payer) Pay(tb testing.TB, required string) []byte {
 	tb.Helper()
 	text, err := base64.StdEncoding.DecodeString(required)

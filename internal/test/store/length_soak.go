@@ -2,7 +2,7 @@
 
 package storetest
 
-// The amount of random tests.
+// These constants set how many random tests run.
 const (
 	// random models of windows and of the ledger
 	modelSeeds  = 3

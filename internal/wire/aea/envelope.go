@@ -4,8 +4,8 @@
 //	e, err := wire.DecodeEnvelope(frame)
 //	m, err := wire.DecodeMessage(e.Message)
 //
-// Both implementations of the framework, agents-aea (fetchai) and open-aea (valory), use the same encoding, but the names of their
-// packages have different authors. Messages with a body of type google.protobuf.Struct, which no packaged protocol uses, are not
+// Both implementations of the framework, agents-aea (fetchai) and open-aea (valory), use the same encoding, but the public ids of
+// their packages contain different authors. Messages with a body of type google.protobuf.Struct, which no packaged protocol uses, are not
 // supported. Neither are messages of agents before version 0.10, which did not have dialogues.
 package aea
 

@@ -80,7 +80,7 @@ var errForm = errors.New("not a time in the format of RFC 3339")
 func ReadAuth(h http.Header) (Auth, *Error) {
 	for _, name := range []string{HeaderKey, HeaderTimestamp, HeaderSignature} {
 		if len(h.Values(name)) > 1 {
-			return Auth{}, refuse(Unauthorized, "the header "+name+" occurs more than once")
+			return Auth{}, refuse(Unauthorized, "the "+name+" header occurs more than once")
 		}
 	}
 	return NewAuth(h.Get(HeaderKey), h.Get(HeaderTimestamp), h.Get(HeaderSignature))

@@ -58,7 +58,7 @@ func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store,
 	return r, r.closed()
 }
 
-// read takes the result out of the queries: the value of x, provided that all other parts of the query only name parts of this value.
+// read sets Result to the value of x. It returns an error if the query contains a condition in addition to such assignments.
 func (r *Residual) read(queries []ast.Body) error {
 	if len(queries) != 1 {
 		return fmt.Errorf("%w returns %d results", errResidual, len(queries))

@@ -18,7 +18,7 @@ type Rebase struct {
 // StartAnchor starts the clock of an embedded database. The clock starts at the present time, but not before last, the latest time at which
 // a limit was counted, nor before the database was last restored. If the new clock differs from that of the previous process, StartAnchor
 // calls rebase in a transaction to convert the stored deadlines. If the previous clock was behind by at least clock.BehindKept, rebase must
-// also move the counters, in such a way that no count becomes older.
+// also move the counters. It must not make any count older.
 func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase) error) error {
 	stored, err := db.sequences(ctx, clock.BehindNote)
 	if err != nil {

@@ -67,7 +67,7 @@ func SQLiteCode(err error) int {
 }
 
 // SQLiteSource returns the data source name of a database file, with the settings of each connection. The write-ahead log is flushed at
-// every commit. It is written back into the file when it has 16 MB, so that a page that many transactions change is written back once.
+// every commit. It is written back into the file when it reaches 16 MB, so that a page that many transactions change is written back once.
 // Foreign keys are enforced, and a transaction waits up to five seconds for locks of other processes.
 func SQLiteSource(path string, readOnly bool) string {
 	q := url.Values{}

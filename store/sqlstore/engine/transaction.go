@@ -87,7 +87,7 @@ func (t *Tx) end(ctx context.Context, work work) error {
 		list = append(list, Command{Query: d.notify})
 	}
 	confirms := t.confirms && t.seen.replicated
-	if t.locking == Optimistic { // sent together, they are one transaction
+	if t.locking == Optimistic { // PostgreSQL executes the commands of one message in one transaction
 		if len(list) > 0 || confirms {
 			list = append(list, t.testify()...)
 		}
@@ -119,8 +119,8 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	}
 }
 
-// try runs a batch in one transaction. n is the number of the attempt, counted from 1. If try returns an error that is not unsure, no
-// change of the batch is stored.
+// try runs a batch in one transaction. n is the number of the attempt, counted from 1. If try returns an error, and Unsure
+// returns false for it, no change of the batch is stored.
 func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error) {
 	d := w.db.dialect
 	if p := batch[0].kind.patience(d); p > 0 {

@@ -23,7 +23,7 @@ const (
 	selectCarry  = "SELECT details FROM ledger WHERE service = ? AND agent_id = ? AND currency = ? AND k >= 0 AND k = ?"
 )
 
-// Prunable returns up to 100 accounts, in their order after the given one, whose chain begins with an entry made at or before the given
+// Prunable returns up to 100 accounts that follow the given one in order, and whose chain begins with an entry made at or before the given
 // time.
 func (l *Ledger) Prunable(ctx context.Context, after AccountKey, before time.Time) ([]AccountKey, error) {
 	return engine.All(ctx, l.db, selectPrunable, []any{after.Service, after.AgentID, after.Currency, engine.Nanos(before)},
@@ -49,7 +49,7 @@ type prunable struct {
 	from, to, state          store.State
 }
 
-// old reports whether the entry may be deleted: the charge or top-up that it is about ended at or before the given time.
+// old reports whether the entry may be deleted: its charge or top-up ended at or before the given time.
 func (p *prunable) old(before int64) bool {
 	switch {
 	case p.at > before:

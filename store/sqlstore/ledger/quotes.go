@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Affords returns nil if an agent could be charged an amount now. Otherwise, it returns the *store.CreditError with which a call would be
-// refused. It reserves nothing.
+// Affords returns nil if an agent could be charged an amount now. Otherwise, it returns the *store.CreditError that a call
+// would fail with. It reserves nothing.
 func (l *Ledger) Affords(ctx context.Context, service string, agent pat.AgentID, charge money.Amount, billing store.Billing) error {
 	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := l.book(t).Price(ctx, service, string(agent), charge, billing)

@@ -15,7 +15,7 @@ import (
 // day is a day in nanoseconds.
 const day = int64(24 * time.Hour)
 
-// groups contains the SQL expression for the name of a group. Each is valid for the table ledger and for the table refunds.
+// groups has the SQL expression for the name of each group. Each expression is valid for the tables ledger and refunds.
 var groups = map[store.RevenueGroup]string{
 	store.ByIntent: "intent",
 	store.ByAgent:  "agent_id",
@@ -63,7 +63,7 @@ func (l *Ledger) Revenue(ctx context.Context, f store.RevenueFilter) ([]store.Re
 	return rows, l.stillKept(ctx, f.Service, bounds)
 }
 
-// months adds up the revenue of days to that of months. The name of a day is its number, counted from 1970-01-01.
+// months sums the revenue of days into the revenue of months. The name of a day is its number, counted from 1970-01-01.
 func months(days []store.Revenue) ([]store.Revenue, error) {
 	sums := map[[2]string]store.Revenue{}
 	for _, d := range days {

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// A VerifiedPoint records how far a check of the whole ledger, or several checks one after another, have verified it. It contains no
-// secrets. A person who can change it can hide alterations from the next check.
+// A VerifiedPoint records how far one or more checks have verified the ledger, counted from its beginning. It contains no secrets. A person who
+// can change it can hide alterations from the next check.
 type VerifiedPoint struct {
 	Seq  int64         `json:"seq"`  // the number of the last entry that was verified
 	Logs []VerifiedLog `json:"logs"` // ordered by service and epoch
@@ -126,7 +126,7 @@ func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.Acco
 		}
 		found[k] = true
 		if h, known := heads[k]; !known || first != h.kept || last != h.lines-1 || count != h.lines-h.kept {
-			return alteredAccount(k, "entries are missing, or are too many: it has %d, from %d to %d", count, first, last)
+			return alteredAccount(k, "entries are missing or superfluous: it has %d, from %d to %d", count, first, last)
 		}
 		return nil
 	}); err != nil {

@@ -7,7 +7,7 @@
 //	GET  /get_envelope    200 with an envelope, or with an empty body
 //	GET  /unregister      200
 //
-// The last three require the token in the header Session-Id. Without a valid token, they return 400. An agent reconnects after any status
+// The last three require the token in the Session-Id header. Without a valid token, they return 400. An agent reconnects after any status
 // other than 200. The node keeps the queued envelopes of an agent while the agent polls, even if the agent registers again. The node drops
 // them ten minutes after the agent's last request.
 package mailbox

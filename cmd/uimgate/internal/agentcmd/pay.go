@@ -22,7 +22,7 @@ const (
 	signerEnds = time.Second
 )
 
-// A signer returns a payment by one of the given terms.
+// A signer returns a payment under one of the given terms.
 type signer func(ctx context.Context, terms []byte) ([]byte, error)
 
 // A payer is a function for agent.Options.Pay.
@@ -76,7 +76,7 @@ func (s *agentSettings) pays(command, most string, notes io.Writer) error {
 	return nil
 }
 
-// payAtMost returns Options.Pay for one call: it pays at most an amount.
+// payAtMost returns Options.Pay for one call: it pays at most the given amount.
 func payAtMost(most money.Amount, sign signer) payer {
 	return func(ctx context.Context, d agent.Demand) ([]byte, error) {
 		if d.Amount.Currency != most.Currency || d.Amount.Nano > most.Nano {

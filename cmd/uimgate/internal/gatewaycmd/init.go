@@ -53,7 +53,7 @@ func Init() *cobra.Command {
 		Use: "init", Short: "Create a configuration for your API", Args: cli.Args(cobra.NoArgs),
 		Long: `On a terminal, init without flags asks for the domain of your service, the URL of your API, its OpenAPI document and
 TLS, creates a configuration and starts the gateway. Every answer has a flag. Without a document, init writes a short
-one that you extend. With --acme-email, the gateway serves https://NAMESPACE on port 443 with certificates of Let's
+one that you extend. With --acme-email, the gateway serves https://NAMESPACE on port 443 with certificates from Let's
 Encrypt, which validates the domain on ports 80 and 443.
 
 Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
@@ -142,7 +142,7 @@ At first, init offers only the tools that the server marks as read-only.`,
 	f.StringArrayVar(&s.tools.args, "mcp-arg", nil, "argument of --mcp-command; may be repeated")
 	f.StringArrayVar(&s.tools.env, "mcp-env", nil, "NAME=VALUE in the environment of --mcp-command, which is otherwise empty; may be repeated")
 	f.StringVar(&s.options.Upstream, "upstream", "", "URL of your API, instead of the servers of the document; remembered")
-	f.StringVar(&s.options.Email, "acme-email", "", "email address for TLS certificates of Let's Encrypt; remembered")
+	f.StringVar(&s.options.Email, "acme-email", "", "email address for TLS certificates from Let's Encrypt; remembered")
 	f.BoolVar(&s.agree, "acme-agree", false, "agree to the subscriber agreement of Let's Encrypt: "+subscriberAgreement)
 	f.BoolVar(&s.serve, "serve", false, "start the gateway with the new configuration")
 	f.StringVar(&s.listen, "listen", "", "public address of the gateway that --serve starts, instead of server.listen")

@@ -54,7 +54,7 @@ func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io
 		}
 	}
 	if s.options.Email == "" {
-		question := "Email address for TLS certificates of Let's Encrypt (Enter for no TLS)"
+		question := "Email address for TLS certificates from Let's Encrypt (Enter for no TLS)"
 		if s.options.Email, err = ask(question, "", isEmail); err != nil {
 			return err
 		}

@@ -149,14 +149,14 @@ verdict on stderr. If something differs, verify-ledger names the first place and
 uimgate changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts,
 and logs the result.
 
-A person with the data directory and its keys can write another ledger that agrees with itself. The agents' receipts and
-the cosignatures of witnesses show that: see docs/evidence.md.
+A person with the data directory and its keys can forge an internally consistent ledger. Compare it with the receipts of
+agents and the cosignatures of witnesses to detect this: see docs/evidence.md.
 
 With --since FILE, verify-ledger rebuilds only the entries that were added since the check that wrote FILE, and then
 replaces FILE. If FILE does not exist, it checks everything and creates FILE. It still checks that no earlier entry is
 missing, all sums, that each log begins with the leaves that were verified, and that the hash of each entry is in its
-log. It does not rebuild earlier entries, and does not compare their records, proofs and questions, so it does not find
-a change of their other columns: check the whole ledger from time to time. Keep FILE where a person who can write to the
+log. It does not rebuild earlier entries, and does not compare their records, proofs and questions, so it does not
+detect changes to their other columns: check the whole ledger from time to time. Keep FILE where a person who can write to the
 database cannot write.`,
 		Example: "  uimgate verify-ledger\n  uimgate verify-ledger --since /var/lib/audit/shop.json",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -141,7 +141,7 @@ type transport interface {
 type message struct {
 	id     int64 // 0 for a notification
 	method string
-	name   string // the name of the tool, for the header Mcp-Name
+	name   string // the name of the tool, for the Mcp-Name header
 	body   []byte
 	header pool.Fields
 	// progress receives notifications. nil: the server was not asked for them.

@@ -10,7 +10,7 @@ import (
 const doubtTime = 5 * time.Second
 
 // probe sends a ping, and ends the process if it sends nothing for doubtTime. Many servers work on one message at a time, so the response
-// to the ping comes after those to earlier requests. The process may therefore be silent while one of these has time left.
+// to the ping comes after those to earlier requests. The process may therefore be silent until their deadlines have passed.
 func (c *child) probe() {
 	newest := c.newest()
 	id := -c.probes.Add(1)

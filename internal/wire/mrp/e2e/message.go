@@ -52,7 +52,7 @@ func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Sen
 
 // OpenMessage returns a message with the body and the content type that its sender sealed. The error is one of Open, or ErrType if the
 // sender sealed a different content type. It is also ErrBody if the sealed body does not have the form that its type requires (JSON, or
-// text in UTF-8), or is encrypted once more.
+// text in UTF-8), or is itself encrypted.
 func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, error) {
 	if m.ContentType != wire.TypeEncrypted {
 		return wire.Message{}, ErrBody

@@ -11,7 +11,7 @@ import (
 type Pace struct {
 	mu          sync.Mutex
 	last        time.Duration // the duration of the last transaction
-	now, before time.Duration // the longest of the current and of the previous turn
+	now, before time.Duration // the longest transaction in the current turn and in the previous one
 	turn        time.Time     // when the current turn began
 }
 

@@ -44,7 +44,7 @@ type Pool struct {
 	cfg     Config
 	dialer  net.Dialer
 	address string // host:port
-	host    string // the value of the header Host
+	host    string // the value of the Host header
 	using   chan struct{}
 
 	mu     sync.Mutex
