@@ -17,7 +17,7 @@ const MediaTypeReceipt = "application/" + TypeReceipt
 
 // The errors of receipts.
 var (
-	// ErrReceipt means that a text is not a receipt.
+	// ErrReceipt means that the input is not a receipt.
 	ErrReceipt = errors.New("not a receipt")
 	// ErrSignature means that the key does not verify a signature.
 	ErrSignature = errors.New("the signature does not verify")

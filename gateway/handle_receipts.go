@@ -161,7 +161,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 	}
 	from, err := time.Parse("2006-01", c.QueryParam("month"))
 	if err != nil || from.Year() < 1970 || from.Year() > 2200 || from.After(s.now()) {
-		return reason.InvalidParameter.Refusal("The query parameter month must be a month such as 2026-11 that has begun.")
+		return reason.InvalidParameter.Refusal("The query parameter month must be the current month or an earlier one, such as 2026-11.")
 	}
 	ctx := c.Request().Context()
 	head, err := s.account(ctx, of.ID, agent, c.QueryParam("currency"))
@@ -193,7 +193,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 // forgottenMonth returns the refusal of a statement whose entries were deleted. It names the entry with the sums of the deleted entries, if
 // some of them were of this account.
 func (s *Server) forgottenMonth(ctx context.Context, of string, agent pat.AgentID, currency string) error {
-	forgotten := reason.EvidenceExpired.Refusal("Entries of this month were deleted, because the ledger is kept only for some time.")
+	forgotten := reason.EvidenceExpired.Refusal("Entries of this month were deleted, because their retention period has passed.")
 	head, err := s.account(ctx, of, agent, currency)
 	if err == nil && head.Carry >= 0 {
 		forgotten = forgotten.With("carry", map[string]any{"k": head.Carry})

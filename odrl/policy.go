@@ -131,7 +131,7 @@ func (p *Policy) Operands() []string {
 }
 
 // Engine returns the engine that evaluates the policy. If the policy has no plan, the engine is OPA, and reason describes the part that
-// prevented the plan. OPA can still make single decisions for a policy with a plan; Decision.Engine names the engine of each decision.
+// prevented the plan. OPA can still make individual decisions for a policy with a plan; Decision.Engine names the engine of each decision.
 func (p *Policy) Engine() (e Engine, reason string) {
 	switch {
 	case p.program == nil:

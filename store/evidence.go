@@ -43,9 +43,9 @@ type Head struct {
 // error names the account and the entry.
 var ErrAltered = errors.New("the ledger was altered")
 
-// An ExpiredError means that entries were deleted, because the ledger is kept only for some time. It contains no entry of another agent.
+// An ExpiredError means that entries were deleted, because their retention period has passed. It contains no entry of another agent.
 type ExpiredError struct{ Carry int64 } // K of the entry that carries the sums
 
 func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("the entry was deleted, because the ledger is kept only for some time: entry %d carries its sum", e.Carry)
+	return fmt.Sprintf("the entry was deleted, because its retention period has passed: entry %d carries its sum", e.Carry)
 }

@@ -75,7 +75,7 @@ var codes = func() map[string]int {
 }()
 
 // refused returns the response with a UIM error: {"error": {"code": …, "message": …, "details": {…}}}. The status is that of the
-// reason, unless the code contradicts the reason; then it is that of the code. If neither is known, the status is usual.
+// reason, unless the code contradicts the reason; then it is that of the code. If neither is known, the status is the argument usual.
 func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, error) {
 	inner := tree.Object("error")
 	status, known := codes[inner.Text("code")]

@@ -38,7 +38,7 @@ func (p *paidTask) has(t *testing.T, state, status string, members ...string) {
 	}
 }
 
-// TestX402 pays for calls by the terms in the metadata of refused tasks.
+// TestX402 pays for calls under the terms in the metadata of refused tasks.
 func TestX402(t *testing.T) {
 	t.Parallel()
 	var g *gatetest.Gate

@@ -229,7 +229,7 @@ func (a *answer) admitted(r *http.Request) bool {
 		a.refused(reason.MethodNotAllowed.Refusal("Messages must be sent with POST. The endpoint has no separate stream and no sessions."))
 	case !a.stream && !takesJSON(r.Header):
 		a.failed(http.StatusNotAcceptable, &jsonrpc.Error{
-			Code: jsonrpc.InvalidRequest, Message: "The header Accept must contain application/json and text/event-stream.",
+			Code: jsonrpc.InvalidRequest, Message: "The Accept header must contain application/json and text/event-stream.",
 		})
 	default:
 		return true

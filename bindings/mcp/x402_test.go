@@ -10,7 +10,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestX402 pays for a call to a tool by the terms in the result, in each place where clients look for them.
+// TestX402 pays for a call to a tool under the terms in the result, in each place where clients look for them.
 func TestX402(t *testing.T) {
 	t.Parallel()
 	for name, outputs := range map[string]string{"without an output schema": "", "with one": `"output_parameters": [{"name": "ok", "type": "boolean"}],`} {

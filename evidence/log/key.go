@@ -24,7 +24,7 @@ const (
 	typeCosignature = 0x04 // C2SP tlog-cosignature v1
 )
 
-// ErrVerifier means that a text is not a verifier key.
+// ErrVerifier means that the input is not a verifier key.
 var ErrVerifier = errors.New("not a verifier key: want name+id+key")
 
 // keyID returns the id of a key: the first four bytes of a hash over its name, type and key.

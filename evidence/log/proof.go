@@ -21,7 +21,7 @@ const (
 
 // The errors of proofs.
 var (
-	// ErrProof means that a text is not a proof.
+	// ErrProof means that the input is not a proof.
 	ErrProof = errors.New("not a proof of inclusion")
 	// ErrNotIncluded means that a proof does not show that the leaf is in the log.
 	ErrNotIncluded = errors.New("the proof does not lead to the root of the checkpoint")

@@ -121,7 +121,7 @@ func argumentsOf(text []byte) ([]Field, error) {
 	return out, nil
 }
 
-// visible escapes characters that are invisible or change the direction of a text, so that a page shows exactly what is sent.
+// visible escapes characters that are invisible or change the direction of text, so that a page shows exactly what is sent.
 func visible(s string) string {
 	var b strings.Builder
 	for _, r := range s {

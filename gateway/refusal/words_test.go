@@ -61,7 +61,7 @@ func TestRefusalTexts(t *testing.T) {
 		},
 		"an outcome": {
 			reason.UpstreamError.Refusal("").With("outcome", "unknown"),
-			"The service behind the gateway failed. The call has this outcome: unknown. If it is unknown, repeat the same request with the same Idempotency-Key, and never with a new one; an intent that only reads can be called again.", "The service behind the gateway failed.",
+			"The service behind the gateway failed. The outcome of the call is unknown. If it is unknown, repeat the same request with the same Idempotency-Key, and never with a new one; an intent that only reads can be called again.", "The service behind the gateway failed.",
 		},
 		"versions": {
 			reason.VersionConflict.Refusal("No.").With("versions", []string{"v1", "v2"}), "No. Use one of these versions: v1, v2.", "No.",

@@ -16,7 +16,7 @@ type Choice struct {
 	Given bool     // the client chose
 }
 
-// ErrChoice means that a text does not state a Choice.
+// ErrChoice means that the input does not state a Choice.
 var ErrChoice = errors.New("want all, search, or tags such as tag:orders,tag:invoices (at most 10)")
 
 // ParseChoice parses a choice: all, search, a list such as tag:orders,tag:invoices, or the empty string for the zero value. The error is

@@ -15,7 +15,7 @@ type Allowance struct {
 	Period Period
 }
 
-// ErrAllowance means that a text is not an Allowance, or that an Allowance is not valid.
+// ErrAllowance means that the input is not an Allowance, or that an Allowance is not valid.
 var ErrAllowance = errors.New("want an amount and a period such as 20 EUR/month or 5 EUR/day")
 
 // allowancePeriods are the periods of an Allowance.

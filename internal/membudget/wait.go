@@ -55,7 +55,7 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 }
 
 // serve gives free memory to waiting shares, higher levels first. Shares that already hold memory come first, because others wait for that
-// memory. A share that holds none waits as long as a holder of the same or a higher level waits. If no holder could be served even after
+// memory. A share that holds none is not served while a holder of the same or a higher level waits. If no holder could be served even after
 // all shares that are not waiting have ended, the holders wait for each other, and one of them is refused. The caller holds b.mu.
 func (b *Budget) serve() {
 	for {

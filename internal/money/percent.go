@@ -16,7 +16,7 @@ const (
 	wholePercent = 100 * percentUnit
 )
 
-// ErrPercent means that a text is not a percentage.
+// ErrPercent means that the input is not a percentage.
 var ErrPercent = errors.New("not a percentage from 0 to 100 with at most 3 decimals")
 
 // ParsePercent parses a decimal number such as 19 or 8.875. The error is ErrPercent.

@@ -37,8 +37,8 @@ var help = map[Reason]string{
 		"the SHA-256 of the RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",
 	ProofReplayed: "The jti of a proof can be used only once. A repeated call needs a new proof, but keeps its Idempotency-Key.",
 	BudgetExceeded: "A person permitted the client to spend at most details.budget, and the charge of the call exceeds what is left of it, " +
-		"details.left. Charges that are released come back. details.until is when more is available, as far as is known. On the page at details.consents_url, the person sees " +
-		"the consent, changes its budget, and ends it.",
+		"details.left. A released charge becomes available again. details.until is when more is available, as far as is known. On the page at " +
+		"details.consents_url, the person sees the consent, changes its budget, and ends it.",
 	ConfirmationRequired: "The call is made under a person's consent. It costs details.charge, which is above details.without_confirmation " +
 		"(the smaller of the person's and the operator's amounts), or the service requires a confirmation of each call to this intent. A " +
 		"confirmation permits exactly this call, once, within ten minutes: other parameters, another price or another policy need a new one. " +
@@ -48,7 +48,7 @@ var help = map[Reason]string{
 		"the plan of the agreement, if it has one. An agreement with another plan ends the earlier agreement; what was used in the present " +
 		"windows counts against the limits of the new plan.",
 	UnknownPlan: "The plan in the request, or declared.plan in the agreement, is not a plan of the policy that was signed, or the two differ. " +
-		"details.plans lists the plans of the policy. A plan must be one text, and part of what the agent signs.",
+		"details.plans lists the plans of the policy. A plan must be a single string, and part of what the agent signs.",
 	AgentBlocked: "The operator blocked the agent, or the gateway blocked it after too many attempts to exceed a limit that the " +
 		"policy forbids exceeding.",
 	FreshAgreementRequired: "The agent agreed with a signature that anyone who has seen it could send again: a JWS over the policy, " +
@@ -172,7 +172,7 @@ var help = map[Reason]string{
 	UnsupportedMediaType: "A body must be uncompressed JSON in UTF-8, with the header Content-Type: application/json.",
 	MethodNotAllowed:     "The path exists, but does not support the method. Calls and agreements use POST; documents use GET.",
 	NoSuchPath:           "agents.json lists every endpoint of the service; openapi.json describes them.",
-	OriginNotAllowed: "The header Origin names a site that the operator does not allow, or the request reached this machine under a " +
+	OriginNotAllowed: "The Origin header names a site that the operator does not allow, or the request reached this machine under a " +
 		"host name that is not the service's. A web page that someone happens to open must not use what their browser can reach. The " +
 		"operator can allow further origins in services[].doors.mcp.origins.",
 	UnknownHost: "The gateway selects the service by the Host header, and no service has this host name. Use the address that " +

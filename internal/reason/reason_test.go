@@ -185,7 +185,7 @@ func TestSuggestionFillsInDetails(t *testing.T) {
 		"Wait 1 second.":   reason.RateLimitExceeded.Refusal("").After(time.Millisecond),
 		"Wait a while.":    reason.RateLimitExceeded.Refusal(""),
 		"Use one of these versions: a:b:v1, a:b:v2.": reason.VersionConflict.Refusal("").With("versions", []string{"a:b:v1", "a:b:v2"}),
-		"The call has this outcome: not_sent. If it is unknown, repeat the same request with the same Idempotency-Key, and never with a new one; an intent that only reads can be called again.": reason.UpstreamTimeout.Refusal("").With("outcome", "not_sent"),
+		"The outcome of the call is not_sent. If it is unknown, repeat the same request with the same Idempotency-Key, and never with a new one; an intent that only reads can be called again.": reason.UpstreamTimeout.Refusal("").With("outcome", "not_sent"),
 		reason.IntentDeprecated.Suggestion(): reason.IntentDeprecated.Refusal(""),
 	} {
 		if got := f.Suggestion(); got != want {

@@ -181,12 +181,13 @@ var table = map[Reason]row{
 	PaymentMismatch: {
 		code: CodePaymentRequired, status: http.StatusPaymentRequired,
 		message:    "The payment does not meet the terms of the service. It was not taken.",
-		suggestion: "Pay by the terms in PAYMENT-REQUIRED of this response.",
+		suggestion: "Pay under the terms in the PAYMENT-REQUIRED header of this response.",
 	},
 	PaymentFailed: {
 		code: CodePaymentRequired, status: http.StatusPaymentRequired,
-		message:    "The payment failed.",
-		suggestion: "Correct what details.error_reason names, and make a new payment by the terms in PAYMENT-REQUIRED of this response.",
+		message: "The payment failed.",
+		suggestion: "Correct what details.error_reason names, and make a new payment under the terms in the PAYMENT-REQUIRED header of this " +
+			"response.",
 	},
 
 	PolicyConflict: {
@@ -305,7 +306,7 @@ var table = map[Reason]row{
 	},
 	EvidenceExpired: {
 		code: CodeGone, status: http.StatusGone,
-		message:    "The entry was deleted, because the ledger is kept only for some time.",
+		message:    "The entry was deleted, because its retention period has passed.",
 		suggestion: "The entry with the k of details.carry has the sums of the deleted entries. Keep your receipts.",
 	},
 	NotLoggedYet: {
@@ -347,19 +348,19 @@ var table = map[Reason]row{
 	UpstreamTimeout: {
 		code: CodeGatewayTimeout, status: http.StatusGatewayTimeout, number: "INT-003",
 		message: "The service behind the gateway did not respond in time.",
-		suggestion: "The call has this outcome: details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
+		suggestion: "The outcome of the call is details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
 			"never with a new one; an intent that only reads can be called again.",
 	},
 	UpstreamUnreachable: {
 		code: CodeBadGateway, status: http.StatusBadGateway, number: "SRV-004",
 		message: "The service behind the gateway cannot be reached.",
-		suggestion: "The call has this outcome: details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
+		suggestion: "The outcome of the call is details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
 			"never with a new one; an intent that only reads can be called again.",
 	},
 	UpstreamError: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway, number: "INT-002",
 		message: "The service behind the gateway failed.",
-		suggestion: "The call has this outcome: details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
+		suggestion: "The outcome of the call is details.outcome. If it is unknown, repeat the same request with the same Idempotency-Key, and " +
 			"never with a new one; an intent that only reads can be called again.",
 	},
 	ResponseInvalid: {
@@ -471,7 +472,7 @@ var table = map[Reason]row{
 	PolicyNotSaved: {
 		code: CodeConflict, status: http.StatusConflict,
 		message: "The file of the policy was not replaced.",
-		suggestion: "If the file was changed, read it again and repeat your edit. If it cannot be written, replace it where it comes from, " +
+		suggestion: "If the file was changed, read it again and repeat your edit. If it cannot be written, replace it in its source, " +
 			"such as the ConfigMap, and reload.",
 	},
 	NotOffered: {

@@ -23,9 +23,9 @@ type axes struct {
 	signed []bool
 	facts  []axis
 	rules  []*model.Atom
-	unread bool           // some condition has values that cannot be tested
+	unread bool           // a condition has values that cannot be tested
 	at     map[string]int // the index of an operand in facts
-	held   *int           // how often a fact may still be compared with a condition
+	held   *int           // how many more comparisons of a fact with a condition are allowed
 }
 
 // newAxes derives the values from the conditions of the rules: for each bound, the bound itself, a value below it and a value above it.

@@ -133,7 +133,7 @@ func lists(n int) ([]store.CounterSlot, []limit.Status) {
 }
 
 // left returns how many more calls can be admitted: the remainder in the store at the last request, minus the calls that were admitted here
-// since then. It learns only from the next lease which units other processes have taken since then.
+// since then. The next lease accounts for the units that other processes have taken since then.
 func (w *reservation) left() int64 {
 	e := w.entry
 	return e.units + e.left + w.limit.Max - e.max

@@ -25,7 +25,7 @@ const (
 	maxCodeFile = 4 << 10
 )
 
-// ErrCode means that a text is too short or too long for a code.
+// ErrCode means that the input is too short or too long for a code.
 var ErrCode = fmt.Errorf("want a code of %d to %d characters", MinCode, MaxCode)
 
 // codeFile is the content of the file of a code: PBKDF2 with SHA-256 (RFC 8018).

@@ -22,7 +22,7 @@ const (
 	clockSkew   = time.Minute
 )
 
-// ErrAttestation means that a text is not an attestation that is valid now.
+// ErrAttestation means that the input is not an attestation that is valid now.
 var ErrAttestation = errors.New("not an attestation that is valid now")
 
 // Attested returns the agent that made the attestation in an Authorization header: "Agent attr:", the content in base64, a colon and the

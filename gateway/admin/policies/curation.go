@@ -136,7 +136,7 @@ func readCuration(path string) ([]byte, error) {
 	return text, err
 }
 
-// refusedCuration returns the refusal of a text that is not a valid curation.
+// refusedCuration returns the refusal of input that is not a valid curation.
 func refusedCuration(err error) error {
 	list := []reloads.Problem{}
 	for line := range strings.Lines(err.Error()) {

@@ -19,7 +19,7 @@ type NewcomersPool struct {
 	Credit string        `json:"credit"` // with its currency, as in all fields below
 	Left   string        `json:"left"`   // the remaining credit
 	Owed   string        `json:"owed"`   // by all of them; a part of it no longer counts towards the credit
-	Users  []PoolAccount `json:"users"`  // at most MostPoolUsers agents that owe most, the largest debt first
+	Users  []PoolAccount `json:"users"`  // the agents with the largest debts, at most MostPoolUsers
 }
 
 // Exhausted reports whether nothing is left of the credit.
@@ -43,7 +43,7 @@ type HeldLimits struct {
 	Clock    *SteppedLimits  `json:"clock,omitempty"`
 }
 
-// RestoredLimits are the limits that are held back after a restore, for agents that the restored state knows.
+// RestoredLimits are the limits that are held back after a restore, for agents that the restored state contains.
 type RestoredLimits struct {
 	At     time.Time         `json:"at"`
 	Limits store.RestoreMode `json:"limits"`

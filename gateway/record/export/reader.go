@@ -75,7 +75,7 @@ func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// errCursor means that a text does not represent a Cursor.
+// errCursor means that the input does not represent a Cursor.
 var errCursor = errors.New("not a position in the audit stream")
 
 // ParseCursor parses the result of Cursor.String.

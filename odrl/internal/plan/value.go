@@ -25,7 +25,7 @@ const (
 type value struct {
 	kind planKind
 	n    int64  // a number; 1 for true; the identity of an opaque string, which is not 0
-	s    string // a text
+	s    string // a string
 	list []value
 }
 

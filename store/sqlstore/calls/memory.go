@@ -86,7 +86,7 @@ func (c *Calls) Forget() {
 	}
 }
 
-// CatchUp implements engine.Layer. It makes the cache be dropped after the transaction, because the operations that follow may change
+// CatchUp implements engine.Layer. After the transaction, the cache is dropped, because the operations that follow may change
 // cached rows.
 func (c *Calls) CatchUp(ctx context.Context, t *engine.Tx) error {
 	t.After(c.memory.drop)

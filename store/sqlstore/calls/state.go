@@ -69,7 +69,7 @@ type work struct {
 	changes pendingWrites
 }
 
-// limitRows are what decides whether a call fits its limits.
+// limitRows are the rows that decide whether a call is within its limits.
 type limitRows struct {
 	counters map[CounterKey]*counter
 	// created is when agents were created, if a restore holds back limits; see readCreated.
@@ -82,7 +82,7 @@ type executionRows struct {
 	keys       map[idempotencyKey]keyedExecution
 }
 
-// agreementRows are what a transaction knows of agreements.
+// agreementRows are the facts about agreements that a transaction has read.
 type agreementRows struct {
 	active  map[ref]int64 // those that must be active, and when another plan replaces them
 	budgets map[ref]int   // numbers of the newest changes of budgets, by agreement

@@ -25,15 +25,16 @@ const never = int64(1) << 62
 // Pay records a payment. If its state is PaymentCredited, it also enters the payment in the ledger, in the same transaction. If the payment
 // was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
 //
-// If most has a currency, which must be that of the payment, it is the maximum that the agent may have paid in by the rail and not used,
-// together with a new payment. If the sum is larger, the error is a *store.UnspentError and nothing is recorded. An amount that is held for
-// calls counts as not used, because it can be released.
+// If most has a currency, which must be that of the payment, it is the maximum of the unused amounts that the agent has paid in by the
+// rail, including a new payment. If the sum is larger, the error is a *store.UnspentError and nothing is recorded. An amount that is held
+// for calls counts as not used, because it can be released.
 //
-// The error wraps store.ErrReferenceUsed if another payment or top-up has the reference, or, for an x402 payment, another service has it,
-// store.ErrPaymentIDUsed if another payment of the
-// agent has the PaymentID, store.ErrPaymentOpen if the payment waits for a settlement and another one of the agent has not ended,
-// store.ErrRefund if a refund is more than the agent has paid in, and money.ErrAmount if the amount is not positive or the balance would be
-// out of range.
+// Errors:
+//   - store.ErrReferenceUsed: another payment or top-up has the reference or, for an x402 payment, another service has it
+//   - store.ErrPaymentIDUsed: another payment of the agent has the PaymentID
+//   - store.ErrPaymentOpen: the payment waits for a settlement, and another payment of the agent has not ended
+//   - store.ErrRefund: a refund is more than the agent has paid in
+//   - money.ErrAmount: the amount is not positive, or the balance would be out of range
 func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (out store.Payment, known bool, err error) {
 	if p.Amount.Nano <= 0 || p.Amount.Currency == "" {
 		return p, false, fmt.Errorf("payment %s: %w", p.Amount, money.ErrAmount)
@@ -88,7 +89,7 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (o
 	return out, known, err
 }
 
-// within returns a *store.UnspentError if a payment and what its agent has paid in by its rail and not used are above most together. It
+// within returns a *store.UnspentError if a payment and the unused amounts that its agent has paid in by its rail exceed most in total. It
 // must be called after the row of the payment is written: then no other payment of the agent is being settled. It reads the account again,
 // because another process may have created it meanwhile.
 func within(ctx context.Context, t *engine.Tx, p *store.Payment, most money.Amount) error {

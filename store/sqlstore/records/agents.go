@@ -174,10 +174,10 @@ func agentOf(record pat.AgentID, a pat.Assurance) pat.AgentID {
 }
 
 var (
-	// agentWaits is the condition that an agent waits for approval.
+	// agentWaits is the SQL condition for an agent that waits for approval.
 	agentWaits = "(status = 'active' AND EXISTS (SELECT 1 FROM agreements w WHERE w.service = agents.service AND " +
 		"w.agent_id = agents.id AND w.state = 'pending'))"
-	// waitingAgents is the condition that an agent of a service waits for approval. Its argument is the service.
+	// waitingAgents is the SQL condition for an agent of a service that waits for approval. Its argument is the service.
 	waitingAgents = "status = 'active' AND id IN (SELECT agent_id FROM agreements WHERE service = ? AND state = 'pending' " +
 		"ORDER BY id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
 )

@@ -28,7 +28,7 @@ func (s *agentSettings) confirmPath() (string, error) {
 
 func agentConfirmCodeCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
-		Use: "confirm-code", Short: "Set the code with which you confirm calls of your assistant",
+		Use: "confirm-code", Short: "Set the code that confirms the calls of your assistant",
 		Long: `Confirm-code reads a code of 6 to 128 characters: twice from the terminal, or one line from stdin. uimgate mcp
 --confirm-above asks for it on the page on which you confirm a call. The file has only a digest of the code. Do
 not give the code to an assistant.`,

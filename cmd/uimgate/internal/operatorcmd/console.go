@@ -55,7 +55,7 @@ colleague only with the role that the colleague needs.`,
 	o.flags(c)
 	c.Flags().StringVar(&role, "as", string(api.RoleAdmin), "role: viewer, operator, billing or admin")
 	c.Flags().StringVar(&request.Name, "name", "", "who signs in, for the audit stream (default: your user name)")
-	c.Flags().BoolVar(&codeOnly, "code", false, "print only a code, with which the console confirms who you are")
+	c.Flags().BoolVar(&codeOnly, "code", false, "print only a code that confirms who you are to the console")
 	c.Flags().BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
 	return c
 }

@@ -103,7 +103,7 @@ uimgate policy impact does. Nothing is changed.`,
 	}
 }
 
-// printLines prints each line after a text.
+// printLines prints each line with a prefix.
 func printLines(out io.Writer, before string, list []string) {
 	for _, line := range list {
 		fmt.Fprintln(out, before+cli.Sanitize(line))

@@ -69,11 +69,11 @@ func (o *operator) keysRotate() *cobra.Command {
 the last PAT that it signed has expired. It prints the new key.
 
 Each process that shares a PostgreSQL database signs with a key of its own, and rotate changes only that of the process
-that answers. With --all, every process creates new keys for PATs and for agent cards of A2A: those that run within a
+that handles the request. With --all, every process creates new keys for PATs and for agent cards of A2A: those that run within a
 second, the others when they start. Rotate then prints the newest keys of each process, after at most 3 seconds.
 
 --purpose receipt and --purpose log replace the key that signs receipts or checkpoints of the log, in the process that
-answers. The previous key stays in the key set for as long as the ledger is kept, because agents verify receipts with it.`,
+handles the request. The previous key stays in the key set for as long as the ledger is kept, because agents verify receipts with it.`,
 		Example: "  uimgate keys rotate\n  uimgate keys rotate --all\n  uimgate keys rotate --purpose receipt",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if purpose != keys.ForPATs.Name() {

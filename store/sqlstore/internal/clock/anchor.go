@@ -16,7 +16,7 @@ type Anchor struct {
 	behind time.Duration // how far this clock is behind the wall clock
 }
 
-// What an Anchor needs of the previous process.
+// What an Anchor needs from the previous process.
 const (
 	BehindTolerated = 5 * time.Millisecond // two differences this close count as equal
 	BehindKept      = time.Second          // from this difference on, the counters of limits must be moved
