@@ -74,7 +74,7 @@ func (o *Operations) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error)
 	return o.Buyer(ctx, c.Record)
 }
 
-// checkBuyer returns a refusal if a buyer lacks a member that an invoice needs, or has a text that is too long or has several lines.
+// checkBuyer returns a refusal if a buyer lacks a member that an invoice needs, or has a value that is too long or has several lines.
 func checkBuyer(b *store.Buyer) error {
 	for _, t := range []struct {
 		name, text string

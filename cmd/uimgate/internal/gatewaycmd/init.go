@@ -134,7 +134,7 @@ At first, init offers only the tools that the server marks as read-only.`,
 		},
 	}
 	f := c.Flags()
-	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, even if stdin is not a terminal")
+	f.BoolVar(&s.ask, "ask", false, "ask for the settings that no flag sets, even if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
 	f.StringVar(&s.tools.url, "mcp", "", "endpoint of an MCP server whose tools to offer: an https URL (http on loopback)")
 	f.StringVar(&s.tools.header, "mcp-header", "", "file with a header line, such as Authorization: Bearer TOKEN, that the server of --mcp requires")
@@ -304,7 +304,7 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// openRefs opens the directory to whose files the document may refer. Neither names nor symbolic links can lead out of this directory. The
+// openRefs opens the directory with the files that the document may refer to. Neither names nor symbolic links can lead out of this directory. The
 // caller must close it.
 func (s *initSettings) openRefs() (*os.Root, error) {
 	dir := s.refs
