@@ -46,7 +46,7 @@ func (p *process) openCertificates(ctx context.Context) {
 	p.closers = append(p.closers, p.certificates.Close)
 }
 
-// plainServer returns the HTTP server that answers the challenges of the CA and redirects other requests to https.
+// plainServer returns the HTTP server that responds to the challenges of the CA and redirects other requests to https.
 func (p *process) plainServer() *http.Server {
 	_, port, _ := net.SplitHostPort(p.public.Addr().String())
 	s := p.httpServer(p.certificates.Challenges(port))
