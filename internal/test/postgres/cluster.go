@@ -272,6 +272,18 @@ func (c *Cluster) CreateDatabase(ctx context.Context, template string) (string, 
 	if template == "" {
 		template = "template1"
 	}
+	conn, err := pgx.Connect(ctx, c.DSN(""))
+	if err != nil {
+		return "", err
+	}
 	name := fmt.Sprintf("test%d", c.names.Add(1))
-	return name, c.Exec(ctx, "", "CREATE DATABASE "+name+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
+	statement := "CREATE DATABASE " + name + " TEMPLATE " + pgx.Identifier{template}.Sanitize()
+	// Copying files takes less than half as long as copying pages through the log, and the copy includes the cache of the catalog, which each
+	// new connection would build again. Servers before version 15 know only this strategy, and have no name for it.
+	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
+	if n, err := strconv.Atoi(major); err == nil && n >= 15 {
+		statement += " STRATEGY file_copy"
+	}
+	_, err = conn.Exec(ctx, statement)
+	return name, errors.Join(err, conn.Close(ctx))
 }
