@@ -32,10 +32,10 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 	return true, err
 }
 
-// check checks that no document is missing whose number is above the highest number that was deleted because of its age.
-func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
+// checkNumbers checks that no document is missing whose number is above the highest number that was deleted because of its age.
+func (u *Upkeep) checkNumbers(ctx context.Context, reader *sql.Tx, d documentTable) error {
 	last, purged := map[string]int64{}, map[string]int64{}
-	rows, err := reader.QueryContext(ctx, "SELECT service, n, purged FROM document_numbers WHERE kind = "+quoted(d.kind)) //nolint:gosec // a constant
+	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite("SELECT service, n, purged FROM document_numbers WHERE kind = ?"), d.kind)
 	if err != nil {
 		return engine.Unavailable(err)
 	}
@@ -81,9 +81,6 @@ func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
 	return nil
 }
 
-// quoted returns a constant as a literal of SQL.
-func quoted(constant string) string { return "'" + constant + "'" }
-
 // The results of the queries for refunds and moves of credit.
 const (
 	documentAltered = 1
@@ -114,8 +111,8 @@ const (
 		LEFT JOIN carried c ON c.service = m.service AND c.agent_id = m.agent_id AND c.currency = m.currency`
 	// selectUndocumented finds an entry whose reference begins with a prefix, and that no document names. Entries that a call of unknown
 	// outcome has kept beyond the time for which documents are kept have none.
-	selectUndocumented = `SELECT l.service, l.k FROM ledger l WHERE l.k >= 0 AND l.to_state = '' AND l.reference LIKE %s
-		AND l.at > (SELECT MAX(at) FROM ledger) - %d AND NOT EXISTS (SELECT 1 FROM %s) LIMIT 1`
+	selectUndocumented = `SELECT l.service, l.k FROM ledger l WHERE l.k >= 0 AND l.to_state = '' AND l.reference LIKE ?
+		AND l.at > (SELECT MAX(at) FROM ledger) - ? AND NOT EXISTS (SELECT 1 FROM %s) LIMIT 1`
 	refundOf = "refunds d WHERE d.service = l.service AND d.reference = l.reference"
 	moveOf   = `credit_moves d WHERE d.service = l.service AND ('move:' || d.reference || ':from' = l.reference
 		OR 'move:' || d.reference || ':to' = l.reference)`
@@ -125,7 +122,7 @@ const (
 // have made.
 func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied impliedRows) error {
 	for _, d := range numbered {
-		if err := d.check(ctx, reader); err != nil {
+		if err := u.checkNumbers(ctx, reader, d); err != nil {
 			return err
 		}
 	}
@@ -146,8 +143,8 @@ func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied imp
 		}
 		var service string
 		var k int64
-		query := fmt.Sprintf(selectUndocumented, quoted(of.prefix+"%"), minDocumentsKept.Nanoseconds(), of.without) //nolint:gosec // constants
-		switch err := reader.QueryRowContext(ctx, query).Scan(&service, &k); {
+		query := u.db.Dialect().Rewrite(fmt.Sprintf(selectUndocumented, of.without))
+		switch err := reader.QueryRowContext(ctx, query, of.prefix+"%", minDocumentsKept.Nanoseconds()).Scan(&service, &k); {
 		case err == nil:
 			return alteredText(service, "the record of the %s of entry %d is missing", of.name, k)
 		case !errors.Is(err, sql.ErrNoRows):
