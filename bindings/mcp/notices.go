@@ -27,8 +27,8 @@ func (a *answer) wantsNotices() bool {
 }
 
 // notify responds to a GET request with a stream, if the client has a valid PAT. The stream has a notification for each call that the
-// person decides on. It ends when the client disconnects or the PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode
-// Elicitation.
+// person decides on. It ends when the client disconnects or the PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for
+// URL Mode Elicitation.
 func (d *Door) notify(r *http.Request, a *answer) {
 	call := a.Call(Name)
 	token, err := wire.Bearer(r.Header)

@@ -103,7 +103,8 @@ func (s *Service) Receipts(agentID string) []string {
 	return out
 }
 
-// newKey creates a new key for receipts. The previous key, before, signs the entry of the new one; if before is nil, there is no such entry.
+// newKey creates a new key for receipts. The previous key, before, signs the entry of the new one; if before is nil, there is no such
+// entry.
 func (b *books) newKey(before ed25519.PrivateKey) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

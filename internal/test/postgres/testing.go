@@ -19,8 +19,8 @@ var Shared = sync.OnceValues(func() (*Cluster, error) {
 	return New(context.Background(), map[string]string{"autovacuum_naptime": "'1min'"})
 })
 
-// Start returns the server that the tests of this process share. A test must not stop it. If PostgreSQL is not installed, Start skips the test, or
-// fails it if a server is Required.
+// Start returns the server that the tests of this process share. A test must not stop it. If PostgreSQL is not installed, Start skips the
+// test, or fails it if a server is Required.
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := Shared()

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// A VerifiedPoint records how far one or more checks have verified the ledger, counted from its beginning. It contains no secrets. A person who
-// can change it can hide alterations from the next check.
+// A VerifiedPoint records how far one or more checks have verified the ledger, counted from its beginning. It contains no secrets. A person
+// who can change it can hide alterations from the next check.
 type VerifiedPoint struct {
 	Seq  int64         `json:"seq"`  // the number of the last entry that was verified
 	Logs []VerifiedLog `json:"logs"` // ordered by service and epoch

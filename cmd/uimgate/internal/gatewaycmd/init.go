@@ -304,8 +304,8 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// openRefs opens the directory with the files that the document may refer to. Neither names nor symbolic links can lead out of this directory. The
-// caller must close it.
+// openRefs opens the directory with the files that the document may refer to. Neither names nor symbolic links can lead out of this
+// directory. The caller must close it.
 func (s *initSettings) openRefs() (*os.Root, error) {
 	dir := s.refs
 	if dir == "" {
