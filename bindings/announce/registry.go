@@ -3,13 +3,13 @@ package announce
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A Header is an HTTP header that clients must send and whose value their users must provide.
@@ -23,7 +23,7 @@ type Header struct {
 // maxName is the maximum length of a server name, in characters.
 const maxName = 200
 
-var semantic = regexp.MustCompile(`^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})(-[0-9A-Za-z.-]{1,60})?(\+[0-9A-Za-z.-]{1,60})?$`)
+var semantic = regex.Lazy(`^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})(-[0-9A-Za-z.-]{1,60})?(\+[0-9A-Za-z.-]{1,60})?$`)
 
 // The errors that ServerJSON returns.
 var (
@@ -43,7 +43,7 @@ func ServerJSON(s *service.Definition, domain, version string) (Card, error) {
 	switch {
 	case mcp.SettingsOf(s) == nil:
 		return Card{}, ErrNoEndpoint
-	case !semantic.MatchString(version):
+	case !semantic().MatchString(version):
 		return Card{}, ErrVersion
 	case len(c.Name) > maxName:
 		return Card{}, fmt.Errorf("the name %s is too long: the registry accepts at most %d characters", c.Name, maxName)

@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/uimgate/uimgate/gateway/consent"
@@ -21,7 +22,9 @@ var confirmHTML string
 //go:embed copy.js
 var copyJS string
 
-var confirmTemplate = template.Must(template.New("confirm.html").Parse(confirmHTML))
+var confirmTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("confirm.html").Parse(confirmHTML))
+})
 
 // ConfirmSecurity returns the Content-Security-Policy of the pages of Confirmation. Their form posts to the origin of the page, and their
 // only script copies the token.
@@ -85,7 +88,7 @@ func (c *Consent) Call(asked *consent.Confirmation) (Call, error) {
 		return Call{}, err
 	}
 	var b bytes.Buffer
-	if err := confirmTemplate.ExecuteTemplate(&b, "call", &v); err != nil {
+	if err := confirmTemplate().ExecuteTemplate(&b, "call", &v); err != nil {
 		return Call{}, err
 	}
 	return Call{template.HTML(b.String()), pat.DigestOf(b.Bytes())}, nil //nolint:gosec // html/template has escaped it
@@ -155,7 +158,7 @@ func (c *Consent) Confirmation(asked *consent.Confirmation, call Call, fields []
 		}
 	}
 	var b bytes.Buffer
-	if err := confirmTemplate.Execute(&b, &v); err != nil {
+	if err := confirmTemplate().Execute(&b, &v); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/consent"
@@ -22,7 +23,9 @@ import (
 //go:embed consent.html
 var consentHTML string
 
-var consentTemplate = template.Must(template.New("consent.html").Parse(consentHTML + nextHTML))
+var consentTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("consent.html").Parse(consentHTML + nextHTML))
+})
 
 // ConsentSecurity returns the Content-Security-Policy of a consent page. The page sends its form to its own origin, which redirects the
 // browser to redirectURI. form-action allows both, because browsers also apply it to redirects after a form.
@@ -220,7 +223,7 @@ func sinceOf(e *consent.Earlier) *sinceView {
 
 func (v *shownView) html() (template.HTML, error) {
 	var b bytes.Buffer
-	err := consentTemplate.ExecuteTemplate(&b, "shown", v)
+	err := consentTemplate().ExecuteTemplate(&b, "shown", v)
 	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
@@ -340,7 +343,7 @@ func (c *Consent) page(v *consentView) ([]byte, error) {
 	v.Title += ": " + c.name
 	v.Front = c.service.At("/")
 	var b bytes.Buffer
-	if err := consentTemplate.Execute(&b, v); err != nil {
+	if err := consentTemplate().Execute(&b, v); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"html/template"
+	"sync"
 
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -13,7 +14,9 @@ import (
 //go:embed errors.html
 var errorsHTML string
 
-var errorsTemplate = template.Must(template.New("errors.html").Parse(errorsHTML))
+var errorsTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("errors.html").Parse(errorsHTML))
+})
 
 // An errorsView is the template data of a page about one reason or about all reasons.
 type errorsView struct {
@@ -97,7 +100,7 @@ func newErrorsView(s *service.Definition) *errorsView {
 
 func (v *errorsView) html() ([]byte, error) {
 	var b bytes.Buffer
-	if err := errorsTemplate.Execute(&b, v); err != nil {
+	if err := errorsTemplate().Execute(&b, v); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

@@ -156,7 +156,7 @@ func (v *foundView) choose(all []tagView) {
 
 func (v *intentView) html() (template.HTML, error) {
 	var b strings.Builder
-	if err := frontTemplate.ExecuteTemplate(&b, "intent", v); err != nil {
+	if err := frontTemplate().ExecuteTemplate(&b, "intent", v); err != nil {
 		return "", err
 	}
 	return template.HTML(b.String()), nil //nolint:gosec // html/template has escaped it

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"html/template"
 	"strings"
+	"sync"
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -14,7 +15,9 @@ import (
 //go:embed own.html
 var ownHTML string
 
-var ownTemplate = template.Must(template.New("own.html").Parse(ownHTML))
+var ownTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("own.html").Parse(ownHTML))
+})
 
 // An ownView is the template data of a person's own page.
 type ownView struct {
@@ -72,7 +75,7 @@ func (c *Consent) Own(list []consent.OwnConsent, forms OwnForms, rejected *Rejec
 		v.Consents = append(v.Consents, c.ownConsent(&list[i], forms, rejected))
 	}
 	var b bytes.Buffer
-	if err := ownTemplate.Execute(&b, &v); err != nil {
+	if err := ownTemplate().Execute(&b, &v); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

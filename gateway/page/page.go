@@ -9,6 +9,7 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"html/template"
+	"sync"
 
 	"github.com/uimgate/uimgate/gateway/service"
 )
@@ -30,7 +31,9 @@ var frontScript string
 //go:embed icon.svg
 var Icon []byte
 
-var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML + nextHTML))
+var frontTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").Parse(frontHTML + nextHTML))
+})
 
 // Security is the Content-Security-Policy of static pages. It allows only their inline style sheet: no scripts, images or forms, and no
 // resources from other URLs.
@@ -73,7 +76,7 @@ func (f *Front) Page(ctx context.Context, q Query) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	if err := frontTemplate.Execute(&b, &v); err != nil {
+	if err := frontTemplate().Execute(&b, &v); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

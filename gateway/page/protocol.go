@@ -29,7 +29,9 @@ const repository = "https://github.com/uimgate/uimgate/blob/main/"
 //go:embed protocol.html
 var protocolHTML string
 
-var protocolTemplate = template.Must(template.New("protocol.html").Parse(protocolHTML))
+var protocolTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("protocol.html").Parse(protocolHTML))
+})
 
 // Protocol returns the page about the protocol as HTML. It is the same for every service.
 var Protocol = sync.OnceValues(func() ([]byte, error) {
@@ -37,7 +39,7 @@ var Protocol = sync.OnceValues(func() ([]byte, error) {
 	if err := documents.Convert(ProtocolMarkdown(), &body); err != nil {
 		return nil, err
 	}
-	err := protocolTemplate.Execute(&out, struct {
+	err := protocolTemplate().Execute(&out, struct {
 		Style template.CSS
 		Text  template.HTML
 	}{template.CSS(frontCSS), template.HTML(body.String())}) //nolint:gosec // constant files of this program

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -103,18 +104,18 @@ func ReadTree(tree any) (*Payload, error) {
 }
 
 var (
-	network = regexp.MustCompile(`^eip155:[1-9][0-9]{0,17}$`)
-	address = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
-	word    = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
-	natural = regexp.MustCompile(`^(0|[1-9][0-9]{0,77})$`)
-	name    = regexp.MustCompile(`^[A-Za-z0-9_-]{16,128}$`)
+	network = regex.Lazy(`^eip155:[1-9][0-9]{0,17}$`)
+	address = regex.Lazy(`^0x[0-9a-fA-F]{40}$`)
+	word    = regex.Lazy(`^0x[0-9a-fA-F]{64}$`)
+	natural = regex.Lazy(`^(0|[1-9][0-9]{0,77})$`)
+	name    = regex.Lazy(`^[A-Za-z0-9_-]{16,128}$`)
 )
 
 // Network reports whether a text is the name of a network that payments can be made on: eip155 and the number of a chain.
-func Network(text string) bool { return network.MatchString(text) }
+func Network(text string) bool { return network().MatchString(text) }
 
 // Address reports whether a text is the address of an account or a contract: 0x and 40 hexadecimal digits.
-func Address(text string) bool { return address.MatchString(text) }
+func Address(text string) bool { return address().MatchString(text) }
 
 func read(tree strictjson.Object) (*Payload, error) {
 	if tree.Number("x402Version").String() != strconv.Itoa(Version) {
@@ -125,7 +126,7 @@ func read(tree strictjson.Object) (*Payload, error) {
 	for _, m := range []struct {
 		in            strictjson.Object
 		pointer, name string
-		form          *regexp.Regexp
+		form          func() *regexp.Regexp
 		want          string
 	}{
 		{accepted, "/accepted", "network", network, "must be a network such as eip155:8453"},
@@ -140,7 +141,7 @@ func read(tree strictjson.Object) (*Payload, error) {
 		{authorization, "/payload/authorization", "validBefore", natural, "must be seconds since 1970 as text"},
 		{authorization, "/payload/authorization", "nonce", word, "must be 32 bytes in hexadecimal digits after 0x"},
 	} {
-		if !m.form.MatchString(m.in.Text(m.name)) {
+		if !m.form().MatchString(m.in.Text(m.name)) {
 			return nil, &FormError{m.pointer + "/" + m.name, m.want}
 		}
 	}
@@ -157,7 +158,7 @@ func read(tree strictjson.Object) (*Payload, error) {
 	}
 	p.Value, _ = new(big.Int).SetString(authorization.Text("value"), 10)
 	info := tree.Object("extensions").Object("payment-identifier").Object("info")
-	if p.ID = info.Text("id"); info.Has("id") && !name.MatchString(p.ID) {
+	if p.ID = info.Text("id"); info.Has("id") && !name().MatchString(p.ID) {
 		return nil, &FormError{"/extensions/payment-identifier/info/id", "must be 16 to 128 letters, digits, - and _"}
 	}
 	var err error
@@ -188,7 +189,7 @@ func closed(payload, authorization strictjson.Object) error {
 }
 
 // signature matches signatures of keys and of contracts. MaxDocument bounds their length.
-var signature = regexp.MustCompile(`^0x([0-9a-fA-F]{2})+$`)
+var signature = regex.Lazy(`^0x([0-9a-fA-F]{2})+$`)
 
 // before returns the end of an authorization. An end after the year 9999 becomes the end of that year.
 func before(text string) time.Time {

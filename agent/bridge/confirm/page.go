@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -24,7 +25,7 @@ var pageSource string
 //go:embed page.css
 var style string
 
-var page = template.Must(template.New("page").Parse(pageSource))
+var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageSource)) })
 
 // content is the content of the page.
 type content struct {
@@ -125,7 +126,7 @@ func (p *Pages) write(w http.ResponseWriter, id, notice string, status int) {
 		c.Notice, status = notices[gone], http.StatusGone
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, c); err != nil {
+	if err := page().Execute(&out, c); err != nil {
 		http.Error(w, "The page cannot be shown.", http.StatusInternalServerError)
 		return
 	}

@@ -2,7 +2,8 @@ package aea
 
 import (
 	"fmt"
-	"regexp"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A PublicID identifies a package of the framework, such as a protocol, a connection or a skill. As the specification id of a protocol, it
@@ -16,7 +17,7 @@ type PublicID struct {
 const maxPublicID = 512
 
 // publicID matches a public id. The syntax of the version is that of semver.org.
-var publicID = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]{0,127})/([a-zA-Z_][a-zA-Z0-9_]{0,127})` +
+var publicID = regex.Lazy(`^([a-zA-Z_][a-zA-Z0-9_]{0,127})/([a-zA-Z_][a-zA-Z0-9_]{0,127})` +
 	`(?::(any|latest|(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)` +
 	`(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
 	`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?))?$`)
@@ -26,7 +27,7 @@ func ParsePublicID(s string) (PublicID, error) {
 	if len(s) > maxPublicID {
 		return PublicID{}, fmt.Errorf("%w: not a public id", ErrUndecodable)
 	}
-	parts := publicID.FindStringSubmatch(s)
+	parts := publicID().FindStringSubmatch(s)
 	if parts == nil {
 		return PublicID{}, fmt.Errorf("%w: not a public id", ErrUndecodable)
 	}

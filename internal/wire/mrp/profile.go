@@ -3,10 +3,10 @@ package mrp
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"time"
 	"unicode"
 
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -64,7 +64,7 @@ type Change struct {
 	Capabilities []Capability    `json:"capabilities,omitzero"` // an empty list that is not nil removes all of them
 }
 
-var tag = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_:.-]{1,%d}$`, MaxTag))
+var tag = regex.Lazy(fmt.Sprintf(`^[A-Za-z0-9_:.-]{1,%d}$`, MaxTag))
 
 // ReadChange parses the body of a request that changes a profile. The error has the code bad_request, payload_too_large or
 // unprocessable_entity.
@@ -134,7 +134,7 @@ func (o *object) capability(i int, item any) (c Capability) {
 	}
 	for _, v := range inner.list("tags", MaxTags) {
 		text, ok := v.(string)
-		if !ok || !tag.MatchString(text) {
+		if !ok || !tag().MatchString(text) {
 			inner.fail(Unprocessable, "tags", fmt.Sprintf("must contain strings of 1 to %d letters, digits and _ : . -", MaxTag))
 			break
 		}

@@ -4,11 +4,11 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/edkey"
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // The headers of a signed request.
@@ -64,11 +64,11 @@ func NewAuth(key, timestamp, signature string) (Auth, *Error) {
 }
 
 // form matches a timestamp. The time package parses timestamps less strictly.
-var form = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,30})?(Z|[+-]\d{2}:\d{2})$`)
+var form = regex.Lazy(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,30})?(Z|[+-]\d{2}:\d{2})$`)
 
 // readTime parses a time in the format of RFC 3339 5.6, with any offset and a fraction of at most 30 digits.
 func readTime(text string) (time.Time, error) {
-	if !form.MatchString(text) {
+	if !form().MatchString(text) {
 		return time.Time{}, errForm
 	}
 	return time.Parse(time.RFC3339, text)
