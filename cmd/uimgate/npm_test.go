@@ -1,6 +1,11 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +33,8 @@ func TestPackagesOfNPM(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec '"+command+"' \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	compiled := compiledSDK(t)
+	_, uncompiled := os.Stat(compiled)
 	in := func(dir, name string, args ...string) string {
 		t.Helper()
 		c := exec.CommandContext(t.Context(), name, args...)
@@ -35,6 +42,9 @@ func TestPackagesOfNPM(t *testing.T) {
 		c.Env = append(os.Environ(), "npm_config_offline=true", "npm_config_audit=false", "npm_config_fund=false",
 			"npm_config_update_notifier=false",
 			"npm_config_cache="+filepath.Join(dist, "cache"))
+		if uncompiled == nil {
+			c.Env = append(c.Env, "COMPILED="+compiled)
+		}
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
@@ -72,5 +82,54 @@ func TestPackagesOfNPM(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(project, "node_modules/uimgate/src")); err == nil {
 		t.Error("the package has its sources")
+	}
+	if uncompiled != nil && !t.Failed() {
+		keep(t, filepath.Join(project, "node_modules/uimgate/dist"), compiled)
+	}
+}
+
+// compiledSDK returns the directory in which the test keeps the compiled SDK: one for each content of the files that it is compiled from.
+func compiledSDK(t *testing.T) string {
+	t.Helper()
+	root, err := os.UserCacheDir()
+	if err != nil {
+		return filepath.Join(t.TempDir(), "compiled")
+	}
+	sum := sha256.New()
+	for _, name := range []string{"src", "build.mjs", "package.json", "package-lock.json", "tsconfig.json", "tsconfig.cjs.json"} {
+		err := filepath.WalkDir(filepath.Join("../../sdk/typescript", name), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			fmt.Fprintf(sum, "%s %d\n%s", path, len(text), text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(root, "uimgate-tests", "sdk-"+hex.EncodeToString(sum.Sum(nil)[:16]))
+}
+
+// keep copies a directory to a path at which a complete copy appears at once.
+func keep(t *testing.T, dir, path string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	var part string
+	if err == nil {
+		part, err = os.MkdirTemp(filepath.Dir(path), "part-")
+	}
+	if err == nil {
+		err = os.CopyFS(part, os.DirFS(dir))
+	}
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if errors.Is(err, fs.ErrExist) { // another run kept the same files
+		err = os.RemoveAll(part)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }

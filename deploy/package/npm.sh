@@ -4,6 +4,8 @@
 # one commit write the same bytes.
 #
 #   deploy/package/npm.sh v0.1.0 dist path/of/uimgate linux/amd64 another/path/of/uimgate darwin/arm64
+#
+# COMPILED=dir takes the compiled SDK from a directory instead of compiling it. Tests set it.
 set -euo pipefail
 version=${1:?the version, such as v0.1.0}
 mkdir -p "${2:?the directory to write to}"
@@ -52,13 +54,17 @@ done
 
 mkdir "$work/uimgate"
 cp -r "$sdk"/{src,bin,build.mjs,tsconfig.json,tsconfig.cjs.json,package.json,README.md,CHANGELOG.md} "$root/LICENSE" "$work/uimgate"
-ln -s "$sdk/node_modules" "$work/uimgate/node_modules"
-(cd "$work/uimgate" && node build.mjs)
+if [ -n "${COMPILED:-}" ]; then
+  cp -r "$COMPILED" "$work/uimgate/dist"
+else
+  ln -s "$sdk/node_modules" "$work/uimgate/node_modules"
+  (cd "$work/uimgate" && node build.mjs)
+  rm "$work/uimgate/node_modules"
+fi
 VERSION=${version#v} OPTIONAL=$optional node - "$work/uimgate/package.json" <<'JS'
 const { readFileSync, writeFileSync } = require("node:fs");
 const file = process.argv[2], { devDependencies, scripts, ...kept } = JSON.parse(readFileSync(file, "utf8"));
 const version = process.env.VERSION, names = process.env.OPTIONAL.split(" ").filter(Boolean);
 writeFileSync(file, JSON.stringify({ ...kept, version, optionalDependencies: Object.fromEntries(names.map((name) => [name, version])) }, null, 2) + "\n");
 JS
-rm "$work/uimgate/node_modules"
 pack "$work/uimgate"
