@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/uimgate/uimgate/config"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 // newProcess prepares a gateway in front of an API that answer implements; startProcess runs it as a separate process. UPSTREAM in settings
@@ -31,12 +35,17 @@ billing: {credit: 100 EUR}
 	return g
 }
 
-// startProcess runs the built command until stop or the end of the test.
+// startProcess runs the built command until stop or the end of the test. A new gateway with SQLite begins with a copied database.
 func (g *testGateway) startProcess() *os.Process {
 	g.Helper()
 	self, err := exec.LookPath("uimgate")
 	if err != nil {
 		g.Fatal(err)
+	}
+	if text, err := os.ReadFile(g.config()); err != nil {
+		g.Fatal(err)
+	} else if !bytes.Contains(text, []byte("\nstore:")) {
+		sqlitetest.Empty.Copy(g, config.StatePath(filepath.Join(g.dir, "data")))
 	}
 	c := exec.Command(self, "serve", "-c", g.config())
 	log, err := os.Create(filepath.Join(g.dir, "gateway.log"))

@@ -14,13 +14,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples"
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/internal/daemon"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 // startGateway (gateway CONFIG|init [FLAG…]) runs uimgate serve, or uimgate init --serve, on free ports until the script ends, and sets
-// GATEWAY, ADMIN, RELAY and GATEWAY_LOG.
+// GATEWAY, ADMIN, RELAY and GATEWAY_LOG. A new gateway of uimgate serve begins with a copied database.
 func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: gateway CONFIG|init [FLAG…]")
@@ -33,7 +35,9 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	command := append([]string{
 		"serve", "-c", ts.MkAbs(args[0]), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", ts.MkAbs("data"),
 	}, args[1:]...)
-	if args[0] == "init" {
+	if args[0] != "init" {
+		ts.Check(sqlitetest.Empty.Write(config.StatePath(ts.MkAbs("data"))))
+	} else {
 		command = append(args, "--out", ts.MkAbs("gate"), "--serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	}
 	c := exec.Command(self, command...)

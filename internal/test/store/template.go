@@ -24,8 +24,15 @@ func NewTemplate(build func(path string) error) *Template { return &Template{bui
 // Copy copies the file to path unless that exists. It creates the directory with mode 0700.
 func (f *Template) Copy(tb testing.TB, path string) {
 	tb.Helper()
+	if err := f.Write(path); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Write is Copy for callers that have no testing.TB.
+func (f *Template) Write(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return
+		return err
 	}
 	f.once.Do(func() { f.bytes, f.err = f.read() })
 	err := f.err
@@ -35,9 +42,7 @@ func (f *Template) Copy(tb testing.TB, path string) {
 	if err == nil {
 		err = os.WriteFile(path, f.bytes, 0o600)
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	return err
 }
 
 func (f *Template) read() (_ []byte, err error) {
