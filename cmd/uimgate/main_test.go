@@ -34,6 +34,12 @@ const (
 	unhurried = "atexit_sleep_ms=0"
 )
 
+// Most commands end before they have used memory that is worth collecting.
+const (
+	envGC = "GOGC"
+	rare  = "800"
+)
+
 func (m tests) Run() int {
 	for _, name := range []string{operatorcmd.EnvAdminToken, operatorcmd.EnvAdminURL, "UIMGATE_AGENT_ID"} {
 		if err := os.Unsetenv(name); err != nil {
@@ -41,6 +47,9 @@ func (m tests) Run() int {
 		}
 	}
 	if err := os.Setenv(envRace, unhurried+" "+os.Getenv(envRace)); err != nil { // the last setting of a name applies
+		panic(err)
+	}
+	if err := os.Setenv(envGC, rare); err != nil { // of the processes that tests start
 		panic(err)
 	}
 	return m.M.Run()
@@ -54,6 +63,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv(envRace, os.Getenv(envRace))
+			e.Setenv(envGC, os.Getenv(envGC))
 			return ownPath(e)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
