@@ -118,7 +118,7 @@ func keep(t *testing.T, dir, path string) {
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
 	var part string
 	if err == nil {
-		part, err = os.MkdirTemp(filepath.Dir(path), "part-")
+		part, err = os.MkdirTemp(filepath.Dir(path), "part-") //nolint:usetesting // on the file system of path
 	}
 	if err == nil {
 		err = os.CopyFS(part, os.DirFS(dir))
