@@ -111,7 +111,7 @@ func (c *transcript) transcribe(a gatetest.Answer) string {
 	if id := execution.Find(a.Body); id != nil {
 		c.task = string(id)
 	}
-	text := bindtest.Show(a, shownHeaders)
+	text := bindtest.Show(a.Status, a.Header, a.Body, shownHeaders)
 	if token := nextPage.FindStringSubmatch(text); token != nil {
 		c.page = token[1]
 		text = strings.ReplaceAll(text, c.page, "PAGE")

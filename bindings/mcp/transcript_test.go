@@ -85,7 +85,7 @@ func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 // transcribe formats a response for a transcript.
 func transcribe(g *gatetest.Gate, a gatetest.Answer, pat string) string {
 	g.Helper()
-	text := strings.ReplaceAll(bindtest.Show(a, shownHeaders), g.URL, "URL")
+	text := strings.ReplaceAll(bindtest.Show(a.Status, a.Header, a.Body, shownHeaders), g.URL, "URL")
 	text = receipts.ReplaceAllString(text, `"UIM-Receipt": "RECEIPT"`)
 	return strings.ReplaceAll(execution.ReplaceAllString(text, "EXECUTION"), pat, "$PAT")
 }

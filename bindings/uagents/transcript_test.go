@@ -47,7 +47,7 @@ func TestTranscripts(t *testing.T) {
 				p.Must(json.Indent(&shown, text, "", "  "))
 				a.Body = fmt.Appendf(nil, "%s\n%s", name, shown.Bytes())
 			}
-			text := strings.NewReplacer(p.URL, "URL", digest, "$DIGEST").Replace(bindtest.Show(a, shownHeaders))
+			text := strings.NewReplacer(p.URL, "URL", digest, "$DIGEST").Replace(bindtest.Show(a.Status, a.Header, a.Body, shownHeaders))
 			if token != "" {
 				text = strings.ReplaceAll(text, token, "$PAT")
 			}
@@ -68,7 +68,8 @@ func registryTranscript(p *peer) func(string) string {
 		}
 		r, err := http.NewRequestWithContext(p.Context(), method, p.URL+almanac.Path+"/"+path, strings.NewReader(body))
 		p.Must(err)
-		return bindtest.Show(p.Send(r), shownHeaders)
+		a := p.Send(r)
+		return bindtest.Show(a.Status, a.Header, a.Body, shownHeaders)
 	}
 }
 

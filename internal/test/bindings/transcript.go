@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
-
-	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 var update = flag.Bool("update", false, "write the responses into the transcripts, for review")
@@ -54,16 +53,16 @@ func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer fu
 }
 
 // Show formats a response for a transcript: the status, the named header fields, and the body, with JSON and events indented.
-func Show(a gatetest.Answer, names []string) string {
+func Show(status int, header http.Header, body []byte, names []string) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, a.Status)
+	fmt.Fprintln(&b, status)
 	for _, name := range names {
-		for _, value := range a.Header[name] {
+		for _, value := range header[name] {
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}
 	}
-	if len(a.Body) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", pretty(a.Body))
+	if len(body) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", pretty(body))
 	}
 	return b.String()
 }
