@@ -1,4 +1,4 @@
-package page_test
+package examples_test
 
 import (
 	"io"

@@ -1,4 +1,4 @@
-package playground_test
+package admin_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package announce_test
+package bindings_test
 
 import (
 	"encoding/json"
