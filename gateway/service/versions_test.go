@@ -9,24 +9,41 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
-	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/odrl"
 )
+
+const datedAgents = `{
+  "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
+  "intents": [
+    {"intent_uid": "shop.example:search:v1", "intent_name": "Search", "description": "Search.",
+     "endpoint": {"url": "https://shop.example/search", "method": "GET"}},
+    {"intent_uid": "shop.example:order:v1", "intent_name": "Order", "description": "Order.",
+     "endpoint": {"url": "https://shop.example/orders", "method": "POST", "content_type": "application/json"}}
+  ]
+}`
+
+const datedPolicy = `{
+  "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
+  "profile": "http://example.com/profile/odrl-uim",
+  "permission": [
+    {"target": "shop.example:search:v1", "action": "execute"},
+    {"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}
+  ]
+}`
 
 // loadPolicies loads a service with these policies on 28 November 2026, and returns the problems.
 func loadPolicies(t *testing.T, policies string) (loaded *service.LoadedConfig, problems []string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"agents.json": gatetest.AgentsFile, "a.json": gatetest.PolicyFile,
-		"b.json":   strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.50"`, 1),
-		"c.json":   strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.75"`, 1),
-		"uid.json": strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1),
-		"usd.json": strings.Replace(gatetest.PolicyFile, "EUR", "USD", 1),
-		"bad.json": strings.Replace(gatetest.PolicyFile, "shop.example:order:v1", "shop.example:ordr:v1", 1),
+		"agents.json": datedAgents, "a.json": datedPolicy,
+		"b.json":   strings.Replace(datedPolicy, `"0.25"`, `"0.50"`, 1),
+		"c.json":   strings.Replace(datedPolicy, `"0.25"`, `"0.75"`, 1),
+		"uid.json": strings.Replace(datedPolicy, "policy/1", "policy/2", 1),
+		"usd.json": strings.Replace(datedPolicy, "EUR", "USD", 1),
+		"bad.json": strings.Replace(datedPolicy, "shop.example:order:v1", "shop.example:ordr:v1", 1),
 		"uimgate.yaml": "billing: {credit: 10 EUR}\nservices:\n- agents_file: agents.json\n" +
 			"  upstream: {url: http://127.0.0.1:9000}\n" + policies,
 	} {
@@ -34,9 +51,7 @@ func loadPolicies(t *testing.T, policies string) (loaded *service.LoadedConfig, 
 			t.Fatal(err)
 		}
 	}
-	cfg, found := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{
-		Env: func(string) (string, bool) { return "", false }, Blocks: bindings.Blocks(),
-	})
+	cfg, found := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
 	if cfg != nil {
 		now := func() time.Time { return time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC) }
 		loaded, found = service.Load(t.Context(), cfg, now)
@@ -85,7 +100,7 @@ func TestDatedPolicies(t *testing.T) {
 			if loaded != nil {
 				current := loaded.Definitions()[0]
 				for _, d := range append([]*service.Definition{current}, current.Successors()...) {
-					terms, err := d.Policy.Terms(t.Context(), odrl.Request{Intent: gatetest.Ordering})
+					terms, err := d.Policy.Terms(t.Context(), odrl.Request{Intent: "shop.example:order:v1"})
 					if err != nil {
 						t.Fatal(err)
 					}
