@@ -1,4 +1,4 @@
-package words_test
+package gateway_test
 
 import (
 	"net/http"
@@ -74,7 +74,10 @@ func TestExplainMatchesCounting(t *testing.T) {
 			if p == nil {
 				t.Fatal(problems)
 			}
-			text := written(words.Explain(p))
+			var text string
+			for _, s := range words.Explain(p) {
+				text += s.Text + "\n" + strings.Join(s.Terms, "\n") + "\n"
+			}
 			for _, says := range tt.says {
 				if !strings.Contains(text, says) {
 					t.Errorf("want %q in\n%s", says, text)
