@@ -1,4 +1,4 @@
-package agree_test
+package gateway_test
 
 import (
 	"crypto/rand"
@@ -19,7 +19,7 @@ import (
 // A refusalCase is a request that the service refuses, and the expected refusal.
 type refusalCase struct {
 	name string
-	do   func(d *serviceTest) error
+	do   func(d *agreeTest) error
 	want reason.Reason
 	// message and details are the parts that the agent receives in addition to the entry in the table of reasons. POLICY replaces the
 	// reference to the policy, and DIGEST replaces the digest of another policy. If message is empty, the message of the reason is expected.
@@ -27,22 +27,22 @@ type refusalCase struct {
 	after            time.Duration
 }
 
-func issuing(request func(d *serviceTest) pat.IssueRequest) func(d *serviceTest) error {
-	return func(d *serviceTest) error { _, err := d.issue(request(d)); return err }
+func issuing(request func(d *agreeTest) pat.IssueRequest) func(d *agreeTest) error {
+	return func(d *agreeTest) error { _, err := d.issue(request(d)); return err }
 }
 
-func renewing(request func(d *serviceTest) (token, proof string)) func(d *serviceTest) error {
-	return func(d *serviceTest) error { _, err := d.renew(request(d)); return err }
+func renewing(request func(d *agreeTest) (token, proof string)) func(d *agreeTest) error {
+	return func(d *agreeTest) error { _, err := d.renew(request(d)); return err }
 }
 
 // edited requests a fresh agreement for a new agent. edit changes the claims before they are signed.
-func edited(id string, edit func(*pat.AgreementClaims)) func(d *serviceTest) error {
-	return issuing(func(d *serviceTest) pat.IssueRequest { return d.fresh(d.Unapproved(id), edit) })
+func edited(id string, edit func(*pat.AgreementClaims)) func(d *agreeTest) error {
+	return issuing(func(d *agreeTest) pat.IssueRequest { return d.fresh(d.Unapproved(id), edit) })
 }
 
 // requested requests a fresh agreement for a new agent. edit changes the request after the claims are signed.
-func requested(id string, edit func(*pat.IssueRequest)) func(d *serviceTest) error {
-	return issuing(func(d *serviceTest) pat.IssueRequest {
+func requested(id string, edit func(*pat.IssueRequest)) func(d *agreeTest) error {
+	return issuing(func(d *agreeTest) pat.IssueRequest {
 		r := d.fresh(d.Unapproved(id))
 		edit(&r)
 		return r
@@ -52,11 +52,11 @@ func requested(id string, edit func(*pat.IssueRequest)) func(d *serviceTest) err
 var errUnreadable = reason.MalformedRequest.Refusal("The body is not JSON.")
 
 // refusals are the cases that share one service, in the order of its checks.
-var refusals = []refusalCase{
+var agreeRefusals = []refusalCase{
 	// issue
 	{
 		name: "the request cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.",
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			_, err := d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errUnreadable })
 			return err
 		},
@@ -75,7 +75,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
-		message: "The key is not accepted: an RSA key of 1024 bits is too weak: use 2048 to 4096.", do: issuing(func(d *serviceTest) pat.IssueRequest {
+		message: "The key is not accepted: an RSA key of 1024 bits is too weak: use 2048 to 4096.", do: issuing(func(d *agreeTest) pat.IssueRequest {
 			r := d.fresh(d.Unapproved("i-2"))
 			key, err := rsa.GenerateKey(rand.Reader, 1024)
 			d.Must(err)
@@ -104,7 +104,7 @@ var refusals = []refusalCase{
 	},
 	{name: "not signed", do: requested("i-5", func(r *pat.IssueRequest) { r.SignedPolicy = "canary" }), want: reason.BadSignature},
 	{
-		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *serviceTest) pat.IssueRequest {
+		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *agreeTest) pat.IssueRequest {
 			r := d.fresh(d.Unapproved("i-6"))
 			r.PublicKey = d.Unapproved("i-6").PublicKey
 			return r
@@ -140,7 +140,7 @@ var refusals = []refusalCase{
 		want: reason.AgreementStale,
 	},
 	{
-		name: "used before", want: reason.AgreementReplayed, do: func(d *serviceTest) error {
+		name: "used before", want: reason.AgreementReplayed, do: func(d *agreeTest) error {
 			r := d.fresh(d.Unapproved("i-12"))
 			_, err := d.issue(r)
 			d.Must(err)
@@ -149,14 +149,14 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "another agent's id", want: reason.AgentIDTaken, details: `{"suggested_agent_id":"SUGGESTED"}`, do: func(d *serviceTest) error {
+		name: "another agent's id", want: reason.AgentIDTaken, details: `{"suggested_agent_id":"SUGGESTED"}`, do: func(d *agreeTest) error {
 			d.agreed("i-13")
 			_, err := d.issue(d.fresh(d.Unapproved("i-13")))
 			return err
 		},
 	},
 	{
-		name: "a key that has another id", want: reason.KeyTaken, details: `{"agent_id":"i-14"}`, do: func(d *serviceTest) error {
+		name: "a key that has another id", want: reason.KeyTaken, details: `{"agent_id":"i-14"}`, do: func(d *agreeTest) error {
 			a := d.agreed("i-14")
 			a.ID = "i-15"
 			_, err := d.issue(d.fresh(a))
@@ -164,7 +164,7 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "a blocked agent", want: reason.AgentBlocked, do: func(d *serviceTest) error {
+		name: "a blocked agent", want: reason.AgentBlocked, do: func(d *agreeTest) error {
 			a := d.agreed("i-16")
 			d.revoke(pat.RevokedAgent, "i-16")
 			_, err := d.issue(d.fresh(a))
@@ -179,40 +179,40 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "more than was signed", want: reason.InsufficientPermissions, message: "The policy permits this agent none of the requested intents.",
-		details: `{"scope_omitted":[{"entry":"` + buy + `","reason":"SCOPE_EXCEEDED"}]}`,
-		do: issuing(func(d *serviceTest) pat.IssueRequest {
-			r := d.fresh(d.Unapproved("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{find} })
-			r.Scope = []string{buy}
+		details: `{"scope_omitted":[{"entry":"` + buying + `","reason":"SCOPE_EXCEEDED"}]}`,
+		do: issuing(func(d *agreeTest) pat.IssueRequest {
+			r := d.fresh(d.Unapproved("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{finding} })
+			r.Scope = []string{buying}
 			return r
 		}),
 	},
 	{
 		name: "a charge under a static agreement", want: reason.FreshAgreementRequired, details: `{"issuer":"shop.example","policy":POLICY}`,
-		do: issuing(func(d *serviceTest) pat.IssueRequest {
+		do: issuing(func(d *agreeTest) pat.IssueRequest {
 			r := d.static(d.Unapproved("i-19"))
-			r.Scope = []string{buy}
+			r.Scope = []string{buying}
 			return r
 		}),
 	},
 	{
-		name: "a fault of the gateway", want: reason.Internal, do: func(d *serviceTest) error {
+		name: "a fault of the gateway", want: reason.Internal, do: func(d *agreeTest) error {
 			_, err := d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { panic("canary") })
 			return err
 		},
 	},
 
 	// renew
-	{name: "no PAT to renew", do: renewing(func(*serviceTest) (string, string) { return "", "" }), want: reason.MissingToken},
-	{name: "no PAT of ours", do: renewing(func(*serviceTest) (string, string) { return "x.y.z", "" }), want: reason.InvalidToken},
+	{name: "no PAT to renew", do: renewing(func(*agreeTest) (string, string) { return "", "" }), want: reason.MissingToken},
+	{name: "no PAT of ours", do: renewing(func(*agreeTest) (string, string) { return "x.y.z", "" }), want: reason.InvalidToken},
 	{
-		name: "a PAT that was revoked", want: reason.RevokedToken, do: renewing(func(d *serviceTest) (string, string) {
+		name: "a PAT that was revoked", want: reason.RevokedToken, do: renewing(func(d *agreeTest) (string, string) {
 			a := d.agreed("r-1")
 			d.revoke(pat.RevokedToken, string(d.TokenID(a)))
 			return a.Token, d.proof(a)
 		}),
 	},
 	{
-		name: "a PAT of a blocked agent", want: reason.AgentBlocked, do: renewing(func(d *serviceTest) (string, string) {
+		name: "a PAT of a blocked agent", want: reason.AgentBlocked, do: renewing(func(d *agreeTest) (string, string) {
 			a := d.agreed("r-2")
 			d.revoke(pat.RevokedAgent, "r-2")
 			return a.Token, d.proof(a)
@@ -220,13 +220,13 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "no proof where something charges", want: reason.PolicyRequiresVerification,
-		do: renewing(func(d *serviceTest) (string, string) { return d.agreed("r-3").Token, "" }),
+		do: renewing(func(d *agreeTest) (string, string) { return d.agreed("r-3").Token, "" }),
 	},
 	{
 		name: "a proof of another PAT", want: reason.PolicyRequiresVerification,
 		message: "The proof of key is not valid for this request: pat: want the jti of the PAT it is sent with.",
 		details: `{"member":"pat","suggestion":"Create a new proof with a new jti, and set pat as the message describes."}`,
-		do: renewing(func(d *serviceTest) (string, string) {
+		do: renewing(func(d *agreeTest) (string, string) {
 			a := d.agreed("r-4")
 			token := a.Token
 			issued, err := d.issue(d.fresh(a))
@@ -239,14 +239,14 @@ var refusals = []refusalCase{
 		name: "a proof by another key", want: reason.BadSignature,
 		message: "The proof of key is not valid for this request: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
 		details: `{"member":"kid","suggestion":"Create a new proof with a new jti, and set kid as the message describes."}`,
-		do: renewing(func(d *serviceTest) (string, string) {
+		do: renewing(func(d *agreeTest) (string, string) {
 			a, b := d.agreed("r-5"), d.Unapproved("r-5")
 			b.Token = a.Token
 			return a.Token, d.proof(b)
 		}),
 	},
 	{
-		name: "a proof that was used", want: reason.ProofReplayed, do: func(d *serviceTest) error {
+		name: "a proof that was used", want: reason.ProofReplayed, do: func(d *agreeTest) error {
 			a := d.agreed("r-6")
 			first := jwt.MapClaims{"jti": strings.Repeat("n", 16)}
 			next, err := d.renew(a.Token, d.proofOf(a, first))
@@ -257,7 +257,7 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "a static agreement of yesterday", want: reason.PolicyRequiresVerification, do: renewing(func(d *serviceTest) (string, string) {
+		name: "a static agreement of yesterday", want: reason.PolicyRequiresVerification, do: renewing(func(d *agreeTest) (string, string) {
 			a := d.staticallyAgreed("r-7")
 			for range 24 {
 				d.Later(59 * time.Minute)
@@ -270,7 +270,7 @@ var refusals = []refusalCase{
 		}),
 	},
 	{
-		name: "a PAT that ended", want: reason.ExpiredToken, do: renewing(func(d *serviceTest) (string, string) {
+		name: "a PAT that ended", want: reason.ExpiredToken, do: renewing(func(d *agreeTest) (string, string) {
 			a := d.agreed("r-8")
 			d.Later(2 * time.Hour)
 			return a.Token, d.proof(a)
@@ -278,16 +278,16 @@ var refusals = []refusalCase{
 	},
 
 	// introspect
-	{name: "no bearer", do: func(d *serviceTest) error { _, err := d.introspect("", "x.y.z"); return err }, want: reason.MissingToken},
+	{name: "no bearer", do: func(d *agreeTest) error { _, err := d.introspect("", "x.y.z"); return err }, want: reason.MissingToken},
 	{
 		name: "another agent's PAT", want: reason.InsufficientPermissions, message: "A PAT can be introspected only with the same PAT as bearer token.",
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			_, err := d.introspect(d.agreed("t-1").Token, d.agreed("t-2").Token)
 			return err
 		},
 	},
 	{
-		name: "a token that cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.", do: func(d *serviceTest) error {
+		name: "a token that cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.", do: func(d *agreeTest) error {
 			_, err := d.Agreements.Introspect(d.Context(), d.call(), "x.y.z", func() (string, error) { return "", errUnreadable })
 			return err
 		},
@@ -295,8 +295,8 @@ var refusals = []refusalCase{
 }
 
 func TestRefusals(t *testing.T) {
-	d := newServiceTest(t, "")
-	for _, c := range refusals {
+	d := newAgreeTest(t, "")
+	for _, c := range agreeRefusals {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
 	}
 }
@@ -309,20 +309,20 @@ type ruleCase struct {
 
 var ruleCases = []ruleCase{
 	{refusalCase{
-		name: "an agent that is not listed", do: func(d *serviceTest) error { _, err := d.issue(d.fresh(d.Unapproved("s-1"))); return err },
+		name: "an agent that is not listed", do: func(d *agreeTest) error { _, err := d.issue(d.fresh(d.Unapproved("s-1"))); return err },
 		want: reason.InsufficientPermissions, message: "The operator of this service has not admitted this agent.",
 	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
 	{refusalCase{
 		name: "a reserved id, where only listed keys are admitted", message: "The operator of this service has not admitted this agent.",
-		do:   func(d *serviceTest) error { _, err := d.issue(d.fresh(d.Unapproved("s-20"))); return err },
+		do:   func(d *agreeTest) error { _, err := d.issue(d.fresh(d.Unapproved("s-20"))); return err },
 		want: reason.InsufficientPermissions,
 	}, "pat: {admission: allowlist, allow: [{id: s-20, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}]}"},
 	{refusalCase{
 		name: "too many ids of others", want: reason.TooManyConnections, after: 12 * time.Minute,
-		message: "This address requested too many agent ids that belong to other keys.", do: func(d *serviceTest) error {
+		message: "This address requested too many agent ids that belong to other keys.", do: func(d *agreeTest) error {
 			d.agreed("s-21")
 			for range 5 {
-				if _, err := d.issue(d.fresh(d.Unapproved("s-21"))); refused(d.T, err).Reason != reason.AgentIDTaken {
+				if _, err := d.issue(d.fresh(d.Unapproved("s-21"))); refusalOf(d.T, err).Reason != reason.AgentIDTaken {
 					return err
 				}
 			}
@@ -337,12 +337,12 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired,
 		details: `{"issuer":"shop.example","policy":POLICY}`,
-		do:      func(d *serviceTest) error { _, err := d.issue(d.static(d.Unapproved("s-2"))); return err },
+		do:      func(d *agreeTest) error { _, err := d.issue(d.static(d.Unapproved("s-2"))); return err },
 	}, "pat: {freshness: required}"},
 	{refusalCase{
 		name: "more than one caller may ask", want: reason.TooManyConnections, message: "This address sent too many agreements.",
 		after: 30 * time.Second,
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			a := d.agreed("s-3")
 			_, err := d.renew(a.Token, d.proof(a)) // renewals have a separate bucket
 			d.Must(err)
@@ -356,7 +356,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "more agreements than may be kept", want: reason.Overloaded, after: time.Second,
 		message: "Too many agents are sending agreements at the moment.",
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			d.garbage()
 			for n := range 100 {
 				if _, err := d.issue(d.fresh(d.Unapproved(fmt.Sprintf("s-10-%d", n)))); err != nil {
@@ -370,7 +370,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "more renewals than may be kept", want: reason.Overloaded, after: time.Second,
 		message: "Too many agents are sending agreements at the moment.",
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			d.garbage()
 			a := d.agreed("s-12")
 			for n := range 100 {
@@ -387,9 +387,9 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "the policy has changed", want: reason.PolicyRequiresAgreement,
 		details: `{"agreed_digest":"DIGEST","issuer":"shop.example","policy":POLICY}`,
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			a := d.agreed("s-4")
-			d.Write("policy.json", strings.Replace(testPolicy, "policy/1", "policy/2", 1))
+			d.Write("policy.json", strings.Replace(agreePolicy, "policy/1", "policy/2", 1))
 			d.Reload()
 			_, err := d.renew(a.Token, d.proof(a))
 			return err
@@ -398,9 +398,9 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "an agreement to an earlier policy", want: reason.PolicyMismatch,
 		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"DIGEST"}`,
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			r := d.static(d.Unapproved("s-5"))
-			d.Write("policy.json", strings.Replace(testPolicy, "policy/1", "policy/2", 1))
+			d.Write("policy.json", strings.Replace(agreePolicy, "policy/1", "policy/2", 1))
 			d.Reload()
 			_, err := d.issue(r)
 			return err
@@ -408,7 +408,7 @@ var ruleCases = []ruleCase{
 	}, ""},
 	{refusalCase{
 		name: "no store to agree in", want: reason.StoreUnavailable, after: time.Second,
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			r := d.fresh(d.Unapproved("s-6"))
 			d.Must(d.Store.Close())
 			_, err := d.issue(r)
@@ -418,7 +418,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "revocations that are not known", want: reason.StoreUnavailable, after: time.Second,
 		message: "The gateway cannot check at the moment which tokens were revoked.",
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			a := d.agreed("s-7")
 			d.Pass(time.Minute)
 			_, err := d.introspect(a.Token, a.Token)
@@ -427,7 +427,7 @@ var ruleCases = []ruleCase{
 	}, ""},
 	{refusalCase{
 		name: "no store to revoke in", want: reason.StoreUnavailable, after: time.Second,
-		do: func(d *serviceTest) error {
+		do: func(d *agreeTest) error {
 			a := d.agreed("s-8")
 			d.Must(d.Store.Close())
 			return d.Agreements.Revoke(d.Context(), d.call(), a.Token)
@@ -440,7 +440,7 @@ func TestRefusalsOfRules(t *testing.T) {
 	for _, c := range ruleCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, newServiceTest(t, c.settings))
+			c.run(t, newAgreeTest(t, c.settings))
 		})
 	}
 }
@@ -449,7 +449,7 @@ func TestRefusalsOfRules(t *testing.T) {
 func TestEveryReasonHasACase(t *testing.T) {
 	t.Parallel()
 	seen := map[reason.Reason]bool{}
-	for _, c := range refusals {
+	for _, c := range agreeRefusals {
 		seen[c.want] = true
 	}
 	for _, c := range ruleCases {
@@ -470,7 +470,7 @@ func TestEveryReasonHasACase(t *testing.T) {
 }
 
 // garbage sends many invalid agreements and renewals, each from another address. Their limits must not affect other callers.
-func (d *serviceTest) garbage() {
+func (d *agreeTest) garbage() {
 	d.Helper()
 	from := d.from
 	defer func() { d.from = from }()
@@ -478,22 +478,22 @@ func (d *serviceTest) garbage() {
 		d.from = fmt.Sprintf("198.51.100.%d", n)
 		bad := d.fresh(d.Unapproved("garbage"))
 		bad.PublicKey = d.Unapproved("garbage").PublicKey
-		if _, err := d.issue(bad); refused(d.T, err).Reason != reason.BadSignature {
+		if _, err := d.issue(bad); refusalOf(d.T, err).Reason != reason.BadSignature {
 			d.Fatal(err)
 		}
-		if _, err := d.renew("x.y.z", ""); refused(d.T, err).Reason != reason.InvalidToken {
+		if _, err := d.renew("x.y.z", ""); refusalOf(d.T, err).Reason != reason.InvalidToken {
 			d.Fatal(err)
 		}
 	}
 }
 
-func (c *refusalCase) run(t *testing.T, d *serviceTest) {
+func (c *refusalCase) run(t *testing.T, d *agreeTest) {
 	t.Helper()
 	err := c.do(d)
 	if err == nil {
 		t.Fatalf("got no refusal, want %s", c.want)
 	}
-	f := refused(t, err)
+	f := refusalOf(t, err)
 	message := c.message
 	if message == "" {
 		message = c.want.Message()
@@ -522,7 +522,7 @@ func (c *refusalCase) run(t *testing.T, d *serviceTest) {
 }
 
 // worded returns the details of a refusal as JSON. Placeholders replace the values that change with each run.
-func worded(t *testing.T, d *serviceTest, f *reason.Refusal) string {
+func worded(t *testing.T, d *agreeTest, f *reason.Refusal) string {
 	t.Helper()
 	if len(f.Details) == 0 {
 		return ""
@@ -534,5 +534,5 @@ func worded(t *testing.T, d *serviceTest, f *reason.Refusal) string {
 	d.Must(err)
 	policy, err := json.Marshal(d.service().PolicyRef())
 	d.Must(err)
-	return digest.ReplaceAllString(strings.ReplaceAll(string(details), string(policy), "POLICY"), "DIGEST")
+	return policyDigest.ReplaceAllString(strings.ReplaceAll(string(details), string(policy), "POLICY"), "DIGEST")
 }

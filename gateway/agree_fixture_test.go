@@ -1,4 +1,4 @@
-package agree_test
+package gateway_test
 
 import (
 	"crypto/ed25519"
@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	testAgents = `{
+	agreeAgents = `{
   "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
   "intents": [
     {"intent_uid": "shop.example:find:v1", "intent_name": "Find", "description": "Find.", "endpoint": {"url": "https://shop.example/find", "method": "GET"}},
@@ -29,7 +29,7 @@ const (
     {"intent_uid": "shop.example:secret:v1", "intent_name": "Secret", "description": "Secret.", "endpoint": {"url": "https://shop.example/secret", "method": "POST"}}
   ]
 }`
-	testPolicy = `{
+	agreePolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",
   "permission": [
@@ -37,34 +37,34 @@ const (
     {"target": "shop.example:buy:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}
   ]
 }`
-	find = "shop.example:find:v1:execute"
-	buy  = "shop.example:buy:v1:execute"
+	finding = "shop.example:find:v1:execute"
+	buying  = "shop.example:buy:v1:execute"
 )
 
-// A serviceTest calls the agree.Service of a gateway with a real store, and collects the events.
-type serviceTest struct {
+// An agreeTest calls the agree.Service of a gateway with a real store, and collects the events.
+type agreeTest struct {
 	*gatetest.Gate
 	events []*agree.Event
 	from   string
 }
 
-func newServiceTest(t *testing.T, settings string) *serviceTest {
+func newAgreeTest(t *testing.T, settings string) *agreeTest {
 	t.Helper()
-	return &serviceTest{Gate: gatetest.New(t,
+	return &agreeTest{Gate: gatetest.New(t,
 		settings+"\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n", func(g *gatetest.Gate) {
-			g.Write("agents.json", testAgents)
-			g.Write("policy.json", testPolicy)
+			g.Write("agents.json", agreeAgents)
+			g.Write("policy.json", agreePolicy)
 		}), from: "192.0.2.1"}
 }
 
-func (d *serviceTest) service() *service.Service { return d.Directory.Current().Service("default") }
+func (d *agreeTest) service() *service.Service { return d.Directory.Current().Service("default") }
 
-func (d *serviceTest) call() agree.Call {
+func (d *agreeTest) call() agree.Call {
 	return agree.Call{Service: d.service(), From: d.from, Observe: func(e *agree.Event) { d.events = append(d.events, e) }}
 }
 
 // last returns the event of the last call.
-func (d *serviceTest) last() *agree.Event {
+func (d *agreeTest) last() *agree.Event {
 	d.Helper()
 	if len(d.events) == 0 {
 		d.Fatal("no event was recorded")
@@ -72,22 +72,22 @@ func (d *serviceTest) last() *agree.Event {
 	return d.events[len(d.events)-1]
 }
 
-func (d *serviceTest) issue(r pat.IssueRequest) (pat.Issuance, error) {
+func (d *agreeTest) issue(r pat.IssueRequest) (pat.Issuance, error) {
 	return d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return r, nil })
 }
 
-func (d *serviceTest) renew(token, proof string) (pat.Issuance, error) {
+func (d *agreeTest) renew(token, proof string) (pat.Issuance, error) {
 	return d.Agreements.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) {
 		return pat.RenewRequest{Token: token, Proof: proof}, nil
 	})
 }
 
-func (d *serviceTest) introspect(bearer, token string) (pat.Introspection, error) {
+func (d *agreeTest) introspect(bearer, token string) (pat.Introspection, error) {
 	return d.Agreements.Introspect(d.Context(), d.call(), bearer, func() (string, error) { return token, nil })
 }
 
 // claims returns the claims of a valid fresh agreement.
-func (d *serviceTest) claims(id string) pat.AgreementClaims {
+func (d *agreeTest) claims(id string) pat.AgreementClaims {
 	offer := d.service().Offer()
 	return pat.AgreementClaims{
 		AgentID: pat.AgentID(id), Audience: d.service().Issuer, URL: d.service().At("/api/pat/issue"), IssuedAt: d.Now(),
@@ -97,7 +97,7 @@ func (d *serviceTest) claims(id string) pat.AgreementClaims {
 }
 
 // fresh returns the request of a valid fresh agreement. Each edit changes the claims before they are signed.
-func (d *serviceTest) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims)) pat.IssueRequest {
+func (d *agreeTest) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims)) pat.IssueRequest {
 	d.Helper()
 	c := d.claims(string(a.ID))
 	for _, e := range edit {
@@ -109,7 +109,7 @@ func (d *serviceTest) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims
 }
 
 // static returns the request of a static agreement: a signature over the bytes of the policy.
-func (d *serviceTest) static(a *gatetest.Agent) pat.IssueRequest {
+func (d *agreeTest) static(a *gatetest.Agent) pat.IssueRequest {
 	d.Helper()
 	return pat.IssueRequest{
 		AgentID: string(a.ID), PublicKey: a.PublicKey,
@@ -118,7 +118,7 @@ func (d *serviceTest) static(a *gatetest.Agent) pat.IssueRequest {
 }
 
 // agreed returns an agent with a PAT under a fresh agreement.
-func (d *serviceTest) agreed(id string) *gatetest.Agent {
+func (d *agreeTest) agreed(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
 	issued, err := d.issue(d.fresh(a))
@@ -128,7 +128,7 @@ func (d *serviceTest) agreed(id string) *gatetest.Agent {
 }
 
 // staticallyAgreed returns an agent with a PAT under a static agreement.
-func (d *serviceTest) staticallyAgreed(id string) *gatetest.Agent {
+func (d *agreeTest) staticallyAgreed(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
 	issued, err := d.issue(d.static(a))
@@ -138,13 +138,13 @@ func (d *serviceTest) staticallyAgreed(id string) *gatetest.Agent {
 }
 
 // proof signs the renewal of an agent's PAT.
-func (d *serviceTest) proof(a *gatetest.Agent) string {
+func (d *agreeTest) proof(a *gatetest.Agent) string {
 	d.Helper()
 	return d.proofOf(a, jwt.MapClaims{"jti": rand.Text()})
 }
 
 // proofOf signs the renewal of an agent's PAT. The claims in own replace the defaults.
-func (d *serviceTest) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
+func (d *agreeTest) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
 	d.Helper()
 	jti := d.TokenID(a)
 	digest, err := pat.RenewDigest(jti)
@@ -159,14 +159,14 @@ func (d *serviceTest) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
 }
 
 // revoke revokes the subject and advances the clock by a second.
-func (d *serviceTest) revoke(kind pat.RevocationKind, subject string) {
+func (d *agreeTest) revoke(kind pat.RevocationKind, subject string) {
 	d.Helper()
 	d.Must(d.service().Issuance.Revoke(d.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "test"}))
 	d.Pass(time.Second)
 }
 
-// refused returns the Refusal that err wraps.
-func refused(t *testing.T, err error) *reason.Refusal {
+// refusalOf returns the Refusal that err wraps.
+func refusalOf(t *testing.T, err error) *reason.Refusal {
 	t.Helper()
 	f, ok := errors.AsType[*reason.Refusal](err)
 	if !ok {

@@ -1,4 +1,4 @@
-package agree_test
+package gateway_test
 
 import (
 	"encoding/base64"
@@ -14,17 +14,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// digest matches the digest of a policy.
-var digest = regexp.MustCompile(`sha-256:[\w-]{43}`)
+// policyDigest matches the digest of a policy.
+var policyDigest = regexp.MustCompile(`sha-256:[\w-]{43}`)
 
 func bigEndian(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 func TestAgreementLifecycle(t *testing.T) {
-	d := newServiceTest(t, "")
+	d := newAgreeTest(t, "")
 	a := d.Unapproved("agent-1")
 	issued, err := d.issue(d.fresh(a))
 	d.Must(err)
-	if diff := cmp.Diff([]string{find, buy}, issued.Claims.Scope); diff != "" || issued.State != pat.AgreementActive {
+	if diff := cmp.Diff([]string{finding, buying}, issued.Claims.Scope); diff != "" || issued.State != pat.AgreementActive {
 		t.Errorf("scope (-want +got):\n%s", diff)
 	}
 	wantOmitted := []pat.OmittedEntry{{Entry: "shop.example:secret:v1:execute", Reason: reason.InsufficientPermissions}}
@@ -71,7 +71,7 @@ func TestAgreementLifecycle(t *testing.T) {
 }
 
 func TestPendingAgreement(t *testing.T) {
-	d := newServiceTest(t, "pat: {admission: approval}")
+	d := newAgreeTest(t, "pat: {admission: approval}")
 	a := d.Unapproved("agent-1")
 	request := d.fresh(a)
 	issued, err := d.issue(request)
@@ -89,9 +89,9 @@ func TestPendingAgreement(t *testing.T) {
 
 // Each caller has its own limits, so a caller that reaches a limit does not affect others.
 func TestLimitsPerCaller(t *testing.T) {
-	d := newServiceTest(t, "server: {issue_per_address: 1/minute}")
+	d := newAgreeTest(t, "server: {issue_per_address: 1/minute}")
 	d.agreed("agent-1")
-	if _, err := d.issue(d.fresh(d.Unapproved("agent-2"))); refused(t, err).Reason != reason.TooManyConnections {
+	if _, err := d.issue(d.fresh(d.Unapproved("agent-2"))); refusalOf(t, err).Reason != reason.TooManyConnections {
 		t.Errorf("got %v, want %s", err, reason.TooManyConnections)
 	}
 	d.from = "agent1qexample"
@@ -100,24 +100,24 @@ func TestLimitsPerCaller(t *testing.T) {
 
 // An agreement to an earlier policy is renewed for the intents whose terms have not changed.
 func TestRenewalAfterChangedPrice(t *testing.T) {
-	d := newServiceTest(t, "")
+	d := newAgreeTest(t, "")
 	agreed, a := d.service().Offer().Digest, d.agreed("i-1")
-	d.Write("policy.json", strings.Replace(testPolicy, `"0.25"`, `"0.50"`, 1))
+	d.Write("policy.json", strings.Replace(agreePolicy, `"0.25"`, `"0.50"`, 1))
 	d.Reload()
 	renewed, err := d.renew(a.Token, d.proof(a))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := renewed.Claims; !slices.Equal(got.Scope, []string{find}) || got.PolicyDigest != agreed {
+	if got := renewed.Claims; !slices.Equal(got.Scope, []string{finding}) || got.PolicyDigest != agreed {
 		t.Errorf("scope %v, policy %s", got.Scope, got.PolicyDigest)
 	}
-	if want := []pat.OmittedEntry{{Entry: buy, Reason: reason.PolicyRequiresAgreement}}; !slices.Equal(renewed.Omitted, want) {
+	if want := []pat.OmittedEntry{{Entry: buying, Reason: reason.PolicyRequiresAgreement}}; !slices.Equal(renewed.Omitted, want) {
 		t.Errorf("omitted %v", renewed.Omitted)
 	}
 	if found, err := d.introspect(renewed.Token, renewed.Token); err != nil || !found.Active {
 		t.Errorf("%+v, %v", found, err)
 	}
-	d.Write("policy.json", strings.Replace(testPolicy, "policy/1", "policy/2", 1))
+	d.Write("policy.json", strings.Replace(agreePolicy, "policy/1", "policy/2", 1))
 	d.Reload()
 	if found, err := d.introspect(renewed.Token, renewed.Token); err != nil || found.Active {
 		t.Errorf("%+v, %v", found, err)
