@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -233,13 +232,13 @@ func TestConsentRecordIsVerified(t *testing.T) {
 	a := w.consented(t)
 	policy, err := w.store.Policy(t.Context(), service, a.PolicyDigest)
 	noError(t, err)
-	bundle, err := pat.Export(a, policy, bindings.Forms())
+	bundle, err := pat.Export(a, policy, forms())
 	noError(t, err)
 	if text := string(bundle); strings.Contains(text, "agent_public_key") || strings.Contains(text, `"jkt"`) ||
 		!strings.Contains(text, "gateway_public_key") {
 		t.Errorf("the bundle does not identify the key: %.600s", text)
 	}
-	e, err := pat.VerifyExport(bundle, bindings.Forms())
+	e, err := pat.VerifyExport(bundle, forms())
 	if err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != "" {
 		t.Fatalf("got %+v, %v; want no error, AgentID %v and KeyID empty", e.Agreement, err, a.AgentID)
 	}
@@ -257,7 +256,7 @@ func TestConsentRecordIsVerified(t *testing.T) {
 	} {
 		bad := a
 		change(&bad)
-		if _, err := pat.Export(bad, policy, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(bad, policy, forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
@@ -324,11 +323,11 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 		CreatedAt: read.Expires.Add(-time.Minute),
 	}
 	document := pat.PolicyDocument{Service: service, Digest: a.PolicyDigest, UID: policyUID, Bytes: policy, FirstOffered: noon}
-	bundle, err := pat.Export(a, document, bindings.Forms())
+	bundle, err := pat.Export(a, document, forms())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || e.Agreement.AgentID != a.AgentID {
+	if e, err := pat.VerifyExport(bundle, forms()); err != nil || e.Agreement.AgentID != a.AgentID {
 		t.Errorf("got %+v, %v; want no error and Agreement.AgentID %v", e, err, a.AgentID)
 	}
 	for name, at := range map[string]time.Time{
@@ -336,7 +335,7 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 	} {
 		moved := a
 		moved.CreatedAt = at
-		if _, err := pat.Export(moved, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(moved, document, forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("made %s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
@@ -356,7 +355,7 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 	} {
 		changed := a
 		change(&changed)
-		if _, err := pat.Export(changed, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(changed, document, forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
@@ -386,15 +385,15 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 	document := pat.PolicyDocument{
 		Service: service, Digest: a.PolicyDigest, UID: w.terms.offer.UID, Bytes: w.terms.offer.Bytes, FirstOffered: noon,
 	}
-	bundle, err := pat.Export(a, document, bindings.Forms())
+	bundle, err := pat.Export(a, document, forms())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || !agreement.InChat(e.Agreement) {
+	if e, err := pat.VerifyExport(bundle, forms()); err != nil || !agreement.InChat(e.Agreement) {
 		t.Errorf("got %+v, %v", e, err)
 	}
 	a.Form = "uagents-envelope"
-	if _, err := pat.Export(a, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+	if _, err := pat.Export(a, document, forms()); !errors.Is(err, pat.ErrBadExport) {
 		t.Errorf("with another form: %v, want %v", err, pat.ErrBadExport)
 	}
 }

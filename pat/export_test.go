@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -28,7 +27,7 @@ func exports(tb testing.TB) map[string][]byte {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if out[name], err = pat.Export(a, p, bindings.Forms()); err != nil {
+		if out[name], err = pat.Export(a, p, forms()); err != nil {
 			tb.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -63,12 +62,12 @@ func exports(tb testing.TB) map[string][]byte {
 
 func TestExportVerifiesOffline(t *testing.T) {
 	for name, bundle := range exports(t) {
-		e, err := pat.VerifyExport(bundle, bindings.Forms())
+		e, err := pat.VerifyExport(bundle, forms())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		again, err := pat.Export(e.Agreement, e.Policy, bindings.Forms())
+		again, err := pat.Export(e.Agreement, e.Policy, forms())
 		if err != nil || !bytes.Equal(again, bundle) {
 			t.Errorf("%s: encoding it again changes it: %v", name, err)
 		}
@@ -109,7 +108,7 @@ func TestTamperedExportsAreRejected(t *testing.T) {
 				t.Fatal(err)
 			}
 			spoil(tree["agreement"].(map[string]any), tree["policy"].(map[string]any))
-			if e, err := pat.VerifyExport(must(json.Marshal(tree)), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
+			if e, err := pat.VerifyExport(must(json.Marshal(tree)), forms()); !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
 				t.Errorf("%s with %s: %v", name, what, err)
 			}
 		}
@@ -125,12 +124,12 @@ func TestTamperedExportsAreRejected(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoil(tree["agreement"].(map[string]any))
-		if _, err := pat.VerifyExport(must(json.Marshal(tree)), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.VerifyExport(must(json.Marshal(tree)), forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("fresh with %s: %v, want %v", what, err, pat.ErrBadExport)
 		}
 	}
 	for _, text := range []string{"", "{}", "[]", `{"type":"x"}`, strings.Repeat("[", 1000), strings.Repeat(" ", pat.MaxExport+1)} {
-		if _, err := pat.VerifyExport([]byte(text), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.VerifyExport([]byte(text), forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%.20q: %v, want %v", text, err, pat.ErrBadExport)
 		}
 	}
@@ -149,14 +148,14 @@ func FuzzVerifyExport(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e, err := pat.VerifyExport(raw, bindings.Forms())
+		e, err := pat.VerifyExport(raw, forms())
 		if err != nil {
 			if !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
 				t.Fatalf("got %+v, %v; want %v and Agreement.ID empty", e, err, pat.ErrBadExport)
 			}
 			return
 		}
-		if _, err := pat.Export(e.Agreement, e.Policy, bindings.Forms()); err != nil {
+		if _, err := pat.Export(e.Agreement, e.Policy, forms()); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -17,7 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
+	aea "github.com/uimgate/uimgate/bindings/aea/agreement"
+	mrp "github.com/uimgate/uimgate/bindings/mrp/agreement"
+	uagents "github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -221,7 +223,7 @@ func (w *world) reissue(tb testing.TB) {
 	tb.Helper()
 	i, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now,
-		Forms: bindings.Forms(),
+		Forms: forms(),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -282,3 +284,6 @@ func (w *world) verify(tb testing.TB, token string) (*pat.Claims, error) {
 	tb.Helper()
 	return w.issuer.Verifier().Verify(tb.Context(), token, w.now())
 }
+
+// forms returns the forms of all protocols.
+func forms() []pat.Form { return []pat.Form{uagents.Form(), aea.Form(), mrp.Form()} }

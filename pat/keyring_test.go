@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -193,7 +192,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	}
 	there, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: ring, View: view, Now: w.now,
-		Forms: bindings.Forms(),
+		Forms: forms(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +229,7 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 	ring := w.open(t, &memory{}, keys.EdDSA)
 	there, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: ring, View: w.view, Now: w.now,
-		Forms: bindings.Forms(),
+		Forms: forms(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
@@ -79,11 +78,11 @@ func TestAcceptedOfferIsAFreshAgreement(t *testing.T) {
 			a.Nonce != r.Nonce || key.Algorithm() != "ES256K" {
 			t.Errorf("%s: %+v, %v", ledger, a, err)
 		}
-		bundle, err := pat.Export(a, must(w.store.Policy(t.Context(), service, a.PolicyDigest)), bindings.Forms())
+		bundle, err := pat.Export(a, must(w.store.Policy(t.Context(), service, a.PolicyDigest)), forms())
 		if err != nil {
 			t.Fatal(ledger, err)
 		}
-		if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != a.KeyID {
+		if e, err := pat.VerifyExport(bundle, forms()); err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != a.KeyID {
 			t.Errorf("%s: got %+v, %v; want no error, Agreement.AgentID %v and Agreement.KeyID %v", ledger, e, err, a.AgentID, a.KeyID)
 		}
 		again := r
@@ -216,13 +215,13 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 	} {
 		changed := a
 		change(&changed)
-		if _, err := pat.Export(changed, policy, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(changed, policy, forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
 	spaced := policy
 	spaced.Bytes = append([]byte("  \n"), policy.Bytes...) // the same policy, but not the signed bytes
-	if _, err := pat.Export(a, spaced, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
+	if _, err := pat.Export(a, spaced, forms()); !errors.Is(err, pat.ErrBadExport) {
 		t.Errorf("other bytes of the policy: %v, want %v", err, pat.ErrBadExport)
 	}
 }

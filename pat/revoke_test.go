@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -265,7 +264,7 @@ func TestRepeatedRevocationsAreOneChange(t *testing.T) {
 	ticking := func() time.Time { w.add(time.Microsecond); return w.now() }
 	i, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: ticking,
-		Forms: bindings.Forms(),
+		Forms: forms(),
 	})
 	noError(t, err)
 	issued, consented := w.issue(t, w.fresh(t, "agent", newEd())), w.consentedToken(t, w.consented(t).ID)

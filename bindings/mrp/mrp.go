@@ -13,10 +13,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/uimgate/uimgate/bindings/mrp/agreement"
 	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // Name is the door's name in logs, metrics and audit records.
@@ -47,6 +49,9 @@ func (d *Door) Blocks() config.Blocks {
 		}},
 	}
 }
+
+// Form implements door.FormSource.
+func (d *Door) Form() pat.Form { return agreement.Form() }
 
 // Provision implements door.Module. It binds the listener of the relay.
 func (d *Door) Provision(ctx context.Context, p door.Process) error {

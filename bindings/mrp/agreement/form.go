@@ -1,4 +1,5 @@
-package mrp
+// Package agreement has the form of the ids of MRP agents. Their agreements are JWSs, so the form has no agreement of its own.
+package agreement
 
 import (
 	"crypto/ed25519"
@@ -8,9 +9,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Form implements door.FormSource. The id of an agent is its Ed25519 public key. The form has no Names, because agents sign agreements as
-// JWSs.
-func (d *Door) Form() pat.Form { return pat.Form{IsAddress: isAddress, Owns: owns} }
+// Form returns the form. The id of an agent is its Ed25519 public key. The form has no Names, because agents sign agreements as JWSs.
+func Form() pat.Form { return pat.Form{IsAddress: isAddress, Owns: owns} }
 
 // isAddress reports whether an id has the form of an address: an Ed25519 key in base64url. A lenient decoder accepts several spellings of
 // one key, so isAddress accepts all of them.
