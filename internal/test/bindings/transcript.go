@@ -16,6 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the responses into the transcripts, for review")
 
+// Update reports whether a test must write its transcripts instead of comparing with them.
+func Update() bool { return *update }
+
 // Transcripts plays each transcript of testdata: it sends each file "send…" and compares the response with the file that follows. begin
 // returns the function that sends, for one transcript.
 func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer func(sent string) string)) {

@@ -1,4 +1,4 @@
-package skill_test
+package aea_test
 
 import (
 	"strings"
@@ -60,7 +60,7 @@ func TestPlans(t *testing.T) {
 	if err != nil || len(list) != 0 {
 		t.Errorf("%d agreements, %v; want 0", len(list), err)
 	}
-	if token := a.Agrees(t, gatetest.Searching); !strings.Contains(a.Calls(t, call(token)), `{"ok":true}`) {
+	if token := a.Agrees(t, gatetest.Searching); !strings.Contains(a.Calls(t, searchCall(token)), `{"ok":true}`) {
 		t.Error("an agreement without a plan permits no call")
 	}
 }

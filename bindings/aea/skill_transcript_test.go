@@ -1,7 +1,6 @@
-package skill_test
+package aea_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,14 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
-
-var update = flag.Bool("update", false, "write the messages into the transcripts, for review")
 
 // TestTranscripts compares whole conversations with transcripts, message by message.
 func TestTranscripts(t *testing.T) {
@@ -33,7 +31,7 @@ func TestTranscripts(t *testing.T) {
 	for name, talk := range map[string]func(*testing.T, *aeatest.Agent){
 		"acceptance": func(t *testing.T, a *aeatest.Agent) {
 			t.Helper()
-			a.Calls(t, call(a.Agrees(t, gatetest.Searching)))
+			a.Calls(t, searchCall(a.Agrees(t, gatetest.Searching)))
 		},
 		"plain-acceptance": func(t *testing.T, a *aeatest.Agent) {
 			t.Helper()
@@ -66,7 +64,7 @@ func TestTranscripts(t *testing.T) {
 			a.Reply(t, turn, accept(info))
 			a.FIPA(t, protocol.FIPADecline)
 			a.Refusal(t)
-			a.Calls(t, call(""))
+			a.Calls(t, searchCall(""))
 			a.Start(t, &protocol.Default, aeatest.Text("no JSON"))
 			a.Next(t)
 		},
@@ -86,7 +84,7 @@ func TestTranscripts(t *testing.T) {
 			talk(t, a)
 			file := "testdata/transcripts/" + name + ".txt"
 			got := r.written()
-			if *update {
+			if bindtest.Update() {
 				s.Must(os.WriteFile(file, []byte(got), 0o600))
 			}
 			want, err := os.ReadFile(file)

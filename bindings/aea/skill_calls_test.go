@@ -1,4 +1,4 @@
-package skill_test
+package aea_test
 
 import (
 	"bytes"
@@ -62,19 +62,19 @@ func TestCallsInBytes(t *testing.T) {
 	token := a.Agrees(t, gatetest.Searching)
 	s.Upstream = func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); fmt.Fprint(w, `{"lamps":1}`) }
 	for name, c := range map[string]struct{ bytes, want string }{
-		"a call":                     {call(token), `{"lamps":1}`},
+		"a call":                     {searchCall(token), `{"lamps":1}`},
 		"no PAT":                     {`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "lamp"}}`, "MISSING_TOKEN"},
-		"another's":                  {call(s.Agreed("agent-2").Token), "INVALID_TOKEN"},
-		"a malformed token":          {call("x"), "INVALID_TOKEN"},
-		"out of scope":               {strings.Replace(call(token), "search", "order", 1), "SCOPE_EXCEEDED"},
-		"wrong parameters":           {strings.Replace(call(token), `"lamp"`, "1", 1), "INVALID_PARAMETER"},
+		"another's":                  {searchCall(s.Agreed("agent-2").Token), "INVALID_TOKEN"},
+		"a malformed token":          {searchCall("x"), "INVALID_TOKEN"},
+		"out of scope":               {strings.Replace(searchCall(token), "search", "order", 1), "SCOPE_EXCEEDED"},
+		"wrong parameters":           {strings.Replace(searchCall(token), `"lamp"`, "1", 1), "INVALID_PARAMETER"},
 		"no parameters":              {fmt.Sprintf(`{"intent_uid": "shop.example:search:v1", "parameters": {}, "pat": %q}`, token), "MISSING_PARAMETER"},
-		"unknown intent":             {strings.Replace(call(token), "search", "sell", 1), "INTENT_NOT_FOUND"},
+		"unknown intent":             {strings.Replace(searchCall(token), "search", "sell", 1), "INTENT_NOT_FOUND"},
 		"an unknown member":          {fmt.Sprintf(`{"x": 1, "intent_uid": "shop.example:search:v1", "parameters": {}, "pat": %q}`, token), "MALFORMED_REQUEST"},
 		"a PAT that is not a string": {`{"pat": 1}`, "MALFORMED_REQUEST"},
 		"a key that is not a string": {`{"idempotency_key": {}}`, "MALFORMED_REQUEST"},
 		"a key too long":             {fmt.Sprintf(`{"idempotency_key": %q, "pat": %q}`, strings.Repeat("k", 129), token), "MALFORMED_REQUEST"},
-		"more than allowed":          {strings.Replace(call(token), "lamp", strings.Repeat("l", 1<<20), 1), "BODY_TOO_LARGE"},
+		"more than allowed":          {strings.Replace(searchCall(token), "lamp", strings.Repeat("l", 1<<20), 1), "BODY_TOO_LARGE"},
 	} {
 		answer := a.Calls(t, c.bytes)
 		if !strings.HasPrefix(answer, `{"error":`) && answer != c.want || strings.HasPrefix(answer, `{"error":`) && refusal(answer) != c.want {
@@ -92,7 +92,7 @@ func TestCallsInBytes(t *testing.T) {
 		}
 	}
 	s.Upstream = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
-	if answer := a.Calls(t, call(token)); refusal(answer) != "UPSTREAM_ERROR" {
+	if answer := a.Calls(t, searchCall(token)); refusal(answer) != "UPSTREAM_ERROR" {
 		t.Error(answer)
 	}
 }
@@ -123,14 +123,14 @@ func TestCallIsExecutedOnce(t *testing.T) {
 		first.Header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("got %s %s %v", first.Body, second.Body, second.Header)
 	}
-	keyed := strings.Replace(call(token), `"pat"`, `"idempotency_key": "mine", "pat"`, 1)
+	keyed := strings.Replace(searchCall(token), `"pat"`, `"idempotency_key": "mine", "pat"`, 1)
 	if one, two := a.Calls(t, keyed), a.Calls(t, keyed); one != two || one != `{"call":2}` {
 		t.Errorf("got %s %s", one, two)
 	}
-	if one, two := a.Calls(t, call(token)), a.Calls(t, call(token)); one != `{"call":3}` || two != `{"call":4}` {
+	if one, two := a.Calls(t, searchCall(token)), a.Calls(t, searchCall(token)); one != `{"call":3}` || two != `{"call":4}` {
 		t.Errorf("two dialogues are two calls: %s %s; want %q, %q", one, two, `{"call":3}`, `{"call":4}`)
 	}
-	e = a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(call(token))})
+	e = a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(searchCall(token))})
 	answered := s.line.Next(t, a.Address())
 	for range 2 {
 		s.line.Send(t, e)
@@ -175,7 +175,7 @@ func TestReplyTooLongForEnvelope(t *testing.T) {
 		fmt.Fprintf(w, `{"long":"%s"}`, strings.Repeat("x", 4<<20))
 	}
 	a := s.agent(identity.Fetchai)
-	answer := a.Calls(t, call(a.Agrees(t, gatetest.Searching)))
+	answer := a.Calls(t, searchCall(a.Agrees(t, gatetest.Searching)))
 	if refusal(answer) != "RESPONSE_INVALID" || !strings.Contains(answer, `"outcome":"done"`) ||
 		strings.Contains(answer, "Nothing was charged") {
 		t.Errorf("got %.500s", answer)

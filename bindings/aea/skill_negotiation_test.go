@@ -1,4 +1,4 @@
-package skill_test
+package aea_test
 
 import (
 	"fmt"
@@ -72,7 +72,7 @@ func TestUnsignedAcceptance(t *testing.T) {
 		"policy_sha256": m.Info["policy_sha256"], "tx_nonce": m.Info["tx_nonce"],
 	}))
 	turn, m = a.FIPA(t, protocol.FIPAInform)
-	if answer := a.Calls(t, call(m.Info["pat"])); answer != `{"ok":true}` {
+	if answer := a.Calls(t, searchCall(m.Info["pat"])); answer != `{"ok":true}` {
 		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	s.Later(time.Minute)
@@ -81,7 +81,7 @@ func TestUnsignedAcceptance(t *testing.T) {
 	if renewed.Info["pat"] == "" || renewed.Info["jti"] == m.Info["jti"] || renewed.Info["agreement_id"] != m.Info["agreement_id"] {
 		t.Errorf("got %v", renewed.Info)
 	}
-	if answer := a.Calls(t, call(renewed.Info["pat"])); answer != `{"ok":true}` {
+	if answer := a.Calls(t, searchCall(renewed.Info["pat"])); answer != `{"ok":true}` {
 		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	stolen := s.Agreed("agent-2").Token

@@ -1,4 +1,4 @@
-package skill_test
+package aea_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package skill_test
+package aea_test
 
 import (
 	"context"
@@ -87,7 +87,7 @@ func says(p protocol.Performative, info map[string]string) protocol.FIPAMessage 
 	return protocol.FIPAMessage{Performative: p, Info: info}
 }
 
-func call(token string) string {
+func searchCall(token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": "lamp"}, "pat": %q}`, gatetest.Searching, token)
 }
 
@@ -162,7 +162,7 @@ func TestNoPATsInClear(t *testing.T) {
 			t.Errorf("%s: %d %s", path, answer.Status, answer.Body)
 		}
 	}
-	if answer := public.Calls(t, call(token)); answer != `{"ok":true}` {
+	if answer := public.Calls(t, searchCall(token)); answer != `{"ok":true}` {
 		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	renewed := a.Requests(t,
@@ -179,7 +179,7 @@ func TestLogHasNoPATs(t *testing.T) {
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
 	token := a.Agrees(t, gatetest.Searching)
-	a.Calls(t, call(token))
+	a.Calls(t, searchCall(token))
 	reported := 0
 	for _, line := range s.Logs.All() {
 		fields, err := json.Marshal(line.ContextMap())

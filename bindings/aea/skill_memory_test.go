@@ -1,4 +1,4 @@
-package skill_test
+package aea_test
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func TestCallMemoryLimit(t *testing.T) {
 			t.Errorf("got %v, want %v", got, string(reason.Overloaded))
 		}
 	}
-	few := strings.Replace(call(""), `"lamp"`, `"`+strings.Repeat("x", 8<<10)+`"`, 1)
+	few := strings.Replace(searchCall(""), `"lamp"`, `"`+strings.Repeat("x", 8<<10)+`"`, 1)
 	for range 20 {
 		if got := refusal(a.Calls(t, few)); got == string(reason.Overloaded) || strings.HasPrefix(got, "no refusal") {
 			t.Error(got)
