@@ -31,9 +31,9 @@ type Watch struct {
 // FileStates are the states of files when they were read, by path. The state of a file that did not exist is nil.
 type FileStates map[string]os.FileInfo
 
-// NewWatch begins to watch files. Changes since the states in since count too; a file without a state there is compared with its present
-// state. So no change is missed if since is from the Config that was read, or if the files are read after NewWatch has returned. An error
-// means that the watch could not be set up. The caller must call Run.
+// NewWatch begins to watch files. Run also reports changes since the states in since. A file without a state in since is compared with its
+// present state. No change is missed if since is from the Config that was read, or if the files are read after NewWatch has returned. An
+// error means that the watch could not be set up. The caller must call Run.
 func NewWatch(files []string, since FileStates) (*Watch, error) {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -29,7 +29,7 @@ func (p page) number(name string) (int, bool) {
 	return i, err == nil && i >= 0
 }
 
-// search sends a query, which consists of alternating names and values. The finding passes, or is the reason why the page is missing.
+// search sends a query, which consists of alternating names and values. If it returns no page, the finding states the reason.
 func (v *verification) search(ctx context.Context, query ...string) (page, finding) {
 	u, err := url.Parse(v.searchURL)
 	if err != nil {
@@ -47,7 +47,7 @@ func (v *verification) search(ctx context.Context, query ...string) (page, findi
 	case a.Status >= http.StatusInternalServerError:
 		return page{answer: a}, point.ServerError(a)
 	case a.Status != http.StatusOK:
-		return page{answer: a}, wrong("the response to the search is %d", a.Status)
+		return page{answer: a}, wrong("the search endpoint responds with %d", a.Status)
 	}
 	p := page{answer: a}
 	tree, err := strictjson.DecodeObject(a.Body)

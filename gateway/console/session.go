@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Errors of requests that no operation carries out.
+// Errors of requests that are refused before an operation runs.
 var (
 	errNoPage    = errors.New("the console has no such page")
 	errSignedOut = errors.New("the browser has no session")
@@ -80,7 +80,7 @@ func (r *request) sessionOf(id string) (store.ConsoleSession, error) {
 		return s, errors.Join(errStore, err)
 	}
 	if s.Via == "token" && s.Credential != r.console.Tokens.Digest() || s.Via == viaOIDC && r.console.outdated(s) {
-		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // an error leaves a session that is refused again
+		_ = r.console.Store.EndConsoleSession(r.Context(), s.ID) // after an error, its next request is refused here again
 		return s, errSignedOut
 	}
 	return s, nil
@@ -107,7 +107,7 @@ func (r *request) begin(who api.Caller, p proof) error {
 		ConfirmedAt: p.at, EndsAt: now.Add(sessionTime), Until: now.Add(idleTime),
 	}
 	if old, err := r.Cookie(cookieName(r.Host)); err == nil {
-		_ = r.console.Store.EndConsoleSession(r.Context(), digestOf(old.Value)) // it ends by itself too
+		_ = r.console.Store.EndConsoleSession(r.Context(), digestOf(old.Value)) // after an error, it ends when it expires
 	}
 	if err := r.console.Store.AddConsoleSession(r.Context(), s); err != nil {
 		return errors.Join(errStore, err)

@@ -305,7 +305,7 @@ type consentView struct {
 	Changed bool
 	Invited bool
 	Wrong   string // what is wrong with the input; empty: nothing
-	Until   string // the end of a consent that is given now
+	Until   string // when a consent given now would end
 	Waiting bool
 	Agent   string
 	Heading string
@@ -319,7 +319,7 @@ type Link struct{ To, URL string }
 
 // Ask returns the page that asks for consent. Its form sends fields back with the decision. If invited is true, the form has an input for
 // an invitation. If changed is true, the page has a note that its content has changed. wrong describes an error in the last input; it may
-// be empty. The page shows the end of a consent that is given at the time now.
+// be empty. The page shows when a consent given at now would end.
 func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string, now time.Time) ([]byte, error) {
 	return c.page(&consentView{
 		Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong,

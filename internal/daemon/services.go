@@ -147,7 +147,7 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig
 		for _, id := range held {
 			warnings = append(warnings, c.Problemf(problem.Warning, fmt.Sprintf("services[%d]", i),
 				"service %s reserves the agent id %s, but another key holds it: PATs of that key are refused, "+
-					"and the next agreement with the key that the id is reserved for assigns the id to that key", d.ID, id))
+					"and the next agreement with the configured key moves the id to the configured key", d.ID, id))
 		}
 	}
 	return warnings

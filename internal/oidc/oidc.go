@@ -112,7 +112,7 @@ func New(o Options) *Provider {
 	}
 	p.client = &http.Client{
 		Transport:     p.guard.Transport(maxDocument, issuer),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret stays here
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect must not carry the secret
 	}
 	p.digest = digest(o)
 	mac := hmac.New(sha256.New, []byte(o.ClientSecret))

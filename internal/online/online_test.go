@@ -151,7 +151,7 @@ payments: {x402: {facilitator: URL, auth: TOKEN, pay_to: TO, accepts: [{network:
 	for _, tt := range []struct{ chain, address, want string }{
 		{"84532", chain.URL, "payments.x402.facilitator: ok"},
 		{"8453", chain.URL, "payments.x402.facilitator: URL settles no payments of the scheme exact on eip155:8453: remove the token from payments.x402.accepts"},
-		{"84532", "http://" + closed(t), "payments.x402.facilitator: URL: check its URL, and payments.x402.auth: the facilitator gives no answer"},
+		{"84532", "http://" + closed(t), "payments.x402.facilitator: URL: check its URL, and payments.x402.auth: the facilitator gave no usable response"},
 	} {
 		if got := check(tt.chain, tt.address); !strings.HasPrefix(got, tt.want) || tt.want == "payments.x402.facilitator: ok" && got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)

@@ -64,9 +64,9 @@ func (w *Writer) Hex(name string, of []byte) {
 	w.out = append(hex.AppendEncode(append(w.out, '"'), of), '"')
 }
 
-// True writes a member that is true. It writes nothing if is is false.
-func (w *Writer) True(name string, is bool) {
-	if is {
+// True writes a member that is true. It writes nothing if value is false.
+func (w *Writer) True(name string, value bool) {
+	if value {
 		w.name(name)
 		w.out = append(w.out, "true"...)
 	}
@@ -115,7 +115,7 @@ func (w *Writer) JSON(name string, text []byte) {
 	}
 }
 
-// Append writes a member whose value is appended by the function value.
+// Append writes a member. The function value appends its value, encoded as JSON.
 func (w *Writer) Append(name string, value func([]byte) ([]byte, error)) {
 	w.name(name)
 	out, err := value(w.out)

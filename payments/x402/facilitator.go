@@ -51,17 +51,17 @@ func NewFacilitator(o FacilitatorOptions) *Facilitator {
 	}
 }
 
-// String returns no token.
+// String returns the origin of the facilitator, without the token.
 func (f *Facilitator) String() string { return fetch.Origin(f.base) }
 
-// GoString returns no token.
+// GoString is like String.
 func (f *Facilitator) GoString() string { return f.String() }
 
 // Close closes idle connections.
 func (f *Facilitator) Close() { f.client.Close() }
 
-// ErrUnreachable means that the facilitator gave no answer. It was not asked to settle anything.
-var ErrUnreachable = errors.New("the facilitator gives no answer")
+// ErrUnreachable means that the facilitator gave no usable response. It was not asked to settle anything.
+var ErrUnreachable = errors.New("the facilitator gave no usable response")
 
 // An InvalidError means that the facilitator does not accept a payment.
 type InvalidError struct{ Reason string } // of the facilitator: printable ASCII

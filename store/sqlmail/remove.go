@@ -121,7 +121,7 @@ type batch struct {
 	bytes int64
 }
 
-// batchRows limits the number of messages in a batch. A batch also ends with the message with which its size reaches pageBytes.
+// batchRows limits the number of messages in a batch. A batch is also full when its size reaches pageBytes.
 const batchRows = 100
 
 // add adds a message if there is space for it, and reports whether it did.

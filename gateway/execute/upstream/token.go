@@ -68,14 +68,14 @@ func newTokens(cfg Config) *tokens {
 		source: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL.String(), Scopes: o.Scopes},
 		client: &http.Client{
 			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret stays here
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect must not carry the secret
 		},
 		timeout: min(tokenTime, cfg.Timeout), now: cfg.Now,
 	}
 }
 
 // get returns an access token, and waits for one if necessary. If ctx is canceled, the error is context.Canceled. Otherwise the error wraps
-// ErrUnreachable and describes the problem, without the address of the token server, its own messages and the secret.
+// ErrUnreachable and describes the problem, but contains neither the address of the token server, nor its messages, nor the secret.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	text, err, known := t.known()
 	if known {

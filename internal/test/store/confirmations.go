@@ -16,13 +16,13 @@ import (
 func testConfirmations(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a call is asked about once":             confirmationOnce,
-		"a confirmation is decided on and used":  confirmationUsed,
+		"a call has one confirmation":            confirmationOnce,
+		"a confirmation is decided, then used":   confirmationUsed,
 		"open confirmations of an agent bounded": confirmationsBounded,
 		"attempts to decide are bounded":         confirmationTries,
 		"a confirmation ends":                    confirmationEnds,
 		"a consent is found by its agreement":    consentOf,
-		"a budget is changed once at a time":     budgetChanged,
+		"changes of a budget do not overlap":     budgetChanged,
 	})
 }
 
@@ -41,7 +41,7 @@ func (b *suite) asked(id, binding string) store.Confirmation {
 	return c
 }
 
-// confirmationOnce asks about one call through two processes at once.
+// confirmationOnce adds a confirmation for one call through two processes at once.
 func confirmationOnce(b *suite) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()

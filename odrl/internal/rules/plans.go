@@ -126,9 +126,9 @@ func (r *Rule) carriesFor(o *Rule) bool {
 	return !slices.ContainsFunc(r.Plans, func(plan string) bool { return slices.Contains(o.Plans, plan) }) || r.alike(o)
 }
 
-// Carried returns the limits of other permissions in which a call to an intent under r counts as well, without a maximum, so that an agent
-// that changes its plan is never permitted more calls in a period than under the plan that permits most. It leaves out those with an id in
-// own.
+// Carried returns the limits of other permissions in which a call to an intent under r also counts, each without its maximum. Because of
+// them, an agent that changes its plan cannot make more calls in a period than under the plan that permits most. Carried omits limits with
+// an id in own.
 func (p *Program) Carried(intent string, r *Rule, own []limit.Limit) []limit.Limit {
 	var list []limit.Limit
 	counted := func(id string) bool {

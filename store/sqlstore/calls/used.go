@@ -12,7 +12,7 @@ func (c *Calls) Used(service string, id pat.AgreementID) bool {
 	return c.used.has(ref{service, string(id)})
 }
 
-// recent is a set of the agreements that were used last. It keeps at least the last most of them, and at most twice as many.
+// recent is a set of the agreements that were used last. It keeps at least as many as the field most, and at most twice as many.
 type recent struct {
 	most     int
 	mu       sync.RWMutex

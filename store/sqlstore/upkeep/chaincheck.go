@@ -18,9 +18,9 @@ const (
 	selectHeads     = "SELECT service, agent_id, currency, lines, head, kept, carried_by, topped_up, held, captured FROM accounts"
 )
 
-// checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account form a whole chain:
-// each has the next number and the hash of the entry before it, the last one is the head of the account, and the sums of the account are
-// those of its entries. If entries before the first one are missing, an entry of kind carry must have replaced them.
+// checkChains rebuilds every entry of the ledger from its row, in one pass, and checks that the entries of each account form a whole chain.
+// Each entry must have the next number and the hash of the entry before it. The last entry must be the head of the account, and the sums
+// of the account must be those of its entries. If entries before the first one are missing, an entry of kind carry must have replaced them.
 // checkChains returns how many records of executions and texts the entries imply.
 func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochIssuers) (implied impliedRows, err error) {
 	heads, err := readHeads(ctx, reader)

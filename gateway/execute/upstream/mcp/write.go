@@ -64,7 +64,7 @@ func (c *child) finish(ctx context.Context, rest []byte) {
 	}
 }
 
-const notRead = "it did not read what was sent to it"
+const notRead = "it did not read the messages of the gateway"
 
 // put writes bytes. It stops after the time d, or when ctx ends.
 func (c *child) put(ctx context.Context, data []byte, d time.Duration) (int, error) {
