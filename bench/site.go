@@ -89,7 +89,7 @@ func (s *sample) keep(other sample) {
 	}
 }
 
-// counters are what a measurement reads at its beginning and at its end.
+// counters are the values that a measurement reads at its beginning and at its end.
 type counters struct {
 	client, gateway, upstream, server time.Duration
 	transactions                      int64

@@ -38,7 +38,7 @@ type X402 struct {
 type X402Asset struct {
 	Network  string `yaml:"network" required:"true" example:"eip155:8453" doc:"The chain of the token: eip155 and its number, such as eip155:8453 for Base."`
 	Asset    string `yaml:"asset" required:"true" example:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913" doc:"The address of the contract of the token. The contract must implement EIP-3009, as that of USDC does."`
-	Decimals int    `yaml:"decimals" default:"6" min:"0" max:"18" doc:"How many decimals of the currency one atomic unit of the token has."`
+	Decimals int    `yaml:"decimals" default:"6" min:"0" max:"18" doc:"The number of decimals of the token: with 6, one token has 1,000,000 atomic units."`
 	Currency string `yaml:"currency" required:"true" example:"USD" doc:"The currency of the token: one unit of the token pays one unit of this currency. The gateway converts nothing."`
 	Name     string `yaml:"name" required:"true" example:"USD Coin" doc:"The name of the token in its EIP-712 domain: USD Coin on eip155:8453, USDC on eip155:84532."`
 	Version  string `yaml:"version" default:"2" doc:"The version of that domain."`

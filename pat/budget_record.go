@@ -74,8 +74,9 @@ func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (SignedBudget
 }
 
 // ChangedBudget returns the budget that a person set last for the consent of a PAT, from the newest record of a change. It verifies that
-// the gateway signed the record for that consent. A key is kept as long as the PATs that it signed. If the key of the record has ended, the
-// PAT must therefore be newer than the record, and ChangedBudget returns the budget of the PAT. The error is of kind ErrBadBudget.
+// the gateway signed the record for that consent. A key is kept as long as the PATs that it signed. If the key of the record is no
+// longer kept, the PAT must therefore be newer than the record, and ChangedBudget returns the budget of the PAT. The error is of kind
+// ErrBadBudget.
 func (v *Verifier) ChangedBudget(ctx context.Context, record string, c *Claims, now time.Time) (*Budget, error) {
 	r, j, err := readBudgetRecord(record)
 	if err != nil {
@@ -94,7 +95,7 @@ func (v *Verifier) ChangedBudget(ctx context.Context, record string, c *Claims, 
 	return r.Budget.budget()
 }
 
-var errOtherBudget = fmt.Errorf("%w: its record is of another consent", ErrBadBudget)
+var errOtherBudget = fmt.Errorf("%w: its record belongs to another consent", ErrBadBudget)
 
 // changedBudget returns the budget in NewBudget. It does not verify the signature. The error is of kind ErrBadBudget.
 func (a Agreement) changedBudget() (*Budget, error) {

@@ -87,8 +87,8 @@ func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, err
 	return signer, accepted, nil
 }
 
-// verifyKept verifies a stored agreement in a Form again. It sets the plan of a, which a bundle has only in the evidence, unless a has one.
-// The error is of kind ErrBadExport.
+// verifyKept verifies a stored agreement in a Form again. A bundle has the plan only in the evidence, so verifyKept
+// sets the plan of a unless a has one. The error is of kind ErrBadExport.
 func verifyKept(a *Agreement, p PolicyDocument, form Form) error {
 	if _, err := offerOf(*a, p); err != nil {
 		return err

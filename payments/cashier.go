@@ -65,11 +65,11 @@ type Paid struct {
 }
 
 // Take takes a payment of at least an amount, in its currency. It returns when the payment is entered in the ledger. A payment that was
-// entered before is not taken again, whatever the terms are. From the time at which the facilitator is asked to settle it, Take
+// entered before is not taken again, even if the terms have changed. From the time at which the facilitator is asked to settle it, Take
 // continues even if ctx ends.
 //
 // The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable nothing was paid.
-// After reason.PaymentUnknown, Settle finds out about the outcome.
+// After reason.PaymentUnknown, Settle determines the outcome.
 func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least money.Amount) (Paid, error) {
 	had, err := c.Book.Payment(ctx, from.Service, p.Reference())
 	if err == nil {
@@ -145,7 +145,7 @@ func (c *Cashier) missing(ctx context.Context, from *Payer, charge money.Amount,
 	return money.Amount{Currency: charge.Currency}, err
 }
 
-// known answers for a payment that has been recorded. repeated means that an earlier request began it.
+// known returns the result for a payment that has been recorded. repeated means that an earlier request began it.
 func (c *Cashier) known(
 	ctx context.Context, from *Payer, p *x402.Payload, had *store.Payment, least money.Amount, repeated bool,
 ) (Paid, error) {

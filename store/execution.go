@@ -91,8 +91,8 @@ type CallFilter struct {
 	Limit      int // as in AgentFilter
 }
 
-// A CallStatus is the state of a call as its agent sees it. Once it is no longer CallRunning it does not change, whatever is decided about
-// the charge.
+// A CallStatus is the state of a call as its agent sees it. Once it is no longer CallRunning, it does not change, even if the operator
+// resolves the charge later.
 type CallStatus string
 
 // The states of a call.
@@ -123,8 +123,8 @@ type CallCursor struct {
 	ID    string
 }
 
-// Limits of stored responses, in bytes; see Answer.Size. A response that exceeds one of them is not stored. The call is then still not
-// repeated under its key, but its response is not available.
+// Limits of stored responses, in bytes; see Answer.Size. A response that exceeds one of them is not stored. Its call is not repeated
+// under the same key either, but its response is not available.
 const (
 	MaxAnswer         = 1 << 20  // maximum size of one stored response
 	MaxAnswersOfAgent = 64 << 20 // maximum size of all stored responses of an agent

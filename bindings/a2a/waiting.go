@@ -58,8 +58,8 @@ func (x *exchange) proceed(w *execute.WaitingCall) (task, error) {
 }
 
 // unbegun returns the task of a confirmed call that ended before it began. Another request may have made the call in the meantime. If the
-// call was refused, its task still waits while the confirmation can be used, because the call is made when the refusal no longer applies,
-// and the client reads the task again. The error is the refusal if it is not about the call, and the task still waits.
+// call was refused, its task still waits while the confirmation can be used: the gateway makes the call when the client reads the task
+// again and the refusal no longer applies. The error is the refusal if it is not about the call, and the task still waits.
 func (x *exchange) unbegun(result *execute.Result, err error, w *execute.WaitingCall) (task, error) {
 	f := refusalOf(err)
 	if f == nil {

@@ -19,7 +19,7 @@ const (
 	documentTime = 5 * time.Second
 )
 
-var errDocument = errors.New("the response is not a document: want the status 200")
+var errDocument = errors.New("the response does not have the status 200")
 
 // fetcher returns a function that fetches client ID metadata documents. Because an unauthenticated client chooses their URLs, the
 // function accepts a URL of this machine only if public_url is also one.

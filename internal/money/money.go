@@ -22,7 +22,7 @@ const (
 	maxText  = 40
 )
 
-// An Amount is Nano billionths of one unit of Currency (ISO 4217 letters). The zero Amount is free of charge.
+// An Amount is Nano billionths of one unit of Currency (ISO 4217 letters). The zero Amount means free of charge.
 type Amount struct {
 	Nano     int64
 	Currency string

@@ -19,7 +19,7 @@ var (
 	errWorth  = errors.New("the skill prefers its money to this")
 )
 
-// A Price is what a transaction buys, and what it costs at most. The zero Amount is free.
+// A Price is what a transaction buys, and what it costs at most. The zero Amount means free of charge.
 type Price struct {
 	Good   string
 	Amount money.Amount

@@ -47,7 +47,7 @@ type Curation struct {
 	api.Page[CurationItem]
 }
 
-// A CurationItem is the decision about one operation. Empty texts are those of the document.
+// A CurationItem is the decision about one operation. If a text is empty, the text of the document applies.
 type CurationItem struct {
 	Key         string `json:"key"` // operationId, or METHOD /path
 	UID         string `json:"uid,omitempty"`
@@ -282,7 +282,7 @@ func (o *Operations) SaveCuration(ctx context.Context, r CurationEdit) (Curation
 		return CurationResult{}, reason.NotOffered.Refusal("")
 	}
 	if r.SHA256 == "" {
-		return CurationResult{}, api.WrongMember("sha256", "is missing: it is that of the text that was edited")
+		return CurationResult{}, api.WrongMember("sha256", "is missing: want the SHA-256 of the text that was edited")
 	}
 	if !o.saving.TryLock() {
 		return CurationResult{}, reason.PolicyNotSaved.Refusal("Another file is being saved: try again later.").With("path", curationPath(s))

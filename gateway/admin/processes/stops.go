@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Stop is one thing that the operator has stopped: the gateway refuses such calls with the reason STOPPED until the operator resumes.
+// A Stop is one thing that the operator has stopped: the gateway refuses its calls with the reason STOPPED until the operator resumes it.
 type Stop struct {
 	Kind    pat.StopKind `json:"kind"`              // charging, consent, agent, intent, door or service
 	Subject string       `json:"subject,omitempty"` // agent id, uid of the intent, or name of the door

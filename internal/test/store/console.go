@@ -27,11 +27,11 @@ type consoles interface {
 func testConsole(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a session is kept as it was made": consoleSession,
-		"a session ends":                   consoleSessionEnds,
-		"sessions and links are bounded":   consoleBounded,
-		"a link is taken once, in time":    consoleLinkOnce,
-		"a restore ends all of them":       consoleRestored,
+		"a session is stored unchanged":       consoleSession,
+		"a session ends":                      consoleSessionEnds,
+		"sessions and links are bounded":      consoleBounded,
+		"a link works once, until it expires": consoleLinkOnce,
+		"a restore ends sessions and links":   consoleRestored,
 	})
 }
 
@@ -145,6 +145,6 @@ func consoleLinkOnce(b *suite) {
 	}
 	all.Wait()
 	if n := taken.Load(); n != 1 {
-		b.Errorf("the link was taken %d times; want 1", n)
+		b.Errorf("the link was used %d times; want 1", n)
 	}
 }

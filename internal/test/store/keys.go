@@ -27,7 +27,7 @@ func keysAnswer(b *suite) {
 	b.settle(admission, store.Unresolved, store.Unknown)
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
-	b.clock.Advance(48 * time.Hour) // the key stays in use for any time
+	b.clock.Advance(48 * time.Hour) // while the outcome is unknown, the key does not expire
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
 	b.clock.Advance(-48 * time.Hour)

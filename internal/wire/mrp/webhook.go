@@ -84,7 +84,7 @@ func SignDelivery(secret Secret, body []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// VerifyDelivery reports whether signature is the HMAC of body under the secret, so that the holder of the secret sent the body.
+// VerifyDelivery reports whether signature is the HMAC of body under the secret, which proves that a holder of the secret sent the body.
 func VerifyDelivery(secret Secret, body []byte, signature string) bool {
 	got, err := hex.DecodeString(signature)
 	mac := hmac.New(sha256.New, secret[:])
