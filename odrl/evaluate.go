@@ -33,7 +33,7 @@ type EvaluateOptions struct {
 	DutyMode DutyMode // empty means DutiesFulfilled
 	// Steps is a budget of expressions that several evaluations share: Evaluate subtracts the expressions that it evaluated. A single
 	// evaluation never exceeds its own maximum of 5 million expressions, which is the only bound if Steps is nil. An evaluation that needs
-	// more is an error, and the steps that it used are subtracted all the same.
+	// more is an error, but the steps that it used are still subtracted.
 	Steps *int
 }
 

@@ -97,7 +97,7 @@ type UnspentError struct {
 }
 
 func (e *UnspentError) Error() string {
-	return fmt.Sprintf("the agent has paid in and not used %s, and may have %s together with the payment", e.Unspent, e.Most)
+	return fmt.Sprintf("the agent has paid in %s that it has not used; with this payment, the maximum is %s", e.Unspent, e.Most)
 }
 
 // A PaymentFilter restricts a listing of payments; zero fields restrict nothing.

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// searchFilter makes a search that must find in, and only intents for which match returns true. If the response has further pages, in may
-// be on one of them.
+// searchFilter makes a search that must find the intent in, and only intents for which match returns true. If the response has further
+// pages, in may be on one of them.
 func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, name, value string, match func(map[string]any) bool) finding {
 	p, f := v.search(ctx, name, value)
 	if f.Outcome != Holds {

@@ -13,7 +13,7 @@ import (
 // A Result is the result of a successful call.
 type Result struct {
 	Output   []byte         // JSON: the output parameters
-	Charge   *reason.Charge // nil: the call is free // nil: the call is free
+	Charge   *reason.Charge // nil: the call is free
 	Standing []limit.Status // states of the limits of the call
 	// Near lists the limits, and the budget of a consent, that this call uses to at least 80 %.
 	Near []limit.Status

@@ -81,7 +81,7 @@ func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	return nil, nil
 }
 
-// expire marks up to eight waiting messages of the recipient as expired, if their time is over.
+// expire marks up to eight waiting messages of the recipient as expired, if their lifetime has ended.
 func (d *dispatch) expire(ctx context.Context, b *box) error {
 	const some = 8
 	var ids []string

@@ -15,8 +15,8 @@ import (
 // Errors of budgets.
 var (
 	errState  = errors.New("the state was initialized before, or is not initialized, or would be negative")
-	errBudget = errors.New("the budget of the skill does not hold this")
-	errWorth  = errors.New("the skill prefers its money to this")
+	errBudget = errors.New("the budget of the skill is too small for this transaction")
+	errWorth  = errors.New("the transaction costs more than it is worth to the skill")
 )
 
 // A Price is what a transaction buys, and what it costs at most. The zero Amount means free of charge.
@@ -25,7 +25,7 @@ type Price struct {
 	Amount money.Amount
 }
 
-// A Budget is what a skill owns and prefers: the budget that it may spend, and the calls that it has bought. It is in the state of the
+// A Budget is the state of a skill: the amounts that it may spend, and the calls that it has bought. It is in the state of the
 // DecisionMaker.
 type Budget struct {
 	Left       map[string]string `json:"left"`       // decimal amounts by currency
@@ -161,4 +161,6 @@ type uncertain struct{ error }
 func (u uncertain) Unwrap() error { return u.error }
 
 // Uncertain marks an error of Treasury.Transact: the transaction may have been charged, so the budget of the skill stays spent.
-func Uncertain(err error) error { return uncertain{fmt.Errorf("%w, and may have been charged", err)} }
+func Uncertain(err error) error {
+	return uncertain{fmt.Errorf("%w; the transaction may have been charged", err)}
+}

@@ -60,11 +60,11 @@ func readPlace(q url.Values) (*mail.Place, *wire.Error) {
 	return &mail.Place{CreatedAt: time.Unix(0, m.At).UTC(), ID: m.ID}, nil
 }
 
-// readLimit returns the maximum number of items of a page. If the query does not set it, readLimit returns the argument otherwise.
-func readLimit(q url.Values, otherwise int) (int, *wire.Error) {
+// readLimit returns the maximum number of items of a page. If the query does not set it, readLimit returns unset.
+func readLimit(q url.Values, unset int) (int, *wire.Error) {
 	text := q.Get("limit")
 	if text == "" {
-		return otherwise, nil
+		return unset, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > wire.MaxPage {

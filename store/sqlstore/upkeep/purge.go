@@ -23,7 +23,7 @@ const minDocumentsKept = 10 * 365 * 24 * time.Hour
 // could otherwise be refunded again.
 func (u *Upkeep) documentsKept() time.Duration { return max(minDocumentsKept, u.ledgerKept()) }
 
-// stopKept is how long the record of a stop is kept after the stop has ended, so that every process learns of its end.
+// stopKept is how long the record of a stop is kept after the stop has ended, so that every process reads that it has ended.
 const stopKept = 30 * 24 * time.Hour
 
 // Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many
@@ -32,7 +32,7 @@ const stopKept = 30 * 24 * time.Hour
 //   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, requests of the index,
 //     and sessions and links of the console that have expired;
 //   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds, moves of credit and invoices of 10 years ago;
-//   - processes without a report for an hour, when processes read stops, and figures of calls that are no longer shown;
+//   - processes that sent no report for an hour, the times at which processes read stops, and figures of calls that are no longer shown;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
 //   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
 //     blocked or charged, once their last agreement is deleted, so that unused ids become free;
