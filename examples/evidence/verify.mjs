@@ -281,7 +281,7 @@ function budgetChanges (a, c, previous) {
   list.forEach((change, i) => {
     const n = i + 1
     const j = parseJWS(change.record, 2 << 20), r = strictObject(j.payload)
-    if (typeOf(j) !== 'uim-budget+jwt' || r.iss !== a.issuer || r.sub !== a.agent_id || r.agr !== a.id) wrong(n, 'is of another consent')
+    if (typeOf(j) !== 'uim-budget+jwt' || r.iss !== a.issuer || r.sub !== a.agent_id || r.agr !== a.id) wrong(n, 'belongs to another consent')
     if (r.previous !== digest(previous)) wrong(n, 'does not follow the record before it')
     previous = Buffer.from(change.record)
     if (keep(r.budget) !== keep(c.budget)) wrong(n, 'changes more than the amounts')

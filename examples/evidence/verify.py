@@ -532,7 +532,7 @@ def budget_changes(a, c, previous):
         j = parse_jws(change["record"], 2 << 20)
         r = strict_object(j["payload"])
         if type_of(j) != "uim-budget+jwt" or (r["iss"], r["sub"], r["agr"]) != (a["issuer"], a["agent_id"], a["id"]):
-            wrong("is of another consent")
+            wrong("belongs to another consent")
         if r["previous"] != digest(previous):
             wrong("does not follow the record before it")
         previous = change["record"].encode("ascii")
