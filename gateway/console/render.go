@@ -157,7 +157,7 @@ func exact(value string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // every character is escaped
 }
 
-// fail shows the problem. A page for a person who is not signed in is the one on which people sign in.
+// fail shows the problem. If the person is not signed in, it shows the sign-in page.
 func (r *request) fail(err error) {
 	status, title, lines := r.problem(err)
 	if errors.Is(err, errSignedOut) {
@@ -173,7 +173,7 @@ func (r *request) fail(err error) {
 	}
 }
 
-// signedOut sends a person who is not signed in to the page for that. If another website or program has the link, the browser has not sent
+// signedOut sends a person who is not signed in to the sign-in page. If another website or program has the link, the browser has not sent
 // the cookie: a page of this website that opens the same address again makes it send the cookie.
 func (r *request) signedOut() {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {

@@ -20,8 +20,8 @@ func (x *Executor) heldBack(e *execution) error {
 	return x.held(e.caller)
 }
 
-// HeldBack makes the check of a call for a payment that comes without a call: it returns a *reason.Refusal if the agent has recently sent
-// too many invalid calls and payments.
+// HeldBack checks a payment that comes without a call: it returns a *reason.Refusal if the agent has recently sent too many invalid calls
+// and payments.
 func (x *Executor) HeldBack(service string, p pat.Principal) error {
 	return x.held(callerOf(service, p))
 }

@@ -175,7 +175,7 @@ func publicKey(k keys.SigningKey, origin string) (jwk []byte, verifier string, e
 	}
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok {
-		return nil, "", fmt.Errorf("the key %s is not of Ed25519", k.ID)
+		return nil, "", fmt.Errorf("the key %s is not an Ed25519 key", k.ID)
 	}
 	return jwk, log.VerifierKey(origin, public), nil
 }

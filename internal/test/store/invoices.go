@@ -19,7 +19,7 @@ func testInvoices(t *testing.T, open Opener) {
 		"an invoice is issued once, by many":     issueAtOnce,
 		"invoices are kept for ten years":        keepInvoices,
 		"an agent has at most one buyer":         nameBuyers,
-		"invoices and credit notes count apart":  countApart,
+		"credit notes have separate numbers":     countApart,
 		"invoices are listed, the newest first":  listInvoices,
 		"a refund keeps its record for the note": keepRecordOfRefund,
 	} {

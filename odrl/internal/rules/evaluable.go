@@ -154,7 +154,7 @@ func (e *Evaluable) fill(x *Entry) {
 }
 
 // bounded returns the conditions of a rule without its limits, which it adds to into. For a duty, it also leaves out the conditions on the
-// time of use, because that determines how the duty is performed.
+// time of use, because they determine how the duty is performed.
 func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constraint) []*model.Constraint {
 	var rest []*model.Constraint
 	var limits []any
