@@ -82,7 +82,7 @@ func verifyBudgets(a Agreement, list []SignedBudget) ([]ExportedBudget, error) {
 		case err != nil:
 			return nil, errorOfKind(ErrBadExport, "change %d of the budget: the amounts are not valid", n)
 		case record.Issuer != a.Issuer || record.AgentID != a.AgentID || record.Agreement != a.ID:
-			return nil, errorOfKind(ErrBadExport, "change %d of the budget is of another consent", n)
+			return nil, errorOfKind(ErrBadExport, "change %d of the budget belongs to another consent", n)
 		case record.Previous != DigestOf(previous):
 			return nil, errorOfKind(ErrBadExport, "change %d of the budget does not follow the record before it", n)
 		case changed.Currency != first.Currency || changed.Period != first.Period || !slices.Equal(changed.Intents, first.Intents):

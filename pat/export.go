@@ -147,8 +147,8 @@ func ExportEvidence(
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent, the key is the gateway's: the
 // signature proves the gateway's observations, and nothing about other parties. Each changed budget follows the record before it, and
 // changes only amounts; see ExportedBudget.Proved for its signature. The id, the state and the times are not proved, with two exceptions.
-// A fresh agreement or a consent was made within five minutes of CreatedAt. An agreement in a Form was valid at CreatedAt if it expires. The
-// error is of kind ErrBadExport.
+// A fresh agreement or a consent was made within five minutes of CreatedAt. An agreement in a Form was valid at CreatedAt if it expires.
+// The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {
 		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle may have at most %d bytes", MaxExport)

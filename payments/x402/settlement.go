@@ -16,7 +16,7 @@ type Outcome int
 const (
 	Unknown Outcome = iota // the payment may have been made
 	Settled                // the payment was made
-	Failed                 // the payment was not made, and this authorization does not make it
+	Failed                 // the payment was not made, and cannot be made with this authorization
 	Unsent                 // the request did not reach the facilitator
 )
 

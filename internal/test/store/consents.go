@@ -15,7 +15,7 @@ import (
 func testConsents(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a consent is kept as it was given":    consentRoundTrip,
+		"a consent is stored unchanged":        consentRoundTrip,
 		"a refresh token has its own handle":   consentByRefresh,
 		"a browser has a last consent":         lastConsent,
 		"a code is used once":                  codeOnce,

@@ -16,7 +16,7 @@ import (
 func testExecutions(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a record is kept as it was given":                 recordsRoundTrip,
+		"a record is stored unchanged":                     recordsRoundTrip,
 		"a key is answered as its execution stands":        keysAnswer,
 		"a key returns the operator's decision":            keysAfterResolving,
 		"a key is deleted when its time is over":           keysEnd,

@@ -15,7 +15,7 @@ import (
 func testTokens(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a token is kept as it was given":           tokenRoundTrip,
+		"a token is stored unchanged":               tokenRoundTrip,
 		"only agreements in force issue":            issueNeedsAgreement,
 		"a renewal gives one successor":             renewOnce,
 		"a renewal uses its nonce once":             renewNonce,

@@ -32,8 +32,8 @@ const (
 )
 
 // A Dialect is everything that differs between databases. Statements are written once, with `?` for arguments, and ` FOR UPDATE` if they
-// read a row that is going to be changed. {ledger} is the ledger number that was last allocated. {whole} means that a failure of the statement
-// ends the whole transaction, so that the database need not be able to undo the statement alone.
+// read a row that is going to be changed. {ledger} is the ledger number that was last allocated. {whole} means that a failure of the
+// statement ends the whole transaction, so that the database need not be able to undo the statement alone.
 type Dialect struct {
 	Goose    goose.Dialect
 	Sharing  ShareMode
