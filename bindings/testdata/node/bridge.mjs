@@ -10,6 +10,7 @@ const sdk = era === '2025'
     }
   : { ...await import('@modelcontextprotocol/client'), ...await import('@modelcontextprotocol/client/stdio') }
 
+const patience = new AbortController() // it ends half a second after the lie
 const seen = { asked: [], completed: [] }
 const press = async (address, decision) => {
   const page = await (await fetch(address)).text()
@@ -23,6 +24,7 @@ const client = new sdk.Client(about, {
 if (mode !== 'text') {
   const handle = async (request) => {
     seen.asked.push(request.params)
+    if (mode === 'lie') setTimeout(() => patience.abort(), 500)
     if (mode === 'url') seen.pressed = await press(request.params.url, 'confirm')
     return { action: 'accept' }
   }
@@ -38,7 +40,7 @@ const order = async (options) => {
 }
 await client.connect(new sdk.StdioClientTransport({ command, args, env: process.env, stderr: 'inherit' }))
 seen.version = client.getNegotiatedProtocolVersion?.()
-seen.first = await order(mode === 'lie' ? { timeout: 2000 } : undefined)
+seen.first = await order(mode === 'lie' ? { signal: patience.signal } : undefined)
 if (mode === 'text') {
   const { error } = JSON.parse(seen.first.content[1].text)
   seen.pressed = await press(error.details.confirm_url, 'confirm')
