@@ -41,10 +41,10 @@ func Status() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
 		Use: "status", Short: "Show the services and the state of a running gateway", Args: cli.Args(cobra.NoArgs),
-		Long: `Status shows the services and the state of a running gateway: its version, the key with which it signs, limits that
-are held back after a restore or a step of the clock, agents and charges that wait for you, the common credit of
-unapproved agents and who used it, and a reload that was refused, with the file and the line of each problem. It prints
-? for a figure that cannot be read. The exit code is 1 if the gateway is not ready.`,
+		Long: `Status shows the services and the state of a running gateway: its version, the key with which it signs, and limits that
+are held back after a restore or a step of the clock. It also shows agents and charges that wait for you, and the common
+credit of unapproved agents and who used it. For a reload that was refused, it shows the file and the line of each
+problem. It prints ? for a figure that cannot be read. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			status, err := call(c, o, func(ctx context.Context, api *client.Client) (status.Status, error) { return api.Status(ctx) })
