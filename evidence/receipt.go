@@ -34,7 +34,7 @@ type Receipt struct {
 	jws   keys.JWS
 }
 
-// SignReceipt signs the bytes of an entry, as compact JWS with an Ed25519 key. See RFC 7515, section 3.1; RFC 8037, section 3.1.
+// SignReceipt signs the bytes of an entry, as a compact JWS with an Ed25519 key. See RFC 7515, section 3.1; RFC 8037, section 3.1.
 func SignReceipt(signer crypto.Signer, kid keys.ID, entry []byte) (string, error) {
 	return signCompact(signer, TypeReceipt, kid, entry)
 }
@@ -72,8 +72,8 @@ func ParseReceipt(text string) (Receipt, error) {
 // Verify verifies the signature with the keys of a service that sign receipts. The error is ErrKey or ErrSignature.
 func (r *Receipt) Verify(set KeySet) error { return r.VerifyFor(set, PurposeReceipt) }
 
-// VerifyFor is like Verify with the keys of another purpose: PurposeLog for entries of KindRestored, and the purpose of the key for entries
-// of KindKey.
+// VerifyFor is like Verify with the keys of another purpose: PurposeLog for entries of KindRestored, and Entry.Key.Purpose, the purpose of
+// the introduced key, for entries of KindKey.
 func (r *Receipt) VerifyFor(set KeySet, purpose string) error {
 	key, ok := set.Key(purpose, r.KeyID)
 	switch {

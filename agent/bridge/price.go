@@ -55,7 +55,7 @@ func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, e
 }
 
 // exceeds reports whether a call may cost more than was reserved for an earlier call under the same key. The earlier call may not have
-// reached the service, which then makes it at the present price.
+// reached the service; in that case, the service executes the repeated call at the present price.
 func (p price) exceeds(earlier *outbox.Call) bool {
 	r := earlier.Reserved
 	return r != nil && p.most != r.Amount && (p.most.Currency != r.Amount.Currency || p.most.Nano > r.Amount.Nano)

@@ -1,6 +1,6 @@
-// Package replica reports this process to the other processes that share the store. A report states that the process runs, its
-// configuration, when it applied each change of a stop, and the sums over its calls. Operators read the reports of all processes from any
-// of them.
+// Package replica reports this process to the other processes that share the store. A report shows that the process runs. It contains the
+// hash of the configuration, the times at which the process applied changes of stops, and totals of its calls. Operators read the reports
+// of all processes from any of them.
 package replica
 
 import (

@@ -127,8 +127,8 @@ func (d *Document) whence(path, fallback string) string {
 	}
 }
 
-// shown returns a scalar as it is written in a document. Unless it is a boolean, a number, a size or a duration, shown returns nil if it is
-// unset, and masked if it is a secret or comes from a file.
+// shown returns a scalar as it is written in a document. It returns masked for a secret and for a value from a file, and nil for an unset
+// scalar other than a boolean, a number, a size or a duration.
 func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	if d.fromFile[path] {
 		return masked

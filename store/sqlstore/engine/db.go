@@ -196,7 +196,7 @@ type kind interface {
 	begin(t *Tx, batch []*op, n int) work
 }
 
-// A work is the steps of one transaction.
+// A work has the steps of one transaction.
 type work interface {
 	// read returns the statements that read the rows that the operations need. They are sent before the clock is read.
 	read(ctx context.Context) ([]Command, error)

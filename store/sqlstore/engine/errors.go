@@ -29,7 +29,7 @@ var (
 	// ErrAside is a programming error: see DB.Aside.
 	ErrAside = errors.New("an operation of Aside uses one of the tables or columns in CallTables")
 	// errNotDurable means that a crash of the server can lose commits.
-	errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash can lose charges: set both to on")
+	errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so a crash can lose charges: set both to on")
 )
 
 // Unavailable wraps an error of the database in store.ErrUnavailable; the caller must deny the call.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Group runs operations of another package together. Operations that wait at the same time share a transaction, on every database, and
-// one function runs all of them, so that it can lock rows in a fixed order and send the statements of all operations together.
+// A Group runs operations of another package together. Operations that wait at the same time share a transaction, on every database. One
+// function runs all of them, so that it can lock rows in a fixed order and send the statements of all operations together.
 type Group[T any] struct {
 	db    *DB
 	group *group

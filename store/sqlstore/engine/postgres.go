@@ -166,10 +166,10 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	case number/10000 < oldestPostgres:
 		return fmt.Errorf("the server is PostgreSQL %d, but version %d or later is required", number/10000, oldestPostgres)
 	case commit == "off":
-		return errors.New("the server has synchronous_commit = off, so that a crash can lose charges: set it to on for the server or " +
+		return errors.New("the server has synchronous_commit = off, so a crash can lose charges: set it to on for the server or " +
 			"for this role (ALTER ROLE … SET synchronous_commit = on)")
 	case flush == "off":
-		return errors.New("the server has fsync = off, so that a crash of its machine can lose charges: set it to on")
+		return errors.New("the server has fsync = off, so a crash of its machine can lose charges: set it to on")
 	case readOnly == "on":
 		return errors.New("the server accepts no writes (it is a standby, or default_transaction_read_only is on): name the primary in the " +
 			"URL, or several hosts with target_session_attrs=read-write")

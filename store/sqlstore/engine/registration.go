@@ -97,7 +97,7 @@ func holdAlone(ctx context.Context, lock *sql.Conn) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-over:
-			return fmt.Errorf("%w and could not continue after this: stop all uimgate processes that use the database (%d connected), "+
+			return fmt.Errorf("%w and could not continue after this change: stop all uimgate processes that use the database (%d connected), "+
 				"then start this one", ErrInUse, max(1, others))
 		}
 	}

@@ -56,9 +56,9 @@ TLS, creates a configuration and starts the gateway. Every answer has a flag. Wi
 one that you extend. With --acme-email, the gateway serves https://NAMESPACE on port 443 with certificates from Let's
 Encrypt, which validates the domain on ports 80 and 443.
 
-Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
-agents.json with the intents, policy.json with conservative limits, uimgate.yaml, openapi.curation.yaml, and a README.md
-with the remaining steps. The README.md and stderr list the operations that cannot be offered, with the reasons.
+Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration. Its files
+are agents.json with the intents, policy.json with conservative limits, uimgate.yaml, openapi.curation.yaml, and a
+README.md with the remaining steps. The README.md and stderr list the operations that cannot be offered, with the reasons.
 
 At first, init offers only operations that read. openapi.curation.yaml lists all operations, offered or hidden, with
 their names, texts and prices: edit it and run init again. --review prints a table of the operations, and changes
@@ -66,10 +66,12 @@ nothing. --pick offers only the operations that a file names. --all also offers 
 
 Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
 edited them. Init prints a plan: intents that are added, changed, replaced and retired, changes that break agents,
-and what changes in each policy. It writes the plan if you confirm it, or with --apply. A change that breaks agents adds the next version of
-the intent; the old one continues until --retire-after. If an operation is gone, its intent ends after 30 days or at --retire-after.
+and what changes in each policy. It applies the plan if you confirm it, or with --apply. A change that breaks agents
+adds the next version of the intent; the old one continues until --retire-after. If an operation is gone, its intent
+ends after 30 days or at --retire-after.
 Init does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
-copies prices and limits that you changed in the policy to openapi.curation.yaml and the reverse, and adds permissions.
+copies changed prices and limits between the policy and openapi.curation.yaml, in both directions, and adds permissions
+to the policy.
 The policies are those that uimgate.yaml names. If it lists policies with dates, --merge adds permissions to the one in
 force and to those that follow it, and changes prices and limits only in the one in force.
 
@@ -161,7 +163,8 @@ At first, init offers only the tools that the server marks as read-only.`,
 	f.StringVar(&s.apply, "apply", "", "apply the plan for an existing configuration; with an id, only if the plan still has this id")
 	f.Lookup("apply").NoOptDefVal = anyPlan
 	f.StringVar(&s.retireAfter, "retire-after", "",
-		"when intents that are replaced or gone end: a date, a time, a number of days such as 14d, or now (default: after 30 days); also changes ends that earlier runs set")
+		"end of intents that are replaced or gone: a date, a time, a number of days such as 14d, or now "+
+			"(default: after 30 days); also changes ends that earlier runs set")
 	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
 	f.BoolVar(&s.merge, "merge", false,
 		"merge prices, limits and permissions into an edited policy, and those of the policy into the curation, instead of writing policy.json.new")
@@ -216,8 +219,8 @@ func (s *initSettings) finish(ctx context.Context, p *plan, stderr io.Writer) er
 		fmt.Fprintln(stderr, "A running gateway applies the files within seconds.")
 	}
 	if slices.ContainsFunc(p.policies, func(o policyPlan) bool { return o.inForce && len(o.changed) > 0 }) {
-		fmt.Fprintln(stderr, "Agents must then agree to the new prices and limits at once. To give notice, put them into another file and list it "+
-			"under policies with from: docs/for-services/policies.md#change-it-on-a-date")
+		fmt.Fprintln(stderr, "Agents must then agree to the new prices and limits at once. To give notice, put them into another file, "+
+			"and list it under policies with the date in the key from: see docs/for-services/policies.md#change-it-on-a-date")
 	}
 	return nil
 }
