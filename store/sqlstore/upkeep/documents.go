@@ -32,18 +32,20 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 	return true, err
 }
 
-// checkNumbers checks that no document is missing whose number is above the highest number that was deleted because of its age.
-func (u *Upkeep) checkNumbers(ctx context.Context, reader *sql.Tx, d documentTable) error {
+// check checks that no document is missing whose number is above the highest number that was deleted because of its age.
+func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
 	last, purged := map[string]int64{}, map[string]int64{}
-	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite("SELECT service, n, purged FROM document_numbers WHERE kind = ?"), d.kind)
+	rows, err := reader.QueryContext(ctx, "SELECT service, kind, n, purged FROM document_numbers")
 	if err != nil {
 		return engine.Unavailable(err)
 	}
 	if err := engine.Drain(rows, func(scan engine.Scan) error {
-		var service string
+		var service, kind string
 		var n, gone int64
-		err := scan(&service, &n, &gone)
-		last[service], purged[service] = n, gone
+		err := scan(&service, &kind, &n, &gone)
+		if kind == d.kind {
+			last[service], purged[service] = n, gone
+		}
 		return err
 	}); err != nil {
 		return engine.Unavailable(err)
@@ -122,7 +124,7 @@ const (
 // have made.
 func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied impliedRows) error {
 	for _, d := range numbered {
-		if err := u.checkNumbers(ctx, reader, d); err != nil {
+		if err := d.check(ctx, reader); err != nil {
 			return err
 		}
 	}
