@@ -121,17 +121,20 @@ func (d *agreeTest) static(a *gatetest.Agent) pat.IssueRequest {
 func (d *agreeTest) agreed(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
-	issued, err := d.issue(d.fresh(a))
-	d.Must(err)
-	a.Token = issued.Token
-	return a
+	return d.withPAT(a, d.fresh(a))
 }
 
 // staticallyAgreed returns an agent with a PAT under a static agreement.
 func (d *agreeTest) staticallyAgreed(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
-	issued, err := d.issue(d.static(a))
+	return d.withPAT(a, d.static(a))
+}
+
+// withPAT gives an agent the PAT of an agreement, and returns the agent.
+func (d *agreeTest) withPAT(a *gatetest.Agent, r pat.IssueRequest) *gatetest.Agent {
+	d.Helper()
+	issued, err := d.issue(r)
 	d.Must(err)
 	a.Token = issued.Token
 	return a
