@@ -74,8 +74,8 @@ func (i *Issuer) ChangeBudget(ctx context.Context, c BudgetChange) (SignedBudget
 }
 
 // ChangedBudget returns the budget that a person set last for the consent of a PAT, from the newest record of a change. It verifies that
-// the gateway signed the record for that consent. A key is kept as long as the PATs that it signed. If the key of the record is no
-// longer kept, the PAT must therefore be newer than the record, and ChangedBudget returns the budget of the PAT. The error is of kind
+// the gateway signed the record for that consent. The gateway keeps a key for as long as the PATs that it signed are valid. If it no longer
+// has the key of the record, the PAT is newer than the record, and ChangedBudget returns the budget of the PAT. The error is of kind
 // ErrBadBudget.
 func (v *Verifier) ChangedBudget(ctx context.Context, record string, c *Claims, now time.Time) (*Budget, error) {
 	r, j, err := readBudgetRecord(record)

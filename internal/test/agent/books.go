@@ -103,7 +103,7 @@ func (s *Service) Receipts(agentID string) []string {
 	return out
 }
 
-// newKey creates a new key for receipts. The previous key, before, signs the entry of the new one; if before is nil, there is no such
+// newKey creates a new key for receipts. The previous key, before, signs the entry of the new one. If before is nil, newKey writes no
 // entry.
 func (b *books) newKey(before ed25519.PrivateKey) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
