@@ -243,8 +243,7 @@ func (s *shop) signingKey(g *gateway) string {
 func (s *shop) replaceProcess(g *gateway) {
 	s.avoided.Store(g)
 	pause(nil, clockSlack)
-	s.must(g.end(syscall.SIGTERM))
-	s.must(g.start(context.WithoutCancel(s.t.Context())))
+	s.must(g.restart(context.WithoutCancel(s.t.Context()), syscall.SIGTERM))
 	s.avoided.Store(nil)
 }
 

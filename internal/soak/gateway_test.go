@@ -135,6 +135,20 @@ func (g *gateway) write(name, text string) error {
 func (g *gateway) start(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.startLocked(ctx)
+}
+
+// restart ends the process with a signal and starts it again. No other start comes between the two.
+func (g *gateway) restart(ctx context.Context, by os.Signal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.endLocked(by); err != nil {
+		return err
+	}
+	return g.startLocked(ctx)
+}
+
+func (g *gateway) startLocked(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -178,6 +192,10 @@ func (g *gateway) start(ctx context.Context) error {
 func (g *gateway) end(by os.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.endLocked(by)
+}
+
+func (g *gateway) endLocked(by os.Signal) error {
 	if g.process == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
@@ -253,12 +254,7 @@ func (w *world) rotateKeys() {
 // restartLoop ends a gateway in order and starts it again, now and then.
 func (w *world) restartLoop() {
 	for pause(w.over, random(5*time.Second, 10*time.Second)) {
-		g := pick(w.gateways)
-		err := g.end(syscall.SIGTERM)
-		if err == nil {
-			err = g.start(w.t.Context())
-		}
-		if err != nil {
+		if err := pick(w.gateways).restart(context.WithoutCancel(w.t.Context()), syscall.SIGTERM); err != nil {
 			w.t.Error(err)
 		}
 	}

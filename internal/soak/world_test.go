@@ -175,11 +175,7 @@ func (w *world) killLoop() {
 }
 
 func (w *world) killOnce(g *gateway) {
-	err := g.end(syscall.SIGKILL)
-	if err == nil {
-		err = g.start(context.WithoutCancel(w.t.Context()))
-	}
-	if err != nil {
+	if err := g.restart(context.WithoutCancel(w.t.Context()), syscall.SIGKILL); err != nil {
 		w.t.Error(err)
 	}
 	w.caused("kills")
