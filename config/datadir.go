@@ -25,6 +25,7 @@ const (
 	stateFile       = "state.db"
 	auditFile       = "audit.jsonl"
 	auditCursorFile = "audit.export.json"
+	verifiedFile    = "verified.json"
 	tokenFile       = "admin.token"
 	tempFiles       = ".tmp-*"
 
@@ -179,6 +180,9 @@ func (d *DataDir) AuditPath() string { return filepath.Join(d.path, auditFile) }
 
 // AuditCursorPath returns the path of the file that records how much of the audit stream was exported.
 func (d *DataDir) AuditCursorPath() string { return filepath.Join(d.path, auditCursorFile) }
+
+// VerifiedPath returns the path of the file that records how far the gateway has verified the ledger.
+func (d *DataDir) VerifiedPath() string { return filepath.Join(d.path, verifiedFile) }
 
 // AuditLog opens the audit stream for appending (0600). If a crash left an unfinished line, AuditLog ends that line first. The caller must
 // write whole lines, and must sync and close the file.

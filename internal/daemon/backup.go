@@ -1,9 +1,7 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -115,49 +112,18 @@ func (k *Keeper) VerifyLedgerSince(ctx context.Context, path string) (found Copy
 	if err != nil {
 		return Copy{}, false, fmt.Errorf("reading the point of the last check from %s: %w", path, err)
 	}
-	found, now, err := k.verifyLedger(ctx, since)
+	var from *sqlstore.VerifiedPoint
+	if since != nil {
+		from = &since.VerifiedPoint
+	}
+	found, now, err := k.verifyLedger(ctx, from)
 	if err != nil {
 		return Copy{}, false, err
 	}
-	text, err := json.MarshalIndent(pointFile{pointVersion, now}, "", "  ")
-	if err == nil {
-		err = privatefile.Write(path, append(text, '\n'))
-	}
-	if err != nil {
+	if err := writePoint(path, verifiedPoint{VerifiedPoint: now}); err != nil {
 		return Copy{}, false, fmt.Errorf("the ledger is consistent, but the point could not be written to %s: %w", path, err)
 	}
 	return found, since == nil, nil
-}
-
-// A pointFile is the content of a file of VerifyLedgerSince.
-type pointFile struct {
-	Version int `json:"version"`
-	sqlstore.VerifiedPoint
-}
-
-const (
-	pointVersion = 1
-	mostPoint    = 16 << 20 // bytes
-)
-
-var errPoint = errors.New("it is not a file that verify-ledger --since wrote: use another file, or remove it")
-
-// readPoint reads a file of VerifyLedgerSince. It returns nil if there is none.
-func readPoint(path string) (*sqlstore.VerifiedPoint, error) {
-	text, err := privatefile.Read(path, mostPoint)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil //nolint:nilnil // there is no point
-	case err != nil:
-		return nil, err
-	}
-	var p pointFile
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil || p.Version != pointVersion || p.Seq < 0 {
-		return nil, errPoint
-	}
-	return &p.VerifiedPoint, nil
 }
 
 func (k *Keeper) verifyLedger(ctx context.Context, since *sqlstore.VerifiedPoint) (Copy, sqlstore.VerifiedPoint, error) {

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -14,14 +13,12 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
-	"github.com/uimgate/uimgate/store"
 )
 
 const (
-	sweepEvery  = 5 * time.Second
-	purgeEvery  = time.Minute
-	verifyEvery = 24 * time.Hour
-	purgeAgain  = 1000 // rows: if a purge deletes at least this many, another follows immediately
+	sweepEvery = 5 * time.Second
+	purgeEvery = time.Minute
+	purgeAgain = 1000 // rows: if a purge deletes at least this many, another follows immediately
 	// Memory is returned to the system if at least this many connections were parked since it was last returned, and are parked now, but not
 	// more often than giveBackEvery.
 	parkedMany    = 1000
@@ -43,25 +40,6 @@ func (p *process) sweep(ctx context.Context) error {
 			p.Log.Warn("the outcome of some calls is unknown: see uimgate usage", zap.Int("unresolved", n))
 		}
 	})
-}
-
-// verify checks, immediately and then every day, that the balances of the accounts are the sums of their ledger entries.
-func (p *process) verify(ctx context.Context) error {
-	check := func() {
-		err := p.store.CheckBalance(ctx)
-		switch {
-		case errors.Is(err, store.ErrUnbalanced), errors.Is(err, store.ErrAltered):
-			text := err.Error()
-			p.mismatch.Store(&text)
-		case err == nil:
-			p.mismatch.Store(nil)
-		}
-		if err != nil && ctx.Err() == nil {
-			p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
-		}
-	}
-	check()
-	return every(ctx, verifyEvery, check)
 }
 
 // stepped reports that the clock of the database was set, and by how much.

@@ -202,6 +202,9 @@ type VerifiedLog = upkeep.VerifiedLog
 // ErrBeforePoint means that a ledger has fewer entries than an earlier check has verified.
 var ErrBeforePoint = upkeep.ErrBeforePoint
 
+// ErrRestored means that the state was restored after an earlier check has verified it.
+var ErrRestored = upkeep.ErrRestored
+
 // VerifySince is Verify for a ledger that was verified up to a point; nil means that it was not verified. It returns the point up to which
 // the ledger is now verified. See upkeep.Upkeep.CheckSince.
 func VerifySince(ctx context.Context, place string, since *VerifiedPoint) (Contents, VerifiedPoint, error) {

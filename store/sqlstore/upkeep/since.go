@@ -32,6 +32,9 @@ type VerifiedLog struct {
 var ErrBeforePoint = errors.New("the ledger has fewer entries than the last check has verified: the state was restored from a backup, or " +
 	"entries were removed")
 
+// ErrRestored means that the state was restored from a backup after an earlier check has verified it: a restore begins a new epoch.
+var ErrRestored = errors.New("the state was restored since the last check")
+
 // selectRows counts the entries that are left of each account. It reads only an index.
 const selectRows = `SELECT service, agent_id, currency, COUNT(*), MIN(k), MAX(k) FROM ledger WHERE k >= 0
 	GROUP BY service, agent_id, currency`
@@ -152,25 +155,51 @@ func pointOf(ctx context.Context, reader *sql.Tx) (p VerifiedPoint, err error) {
 	return p, err
 }
 
-// follows checks that the snapshot is not older than a point.
+// follows checks that the snapshot is not older than a point. If it is older because the state was restored, the error also wraps
+// ErrRestored.
 func (p *VerifiedPoint) follows(ctx context.Context, reader *sql.Tx) error {
 	now, err := pointOf(ctx, reader)
 	if err != nil {
 		return err
 	}
-	if now.Seq < p.Seq {
+	older := now.olderThan(p)
+	if older == nil {
+		return nil
+	}
+	epochs, err := readIssuers(ctx, reader)
+	if err != nil {
+		return err
+	}
+	if p.restoredBefore(epochs) {
+		return fmt.Errorf("%w: %w", ErrRestored, older)
+	}
+	return older
+}
+
+func (p *VerifiedPoint) olderThan(before *VerifiedPoint) error {
+	if p.Seq < before.Seq {
 		return fmt.Errorf("%w: %w", store.ErrAltered, ErrBeforePoint)
 	}
-	sizes := map[epochKey]int64{}
-	for _, l := range now.Logs {
-		sizes[epochKey{l.Service, l.Epoch}] = l.Size
-	}
-	for _, l := range p.Logs {
-		if sizes[epochKey{l.Service, l.Epoch}] < l.Size {
+	for _, l := range before.Logs {
+		if size, _ := p.rootAt(l.Service, l.Epoch); size < l.Size {
 			return fmt.Errorf("the log of service %q, epoch %d: %w: %w", l.Service, l.Epoch, store.ErrAltered, ErrBeforePoint)
 		}
 	}
 	return nil
+}
+
+// restoredBefore reports whether a service has a later epoch than at the point. Each restore begins one.
+func (p *VerifiedPoint) restoredBefore(epochs epochIssuers) bool {
+	newest := map[string]int64{}
+	for _, l := range p.Logs {
+		newest[l.Service] = max(newest[l.Service], l.Epoch)
+	}
+	for k := range epochs {
+		if epoch, known := newest[k.service]; known && k.epoch > epoch {
+			return true
+		}
+	}
+	return false
 }
 
 // rootAt returns the verified root of a log and its size; 0 if the log was not verified before.
