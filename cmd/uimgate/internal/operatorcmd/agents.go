@@ -101,9 +101,7 @@ func (o *operator) agentsShow() *cobra.Command {
 		Use: "show AGENT", Short: "Show one agent", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agents show agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
-				return api.Agent(ctx, o.record(args[0]))
-			})
+			return printResult(c, o, agentColumns, (*client.Client).Agent, o.record(args[0]))
 		},
 	}
 }
@@ -181,9 +179,7 @@ thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 			if err != nil {
 				return err
 			}
-			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
-				return api.AddAgentKey(ctx, agreements.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
-			})
+			return printResult(c, o, agentColumns, (*client.Client).AddAgentKey, agreements.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
 		},
 	}
 }

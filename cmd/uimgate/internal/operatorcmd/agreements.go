@@ -63,12 +63,8 @@ func (o *operator) agreementsList() *cobra.Command {
 		Example: `  uimgate agreements list --state pending
   uimgate agreements list --policy sha-256:Jx1… --without sha-256:q0B…   # who has not agreed to the next policy`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, agreementColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[agreements.Agreement], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Agreements(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, agreementColumns, (*client.Client).Agreements, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only agreements of this agent")
@@ -111,9 +107,7 @@ func (o *operator) agreementsShow() *cobra.Command {
 		Use: "show ID", Short: "Show one agreement", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (agreements.Agreement, error) {
-				return api.Agreement(ctx, o.record(args[0]))
-			})
+			return printResult(c, o, agreementColumns, (*client.Client).Agreement, o.record(args[0]))
 		},
 	}
 }
@@ -177,9 +171,7 @@ func (o *operator) agreementsRevoke() *cobra.Command {
 		Long:    `Revoke ends an agreement immediately. The agent may agree again: to prevent that, block the agent.`,
 		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (agreements.Agreement, error) {
-				return api.RevokeAgreement(ctx, o.revocation(args[0], reason))
-			})
+			return printResult(c, o, agreementColumns, (*client.Client).RevokeAgreement, o.revocation(args[0], reason))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the revocation")

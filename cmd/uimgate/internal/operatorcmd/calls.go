@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
@@ -121,11 +120,8 @@ how to continue.`,
 			if q.To, err = moment("--to", to); err != nil {
 				return cli.Usage(err)
 			}
-			type page = api.Page[calls.Call]
-			return printListing(c, o, callColumns, func(ctx context.Context, api *client.Client, p api.PageRequest) (page, error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Calls(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, callColumns, (*client.Client).Calls, &q, &q.PageRequest)
 		},
 	}
 	f := c.Flags()

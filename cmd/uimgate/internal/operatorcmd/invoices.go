@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
@@ -103,12 +102,8 @@ func (o *operator) usageInvoices() *cobra.Command {
 charged, exactly, and what is payable with the tax.`,
 		Example: "  uimgate usage invoices --month 2026-11 --all -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, issuedColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[billing.IssuedInvoice], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.IssuedInvoices(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, issuedColumns, (*client.Client).IssuedInvoices, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)

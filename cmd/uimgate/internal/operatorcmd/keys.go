@@ -93,12 +93,7 @@ handles the request. The previous key stays in the key set for as long as the le
 				printAbsent(c.ErrOrStderr(), list.Items)
 				return err
 			}
-			return printAnswer(
-				c,
-				o,
-				keyColumns,
-				func(ctx context.Context, api *client.Client) (agreements.Key, error) { return api.RotateKey(ctx, r) },
-			)
+			return printResult(c, o, keyColumns, (*client.Client).RotateKey, r)
 		},
 	}
 	c.Flags().BoolVar(&r.All, "all", false, "rotate the keys of every process that shares the database")
@@ -129,12 +124,7 @@ it retired. Use it if you do not know which key leaked.`,
 				return printListing(c, o, keyColumns, retire)
 			}
 			r := agreements.Retirement{KeyID: keys.ID(args[0]), At: at}
-			return printAnswer(
-				c,
-				o,
-				keyColumns,
-				func(ctx context.Context, api *client.Client) (agreements.Key, error) { return api.RetireKey(ctx, r) },
-			)
+			return printResult(c, o, keyColumns, (*client.Client).RetireKey, r)
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "time, such as 2030-01-31T12:00:00Z (default now)")

@@ -183,6 +183,13 @@ func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], 
 	return cli.PrintOne(c, o.format, answer, columns)
 }
 
+// printResult sends a request to the gateway by a method of its client, and prints the record that it returns.
+func printResult[Q, A any](
+	c *cobra.Command, o *operator, columns []cli.Column[A], send func(*client.Client, context.Context, Q) (A, error), request Q,
+) error {
+	return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (A, error) { return send(api, ctx, request) })
+}
+
 // A lister requests one page of a listing.
 type lister[T any] func(context.Context, *client.Client, api.PageRequest) (api.Page[T], error)
 
@@ -190,6 +197,17 @@ type lister[T any] func(context.Context, *client.Client, api.PageRequest) (api.P
 // prints on stderr how to get that page.
 func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T], list lister[T]) error {
 	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
+}
+
+// printQuery is like printListing. It requests each page with query, which has page as its field.
+func printQuery[Q, T any](
+	c *cobra.Command, o *operator, columns []cli.Column[T], list func(*client.Client, context.Context, Q) (api.Page[T], error),
+	query *Q, page *api.PageRequest,
+) error {
+	return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[T], error) {
+		*page = p
+		return list(api, ctx, *query)
+	})
 }
 
 // printRows is like printListing, for records that have several rows in a table or in CSV. It prints CSV page by page, but a table or JSON

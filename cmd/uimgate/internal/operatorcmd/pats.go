@@ -72,15 +72,8 @@ func (o *operator) patsList() *cobra.Command {
 			if active {
 				q.State = agreements.PATActive
 			}
-			return printListing(
-				c,
-				o,
-				patColumns,
-				func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[agreements.PAT], error) {
-					q.Service, q.PageRequest = o.service, p
-					return api.PATs(ctx, q)
-				},
-			)
+			q.Service = o.service
+			return printQuery(c, o, patColumns, (*client.Client).PATs, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only PATs of this agent")
@@ -94,9 +87,7 @@ func (o *operator) patsShow() *cobra.Command {
 		Use: "show JTI", Short: "Show the record of one PAT", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate pats show 5HJQ2RQX4MVTSZ6W7LNKD3BACE",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (agreements.PAT, error) {
-				return api.PAT(ctx, o.record(args[0]))
-			})
+			return printResult(c, o, patColumns, (*client.Client).PAT, o.record(args[0]))
 		},
 	}
 }
@@ -114,9 +105,7 @@ func (o *operator) patsRevoke() *cobra.Command {
 			if policy != "" {
 				return o.revokePolicy(c, o.revocation(policy, reason))
 			}
-			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (agreements.PAT, error) {
-				return api.RevokePAT(ctx, o.revocation(args[0], reason))
-			})
+			return printResult(c, o, patColumns, (*client.Client).RevokePAT, o.revocation(args[0], reason))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the revocation")
@@ -160,9 +149,7 @@ not accept a PAT on the command line, because other users of the machine can rea
 			if token == "" {
 				return cli.Usage(errors.New("the input has no PAT"))
 			}
-			return printAnswer(c, o, introspectionColumns, func(ctx context.Context, api *client.Client) (pat.Introspection, error) {
-				return api.Introspect(ctx, agreements.PresentedToken{Service: o.service, Token: token})
-			})
+			return printResult(c, o, introspectionColumns, (*client.Client).Introspect, agreements.PresentedToken{Service: o.service, Token: token})
 		},
 	}
 }

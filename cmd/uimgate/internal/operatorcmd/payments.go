@@ -1,14 +1,12 @@
 package operatorcmd
 
 import (
-	"context"
 	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
@@ -40,12 +38,8 @@ names no agent of the service, or is a refund of more than was paid in). The las
 uimgate usage payments resolve.`,
 		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, paymentColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[billing.Payment], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Payments(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, paymentColumns, (*client.Client).Payments, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only payments in this state: credited, failed, settling, unknown or unclaimed")
@@ -67,9 +61,7 @@ payment provider or from the facilitator whether the money has arrived. --agent 
 			if !r.State.Ended() {
 				return cli.Usage(errors.New("the state must be credited or failed"))
 			}
-			return printAnswer(c, o, paymentColumns, func(ctx context.Context, api *client.Client) (billing.Payment, error) {
-				return api.ResolvePayment(ctx, r)
-			})
+			return printResult(c, o, paymentColumns, (*client.Client).ResolvePayment, r)
 		},
 	}
 	c.Flags().StringVar((*string)(&r.AgentID), "agent", "", "the agent of an unclaimed payment")

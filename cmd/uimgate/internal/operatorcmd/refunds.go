@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/money"
@@ -89,12 +88,8 @@ func (o *operator) usageRefunds() *cobra.Command {
 		Use: "refunds", Short: "List refunds, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage refunds --agent agent-1 -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, refundColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[billing.Refund], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Refunds(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, refundColumns, (*client.Client).Refunds, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -125,12 +120,8 @@ kept.`,
 			if q.From, q.To, err = period(from, to, ""); err != nil {
 				return cli.Usage(err)
 			}
-			return printListing(c, o, revenueColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[billing.Revenue], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Revenue(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, revenueColumns, (*client.Client).Revenue, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar(&q.By, "by", "month", "intent, agent or month")

@@ -108,12 +108,8 @@ func (o *operator) usageAccounts() *cobra.Command {
 		Use: "accounts", Short: "List the accounts of agents, with their top-ups, charges and balances", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, accountColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[billing.Account], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Accounts(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, accountColumns, (*client.Client).Accounts, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -126,12 +122,8 @@ func (o *operator) usageLedger() *cobra.Command {
 		Use: "ledger", Short: "List all entries of the ledger, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage ledger --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, entryColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[calls.Entry], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Ledger(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, entryColumns, (*client.Client).Ledger, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -145,12 +137,8 @@ func (o *operator) usageExecutions() *cobra.Command {
 		Use: "executions", Short: "List calls that were charged or had an idempotency key, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage executions --state unresolved",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, executionColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[calls.Execution], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Executions(ctx, q)
-			})
+			q.Service = o.service
+			return printQuery(c, o, executionColumns, (*client.Client).Executions, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -197,9 +185,7 @@ If upstream.reconcile is configured, the gateway queries the service itself.`,
 			if to != store.Captured && to != store.Released {
 				return cli.Usage(errors.New("the state must be captured or released"))
 			}
-			return printAnswer(c, o, executionColumns, func(ctx context.Context, api *client.Client) (calls.Execution, error) {
-				return api.Resolve(ctx, calls.Resolution{Record: o.record(args[0]), State: to})
-			})
+			return printResult(c, o, executionColumns, (*client.Client).Resolve, calls.Resolution{Record: o.record(args[0]), State: to})
 		},
 	}
 	c.Flags().StringVar(&before, "not-sent-before", "",
@@ -229,9 +215,7 @@ func (o *operator) usageShow() *cobra.Command {
 		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			columns := slices.Concat(executionColumns, answerColumns)
-			return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (calls.Execution, error) {
-				return api.Execution(ctx, o.record(args[0]))
-			})
+			return printResult(c, o, columns, (*client.Client).Execution, o.record(args[0]))
 		},
 	}
 }
@@ -242,9 +226,7 @@ func (o *operator) usageReceipt() *cobra.Command {
 		Long:    "Receipt prints the receipt of the newest entry of the ledger about a call: a JWS that agents verify with the keys of the gateway.",
 		Example: "  uimgate usage receipt 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, receiptColumns, func(ctx context.Context, api *client.Client) (billing.Receipt, error) {
-				return api.Receipt(ctx, o.record(args[0]))
-			})
+			return printResult(c, o, receiptColumns, (*client.Client).Receipt, o.record(args[0]))
 		},
 	}
 }
