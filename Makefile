@@ -53,8 +53,8 @@ vuln: ## looks up known vulnerabilities, as each release does; needs the network
 soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded under load, and the long forms of other tests
 	@$(RUN) -tags soak -timeout 1h -count=1 -v ./internal/soak
 	@$(RUN) --race -tags soak -count=1 ./store/...
-	@$(RUN) --race -tags soak -count=1 -run ALimitHolds ./bindings
-	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console
+	@$(RUN) --race -tags soak -count=1 -run LimitAcrossDoors ./bindings
+	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console ./bindings/aea/skill/directory
 	@$(RUN) --race=all -count=1 -run Concurrently ./odrl ./intents
 
 fuzz: ## every fuzz target for FUZZTIME each: over 100 targets, so an hour on two cores at 60s; the corpus grows

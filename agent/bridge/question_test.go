@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
+// ownersCode is the code whose digest is in confirm/testdata/code.json.
 const ownersCode = "correct horse"
 
 var revisions = []string{"2025-11-25", "2026-07-28"}
@@ -27,8 +29,12 @@ var revisions = []string{"2025-11-25", "2026-07-28"}
 // asking returns the options of a bridge that asks its owner about calls that cost more than an amount.
 func asking(t *testing.T, o Options, above ...string) Options {
 	t.Helper()
+	text, err := os.ReadFile("confirm/testdata/code.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	code := filepath.Join(t.TempDir(), "confirm.json")
-	if err := confirm.SaveCode(code, ownersCode); err != nil {
+	if err := os.WriteFile(code, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.Confirm = confirm.New(confirm.Options{CodePath: code, Now: o.Agent.Now})

@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/agent/bridge/confirm"
 )
 
+// code is the code whose digest is in testdata/code.json. SaveCode writes the same with 600,000 rounds, which take a tenth of a second.
 const code = "correct horse"
 
 // A clock shows the time that a test sets.
@@ -38,10 +39,20 @@ func (c *clock) pass(d time.Duration) {
 
 func pages(t *testing.T) (*confirm.Pages, *clock) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "confirm.json")
-	if err := confirm.SaveCode(path, code); err != nil {
+	text, err := os.ReadFile("testdata/code.json")
+	if err != nil {
 		t.Fatal(err)
 	}
+	path := filepath.Join(t.TempDir(), "confirm.json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return pagesOf(t, path)
+}
+
+// pagesOf returns the pages for the code in the file at path.
+func pagesOf(t *testing.T, path string) (*confirm.Pages, *clock) {
+	t.Helper()
 	c := &clock{at: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
 	p := confirm.New(confirm.Options{CodePath: path, Now: c.now})
 	t.Cleanup(p.Close)
@@ -266,8 +277,17 @@ func TestCodes(t *testing.T) {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(path)
-	if info, statErr := os.Stat(path); err != nil || statErr != nil || info.Mode().Perm() != 0o600 || strings.Contains(string(text), code) {
+	if info, statErr := os.Stat(path); err != nil || statErr != nil || info.Mode().Perm() != 0o600 || strings.Contains(string(text), code) ||
+		!strings.Contains(string(text), `"rounds":600000`) {
 		t.Errorf("got %v, %s", err, text)
+	}
+	p, _ := pagesOf(t, path)
+	for _, form := range []url.Values{{"decision": {"confirm"}, "code": {code + "!"}}, confirms} {
+		q := ask(t, p, "a")
+		status, _ := send(t, q.URL, form, nil)
+		if right := form.Get("code") == code; (status == http.StatusOK) != right || (p.Take("a") == confirm.Allowed) != right {
+			t.Errorf("code %q: status %d", form.Get("code"), status)
+		}
 	}
 	for _, damaged := range []string{
 		"", "{}", `{"version":1,"rounds":0,"salt":"AA==","sum":"AA=="}`, strings.Replace(string(text), "600000", "99999999", 1),
