@@ -68,10 +68,11 @@ bench: ## the execute path beside a plain reverse proxy, paid calls, limits, eac
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) test -run '^$$' -bench Growth -timeout 2h ./store/sqlstore -growth.tokens 1000000 -growth.ledger 10000000
 
-generate: ## writes schema.json, the pages of docs/reference that tests compare, and the rules of the chart
+generate: ## writes schema.json, the pages of docs/reference that tests compare, the snapshot of the schema, and the rules of the chart
 	$(GO) test ./config -update
 	$(GO) test ./internal/reason -run Docs -update
 	$(GO) test ./cmd/uimgate -run Reference -update
+	$(GO) test ./store/sqlstore/internal/schema -run Snapshot -update
 	cp deploy/observability/rules.yaml deploy/observability/alerts.yaml deploy/helm/uimgate/files/
 
 clients: bindings/testdata/node/node_modules/.installed sdk/typescript/node_modules/.installed gateway/console/testdata/node/node_modules/.installed ## what tests use of npm where installed; needs npm and the network

@@ -25,8 +25,11 @@ const (
 
 func TestMain(m *testing.M) {
 	if database := os.Getenv(envDatabase); database != "" {
-		fmt.Fprintln(os.Stderr, work(context.Background(), database, os.Getenv(envLife)))
-		os.Exit(1)
+		if err := work(context.Background(), database, os.Getenv(envLife)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -36,7 +39,10 @@ func work(ctx context.Context, database, life string) error {
 	if err != nil {
 		return err
 	}
-	if life == "charges" {
+	switch life {
+	case lifeOpen:
+		return s.Close()
+	case "charges":
 		return makeCharges(ctx, s)
 	}
 	return storetest.Work(ctx, s, life, os.Stdout)

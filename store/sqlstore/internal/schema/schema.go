@@ -100,6 +100,12 @@ type Options struct {
 // Migrate updates the schema to the version of this program. Only one process at a time may call it. If the database has a later version,
 // Migrate leaves it unchanged, and returns an error that wraps ErrNewer if this program cannot use it.
 func Migrate(ctx context.Context, db *sql.DB, o Options) error {
+	created, err := false, error(nil)
+	if o.Dialect == goose.DialectSQLite3 {
+		if created, err = createNew(ctx, db, o.Before); err != nil {
+			return err
+		}
+	}
 	p, err := Provider(db, o.Dialect, o.Rewrite)
 	if err != nil {
 		return err
@@ -111,8 +117,10 @@ func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if err := Usable(ctx, db, current); err != nil {
 		return err
 	}
-	if err := o.Before(ctx, current); err != nil {
-		return err
+	if !created {
+		if err := o.Before(ctx, current); err != nil {
+			return err
+		}
 	}
 	if current >= known {
 		return nil
