@@ -127,10 +127,10 @@ func (a *listener) metrics(w http.ResponseWriter, r *http.Request) {
 func (a *listener) api() http.Handler {
 	mux := http.NewServeMux()
 	allowed := map[string][]string{}
-	for _, o := range operations(a.operator) {
-		path := Path + o.path
-		mux.HandleFunc(o.method+" "+path, a.serve(o))
-		allowed[path] = append(allowed[path], o.method)
+	for _, o := range endpoints(a.operator) {
+		path := Path + o.Path
+		mux.HandleFunc(o.Method+" "+path, a.serve(o))
+		allowed[path] = append(allowed[path], o.Method)
 	}
 	for path, methods := range allowed {
 		mux.HandleFunc(path, a.notAllowed(strings.Join(methods, ", ")))
@@ -140,10 +140,10 @@ func (a *listener) api() http.Handler {
 }
 
 // serve returns a handler that carries out one operation and responds with its result as JSON.
-func (a *listener) serve(o operation) http.HandlerFunc {
+func (a *listener) serve(o endpoint) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := api.WithCaller(r.Context(), a.caller(w))
-		if o.method != http.MethodGet {
+		if o.Method != http.MethodGet {
 			ctx = context.WithoutCancel(ctx)
 		}
 		if !o.reloads() {
@@ -158,14 +158,14 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 		}
 		answer, err := o.do(c)
 		if err != nil {
-			if o.role != api.RoleViewer {
-				a.operator.failed(a.caller(w), c.change(o), err)
+			if o.Role != api.RoleViewer {
+				a.operator.failed(a.caller(w), c.change(o.Name()), err)
 			}
 			a.fail(w, r, err)
 			return
 		}
-		if o.role != api.RoleViewer { // operations that every role may use change nothing
-			a.operator.did(a.caller(w), c.change(o))
+		if o.Role != api.RoleViewer { // operations that every role may use change nothing
+			a.operator.did(a.caller(w), c.change(o.Name()))
 		}
 		a.answer(w, http.StatusOK, answer)
 	}

@@ -19,13 +19,13 @@ type tree = map[string]any
 // OpenAPI returns an OpenAPI 3.1 document that describes the operations of the admin API.
 func (o *Operator) OpenAPI(context.Context) (json.RawMessage, error) {
 	paths, schemas := tree{}, newSchemas()
-	for _, op := range operations(o) { //nolint:contextcheck // it calls no operation
-		item, ok := paths[Path+op.path].(tree)
+	for _, op := range endpoints(o) { //nolint:contextcheck // it calls no operation
+		item, ok := paths[Path+op.Path].(tree)
 		if !ok {
 			item = tree{}
-			paths[Path+op.path] = item
+			paths[Path+op.Path] = item
 		}
-		item[strings.ToLower(op.method)] = describe(op, schemas)
+		item[strings.ToLower(op.Method)] = describe(op, schemas)
 	}
 	components := tree{"Error": errorSchema()}
 	for name, schema := range schemas.definitions {
@@ -54,30 +54,28 @@ func (o *Operator) OpenAPI(context.Context) (json.RawMessage, error) {
 }
 
 // describe returns the description of an operation, and adds the schemas of its types to schemas.
-func describe(op operation, schemas *schemas) tree {
-	words := strings.FieldsFunc(op.path, func(r rune) bool { return strings.ContainsRune("/{}-.", r) })
+func describe(op endpoint, schemas *schemas) tree {
+	words := strings.FieldsFunc(op.Path, func(r rune) bool { return strings.ContainsRune("/{}-.", r) })
 	list := &parameterList{items: []any{tree{
 		"name": HeaderRequestID, "in": "header", "schema": tree{"type": "string"},
 		"description": "Identifies the request in the log. If it is missing or invalid, the gateway chooses an id.",
 	}}}
-	if strings.Contains(op.path, "{id}") {
+	if strings.Contains(op.Path, "{id}") {
 		list.items = append(list.items, tree{
 			"name": "id", "in": "path", "required": true, "schema": tree{"type": "string", "maxLength": api.MaxText},
 			"description": "Identifies the record.",
 		})
 	}
 	out := tree{
-		"operationId": strings.ToLower(op.method) + "_" + strings.Join(words, "_"), "summary": op.summary, "tags": []any{words[0]},
+		"operationId": strings.ToLower(op.Method) + "_" + strings.Join(words, "_"), "summary": op.Summary, "tags": []any{words[0]},
 		"responses": tree{
 			"200":     tree{"description": "The result.", "headers": responseHeaders(), "content": jsonContent(schemas.of(op.response, false))},
 			"default": refused(),
 		},
 	}
-	if op.request != nil {
-		op.request.Query(list)
-	}
+	op.request.Query(list)
 	out["parameters"] = list.items
-	if _, ok := op.request.(api.Body); ok && op.method != http.MethodGet {
+	if _, ok := op.request.(api.Body); ok && op.Method != http.MethodGet {
 		body := schemas.of(reflect.TypeOf(op.request).Elem(), true)
 		out["requestBody"] = tree{"required": schemas.needed(op.request), "content": jsonContent(body)}
 	}

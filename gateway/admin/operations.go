@@ -6,113 +6,99 @@ import (
 	"reflect"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An operation is one method of one path of the admin API. An operation whose method is not GET continues if its caller disconnects.
-type operation struct {
-	method, path string
-	role         api.Role // the role that a caller needs
-	summary      string   // for the document of OpenAPI
-	endpoint
-}
-
-// An endpoint carries out an operation.
+// An endpoint carries out an operation for requests over HTTP.
 type endpoint struct {
-	request  api.Request  // an empty request; nil: the operation has no input
+	operation.Route
+	request  api.Request  // an empty request
 	response reflect.Type // of the result
 	do       func(*call) (any, error)
 }
 
-// name identifies an operation in the log and in the audit stream.
-func (o *operation) name() string { return o.method + " " + o.path }
-
 // reloads reports whether an operation reloads the configuration.
-func (o *operation) reloads() bool {
-	return o.name() == "POST /reload" || o.name() == "POST /policy" || o.name() == "POST /curation"
+func (e *endpoint) reloads() bool {
+	name := e.Name()
+	return name == operation.Reload.Name() || name == operation.SavePolicy.Name() || name == operation.SaveCuration.Name()
 }
 
-func operations(o *Operator) []operation {
-	get, post := http.MethodGet, http.MethodPost
-	return []operation{
-		{get, "/openapi.json", api.RoleViewer, "Describe this API by OpenAPI 3.1", bare(o.OpenAPI)},
-		{get, "/status", api.RoleViewer, "Show the services and their health", bare(o.Statuses.Status)},
-		{post, "/reload", api.RoleOperator, "Read the configuration again", with(o.Reloads.Reload)},
-		{get, "/agents", api.RoleViewer, "List agents", with(o.Agreements.Agents)},
-		{get, "/agents/{id}", api.RoleViewer, "Show an agent", with(o.Agreements.Agent)},
-		{post, "/agents/{id}/block", api.RoleOperator, "Block an agent", with(o.Agreements.BlockAgent)},
-		{post, "/agents/{id}/unblock", api.RoleOperator, "Unblock an agent", with(o.Agreements.UnblockAgent)},
-		{post, "/agents/{id}/approve", api.RoleOperator, "Approve an agent", with(o.Agreements.ApproveAgent)},
-		{post, "/agents/{id}/keys", api.RoleOperator, "Add a key to an agent", with(o.Agreements.AddAgentKey)},
-		{post, "/agents/{id}/name", api.RoleOperator, "Set or remove the name of an agent", with(o.Agreements.NameAgent)},
-		{get, "/agents/{id}/buyer", api.RoleViewer, "Show the buyer of an agent", with(o.Billing.Buyer)},
-		{post, "/agents/{id}/buyer", api.RoleBilling, "Set or remove the buyer of an agent", with(o.Billing.SetBuyer)},
-		{get, "/agents/{id}/invoice", api.RoleViewer, "Show the invoice of an agent for a month", with(o.Billing.Invoice)},
-		{post, "/agents/{id}/invoice", api.RoleBilling, "Issue the invoice of an agent for a month", with(o.Billing.IssueInvoice)},
-		{get, "/agents/{id}/evidence", api.RoleViewer, "Show the signed entries of an account in a month", with(o.Billing.Evidence)},
-		{post, "/console/links", api.RoleAdmin, "Create a link that signs a person in to the console", with(o.SignIn.ConsoleLink)},
-		{post, "/console/sessions/{id}/end", api.RoleAdmin, "End a session of the console", with(o.SignIn.EndConsoleSession)},
-		{post, "/invitations", api.RoleOperator, "Invite a person to consent", with(o.Agreements.Invite)},
-		{get, "/agreements", api.RoleViewer, "List agreements", with(o.Agreements.Agreements)},
-		{get, "/agreements/{id}", api.RoleViewer, "Show an agreement", with(o.Agreements.Agreement)},
-		{get, "/agreements/{id}/export", api.RoleViewer, "Export an agreement with its proof", with(o.Agreements.ExportAgreement)},
-		{get, "/agreements/{id}/proof", api.RoleViewer, "Verify an agreement", with(o.Agreements.VerifyAgreement)},
-		{post, "/agreements/{id}/revoke", api.RoleOperator, "Revoke an agreement", with(o.Agreements.RevokeAgreement)},
-		{get, "/policies", api.RoleViewer, "List policies", with(o.Policies.Policies)},
-		{post, "/policies/{id}/revoke", api.RoleAdmin, "Revoke all agreements to a policy", with(o.Agreements.RevokePolicy)},
-		{get, "/pats", api.RoleViewer, "List PATs", with(o.Agreements.PATs)},
-		{get, "/pats/{id}", api.RoleViewer, "Show a PAT", with(o.Agreements.PAT)},
-		{post, "/pats/{id}/revoke", api.RoleOperator, "Revoke a PAT", with(o.Agreements.RevokePAT)},
-		{post, "/introspect", api.RoleViewer, "Introspect a PAT (RFC 7662)", with(o.Agreements.Introspect)},
-		{get, "/usage/accounts", api.RoleViewer, "List accounts", with(o.Billing.Accounts)},
-		{get, "/usage/statements", api.RoleViewer, "List statements of accounts", with(o.Billing.Statements)},
-		{get, "/usage/ledger", api.RoleViewer, "List entries of the ledger", with(o.Calls.Ledger)},
-		{get, "/usage/executions", api.RoleViewer, "List executions", with(o.Calls.Executions)},
-		{get, "/usage/executions/{id}", api.RoleViewer, "Show an execution", with(o.Calls.Execution)},
-		{get, "/usage/executions/{id}/receipt", api.RoleViewer, "Show the receipt of a charged call", with(o.Billing.Receipt)},
-		{
-			post,
-			"/usage/executions/{id}/resolve",
-			api.RoleBilling,
-			"Capture or release the charge of a call of unknown outcome",
-			with(o.Calls.Resolve),
-		},
-		{post, "/usage/executions/{id}/refund", api.RoleBilling, "Refund a captured charge", with(o.Billing.Refund)},
-		{get, "/usage/refunds", api.RoleViewer, "List refunds", with(o.Billing.Refunds)},
-		{get, "/usage/refunds/{id}", api.RoleViewer, "Show a credit note", with(o.Billing.CreditNote)},
-		{get, "/usage/invoices", api.RoleViewer, "List issued invoices", with(o.Billing.IssuedInvoices)},
-		{get, "/usage/revenue", api.RoleViewer, "Sum up revenue by intent, agent or month", with(o.Billing.Revenue)},
-		{post, "/usage/not-sent", api.RoleBilling, "Release the charges of calls that did not reach the service", with(o.Calls.ResolveNotSent)},
-		{post, "/usage/top-up", api.RoleBilling, "Top up an account, or reverse a top-up", with(o.Billing.TopUp)},
-		{post, "/usage/move", api.RoleBilling, "Move unused credit to another agent", with(o.Billing.MoveCredit)},
-		{get, "/reloads", api.RoleViewer, "List the last reloads of the configuration, and what they changed", bare(o.Reloads.Reloads)},
-		{get, "/processes", api.RoleViewer, "List the processes that share the database", bare(o.Processes.Processes)},
-		{get, "/stops", api.RoleViewer, "List the stops in force, or the stops that ended", with(o.Processes.Stops)},
-		{post, "/stops", api.RoleOperator, "Stop calls", with(o.Processes.Stop)},
-		{post, "/stops/resume", api.RoleOperator, "End a stop", with(o.Processes.Resume)},
-		{get, "/usage/payments", api.RoleViewer, "List payments", with(o.Billing.Payments)},
-		{post, "/usage/payments/resolve", api.RoleBilling, "Decide about a payment that waits", with(o.Billing.ResolvePayment)},
-		{get, "/figures", api.RoleViewer, "Count the calls of each minute or hour", with(o.Processes.CallFigures)},
-		{get, "/calls", api.RoleViewer, "Search requests", with(o.Calls.Calls)},
-		{get, "/requests/{id}", api.RoleViewer, "Explain a request", with(o.Calls.Why)},
-		{post, "/decide", api.RoleViewer, "Decide a call by a policy, without making it", with(o.Policies.Decide)},
-		{post, "/policy/impact", api.RoleViewer, "Compare an edited policy with recorded calls", with(o.Policies.Impact)},
-		{get, "/policy", api.RoleViewer, "Show the file of the policy", with(o.Policies.PolicyText)},
-		{get, "/policy/changes", api.RoleViewer, "Describe what changed for agents from one policy to another", with(o.Policies.PolicyChanges)},
-		{post, "/policy", api.RoleAdmin, "Replace the file of the policy, and reload", with(o.Policies.SavePolicy)},
-		{get, "/catalogue", api.RoleViewer, "List intents with their terms and their use", with(o.Catalogue.Catalogue)},
-		{get, "/curation", api.RoleViewer, "Show the curation of an import", with(o.Policies.Curation)},
-		{post, "/curation/impact", api.RoleViewer, "Show what an edited curation would change", with(o.Policies.CurationImpact)},
-		{post, "/curation", api.RoleAdmin, "Replace the curation and what depends on it, and reload", with(o.Policies.SaveCuration)},
-		{get, "/connections", api.RoleViewer, "Show how clients connect to a service", with(o.Catalogue.Connections)},
-		{get, "/playground", api.RoleViewer, "Show the test agent of a service", with(o.TestCalls.TestAgent)},
-		{post, "/playground/agree", api.RoleOperator, "Make the test agent agree to the policy in force", with(o.TestCalls.AgreeTest)},
-		{post, "/playground/call", api.RoleOperator, "Call an intent as the test agent", with(o.TestCalls.TryCall)},
-		{get, "/keys", api.RoleViewer, "List signing keys", bare(o.Agreements.Keys)},
-		{post, "/keys/rotate", api.RoleAdmin, "Rotate a signing key", with(o.Agreements.RotateKey)},
-		{post, "/keys/retire", api.RoleAdmin, "Retire all signing keys", with(o.Agreements.RetireKeys)},
-		{post, "/keys/{id}/retire", api.RoleAdmin, "Retire a signing key", with(o.Agreements.RetireKey)},
+// endpoints returns the endpoints of all operations.
+func endpoints(o *Operator) []endpoint {
+	return []endpoint{
+		bind(operation.OpenAPI, bare(o.OpenAPI)),
+		bind(operation.Status, bare(o.Statuses.Status)),
+		bind(operation.Reload, o.Reloads.Reload),
+		bind(operation.Agents, o.Agreements.Agents),
+		bind(operation.Agent, o.Agreements.Agent),
+		bind(operation.BlockAgent, o.Agreements.BlockAgent),
+		bind(operation.UnblockAgent, o.Agreements.UnblockAgent),
+		bind(operation.ApproveAgent, o.Agreements.ApproveAgent),
+		bind(operation.AddAgentKey, o.Agreements.AddAgentKey),
+		bind(operation.NameAgent, o.Agreements.NameAgent),
+		bind(operation.Buyer, o.Billing.Buyer),
+		bind(operation.SetBuyer, o.Billing.SetBuyer),
+		bind(operation.Invoice, o.Billing.Invoice),
+		bind(operation.IssueInvoice, o.Billing.IssueInvoice),
+		bind(operation.Evidence, o.Billing.Evidence),
+		bind(operation.ConsoleLink, o.SignIn.ConsoleLink),
+		bind(operation.EndConsoleSession, o.SignIn.EndConsoleSession),
+		bind(operation.Invite, o.Agreements.Invite),
+		bind(operation.Agreements, o.Agreements.Agreements),
+		bind(operation.Agreement, o.Agreements.Agreement),
+		bind(operation.ExportAgreement, o.Agreements.ExportAgreement),
+		bind(operation.VerifyAgreement, o.Agreements.VerifyAgreement),
+		bind(operation.RevokeAgreement, o.Agreements.RevokeAgreement),
+		bind(operation.Policies, o.Policies.Policies),
+		bind(operation.RevokePolicy, o.Agreements.RevokePolicy),
+		bind(operation.PATs, o.Agreements.PATs),
+		bind(operation.PAT, o.Agreements.PAT),
+		bind(operation.RevokePAT, o.Agreements.RevokePAT),
+		bind(operation.Introspect, o.Agreements.Introspect),
+		bind(operation.Accounts, o.Billing.Accounts),
+		bind(operation.Statements, o.Billing.Statements),
+		bind(operation.Ledger, o.Calls.Ledger),
+		bind(operation.Executions, o.Calls.Executions),
+		bind(operation.Execution, o.Calls.Execution),
+		bind(operation.Receipt, o.Billing.Receipt),
+		bind(operation.Resolve, o.Calls.Resolve),
+		bind(operation.Refund, o.Billing.Refund),
+		bind(operation.Refunds, o.Billing.Refunds),
+		bind(operation.CreditNote, o.Billing.CreditNote),
+		bind(operation.IssuedInvoices, o.Billing.IssuedInvoices),
+		bind(operation.Revenue, o.Billing.Revenue),
+		bind(operation.ResolveNotSent, o.Calls.ResolveNotSent),
+		bind(operation.TopUp, o.Billing.TopUp),
+		bind(operation.MoveCredit, o.Billing.MoveCredit),
+		bind(operation.Reloads, bare(o.Reloads.Reloads)),
+		bind(operation.Processes, bare(o.Processes.Processes)),
+		bind(operation.Stops, o.Processes.Stops),
+		bind(operation.Stop, o.Processes.Stop),
+		bind(operation.Resume, o.Processes.Resume),
+		bind(operation.Payments, o.Billing.Payments),
+		bind(operation.ResolvePayment, o.Billing.ResolvePayment),
+		bind(operation.CallFigures, o.Processes.CallFigures),
+		bind(operation.Calls, o.Calls.Calls),
+		bind(operation.Why, o.Calls.Why),
+		bind(operation.Decide, o.Policies.Decide),
+		bind(operation.Impact, o.Policies.Impact),
+		bind(operation.PolicyText, o.Policies.PolicyText),
+		bind(operation.PolicyChanges, o.Policies.PolicyChanges),
+		bind(operation.SavePolicy, o.Policies.SavePolicy),
+		bind(operation.Catalogue, o.Catalogue.Catalogue),
+		bind(operation.Curation, o.Policies.Curation),
+		bind(operation.CurationImpact, o.Policies.CurationImpact),
+		bind(operation.SaveCuration, o.Policies.SaveCuration),
+		bind(operation.Connections, o.Catalogue.Connections),
+		bind(operation.TestAgent, o.TestCalls.TestAgent),
+		bind(operation.AgreeTest, o.TestCalls.AgreeTest),
+		bind(operation.TryCall, o.TestCalls.TryCall),
+		bind(operation.Keys, bare(o.Agreements.Keys)),
+		bind(operation.RotateKey, o.Agreements.RotateKey),
+		bind(operation.RetireKeys, o.Agreements.RetireKeys),
+		bind(operation.RetireKey, o.Agreements.RetireKey),
 	}
 }
 
@@ -125,8 +111,8 @@ type call struct {
 }
 
 // change returns what the call changes by an operation.
-func (c *call) change(o operation) api.Change {
-	return api.Change{Operation: o.name(), About: api.Record{Service: c.query.meant, ID: c.subject}, Detail: c.detail}
+func (c *call) change(name string) api.Change {
+	return api.Change{Operation: name, About: api.Record{Service: c.query.meant, ID: c.subject}, Detail: c.detail}
 }
 
 // readCall reads the query and the record id of a request.
@@ -149,51 +135,34 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 	return &call{Request: r, query: &query{values: values, id: id, resolve: resolve}, subject: id}, nil
 }
 
-// with returns an endpoint that reads the request of an operation, of type Q, and carries out the operation.
-func with[Q, A any, P interface {
-	*Q
-	api.Request
-}](do func(context.Context, Q) (A, error),
-) endpoint {
-	return endpoint{P(new(Q)), reflect.TypeFor[A](), func(c *call) (any, error) {
+// bind returns the endpoint of an operation that do carries out.
+func bind[Q, A any](o operation.Operation[Q, A], do func(context.Context, Q) (A, error)) endpoint {
+	return endpoint{o.Route, o.Request(new(Q)), reflect.TypeFor[A](), func(c *call) (any, error) {
 		var q Q
-		P(&q).Query(c.query)
+		request := o.Request(&q)
+		request.Query(c.query)
 		if err := c.query.done(); err != nil {
 			return nil, err
 		}
-		if err := c.Members(P(&q)); err != nil {
+		if err := c.Members(request); err != nil {
 			return nil, err
 		}
 		c.detail = api.DetailsOf(q)
 		answer, err := do(c.Context(), q)
-		if err == nil {
-			c.detail = api.DetailsOf(q, answer)
-		}
-		return answered(c)(answer, err)
-	}}
-}
-
-// bare returns an endpoint of an operation without input.
-func bare[A any](do func(context.Context) (A, error)) endpoint {
-	return endpoint{nil, reflect.TypeFor[A](), func(c *call) (any, error) {
-		if err := c.query.done(); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		if err := c.Members(nil); err != nil {
-			return nil, err
-		}
-		return answered(c)(do(c.Context()))
-	}}
-}
-
-// answered returns a function that passes on a result, and sets c.subject to the record that the result names, if it names one.
-func answered(c *call) func(any, error) (any, error) {
-	return func(answer any, err error) (any, error) {
-		if id, ok := api.ChangedID(answer); ok && err == nil {
+		c.detail = api.DetailsOf(q, answer)
+		if id, ok := api.ChangedID(answer); ok {
 			c.subject = id
 		}
-		return answer, err
-	}
+		return answer, nil
+	}}
+}
+
+// bare adapts an operation without input to bind.
+func bare[A any](do func(context.Context) (A, error)) func(context.Context, operation.None) (A, error) {
+	return func(ctx context.Context, _ operation.None) (A, error) { return do(ctx) }
 }
 
 // Members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.

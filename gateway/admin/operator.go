@@ -144,8 +144,8 @@ func New(c Config) *Operator {
 		LogState: c.LogState, LogTrouble: c.LogTrouble, Log: c.Log,
 	})
 	o.TestCalls = testcalls.New(testcalls.Config{Store: c.Store, Services: services, Calls: o.Calls, Playground: c.Playground})
-	for _, one := range operations(o) {
-		o.roles[one.name()] = one.role
+	for _, one := range endpoints(o) {
+		o.roles[one.Name()] = one.Role
 	}
 	return o
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	adminclient "github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/internal/test/acmeca"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
@@ -161,7 +162,8 @@ func TestACMECertificates(t *testing.T) {
 // readiness returns the health of a gateway. It uses the socket for the operator's commands, which needs no certificate.
 func (g *gate) readiness(t *testing.T) status.Health {
 	t.Helper()
-	status, err := adminclient.New(adminclient.Options{Socket: config.SocketPath(filepath.Join(g.dir, "data"))}).Status(t.Context())
+	operator := adminclient.New(adminclient.Options{Socket: config.SocketPath(filepath.Join(g.dir, "data"))})
+	status, err := adminclient.Do(t.Context(), operator, operation.Status, operation.None{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,8 @@ type Parameters interface {
 
 // A Record identifies one record of a service.
 type Record struct {
-	Service string // id; empty: the only service
-	ID      string
+	Service string `json:"-"` // id; empty: the only service
+	ID      string `json:"-"`
 }
 
 // Query implements Request.

@@ -3,44 +3,48 @@ package api
 import (
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// Values returns the query parameters of a request.
-func Values(r Request) url.Values {
-	v := url.Values{}
-	r.Query(encoder(v))
-	return v
+// Encode returns the path and the query parameters of a request. In the path, the id of the request replaces {id}.
+func Encode(path string, r Request) (string, url.Values) {
+	e := encoder{values: url.Values{}}
+	r.Query(&e)
+	return strings.ReplaceAll(path, "{id}", escape(e.id)), e.values
 }
 
 // An encoder collects the parameters that a client sends. It omits empty parameters.
-type encoder url.Values
+type encoder struct {
+	values url.Values
+	id     string
+}
 
-func (w encoder) Text(name string, value *string) {
+func (e *encoder) Text(name string, value *string) {
 	if *value != "" {
-		url.Values(w).Set(name, *value)
+		e.values.Set(name, *value)
 	}
 }
 
-func (w encoder) Service(value *string)                         { w.Text("service", value) }
-func (w encoder) Record(*string)                                {}
-func (w encoder) OneOf(name string, value *string, _ ...string) { w.Text(name, value) }
+func (e *encoder) Service(value *string)                         { e.Text("service", value) }
+func (e *encoder) Record(value *string)                          { e.id = *value }
+func (e *encoder) OneOf(name string, value *string, _ ...string) { e.Text(name, value) }
 
-func (w encoder) Number(name string, value *int64) {
+func (e *encoder) Number(name string, value *int64) {
 	if *value != 0 {
-		url.Values(w).Set(name, strconv.FormatInt(*value, 10))
+		e.values.Set(name, strconv.FormatInt(*value, 10))
 	}
 }
 
-func (w encoder) Moment(name string, value *time.Time) {
+func (e *encoder) Moment(name string, value *time.Time) {
 	if !value.IsZero() {
-		url.Values(w).Set(name, value.UTC().Format(time.RFC3339Nano))
+		e.values.Set(name, value.UTC().Format(time.RFC3339Nano))
 	}
 }
 
-func (w encoder) Page(value *PageRequest) {
+func (e *encoder) Page(value *PageRequest) {
 	if value.Limit != 0 {
-		url.Values(w).Set("limit", strconv.Itoa(value.Limit))
+		e.values.Set("limit", strconv.Itoa(value.Limit))
 	}
-	w.Text("after", &value.After)
+	e.Text("after", &value.After)
 }

@@ -1,9 +1,8 @@
-// Package client calls the admin API of a running gateway. A Client has the operations of an admin.Operator, with the same request and
-// response types.
+// Package client calls the admin API of a running gateway. Package operation has the operations.
 //
 //	base, err := client.ParseURL("http://127.0.0.1:8081")
 //	c := client.New(client.Options{URL: base, Token: token})
-//	agents, err := c.Agents(ctx, agreements.AgentQuery{Status: pat.AgentBlocked})
+//	agents, err := client.Do(ctx, c, operation.Agents, agreements.AgentQuery{Status: pat.AgentBlocked})
 package client
 
 import (
@@ -22,6 +21,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
 const (
@@ -42,8 +42,9 @@ type Options struct {
 	Socket string
 }
 
-// A Client calls one gateway. It is safe for concurrent use. Its methods return a *RefusedError if the gateway refused the request, an
-// *UnansweredError if no response began, and other errors if the response was not that of an admin API.
+// A Client calls one gateway. It is safe for concurrent use. Do returns a *RefusedError if the gateway refused the request, which has
+// the problems of a configuration that was refused, an *UnansweredError if no response began, and other errors if the response was not
+// that of an admin API.
 type Client struct {
 	base  *url.URL
 	token string
@@ -106,28 +107,14 @@ type message struct {
 	body         any // nil: none
 }
 
-// get calls an operation that changes nothing.
-func get[A any](ctx context.Context, c *Client, path string, q api.Request) (A, error) {
-	return answer[A](ctx, c, message{method: http.MethodGet, path: path, query: values(q)})
-}
-
-// post calls an operation that changes something. q is the body, unless it is nil or a record, whose fields are in the path and query.
-func post[A any](ctx context.Context, c *Client, path string, q api.Request) (A, error) {
-	var body any = q
-	if _, ok := q.(*api.Record); ok || q == nil {
-		body = struct{}{}
+// Do sends a request to the gateway, and returns its response.
+func Do[Q, A any](ctx context.Context, c *Client, o operation.Operation[Q, A], q Q) (a A, err error) {
+	request := o.Request(&q)
+	m := message{method: o.Method}
+	m.path, m.query = api.Encode(o.Path, request)
+	if o.Method != http.MethodGet {
+		m.body = request
 	}
-	return answer[A](ctx, c, message{http.MethodPost, path, values(q), body})
-}
-
-func values(q api.Request) url.Values {
-	if q == nil {
-		return nil
-	}
-	return api.Values(q)
-}
-
-func answer[A any](ctx context.Context, c *Client, m message) (a A, err error) {
 	data, err := c.send(ctx, m)
 	if err != nil {
 		return a, err

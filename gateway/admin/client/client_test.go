@@ -6,11 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
 func TestHostHeader(t *testing.T) {
@@ -43,42 +42,12 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(Options{URL: u}).Status(t.Context()); err == nil || !strings.HasSuffix(err.Error(), want) {
+		_, err = Do(t.Context(), New(Options{URL: u}), operation.Status, operation.None{})
+		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 	if _, err := ParseURL("http://gateway.example:8081"); err == nil || !strings.Contains(err.Error(), "https://gateway.example:8081") {
 		t.Errorf("got %v, want the URL with https", err)
-	}
-}
-
-// The client has each operation of an Operator, with the same request and response types.
-func TestClientHasAllOperations(t *testing.T) {
-	client := reflect.TypeFor[*Client]()
-	signature := func(m reflect.Method) string { // without the receiver
-		if m.Type == nil {
-			return "nothing"
-		}
-		text := m.Name
-		for i := 1; i < m.Type.NumIn(); i++ {
-			text += " " + m.Type.In(i).String()
-		}
-		for out := range m.Type.Outs() {
-			text += ", " + out.String()
-		}
-		return text
-	}
-	operator := reflect.TypeFor[*admin.Operator]()
-	for want := range operator.Methods() {
-		switch want.Name {
-		case "Drain", "Health", "MayUse": // concern only this process
-			continue
-		case "LocalStatus", "Summary": // parts of Status
-			continue
-		}
-		got, ok := client.MethodByName(want.Name)
-		if !ok || signature(got) != signature(want) {
-			t.Errorf("the client has %q, want %q", signature(got), signature(want))
-		}
 	}
 }

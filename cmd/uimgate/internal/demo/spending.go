@@ -12,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -89,7 +90,7 @@ func (p *person) buys(ctx context.Context, t *tour, token, way string) error {
 // payIn adds 1 EUR to the credit of the newest agent under consent, as the operator.
 func (t *tour) payIn(ctx context.Context, _ *person) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
-	agents, err := operator.Agreements(ctx, agreements.AgreementQuery{})
+	agents, err := client.Do(ctx, operator, operation.Agreements, agreements.AgreementQuery{})
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (t *tour) payIn(ctx context.Context, _ *person) error {
 			continue
 		}
 		t.printf("   the operator enters 1 EUR that was paid in for %s\n", a.AgentID)
-		_, err := operator.TopUp(ctx, billing.TopUp{AgentID: a.AgentID, Amount: "1 EUR", Reference: "demo"})
+		_, err := client.Do(ctx, operator, operation.TopUp, billing.TopUp{AgentID: a.AgentID, Amount: "1 EUR", Reference: "demo"})
 		return err
 	}
 	return errors.New("expected the consent among the agreements")

@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -48,7 +49,7 @@ func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
 // ledger reads the ledger as the operator, and checks that each charge that was reported to an agent occurs in it exactly once.
 func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
-	page, err := operator.Ledger(ctx, calls.UsageQuery{State: store.Captured})
+	page, err := client.Do(ctx, operator, operation.Ledger, calls.UsageQuery{State: store.Captured})
 	if err != nil {
 		return err
 	}

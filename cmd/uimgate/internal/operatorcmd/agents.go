@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -57,10 +58,8 @@ code; with approval, the code replaces the wait for approval. The code is valid 
 signed record of the consent contains the name.`,
 		Example: "  uimgate agents invite --name Ann\n  uimgate agents invite --within 1h",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (agreements.Invitation, error) {
-				i.Service = o.service
-				return api.Invite(ctx, i)
-			})
+			i.Service = o.service
+			return printAnswer(c, o, invitationColumns, operation.Invite, i)
 		},
 	}
 	c.Flags().StringVar(&i.Name, "name", "", "your name for the person")
@@ -82,7 +81,7 @@ func (o *operator) agentsList() *cobra.Command {
 			}
 			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[agreements.Agent], error) {
 				q.Service, q.PageRequest = o.service, p
-				page, err := api.Agents(ctx, q)
+				page, err := client.Do(ctx, api, operation.Agents, q)
 				for _, a := range page.Items {
 					numbers[a.AgentID] = int64(len(numbers)) + 1
 				}
@@ -101,7 +100,7 @@ func (o *operator) agentsShow() *cobra.Command {
 		Use: "show AGENT", Short: "Show one agent", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agents show agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printResult(c, o, agentColumns, (*client.Client).Agent, o.record(args[0]))
+			return printAnswer(c, o, agentColumns, operation.Agent, o.record(args[0]))
 		},
 	}
 }
@@ -113,9 +112,7 @@ func (o *operator) agentsBlock() *cobra.Command {
 		Aliases: []string{"revoke"},
 		Example: `  uimgate agents block agent-1 --reason "requested by its owner"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
-				return api.BlockAgent(ctx, o.revocation(args[0], reason))
-			})
+			return changeAgent(c, o, operation.BlockAgent, o.revocation(args[0], reason))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the agent")
@@ -127,9 +124,7 @@ func (o *operator) agentsUnblock() *cobra.Command {
 		Use: "unblock AGENT", Short: "Let a blocked agent agree again; its old PATs stay revoked", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agents unblock agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
-				return api.UnblockAgent(ctx, o.record(args[0]))
-			})
+			return changeAgent(c, o, operation.UnblockAgent, o.record(args[0]))
 		},
 	}
 }
@@ -149,16 +144,16 @@ without control characters. Agents never see the name, and it affects no decisio
 			if !none {
 				n.Name = args[1]
 			}
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) { return api.NameAgent(ctx, n) })
+			return changeAgent(c, o, operation.NameAgent, n)
 		},
 	}
 	c.Flags().BoolVar(&none, "clear", false, "remove the name")
 	return c
 }
 
-// changeAgent calls do, which changes an agent, and prints the agent. It prints a warning if no agent has claimed the id.
-func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (agreements.Agent, error)) error {
-	a, err := call(c, o, do)
+// changeAgent changes an agent, and prints the agent. It prints a warning if no agent has claimed the id.
+func changeAgent[Q any](c *cobra.Command, o *operator, op operation.Operation[Q, agreements.Agent], q Q) error {
+	a, err := call(c, o, op, q)
 	if err != nil {
 		return err
 	}
@@ -179,7 +174,7 @@ thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 			if err != nil {
 				return err
 			}
-			return printResult(c, o, agentColumns, (*client.Client).AddAgentKey, agreements.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
+			return printAnswer(c, o, agentColumns, operation.AddAgentKey, agreements.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
 		},
 	}
 }
@@ -220,9 +215,7 @@ change when agents come and go, approve shows which agent currently has the numb
 					return err
 				}
 			}
-			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (agreements.Agent, error) {
-				return api.ApproveAgent(ctx, o.record(id))
-			})
+			return changeAgent(c, o, operation.ApproveAgent, o.record(id))
 		},
 	}
 	c.Flags().BoolVar(&asID, "id", false, "the argument is an id, although it looks like a number")
@@ -234,9 +227,7 @@ change when agents come and go, approve shows which agent currently has the numb
 // the agent.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
 	q := agreements.AgentQuery{Service: o.service, Status: agreements.Waiting, PageRequest: api.PageRequest{Limit: 1000}}
-	page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[agreements.Agent], error) {
-		return api.Agents(ctx, q)
-	})
+	page, err := call(c, o, operation.Agents, q)
 	if err != nil {
 		return "", err
 	}

@@ -2,8 +2,6 @@ package operatorcmd
 
 import (
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,8 +10,7 @@ import (
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
-	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -64,7 +61,7 @@ func (o *operator) agreementsList() *cobra.Command {
   uimgate agreements list --policy sha-256:Jx1… --without sha-256:q0B…   # who has not agreed to the next policy`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, agreementColumns, (*client.Client).Agreements, &q, &q.PageRequest)
+			return printQuery(c, o, agreementColumns, operation.Agreements, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only agreements of this agent")
@@ -83,11 +80,8 @@ intents whose terms have not changed. To see who has not agreed to the next poli
 the policy in force to agreements list --policy, and that of the next one to --without.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, policyColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[policies.Policy], error) {
-				return api.Policies(ctx, policies.PolicyQuery{Service: o.service, PageRequest: p})
-			})
+			q := policies.PolicyQuery{Service: o.service}
+			return printQuery(c, o, policyColumns, operation.Policies, &q, &q.PageRequest)
 		},
 	}
 	return o.paging(c)
@@ -107,7 +101,7 @@ func (o *operator) agreementsShow() *cobra.Command {
 		Use: "show ID", Short: "Show one agreement", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printResult(c, o, agreementColumns, (*client.Client).Agreement, o.record(args[0]))
+			return printAnswer(c, o, agreementColumns, operation.Agreement, o.record(args[0]))
 		},
 	}
 }
@@ -120,9 +114,7 @@ the agent's public key. For a person's consent, it has the gateway's record, the
 and the gateway's public keys. Anyone can verify the document without this gateway: see verify.`,
 		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
-			bundle, err := call(c, o, func(ctx context.Context, api *client.Client) (json.RawMessage, error) {
-				return api.ExportAgreement(ctx, o.record(args[0]))
-			})
+			bundle, err := call(c, o, operation.ExportAgreement, o.record(args[0]))
 			if err != nil {
 				return err
 			}
@@ -171,7 +163,7 @@ func (o *operator) agreementsRevoke() *cobra.Command {
 		Long:    `Revoke ends an agreement immediately. The agent may agree again: to prevent that, block the agent.`,
 		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return printResult(c, o, agreementColumns, (*client.Client).RevokeAgreement, o.revocation(args[0], reason))
+			return printAnswer(c, o, agreementColumns, operation.RevokeAgreement, o.revocation(args[0], reason))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the revocation")

@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -108,7 +109,7 @@ func (u *bundle) write(ctx context.Context, w io.Writer) error {
 		}
 	}
 	q.Limit = 500
-	page, err := u.gateway.Evidence(ctx, q)
+	page, err := client.Do(ctx, u.gateway, operation.Evidence, q)
 	if err != nil {
 		return err
 	}
@@ -161,7 +162,7 @@ func (u *bundle) writeEntries(
 			return nil
 		}
 		q.After, q.Epoch, q.Size = page.Next, parts.epoch, parts.size
-		if page, err = u.gateway.Evidence(ctx, q); err != nil {
+		if page, err = client.Do(ctx, u.gateway, operation.Evidence, q); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func (u *bundle) writePart(
 	}
 	if part.first > month.first {
 		q.After, q.Epoch, q.Size = billing.EvidenceCursor(part.first-1, part.last), parts.epoch, parts.size
-		if page, err = u.gateway.Evidence(ctx, q); err != nil {
+		if page, err = client.Do(ctx, u.gateway, operation.Evidence, q); err != nil {
 			return err
 		}
 	} else if n := part.last - part.first + 1; n < int64(len(page.Entries)) {
@@ -250,7 +251,7 @@ func entriesOf(statement string) (entryRange, error) {
 
 // onlyCurrency returns the currency of the agent's only account.
 func onlyCurrency(ctx context.Context, gateway *client.Client, agent api.Record) (string, error) {
-	list, err := gateway.Accounts(ctx, billing.AccountQuery{
+	list, err := client.Do(ctx, gateway, operation.Accounts, billing.AccountQuery{
 		Service: agent.Service, AgentID: pat.AgentID(agent.ID), PageRequest: api.PageRequest{Limit: 2},
 	})
 	switch {
@@ -266,7 +267,7 @@ func onlyCurrency(ctx context.Context, gateway *client.Client, agent api.Record)
 }
 
 func writeKeys(ctx context.Context, gateway *client.Client, b *evidence.BundleWriter) error {
-	list, err := gateway.Keys(ctx)
+	list, err := client.Do(ctx, gateway, operation.Keys, operation.None{})
 	if err != nil {
 		return err
 	}
@@ -305,7 +306,7 @@ func (a *bundleParts) write(ctx context.Context, b *evidence.BundleWriter, line 
 	e := r.Entry
 	if e.Agreement != "" && !a.written[e.Agreement] {
 		a.written[e.Agreement] = true
-		text, err := a.gateway.ExportAgreement(ctx, api.Record{Service: a.service, ID: e.Agreement})
+		text, err := client.Do(ctx, a.gateway, operation.ExportAgreement, api.Record{Service: a.service, ID: e.Agreement})
 		if err != nil {
 			return fmt.Errorf("exporting agreement %s: %w", e.Agreement, err)
 		}

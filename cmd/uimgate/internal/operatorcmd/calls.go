@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -80,9 +79,7 @@ others every ten seconds, so up to ten seconds of a killed process are missing. 
 ends; a charge that is resolved later does not count here.`,
 		Example: "  uimgate calls figures --step hour -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			answer, err := call(c, o, func(ctx context.Context, api *client.Client) (processes.CallFigures, error) {
-				return api.CallFigures(ctx, q)
-			})
+			answer, err := call(c, o, operation.CallFigures, q)
 			switch {
 			case err != nil:
 				return err
@@ -121,7 +118,7 @@ how to continue.`,
 				return cli.Usage(err)
 			}
 			q.Service = o.service
-			return printQuery(c, o, callColumns, (*client.Client).Calls, &q, &q.PageRequest)
+			return printQuery(c, o, callColumns, operation.Calls, &q, &q.PageRequest)
 		},
 	}
 	f := c.Flags()

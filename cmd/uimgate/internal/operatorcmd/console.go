@@ -1,14 +1,13 @@
 package operatorcmd
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/signin"
 )
 
@@ -30,9 +29,7 @@ colleague only with the role that the colleague needs.`,
 			if request.Name == "" {
 				request.Name = userName()
 			}
-			l, err := call(c, o, func(ctx context.Context, api *client.Client) (signin.ConsoleLink, error) {
-				return api.ConsoleLink(ctx, request)
-			})
+			l, err := call(c, o, operation.ConsoleLink, request)
 			switch {
 			case err != nil:
 				return err

@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 )
 
@@ -53,7 +54,7 @@ func (o *operator) curationList() *cobra.Command {
 			return printListing(c, o, curationColumns, func(
 				ctx context.Context, api *client.Client, p api.PageRequest,
 			) (api.Page[policies.CurationItem], error) {
-				got, err := api.Curation(ctx, policies.CurationQuery{PageRequest: p, Service: o.service, Search: search})
+				got, err := client.Do(ctx, api, operation.Curation, policies.CurationQuery{PageRequest: p, Service: o.service, Search: search})
 				return got.Page, err
 			})
 		},
@@ -81,9 +82,7 @@ uimgate policy impact does. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			got, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.CurationImpact, error) {
-				return api.CurationImpact(ctx, policies.CurationEdit{Service: o.service, Text: string(text)})
-			})
+			got, err := call(c, o, operation.CurationImpact, policies.CurationEdit{Service: o.service, Text: string(text)})
 			if err != nil {
 				printRefusedPolicy(c.ErrOrStderr(), args[0], err)
 				return err
@@ -133,9 +132,7 @@ Save changes nothing if the file of the gateway no longer has the text that --ov
 			}
 			sum := sha256.Sum256(edited)
 			edit := policies.CurationEdit{Service: o.service, Text: string(text), SHA256: hex.EncodeToString(sum[:]), Force: force}
-			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.CurationResult, error) {
-				return api.SaveCuration(ctx, edit)
-			})
+			saved, err := call(c, o, operation.SaveCuration, edit)
 			if err != nil {
 				printRefusedPolicy(c.ErrOrStderr(), args[0], err)
 				return err

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 )
 
@@ -67,9 +66,7 @@ func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
 		return err
 	}
 	r.Service = o.service
-	answer, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.PolicyDecision, error) {
-		return api.Decide(ctx, r)
-	})
+	answer, err := call(c, o, operation.Decide, r)
 	if err != nil {
 		printRefusedPolicy(c.ErrOrStderr(), d.policy, err)
 		return err

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/catalogue"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -32,9 +30,7 @@ func (o *operator) doorsConnect() *cobra.Command {
 They contain no keys and no tokens: each agent agrees with a key of its own.`,
 		Example: "  uimgate doors connect\n  uimgate doors connect --service shop -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[catalogue.Connection], error) {
-				return api.Connections(ctx, catalogue.ConnectionQuery{Service: o.service})
-			})
+			page, err := call(c, o, operation.Connections, catalogue.ConnectionQuery{Service: o.service})
 			if err != nil {
 				return err
 			}
@@ -75,9 +71,7 @@ changes nothing.`,
 		Example: "  uimgate doors agree --digest sha-256:…",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if digest == "" {
-				agent, err := call(c, o, func(ctx context.Context, api *client.Client) (testcalls.TestAgent, error) {
-					return api.TestAgent(ctx, testcalls.PlaygroundQuery{Service: o.service})
-				})
+				agent, err := call(c, o, operation.TestAgent, testcalls.PlaygroundQuery{Service: o.service})
 				if err != nil {
 					return err
 				}
@@ -85,9 +79,7 @@ changes nothing.`,
 					cli.Sanitize(agent.Policy.UID), cli.Sanitize(agent.Policy.Digest))
 				return printAgent(c, o, agent)
 			}
-			got, err := call(c, o, func(ctx context.Context, api *client.Client) (testcalls.TestAgreement, error) {
-				return api.AgreeTest(ctx, testcalls.TestConsent{Service: o.service, PolicyDigest: digest})
-			})
+			got, err := call(c, o, operation.AgreeTest, testcalls.TestConsent{Service: o.service, PolicyDigest: digest})
 			if err != nil {
 				return err
 			}
@@ -146,9 +138,7 @@ The value of --param is JSON. A value that is not JSON is a text: write --param 
 				}
 				request.Parameters[name] = parameterValue(value)
 			}
-			got, err := call(c, o, func(ctx context.Context, api *client.Client) (testcalls.TestResult, error) {
-				return api.TryCall(ctx, request)
-			})
+			got, err := call(c, o, operation.TryCall, request)
 			if err != nil {
 				return err
 			}

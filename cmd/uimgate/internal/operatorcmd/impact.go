@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
@@ -73,9 +73,7 @@ func readPolicy(c *cobra.Command, name string) ([]byte, error) {
 func (o *operator) impact(c *cobra.Command, file string, r policies.ImpactRequest) error {
 	var sum policies.PolicyImpact
 	for first := true; first || r.After != ""; first = false {
-		part, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.PolicyImpact, error) {
-			return api.Impact(ctx, r)
-		})
+		part, err := call(c, o, operation.Impact, r)
 		if err != nil {
 			printRefusedPolicy(c.ErrOrStderr(), file, err)
 			return err
@@ -213,9 +211,7 @@ Without --over, it replaces the text that the gateway serves.`,
 			if edit.SHA256, err = o.replacedText(c, over); err != nil {
 				return err
 			}
-			saved, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.SaveResult, error) {
-				return api.SavePolicy(ctx, edit)
-			})
+			saved, err := call(c, o, operation.SavePolicy, edit)
 			if err != nil {
 				printRefusedPolicy(c.ErrOrStderr(), args[0], err)
 				return err
@@ -236,9 +232,7 @@ func (o *operator) replacedText(c *cobra.Command, over string) (string, error) {
 		sum := sha256.Sum256(text)
 		return hex.EncodeToString(sum[:]), err
 	}
-	is, err := call(c, o, func(ctx context.Context, api *client.Client) (policies.PolicyText, error) {
-		return api.PolicyText(ctx, policies.PolicyTextQuery{Service: o.service})
-	})
+	is, err := call(c, o, operation.PolicyText, policies.PolicyTextQuery{Service: o.service})
 	if err == nil && !is.InForce {
 		err = fmt.Errorf("%s was changed since the last reload: name the text that you edited with --over", cli.Sanitize(is.Path))
 	}

@@ -1,14 +1,11 @@
 package operatorcmd
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/catalogue"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
 var catalogueColumns = []cli.Column[catalogue.CatalogueItem]{
@@ -27,7 +24,7 @@ var catalogueColumns = []cli.Column[catalogue.CatalogueItem]{
 // Intents returns the command uimgate intents.
 func Intents() *cobra.Command {
 	o := &operator{}
-	var search string
+	var q catalogue.CatalogueQuery
 	c := &cobra.Command{
 		Use: "intents", Short: "List the intents of a service with their terms and their use", Args: cli.Args(cobra.NoArgs),
 		Long: `Intents lists the intents that a running gateway serves: their price and limits in words, for agents that the policy does
@@ -35,14 +32,11 @@ not name, their state (offered, closed if the policy permits them to no agent, s
 last 24 hours in the process that responds: all, those that the gateway refused, and those that failed at the service.`,
 		Example: "  uimgate intents\n  uimgate intents --search order -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, catalogueColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[catalogue.CatalogueItem], error) {
-				return api.Catalogue(ctx, catalogue.CatalogueQuery{PageRequest: p, Service: o.service, Search: search})
-			})
+			q.Service = o.service
+			return printQuery(c, o, catalogueColumns, operation.Catalogue, &q, &q.PageRequest)
 		},
 	}
-	c.Flags().StringVar(&search, "search", "", "only intents with this text in their uid or name")
+	c.Flags().StringVar(&q.Search, "search", "", "only intents with this text in their uid or name")
 	o.flags(c)
 	return o.paging(c)
 }

@@ -2,7 +2,6 @@ package operatorcmd
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -12,8 +11,8 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
-	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -55,12 +54,13 @@ with the most calls. The ledger has every charge.`,
 				o.format = format
 			}
 			q.Record = o.record(args[0])
-			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.Invoice, error) {
-				if issue {
-					return api.IssueInvoice(ctx, billing.IssueRequest(q))
-				}
-				return api.Invoice(ctx, q)
-			})
+			var bill billing.Invoice
+			var err error
+			if issue {
+				bill, err = call(c, o, operation.IssueInvoice, billing.IssueRequest(q))
+			} else {
+				bill, err = call(c, o, operation.Invoice, q)
+			}
 			if err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ charged, exactly, and what is payable with the tax.`,
 		Example: "  uimgate usage invoices --month 2026-11 --all -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, issuedColumns, (*client.Client).IssuedInvoices, &q, &q.PageRequest)
+			return printQuery(c, o, issuedColumns, operation.IssuedInvoices, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -123,9 +123,7 @@ issued. uimgate usage refunds lists the numbers.`,
 			if format != "html" && format != "json" {
 				return cli.Usage(errors.New("--output must be html or json"))
 			}
-			note, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.CreditNote, error) {
-				return api.CreditNote(ctx, o.record(args[0]))
-			})
+			note, err := call(c, o, operation.CreditNote, o.record(args[0]))
 			if err != nil {
 				return err
 			}
@@ -173,12 +171,10 @@ it) or exempt (none). uimgate does not check whether a rule applies: ask your ta
 			case stated && (b.Name == "" || len(b.Address) == 0 || b.Country == ""):
 				return cli.Usage(errors.New("--name, --address and --country are required: together they replace the previous buyer"))
 			}
-			return printAnswer(c, o, buyerColumns, func(ctx context.Context, api *client.Client) (billing.Buyer, error) {
-				if !none && !stated {
-					return api.Buyer(ctx, b.Record)
-				}
-				return api.SetBuyer(ctx, b)
-			})
+			if !none && !stated {
+				return printAnswer(c, o, buyerColumns, operation.Buyer, b.Record)
+			}
+			return printAnswer(c, o, buyerColumns, operation.SetBuyer, b)
 		},
 	}
 	f := c.Flags()

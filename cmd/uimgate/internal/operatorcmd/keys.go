@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -48,14 +49,7 @@ process that has the private key. SIGNING is yes for the keys with which that pr
 NOT_AFTER no longer signs anything.`,
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(
-				c,
-				o,
-				keyColumns,
-				func(ctx context.Context, api *client.Client, _ api.PageRequest) (api.Page[agreements.Key], error) {
-					return api.Keys(ctx)
-				},
-			)
+			return printQuery(c, o, keyColumns, operation.Keys, &operation.None{}, nil)
 		},
 	}
 }
@@ -93,7 +87,7 @@ handles the request. The previous key stays in the key set for as long as the le
 				printAbsent(c.ErrOrStderr(), list.Items)
 				return err
 			}
-			return printResult(c, o, keyColumns, (*client.Client).RotateKey, r)
+			return printAnswer(c, o, keyColumns, operation.RotateKey, r)
 		},
 	}
 	c.Flags().BoolVar(&r.All, "all", false, "rotate the keys of every process that shares the database")
@@ -118,13 +112,10 @@ it retired. Use it if you do not know which key leaked.`,
 				return cli.Usage(errors.New("give either a KID or --all"))
 			}
 			if all {
-				retire := func(ctx context.Context, api *client.Client, _ api.PageRequest) (api.Page[agreements.Key], error) {
-					return api.RetireKeys(ctx, agreements.KeysRetirement{At: at})
-				}
-				return printListing(c, o, keyColumns, retire)
+				return printQuery(c, o, keyColumns, operation.RetireKeys, &agreements.KeysRetirement{At: at}, nil)
 			}
 			r := agreements.Retirement{KeyID: keys.ID(args[0]), At: at}
-			return printResult(c, o, keyColumns, (*client.Client).RetireKey, r)
+			return printAnswer(c, o, keyColumns, operation.RetireKey, r)
 		},
 	}
 	c.Flags().StringVar(&at, "at", "", "time, such as 2030-01-31T12:00:00Z (default now)")

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -58,9 +58,7 @@ A move is made only once under its --reference: repeat the command if the gatewa
 			if m.Reference == "" {
 				m.Reference = "uimgate-" + rand.Text()
 			}
-			made, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.MovedCredit, error) {
-				return api.MoveCredit(ctx, m)
-			})
+			made, err := call(c, o, operation.MoveCredit, m)
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
 				return fmt.Errorf("%w\nYou can repeat the command with --reference %s: the move is made only once", err, cli.ShellQuote(m.Reference))
 			}

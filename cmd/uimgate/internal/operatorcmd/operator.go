@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
 // Environment variables that all operator commands read.
@@ -153,8 +154,13 @@ func (o *operator) token() (string, error) {
 	return client.ConfiguredToken(cfg, o.config)
 }
 
-// call sends a request to the selected gateway. It sanitizes the text of a refusal, so that the text cannot control the terminal.
-func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
+// call sends a request to the selected gateway.
+func call[Q, A any](c *cobra.Command, o *operator, op operation.Operation[Q, A], q Q) (A, error) {
+	return use(c, o, func(ctx context.Context, api *client.Client) (A, error) { return client.Do(ctx, api, op, q) })
+}
+
+// use calls do with a client of the selected gateway. It sanitizes the text of a refusal, so that the text cannot control the terminal.
+func use[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
 	api, err := o.client(c.Context())
 	if err != nil {
 		return answer, err
@@ -174,20 +180,13 @@ func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client
 	return answer, err
 }
 
-// printAnswer requests a record from the gateway and prints it.
-func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], do func(context.Context, *client.Client) (A, error)) error {
-	answer, err := call(c, o, do)
+// printAnswer sends a request to the gateway, and prints the record that it returns.
+func printAnswer[Q, A any](c *cobra.Command, o *operator, columns []cli.Column[A], op operation.Operation[Q, A], q Q) error {
+	answer, err := call(c, o, op, q)
 	if err != nil {
 		return err
 	}
 	return cli.PrintOne(c, o.format, answer, columns)
-}
-
-// printResult sends a request to the gateway by a method of its client, and prints the record that it returns.
-func printResult[Q, A any](
-	c *cobra.Command, o *operator, columns []cli.Column[A], send func(*client.Client, context.Context, Q) (A, error), request Q,
-) error {
-	return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (A, error) { return send(api, ctx, request) })
 }
 
 // A lister requests one page of a listing.
@@ -199,15 +198,21 @@ func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T],
 	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
 }
 
-// printQuery is like printListing. It requests each page with query, which has page as its field.
+// printQuery is like printListing, for the pages of an operation.
 func printQuery[Q, T any](
-	c *cobra.Command, o *operator, columns []cli.Column[T], list func(*client.Client, context.Context, Q) (api.Page[T], error),
-	query *Q, page *api.PageRequest,
+	c *cobra.Command, o *operator, columns []cli.Column[T], op operation.Operation[Q, api.Page[T]], query *Q, page *api.PageRequest,
 ) error {
-	return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[T], error) {
-		*page = p
-		return list(api, ctx, *query)
-	})
+	return printListing(c, o, columns, pages(op, query, page))
+}
+
+// pages returns a lister that sends query. page is a field of query, or nil if the gateway returns all records at once.
+func pages[Q, T any](op operation.Operation[Q, api.Page[T]], query *Q, page *api.PageRequest) lister[T] {
+	return func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[T], error) {
+		if page != nil {
+			*page = p
+		}
+		return client.Do(ctx, api, op, *query)
+	}
 }
 
 // printRows is like printListing, for records that have several rows in a table or in CSV. It prints CSV page by page, but a table or JSON
@@ -219,7 +224,7 @@ func printRows[T, R any](
 	var table []R
 	paging := o.page()
 	for first := true; ; first = false {
-		page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[T], error) { return list(ctx, api, paging) })
+		page, err := use(c, o, func(ctx context.Context, api *client.Client) (api.Page[T], error) { return list(ctx, api, paging) })
 		if err != nil {
 			return err
 		}

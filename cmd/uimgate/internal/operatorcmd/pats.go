@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -73,7 +72,7 @@ func (o *operator) patsList() *cobra.Command {
 				q.State = agreements.PATActive
 			}
 			q.Service = o.service
-			return printQuery(c, o, patColumns, (*client.Client).PATs, &q, &q.PageRequest)
+			return printQuery(c, o, patColumns, operation.PATs, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only PATs of this agent")
@@ -87,7 +86,7 @@ func (o *operator) patsShow() *cobra.Command {
 		Use: "show JTI", Short: "Show the record of one PAT", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate pats show 5HJQ2RQX4MVTSZ6W7LNKD3BACE",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printResult(c, o, patColumns, (*client.Client).PAT, o.record(args[0]))
+			return printAnswer(c, o, patColumns, operation.PAT, o.record(args[0]))
 		},
 	}
 }
@@ -105,7 +104,7 @@ func (o *operator) patsRevoke() *cobra.Command {
 			if policy != "" {
 				return o.revokePolicy(c, o.revocation(policy, reason))
 			}
-			return printResult(c, o, patColumns, (*client.Client).RevokePAT, o.revocation(args[0], reason))
+			return printAnswer(c, o, patColumns, operation.RevokePAT, o.revocation(args[0], reason))
 		},
 	}
 	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the revocation")
@@ -114,9 +113,7 @@ func (o *operator) patsRevoke() *cobra.Command {
 }
 
 func (o *operator) revokePolicy(c *cobra.Command, r api.Revocation) error {
-	revoked, err := call(c, o, func(ctx context.Context, api *client.Client) (agreements.RevokedPolicy, error) {
-		return api.RevokePolicy(ctx, r)
-	})
+	revoked, err := call(c, o, operation.RevokePolicy, r)
 	if err != nil {
 		return err
 	}
@@ -149,7 +146,7 @@ not accept a PAT on the command line, because other users of the machine can rea
 			if token == "" {
 				return cli.Usage(errors.New("the input has no PAT"))
 			}
-			return printResult(c, o, introspectionColumns, (*client.Client).Introspect, agreements.PresentedToken{Service: o.service, Token: token})
+			return printAnswer(c, o, introspectionColumns, operation.Introspect, agreements.PresentedToken{Service: o.service, Token: token})
 		},
 	}
 }

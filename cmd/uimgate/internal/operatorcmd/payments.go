@@ -8,7 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -39,7 +39,7 @@ uimgate usage payments resolve.`,
 		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, paymentColumns, (*client.Client).Payments, &q, &q.PageRequest)
+			return printQuery(c, o, paymentColumns, operation.Payments, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only payments in this state: credited, failed, settling, unknown or unclaimed")
@@ -61,7 +61,7 @@ payment provider or from the facilitator whether the money has arrived. --agent 
 			if !r.State.Ended() {
 				return cli.Usage(errors.New("the state must be credited or failed"))
 			}
-			return printResult(c, o, paymentColumns, (*client.Client).ResolvePayment, r)
+			return printAnswer(c, o, paymentColumns, operation.ResolvePayment, r)
 		},
 	}
 	c.Flags().StringVar((*string)(&r.AgentID), "agent", "", "the agent of an unclaimed payment")

@@ -1,14 +1,13 @@
 package operatorcmd
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/odrl/words"
 )
@@ -31,9 +30,7 @@ uimgate policy diff.`,
 		Example: "  uimgate policy changes sha-256:qFvc… sha-256:7aDs…",
 		Args:    cli.Args(cobra.ExactArgs(2)),
 		RunE: func(c *cobra.Command, args []string) error {
-			found, err := call(c, o, func(ctx context.Context, api *client.Client) (words.Comparison, error) {
-				return api.PolicyChanges(ctx, policies.PolicyPair{Service: o.service, From: args[0], To: args[1]})
-			})
+			found, err := call(c, o, operation.PolicyChanges, policies.PolicyPair{Service: o.service, From: args[0], To: args[1]})
 			if err != nil {
 				return err
 			}

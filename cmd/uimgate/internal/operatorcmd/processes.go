@@ -1,14 +1,13 @@
 package operatorcmd
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 )
 
@@ -31,7 +30,7 @@ not reported for thirty seconds does not count as running. Compare the column CO
 with another value use another configuration.`,
 		Example: "  uimgate processes -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			list, err := call(c, o, func(ctx context.Context, api *client.Client) (processes.Processes, error) { return api.Processes(ctx) })
+			list, err := call(c, o, operation.Processes, operation.None{})
 			switch {
 			case err != nil:
 				return err

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -58,7 +58,7 @@ A refund is made only once under its --name: repeat the command if the gateway d
 					r.Name = "uimgate-" + rand.Text()
 				}
 			}
-			made, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.Refund, error) { return api.Refund(ctx, r) })
+			made, err := call(c, o, operation.Refund, r)
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused && r.Name != "" {
 				return fmt.Errorf("%w\nYou can repeat the command with --name %s: the refund is made only once", err, cli.ShellQuote(r.Name))
 			}
@@ -89,7 +89,7 @@ func (o *operator) usageRefunds() *cobra.Command {
 		Example: "  uimgate usage refunds --agent agent-1 -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, refundColumns, (*client.Client).Refunds, &q, &q.PageRequest)
+			return printQuery(c, o, refundColumns, operation.Refunds, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -121,7 +121,7 @@ kept.`,
 				return cli.Usage(err)
 			}
 			q.Service = o.service
-			return printQuery(c, o, revenueColumns, (*client.Client).Revenue, &q, &q.PageRequest)
+			return printQuery(c, o, revenueColumns, operation.Revenue, &q, &q.PageRequest)
 		},
 	}
 	c.Flags().StringVar(&q.By, "by", "month", "intent, agent or month")

@@ -1,14 +1,12 @@
 package operatorcmd
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 )
 
@@ -39,11 +37,7 @@ was applied, the policies and intents that it changed, and the keys of the setti
 		Example: "  uimgate reload list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.all = true // the gateway returns all of them at once
-			return printListing(c, o, reloadColumns, func(
-				ctx context.Context, api *client.Client, _ api.PageRequest,
-			) (api.Page[reloads.ReloadRecord], error) {
-				return api.Reloads(ctx)
-			})
+			return printQuery(c, o, reloadColumns, operation.Reloads, &operation.None{}, nil)
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -25,17 +26,17 @@ const (
 // rotateAll makes every process create new keys, and returns the newest key of each process, purpose and algorithm. A process that does not
 // run still has its previous key, with the time at which it ends.
 func rotateAll(ctx context.Context, gateway *client.Client) (api.Page[agreements.Key], error) {
-	before, err := gateway.Keys(ctx)
+	before, err := client.Do(ctx, gateway, operation.Keys, operation.None{})
 	if err != nil {
 		return before, err
 	}
-	if _, err := gateway.RotateKey(ctx, agreements.Rotation{All: true}); err != nil {
+	if _, err := client.Do(ctx, gateway, operation.RotateKey, agreements.Rotation{All: true}); err != nil {
 		return api.Page[agreements.Key]{}, err
 	}
 	end := time.NewTimer(rotationWait)
 	defer end.Stop()
 	for {
-		after, err := gateway.Keys(ctx)
+		after, err := client.Do(ctx, gateway, operation.Keys, operation.None{})
 		if err != nil {
 			return after, err
 		}

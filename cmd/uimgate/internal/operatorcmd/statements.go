@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -10,9 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -129,13 +127,9 @@ The period is in UTC. It includes --from and excludes --to. Both accept a month,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			q.From, q.To = begins, ends
-			return printRows(c, o, statementColumns, func(
-				ctx context.Context, api *client.Client, p api.PageRequest,
-			) (api.Page[billing.Statement], error) {
-				q.Service, q.PageRequest = o.service, p
-				return api.Statements(ctx, q)
-			}, rowsOf, func(list []billing.Statement) ([]statementRow, any) {
+			q.Service, q.From, q.To = o.service, begins, ends
+			list := pages(operation.Statements, &q, &q.PageRequest)
+			return printRows(c, o, statementColumns, list, rowsOf, func(list []billing.Statement) ([]statementRow, any) {
 				totals := billing.Totals(list)
 				return totalRows(totals), totals
 			})

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -47,7 +47,7 @@ credit of unapproved agents and who used it. For a reload that was refused, it s
 problem. It prints ? for a figure that cannot be read. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			status, err := call(c, o, func(ctx context.Context, api *client.Client) (status.Status, error) { return api.Status(ctx) })
+			status, err := call(c, o, operation.Status, operation.None{})
 			if err != nil {
 				return err
 			}
@@ -247,7 +247,7 @@ func Doors() *cobra.Command {
 with the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
 		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
 		RunE: func(c *cobra.Command, _ []string) error {
-			status, err := call(c, o, func(ctx context.Context, api *client.Client) (status.Status, error) { return api.Status(ctx) })
+			status, err := call(c, o, operation.Status, operation.None{})
 			if err != nil {
 				return err
 			}
@@ -280,9 +280,7 @@ an intent that they called in the last 7 days, unless the retire_after of the in
 a configuration.`,
 		Example: "  uimgate reload\n  uimgate reload --force\n  uimgate reload list",
 		RunE: func(c *cobra.Command, _ []string) error {
-			done, err := call(c, o, func(ctx context.Context, api *client.Client) (reloads.Reload, error) {
-				return api.Reload(ctx, request)
-			})
+			done, err := call(c, o, operation.Reload, request)
 			if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
 				printFound(c, refused.Problems)
 				fmt.Fprintln(c.ErrOrStderr(), refused.Message)

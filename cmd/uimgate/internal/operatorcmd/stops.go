@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os/user"
@@ -10,8 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -45,16 +43,11 @@ var stoppable = []struct {
 // Stop returns the command uimgate stop.
 func Stop() *cobra.Command {
 	o := &operator{}
-	var reason string
+	var r processes.StopRequest
 	commands := []*cobra.Command{o.stopList()}
 	for _, s := range stoppable {
-		c := o.stopCommand("Stop "+s.stopped, "  uimgate stop "+s.example, s.kind, s.argument, func(
-			ctx context.Context, api *client.Client, r processes.StopRequest,
-		) (processes.Stop, error) {
-			r.Reason = reason
-			return api.Stop(ctx, r)
-		})
-		c.Flags().StringVar(&reason, "reason", "", "why, for other operators and the audit stream; agents do not see it")
+		c := o.stopCommand("Stop "+s.stopped, "  uimgate stop "+s.example, s.kind, s.argument, operation.Stop, &r)
+		c.Flags().StringVar(&r.Reason, "reason", "", "why, for other operators and the audit stream; agents do not see it")
 		commands = append(commands, c)
 	}
 	return o.group(&cobra.Command{
@@ -75,11 +68,8 @@ func Resume() *cobra.Command {
 	o := &operator{}
 	commands := make([]*cobra.Command, 0, len(stoppable))
 	for _, s := range stoppable {
-		commands = append(commands, o.stopCommand("Resume "+s.stopped, "  uimgate resume "+s.example, s.kind, s.argument, func(
-			ctx context.Context, api *client.Client, r processes.StopRequest,
-		) (processes.Stop, error) {
-			return api.Resume(ctx, r)
-		}))
+		commands = append(commands, o.stopCommand("Resume "+s.stopped, "  uimgate resume "+s.example, s.kind, s.argument,
+			operation.Resume, &processes.StopRequest{}))
 	}
 	return o.group(&cobra.Command{
 		Use: "resume", Short: "End a stop",
@@ -90,10 +80,11 @@ every process has applied the change, and prints how many have, and how long the
 	}, commands...)
 }
 
-// stopCommand returns the command that begins or ends stops of one kind. The kind service takes its argument as the service.
+// stopCommand returns the command that begins or ends stops of one kind, by the request r. The kind service takes its argument as the
+// service.
 func (o *operator) stopCommand(
 	short, example string, kind pat.StopKind, argument string,
-	do func(context.Context, *client.Client, processes.StopRequest) (processes.Stop, error),
+	op operation.Operation[processes.StopRequest, processes.Stop], r *processes.StopRequest,
 ) *cobra.Command {
 	use, args := string(kind), cobra.NoArgs
 	if argument != "" {
@@ -102,14 +93,14 @@ func (o *operator) stopCommand(
 	return &cobra.Command{
 		Use: use, Short: short, Args: cli.Args(args), Example: example,
 		RunE: func(c *cobra.Command, args []string) error {
-			r := processes.StopRequest{Service: o.service, Kind: kind, By: userName(), Wait: true}
+			r.Service, r.Kind, r.By, r.Wait = o.service, kind, userName(), true
 			switch {
 			case kind == pat.StopService:
 				r.Service = args[0]
 			case argument != "":
 				r.Subject = args[0]
 			}
-			return printAnswer(c, o, stopColumns, func(ctx context.Context, api *client.Client) (processes.Stop, error) { return do(ctx, api, r) })
+			return printAnswer(c, o, stopColumns, op, *r)
 		},
 	}
 }
@@ -137,11 +128,7 @@ refuses all calls until it has read the stop.`,
 			if ended {
 				q.State = "ended"
 			}
-			return printListing(c, o, stopColumns, func(
-				ctx context.Context, api *client.Client, _ api.PageRequest,
-			) (api.Page[processes.Stop], error) {
-				return api.Stops(ctx, q)
-			})
+			return printQuery(c, o, stopColumns, operation.Stops, &q, nil)
 		},
 	}
 	c.Flags().BoolVar(&ended, "ended", false, "list the stops that ended instead")

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -13,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -109,7 +108,7 @@ func (o *operator) usageAccounts() *cobra.Command {
 		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, accountColumns, (*client.Client).Accounts, &q, &q.PageRequest)
+			return printQuery(c, o, accountColumns, operation.Accounts, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -123,7 +122,7 @@ func (o *operator) usageLedger() *cobra.Command {
 		Example: "  uimgate usage ledger --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, entryColumns, (*client.Client).Ledger, &q, &q.PageRequest)
+			return printQuery(c, o, entryColumns, operation.Ledger, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -138,7 +137,7 @@ func (o *operator) usageExecutions() *cobra.Command {
 		Example: "  uimgate usage executions --state unresolved",
 		RunE: func(c *cobra.Command, _ []string) error {
 			q.Service = o.service
-			return printQuery(c, o, executionColumns, (*client.Client).Executions, &q, &q.PageRequest)
+			return printQuery(c, o, executionColumns, operation.Executions, &q, &q.PageRequest)
 		},
 	}
 	agentFlag(c, &q.AgentID)
@@ -185,7 +184,7 @@ If upstream.reconcile is configured, the gateway queries the service itself.`,
 			if to != store.Captured && to != store.Released {
 				return cli.Usage(errors.New("the state must be captured or released"))
 			}
-			return printResult(c, o, executionColumns, (*client.Client).Resolve, calls.Resolution{Record: o.record(args[0]), State: to})
+			return printAnswer(c, o, executionColumns, operation.Resolve, calls.Resolution{Record: o.record(args[0]), State: to})
 		},
 	}
 	c.Flags().StringVar(&before, "not-sent-before", "",
@@ -201,12 +200,8 @@ func (o *operator) resolveNotSent(c *cobra.Command, before string, n calls.NotSe
 		return cli.Usage(errors.New("--not-sent-before must be a time such as 2026-11-22T10:05:00Z"))
 	}
 	o.all = true
-	return printListing(c, o, executionColumns, func(
-		ctx context.Context, api *client.Client, p api.PageRequest,
-	) (api.Page[calls.Execution], error) {
-		n.Service, n.PageRequest, n.Before = o.service, p, at
-		return api.ResolveNotSent(ctx, n)
-	})
+	n.Service, n.Before = o.service, at
+	return printQuery(c, o, executionColumns, operation.ResolveNotSent, &n, &n.PageRequest)
 }
 
 func (o *operator) usageShow() *cobra.Command {
@@ -215,7 +210,7 @@ func (o *operator) usageShow() *cobra.Command {
 		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			columns := slices.Concat(executionColumns, answerColumns)
-			return printResult(c, o, columns, (*client.Client).Execution, o.record(args[0]))
+			return printAnswer(c, o, columns, operation.Execution, o.record(args[0]))
 		},
 	}
 }
@@ -226,7 +221,7 @@ func (o *operator) usageReceipt() *cobra.Command {
 		Long:    "Receipt prints the receipt of the newest entry of the ledger about a call: a JWS that agents verify with the keys of the gateway.",
 		Example: "  uimgate usage receipt 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
-			return printResult(c, o, receiptColumns, (*client.Client).Receipt, o.record(args[0]))
+			return printAnswer(c, o, receiptColumns, operation.Receipt, o.record(args[0]))
 		},
 	}
 }
@@ -255,7 +250,7 @@ may already have spent it, and owes it in that case.`,
 			if t.Reference == "" {
 				t.Reference = "uimgate-" + rand.Text()
 			}
-			account, err := call(c, o, func(ctx context.Context, api *client.Client) (billing.TopUpResult, error) { return api.TopUp(ctx, t) })
+			account, err := call(c, o, operation.TopUp, t)
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
 				return fmt.Errorf("%w\nYou can repeat the command with --reference %s: the top-up is made only once", err, cli.ShellQuote(t.Reference))
 			}

@@ -1,7 +1,6 @@
 package operatorcmd
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,9 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
-	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -59,9 +57,7 @@ rules of the configuration. Nothing is changed.`,
 			if again.wanted() {
 				return o.decide(c, args[0], &again)
 			}
-			page, err := call(c, o, func(ctx context.Context, api *client.Client) (api.Page[calls.Why], error) {
-				return api.Why(ctx, calls.RequestRecord{ID: args[0]})
-			})
+			page, err := call(c, o, operation.Why, calls.RequestRecord{ID: args[0]})
 			if err != nil {
 				return err
 			}
