@@ -45,14 +45,25 @@ func (u *Upkeep) CheckBalance(ctx context.Context) error {
 // CheckSince is CheckBalance for a ledger that an earlier check has verified up to a point; nil means that it was not verified. CheckSince
 // rebuilds only the entries after the point, and reads only their texts and records. It checks all logs, all sums, and that no entry is
 // missing. It returns the point up to which the ledger is now verified. If the ledger is older than the point, the error also wraps
-// ErrBeforePoint.
+// ErrBeforePoint, and ErrRestored if a restore explains it.
 func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now VerifiedPoint, err error) {
 	if err := u.db.CatchUp(ctx); err != nil {
 		return now, err
 	}
 	err = u.db.Snapshot(ctx, func(reader *sql.Tx) error {
+		logs, err := readLogHeads(ctx, reader)
+		if err != nil {
+			return err
+		}
+		if now, err = pointOf(ctx, reader, logs); err != nil {
+			return err
+		}
+		issuers, err := readIssuers(ctx, reader)
+		if err != nil {
+			return err
+		}
 		if since != nil {
-			if err := since.follows(ctx, reader); err != nil {
+			if err := since.precedes(now, issuers); err != nil {
 				return err
 			}
 		}
@@ -75,30 +86,23 @@ func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now Veri
 				return err
 			}
 		}
-		issuers, err := readIssuers(ctx, reader)
-		if err != nil {
-			return err
-		}
 		if since == nil {
-			err = u.checkWhole(ctx, reader, issuers)
-		} else {
-			err = u.checkNew(ctx, reader, issuers, since)
+			return u.checkWhole(ctx, reader, logs, issuers)
 		}
-		if err != nil {
-			return err
-		}
-		now, err = pointOf(ctx, reader)
-		return err
+		return u.checkNew(ctx, reader, logs, issuers, since)
 	})
-	return now, err
+	if err != nil {
+		return VerifiedPoint{}, err
+	}
+	return now, nil
 }
 
-func (u *Upkeep) checkWhole(ctx context.Context, reader *sql.Tx, issuers epochIssuers) error {
+func (u *Upkeep) checkWhole(ctx context.Context, reader *sql.Tx, logs []loggedHead, issuers epochIssuers) error {
 	implied, err := u.checkChains(ctx, reader, issuers)
 	if err != nil {
 		return err
 	}
-	if err := u.checkLogs(ctx, reader, issuers, nil); err != nil {
+	if err := u.checkLogs(ctx, reader, logs, issuers, nil); err != nil {
 		return err
 	}
 	asked, err := u.checkTexts(ctx, reader, 0)
@@ -111,12 +115,14 @@ func (u *Upkeep) checkWhole(ctx context.Context, reader *sql.Tx, issuers epochIs
 	return u.checkDocuments(ctx, reader, implied)
 }
 
-func (u *Upkeep) checkNew(ctx context.Context, reader *sql.Tx, issuers epochIssuers, since *VerifiedPoint) error {
+func (u *Upkeep) checkNew(
+	ctx context.Context, reader *sql.Tx, logs []loggedHead, issuers epochIssuers, since *VerifiedPoint,
+) error {
 	implied, err := u.checkNewEntries(ctx, reader, issuers, since.Seq)
 	if err != nil {
 		return err
 	}
-	if err := u.checkLogs(ctx, reader, issuers, since); err != nil {
+	if err := u.checkLogs(ctx, reader, logs, issuers, since); err != nil {
 		return err
 	}
 	asked, err := u.checkTexts(ctx, reader, since.Seq)

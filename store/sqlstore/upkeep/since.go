@@ -143,34 +143,21 @@ func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.Acco
 	return nil
 }
 
-// pointOf returns the point up to which a snapshot was verified.
-func pointOf(ctx context.Context, reader *sql.Tx) (p VerifiedPoint, err error) {
+// pointOf returns the point up to which a snapshot with these logs is verified once all its checks have passed.
+func pointOf(ctx context.Context, reader *sql.Tx, heads []loggedHead) (p VerifiedPoint, err error) {
 	if err := reader.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM ledger").Scan(&p.Seq); err != nil {
 		return p, engine.Unavailable(err)
 	}
-	heads, err := readLogHeads(ctx, reader)
 	for _, h := range heads {
 		p.Logs = append(p.Logs, VerifiedLog{h.service, h.epoch, h.size, h.root})
 	}
-	return p, err
+	return p, nil
 }
 
-// follows checks that the snapshot is not older than a point. If it is older because the state was restored, the error also wraps
-// ErrRestored.
-func (p *VerifiedPoint) follows(ctx context.Context, reader *sql.Tx) error {
-	now, err := pointOf(ctx, reader)
-	if err != nil {
-		return err
-	}
+// precedes checks that now is not older than p. If it is older because the state was restored, the error also wraps ErrRestored.
+func (p *VerifiedPoint) precedes(now VerifiedPoint, epochs epochIssuers) error {
 	older := now.olderThan(p)
-	if older == nil {
-		return nil
-	}
-	epochs, err := readIssuers(ctx, reader)
-	if err != nil {
-		return err
-	}
-	if p.restoredBefore(epochs) {
+	if older != nil && p.restoredBefore(epochs) {
 		return fmt.Errorf("%w: %w", ErrRestored, older)
 	}
 	return older
