@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"time"
 )
 
@@ -50,24 +49,28 @@ func (db *DB) compareServer(ctx context.Context, conn *sql.Conn) {
 	}
 }
 
-func (w *Writer) connect(ctx context.Context) error {
+// connect gives the writer a connection, and reports whether it was used before.
+func (w *Writer) connect(ctx context.Context) (reused bool, err error) {
+	if w.conn == nil {
+		w.link = w.db.links.take(w.settings)
+	}
 	if w.conn != nil {
-		return nil
+		return true, nil
 	}
 	conn, err := w.db.write.Conn(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	w.conn, w.stmts, w.version = conn, map[string]*sql.Stmt{}, 0
+	w.link, w.version = link{conn, map[string]*sql.Stmt{}}, 0
 	if w.settings != "" {
 		if _, err := conn.ExecContext(ctx, w.settings); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if w.witness != nil {
 		w.db.compareServer(ctx, conn)
 	}
-	return nil
+	return false, nil
 }
 
 // selectVersion reads a number that changes when another connection commits changes, but not when this connection does:
@@ -98,29 +101,22 @@ func (w *Writer) abort(ctx context.Context, why error) {
 	if w.conn == nil {
 		return
 	}
-	if !w.db.dialect.Lost(why) {
+	if w.db.dialect.Lost(why) {
+		w.db.links.discard()
+	} else {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_, _ = w.exec(ctx, "ROLLBACK") // fails if the database has already rolled back
 	}
-	w.release()
-	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
-	w.drop()
+	w.close()
+	w.link = link{}
 }
 
-// release closes the prepared statements of the connection.
-func (w *Writer) release() {
-	for _, s := range w.stmts {
-		_ = s.Close()
-	}
-	w.stmts = nil
-}
-
+// drop returns the connection to the pool.
 func (w *Writer) drop() {
 	if w.conn != nil {
 		w.release()
-		_ = w.conn.Close()
-		w.conn = nil
+		w.link = link{}
 	}
 }
 

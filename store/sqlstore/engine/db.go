@@ -58,6 +58,7 @@ type DB struct {
 	Layer Layer
 
 	queues   queues
+	links    links
 	lifetime lifetime
 	clocks   clocks
 	notes    clock.Notes
@@ -226,14 +227,13 @@ const (
 	opAbandoned
 )
 
-// A Writer owns one connection and runs queued operations in transactions.
+// A Writer runs queued operations in transactions, one at a time, on one connection.
 type Writer struct {
 	db       *DB
 	lane     chan *op
 	next     *op // already taken from the lane
-	conn     *sql.Conn
+	link
 	settings string // SQL that prepares the connection; may be empty
-	stmts    map[string]*sql.Stmt
 	version  int64 // the version of an Exclusive database: see selectVersion
 	last     batchOf
 	late     *time.Timer // fires when pending changes must be written; nil: none are pending

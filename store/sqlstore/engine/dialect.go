@@ -40,9 +40,9 @@ type Dialect struct {
 	Counting CountClock
 	// Open opens two pools of connections to the database: one for the writers, one for the readers.
 	Open func(ctx context.Context, place string) (write, read *sql.DB, err error)
-	// upgrade runs a migration of the schema while no other process does, and registers this process. It is nil if no coordination is
-	// necessary.
-	upgrade func(ctx context.Context, place string, migrate Migration) error
+	// upgrade runs a migration of the schema over the pool of the writers while no other process does, and registers this process. It is nil
+	// if no coordination is necessary.
+	upgrade func(ctx context.Context, place string, write *sql.DB, migrate Migration) error
 	// leave ends the registration of a process that has not started to listen. It is nil if processes are not registered.
 	leave func(context.Context)
 	// Schema converts a migration to the dialect's SQL. If it is nil, migrations are not converted.

@@ -36,7 +36,7 @@ func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) erro
 	if db.dialect.upgrade == nil {
 		return migrate(ctx, db.write, func(context.Context) error { return nil })
 	}
-	return db.dialect.upgrade(ctx, place, migrate)
+	return db.dialect.upgrade(ctx, place, db.write, migrate)
 }
 
 // ReadState reads what other processes have recorded about clocks, servers and restores.
@@ -81,9 +81,18 @@ func (db *DB) readServer(ctx context.Context) error {
 	db.server.is.Store(&is)
 	if was != is {
 		db.server.serverChanged.Store(was != server{})
-		db.Note(map[string]int64{systemNote: is.system, timelineNote: is.timeline})
+		db.noteNow(ctx, map[string]int64{systemNote: is.system, timelineNote: is.timeline})
 	}
 	return nil
+}
+
+// noteNow is like Note before the writers start. It writes the rows at once, so that no writer connects only for them. If this fails, they
+// stay pending.
+func (db *DB) noteNow(ctx context.Context, rows map[string]int64) {
+	db.Note(rows)
+	if db.alone(ctx, aside, func(ctx context.Context, t *Tx) error { return t.Note(ctx, rows) }) == nil {
+		db.notes.Wrote(rows)
+	}
 }
 
 // Disconnect closes the connections of a database that was not started.
@@ -138,6 +147,7 @@ func (db *DB) Close() error {
 	close(db.lifetime.ending)
 	db.lifetime.stop()
 	db.lifetime.work.Wait()
+	db.links.release()
 	return errors.Join(db.lifetime.leave(), db.read.Close(), db.write.Close())
 }
 

@@ -2,11 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // A Column is a column of a table. Type is bigint, text or bytea.
@@ -23,26 +21,19 @@ type Import struct{ t pgx.Tx }
 
 // ImportInto runs fill in a transaction on the PostgreSQL database at place, while no other process uses the database. It commits the
 // transaction if fill returns nil. The error wraps ErrInUse if another process uses the database.
-func ImportInto(ctx context.Context, place string, fill func(context.Context, *Import) error) (err error) {
+func ImportInto(ctx context.Context, place string, fill func(context.Context, *Import) error) error {
 	c, err := postgresConfig(place)
 	if err != nil {
-		return err
-	}
-	db := stdlib.OpenDB(*c)
-	defer func() { err = errors.Join(err, db.Close()) }() // this releases the lock
-	lock, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	if err := holdAlone(ctx, lock); err != nil {
 		return err
 	}
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer closeSoon(ctx, conn)
+	defer closeSoon(ctx, conn) // this releases the lock
+	if err := holdAlone(ctx, conn); err != nil {
+		return err
+	}
 	return pgx.BeginFunc(ctx, conn, func(t pgx.Tx) error {
 		if _, err := t.Exec(ctx, "SET LOCAL synchronous_commit = 'on'"); err != nil {
 			return err

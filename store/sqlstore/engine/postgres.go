@@ -15,11 +15,13 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Limits of the connections. A process has at most lanes + others + groups + readers + 1 connections.
+// Limits of the connections. A process has at most lanes + others + groups + readers + 1 connections. Each of them is opened when it is
+// first needed.
 const (
-	postgresLanes  = 4
-	postgresOthers = 2
-	postgresGroups = 1
+	postgresLanes   = 4
+	postgresOthers  = 2
+	postgresGroups  = 1
+	postgresWriters = postgresLanes + postgresOthers + postgresGroups
 	// patience is the time limit of one attempt at a transaction and of one query, and callPatience that of one attempt at a transaction of
 	// calls. Except during a commit, the server gives up a little earlier and reports a reason.
 	patience        = 5 * time.Second
@@ -35,6 +37,9 @@ const (
 const sessionSettings = "SET synchronous_commit = 'on'; " +
 	"SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '1500ms'; " +
 	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
+
+// noLimits removes the time limits of sessionSettings.
+const noLimits = "SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
 
 // callSettings are the additional settings of the connections of calls. Both timeouts are longer than idle_in_transaction_session_timeout,
 // so that calls can wait until the server ends the transaction of a frozen process.
@@ -130,26 +135,36 @@ func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	pool := func(most int) *sql.DB {
-		db := sql.OpenDB(stdlib.GetConnector(*c, stdlib.OptionAfterConnect(checkServer)))
-		db.SetMaxOpenConns(most)
-		db.SetMaxIdleConns(most)
-		return db
-	}
-	write, read = pool(postgresLanes+postgresOthers+postgresGroups), pool(readers)
+	write, read = openPool(c, postgresWriters), openPool(c, readers)
 	if err := write.PingContext(ctx); err != nil {
 		return nil, nil, errors.Join(err, write.Close(), read.Close())
 	}
 	return write, read, nil
 }
 
+func openPool(c *pgx.ConnConfig, most int) *sql.DB {
+	pool := sql.OpenDB(stdlib.GetConnector(*c, stdlib.OptionAfterConnect(checkServer)))
+	bound(pool, most)
+	return pool
+}
+
+// bound limits the connections of a pool. Idle connections stay open.
+func bound(pool *sql.DB, most int) {
+	pool.SetMaxOpenConns(most)
+	pool.SetMaxIdleConns(most)
+}
+
 // OpenReader opens a pool of connections to a PostgreSQL database, for reading only.
 func OpenReader(ctx context.Context, place string) (*sql.DB, error) {
-	write, read, err := openPostgres(ctx, place)
+	c, err := postgresConfig(place)
 	if err != nil {
 		return nil, err
 	}
-	return read, write.Close()
+	read := openPool(c, readers)
+	if err := read.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, read.Close())
+	}
+	return read, nil
 }
 
 // checkServer rejects a server that is too old, could lose committed transactions or accepts no writes, and then prepares the connection.

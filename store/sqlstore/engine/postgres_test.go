@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
@@ -34,19 +35,42 @@ func TestRemoteServersRequireTLS(t *testing.T) {
 	}
 }
 
-// A migration has no deadline. For large tables it would be canceled and repeated forever.
-func TestAMigrationHasNoDeadline(t *testing.T) {
+// A migration has no time limit. For large tables it would be canceled and repeated forever. Afterwards, the connections have their limits.
+func TestAMigrationHasNoTimeLimit(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
+	write, read, err := openPostgres(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := func() (limits string) {
+		t.Helper()
+		err := write.QueryRowContext(t.Context(), "SELECT string_agg(current_setting(name), ' ' ORDER BY name) FROM unnest(ARRAY"+
+			"['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) AS name").Scan(&limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return limits
+	}
+	usual := limits()
 	var own registration
-	err := own.upgrade(context.WithoutCancel(t.Context()), dsn, func(ctx context.Context, _ *sql.DB, _ func(context.Context) error) error {
+	err = own.upgrade(context.WithoutCancel(t.Context()), dsn, write, func(ctx context.Context, db *sql.DB, _ func(context.Context) error) error {
 		if at, bounded := ctx.Deadline(); bounded {
 			t.Errorf("the migration has the deadline %s", at)
 		}
+		if got := limits(); got != "0 0 0" || db != write {
+			t.Errorf("the migration has the limits %s", got)
+		}
 		return nil
 	})
+	if got := limits(); got != usual || got == "0 0 0" {
+		t.Errorf("afterwards, the limits are %s, want %s", got, usual)
+	}
+	if n := write.Stats().MaxOpenConnections; n != postgresWriters {
+		t.Errorf("afterwards, the pool permits %d connections, want %d", n, postgresWriters)
+	}
 	own.leave(t.Context())
-	if err != nil {
+	if err = errors.Join(err, write.Close(), read.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

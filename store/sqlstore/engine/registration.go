@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // The keys of advisory locks: "uimgate" in ASCII, and the next number.
@@ -26,23 +25,25 @@ type registration struct {
 	conn *pgx.Conn // nil if the listener has taken it, or if there is none
 }
 
-// upgrade runs a migration of the schema while no other process does, and then registers this process. It waits up to upgradePatience for
-// another process. The migration has no time limit, because its duration depends on the size of the tables.
-func (r *registration) upgrade(ctx context.Context, place string, migrate Migration) (err error) {
+// upgrade runs a migration of the schema over the pool write while no other process does, and then registers this process. It waits up to
+// upgradePatience for another process.
+func (r *registration) upgrade(ctx context.Context, place string, write *sql.DB, migrate Migration) (err error) {
 	c, err := postgresConfig(place)
 	if err != nil {
 		return err
 	}
-	db := stdlib.OpenDB(*c)
-	defer func() { err = errors.Join(err, db.Close()) }()
 	waiting, cancel := context.WithTimeout(ctx, upgradePatience)
 	defer cancel()
-	lock, err := db.Conn(waiting)
+	conn, err := pgx.ConnectConfig(waiting, c)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // this releases the locks
-	if _, err := lock.ExecContext(waiting, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
+	defer func() {
+		if err != nil {
+			closeSoon(ctx, conn) // this releases the locks
+		}
+	}()
+	if _, err := conn.Exec(waiting, "SELECT pg_advisory_lock($1)", int64(upgradeLock)); err != nil {
 		return fmt.Errorf("waiting for another process to migrate the schema: %w", err)
 	}
 	locked := false
@@ -50,22 +51,45 @@ func (r *registration) upgrade(ctx context.Context, place string, migrate Migrat
 		if locked {
 			return nil
 		}
-		if err := holdAlone(ctx, lock); err != nil {
+		if err := holdAlone(ctx, conn); err != nil {
 			return err
 		}
 		locked = true
 		return nil
 	}
-	if err := migrate(ctx, db, alone); err != nil {
+	if err := unlimited(ctx, write, func() error { return migrate(ctx, write, alone) }); err != nil {
+		return err
+	}
+	if err := share(ctx, conn); err != nil {
 		return err
 	}
 	if locked {
-		if _, err := lock.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", processLock); err != nil {
+		if _, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(processLock)); err != nil {
 			return err
 		}
 	}
-	r.conn, err = register(ctx, c)
-	return err
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_unlock($1)", int64(upgradeLock)); err != nil {
+		return err
+	}
+	r.conn = conn
+	return nil
+}
+
+// unlimited runs a migration over a pool that has only one connection meanwhile, without time limits, because the duration of a migration
+// depends on the size of the tables. Afterwards the connection has the settings of all others. After an error, the pool must be closed.
+func unlimited(ctx context.Context, pool *sql.DB, migrate func() error) error {
+	bound(pool, 1)
+	if _, err := pool.ExecContext(ctx, noLimits); err != nil {
+		return err
+	}
+	if err := migrate(); err != nil {
+		return err
+	}
+	if _, err := pool.ExecContext(ctx, sessionSettings); err != nil {
+		return err
+	}
+	bound(pool, postgresWriters)
+	return nil
 }
 
 // leavePatience is how long to wait for processes that are ending. The server releases their locks shortly after they have closed their
@@ -74,11 +98,11 @@ const leavePatience = 3 * time.Second
 
 // holdAlone acquires processLock in exclusive mode for the connection. The error wraps ErrInUse if other processes still use the database
 // after leavePatience.
-func holdAlone(ctx context.Context, lock *sql.Conn) error {
+func holdAlone(ctx context.Context, lock *pgx.Conn) error {
 	over := time.After(leavePatience)
 	for taken := false; ; {
 		if !taken {
-			if err := lock.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", processLock).Scan(&taken); err != nil {
+			if err := lock.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", int64(processLock)).Scan(&taken); err != nil {
 				return err
 			}
 		}
@@ -86,7 +110,7 @@ func holdAlone(ctx context.Context, lock *sql.Conn) error {
 		if taken {
 			query = unregistered
 		}
-		if err := lock.QueryRowContext(ctx, query).Scan(&others); err != nil {
+		if err := lock.QueryRow(ctx, query).Scan(&others); err != nil {
 			return err
 		}
 		if taken && others == 0 {
@@ -128,10 +152,16 @@ func register(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", int64(processLock)); err != nil {
+	if err := share(ctx, conn); err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
 	return conn, nil
+}
+
+// share acquires processLock in shared mode for a connection.
+func share(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", int64(processLock))
+	return err
 }
 
 func (r *registration) leave(ctx context.Context) {

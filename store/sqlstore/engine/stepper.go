@@ -61,6 +61,7 @@ func (s *Stepper) CatchUp(ctx context.Context) { s.w.catchUp(ctx) }
 // Kill closes the connections abruptly, as if the process had ended.
 func (s *Stepper) Kill() error {
 	s.w.drop()
+	s.w.db.links.release()
 	return errors.Join(s.w.db.read.Close(), s.w.db.write.Close())
 }
 

@@ -128,7 +128,6 @@ func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error)
 		ctx, cancel = context.WithTimeout(ctx, p)
 		defer cancel()
 	}
-	reused := w.conn != nil
 	defer func() {
 		if err != nil && !is[serverConflictError](err) {
 			w.abort(ctx, err)
@@ -137,7 +136,8 @@ func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error)
 			err = unansweredError{err}
 		}
 	}()
-	if err := w.connect(ctx); err != nil {
+	reused, err := w.connect(ctx)
+	if err != nil {
 		return nil, unreachable{err}
 	}
 	t := &Tx{w: w}

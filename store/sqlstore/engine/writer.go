@@ -182,6 +182,7 @@ func (w *Writer) commit(ctx context.Context, batch []*op) error {
 			w.db.changes.raise()
 		}
 	}
+	w.lend() // before a caller queues its next operation, perhaps for another writer
 	w.answer(batch, err)
 	_, call := batch[0].kind.(*calls)
 	switch {
