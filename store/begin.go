@@ -80,9 +80,9 @@ type BeginRequest struct {
 	// Planned means that the agreement chooses a plan, which a later agreement can end. Begin then returns pat.ErrRevoked if the agreement of
 	// Execution is not active, so that no call begins under a plan that has ended.
 	Planned bool
-	// BudgetNumber is for a charge under a consent with a budget: the number of the change that set the budget which permitted the charge, or
-	// 0 if the person has not changed the budget. Begin returns ErrBudgetChanged if the newest change has a different number, and
-	// pat.ErrRevoked if the agreement of Execution is not active. nil: the call has no budget.
+	// BudgetNumber is for a charge under a consent with a budget. It is the number of the change that set this budget, or 0 if the person has
+	// not changed the budget. Begin returns ErrBudgetChanged if the newest change has a different number, and pat.ErrRevoked if the agreement
+	// of Execution is not active. nil: the call has no budget.
 	BudgetNumber *int
 	// Hold is how long the record stays held before the sweeper may make it unresolved: the timeout of the upstream plus 30 s.
 	Hold time.Duration
@@ -94,7 +94,7 @@ type BeginRequest struct {
 type Admission struct {
 	Execution Execution
 	Recorded  bool          // an execution record exists, and must be settled
-	Taken     []CounterSlot // one unit was taken in each; the units are released if nothing was sent
+	Taken     []CounterSlot // the units that were taken; they are released if nothing was sent
 	// Expires is how long after the call to Begin the call may be sent; 0 means no limit. See limit.MaxDispatch.
 	Expires time.Duration
 	// Standing contains the state of the limit of each slot in Taken, in the same order. If Replay is set, it contains the current state of

@@ -6,7 +6,7 @@
 //
 // Every engine keeps these promises, even if its process is killed at any moment:
 //
-//   - Begin takes the nonce, the idempotency key, one unit of every limit, and the charge: either all of them or none.
+//   - Begin takes the nonce, the idempotency key, the units of every limit, and the charge: either all of them or none.
 //   - The result of Begin is durable before Begin returns, and so is that of Settle.
 //   - An execution moves from held to captured, released or unresolved, and from unresolved to captured or released. Each
 //     move depends on the previous state, so exactly one of two concurrent settlements succeeds.

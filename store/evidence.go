@@ -15,8 +15,8 @@ type LedgerEntry struct {
 	K     int64 // its number in the chain of its account
 	Leaf  evidence.Hash
 	Bytes []byte
-	// Decision is the question that the policy decided, in the form of the member asked of the audit record, and Proof is the proof of key.
-	// Both are empty unless the reading includes evidence and the entry is the first of its execution.
+	// Decision is the question that the policy decided, as in the member "asked" of the audit record. Proof is the proof of key. Both are
+	// empty unless EntryFilter.Evidence is set and the entry is the first of its execution.
 	Decision []byte
 	Proof    string
 }

@@ -56,7 +56,8 @@ type Execution struct {
 	Entry []byte
 }
 
-// Evidence holds the members of a charge's entries that its Execution does not have. An empty field means that the entries lack the member.
+// Evidence holds those members of a charge's ledger entries that are not fields of its Execution. An empty field means that the entries
+// lack the member.
 type Evidence struct {
 	KeyID    string // thumbprint of the agent's key (RFC 7638)
 	Proof    string // digest of the proof of key: see evidence.Digest
@@ -68,7 +69,7 @@ type Evidence struct {
 // An EvidenceText holds the documents that the digests of an Evidence cover.
 type EvidenceText struct {
 	Proof string // as sent; empty if the call had none, or if it is not kept
-	Asked []byte // the member asked of the audit record
+	Asked []byte // the member "asked" of the audit record
 }
 
 // A CallScope restricts reads to the calls of one agent that the scope of its PAT permits: calls of Intents and of all intents in
@@ -123,8 +124,8 @@ type CallCursor struct {
 	ID    string
 }
 
-// Limits of stored responses, in bytes; see Answer.Size. A response that exceeds one of them is not stored. Its call is not repeated
-// under the same key either, but its response is not available.
+// Limits of stored responses, in bytes; see Answer.Size. A response that exceeds one of them is not stored. Its call is still not
+// repeated under the same key, but the response is not available.
 const (
 	MaxAnswer         = 1 << 20  // maximum size of one stored response
 	MaxAnswersOfAgent = 64 << 20 // maximum size of all stored responses of an agent

@@ -11,8 +11,8 @@ import (
 // MovePrefix begins the references of a CreditMove in the ledger. The operator's own references must not begin with it.
 const MovePrefix = "move:"
 
-// A CreditMove moves credit that an agent has not used to another agent of the service. In the ledger, it is a reversal for the one and a
-// top-up for the other.
+// A CreditMove moves credit that an agent has not used to another agent of the service. In the ledger, it is a reversal for From and a
+// top-up for To.
 type CreditMove struct {
 	Service   string
 	From, To  pat.AgentID

@@ -49,7 +49,7 @@ type Payment struct {
 	Amount    money.Amount // above zero
 	State     PaymentState
 	// Payload is posted to the facilitator again while the state is PaymentSettling or PaymentUnknown. In the state PaymentSettling, it is
-	// empty until the facilitator is about to be asked to settle the payment. Digest is that of the payload.
+	// empty until just before the gateway asks the facilitator to settle the payment. Digest is the digest of the payload.
 	Payload   []byte
 	Digest    string
 	PaymentID string // the payer's id for the payment; unique for each agent; empty: none
@@ -82,7 +82,7 @@ type PaymentMove struct {
 var (
 	// ErrPaymentMoved means that another process has changed the payment.
 	ErrPaymentMoved = errors.New("another process has changed the payment")
-	// ErrPaymentIDUsed means that the payer's name of the payment belongs to another payment.
+	// ErrPaymentIDUsed means that the payer's id for the payment belongs to another payment.
 	ErrPaymentIDUsed = errors.New("the id of the payment belongs to another payment")
 	// ErrPaymentOpen means that another payment of the agent has not ended.
 	ErrPaymentOpen = errors.New("another payment of the agent has not ended")
@@ -90,7 +90,7 @@ var (
 	ErrRefund = errors.New("the refund is more than the agent has paid in")
 )
 
-// An UnspentError means that an agent that pays in would have more unused credit than it may.
+// An UnspentError means that an agent that pays in would have more unused credit than is allowed.
 type UnspentError struct {
 	Unspent money.Amount // paid in by the rail of the payment, and not used
 	Most    money.Amount // the maximum, together with the payment

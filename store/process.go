@@ -3,7 +3,7 @@ package store
 import "time"
 
 const (
-	// ProcessAlive is the age of its last report up to which a process counts as running.
+	// ProcessAlive is how long a process counts as running after its last report.
 	ProcessAlive = 30 * time.Second
 	// MostProcesses bounds the processes that have a record.
 	MostProcesses = 1000
@@ -11,7 +11,7 @@ const (
 	ProcessesKept = time.Hour
 	// MostStopReads bounds the StopReads of one process.
 	MostStopReads = 2 * MostStops
-	// StopReadsKept is how long it is kept when each process read a change of a stop.
+	// StopReadsKept is how long a StopRead is kept.
 	StopReadsKept = 24 * time.Hour
 )
 

@@ -18,7 +18,7 @@ type Refund struct {
 	Service     string
 	ExecutionID string
 	Amount      money.Amount // in a request, a zero Amount means all that is left of the charge
-	Name        string       // a name for the operator, unique for an execution; a refund with the same name is made only once
+	Name        string       // the operator's name for the refund, unique for each execution; a refund with the same name is made only once
 	Reason      string
 	Document    string // JSON: additional content of the credit note; the store keeps that of the first request
 

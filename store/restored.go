@@ -11,9 +11,9 @@ type RestoreMode string
 
 // The modes of a restore. In all of them, lifetime limits continue from the restored counts.
 const (
-	// RestoreUsed holds back agents that the restored state knows, because their use since then is unknown. A limit per second to per week
-	// counts as used up for its period. A limit per month or year continues from the restored count, and a part of it, the allowance, also
-	// counts as used. All other agents start with unused limits.
+	// RestoreUsed holds back agents that the restored state knows, because their use since then is unknown. A limit per week or per
+	// shorter period counts as used up for its period. A limit per month or year continues from the restored count, and a part of it, the
+	// allowance, also counts as used. All other agents start with unused limits.
 	RestoreUsed RestoreMode = "used"
 	// RestoreBackup continues from the restored counts.
 	RestoreBackup RestoreMode = "backup"

@@ -104,8 +104,8 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 	close(f.done)
 }
 
-// refusalTime returns how long the refusals in the results are kept: for at most a turn, until the first of their slots ends or the first
-// of them is over. All refusals end together, so that the next call compares all of them again to find the longest one.
+// refusalTime returns how long the refusals in the results are kept: for at most a turn, and only until the first of their slots or the
+// first of the refusals ends. All refusals end together, so that the next call compares all of them again to find the longest one.
 func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	d := h.turn
 	for i := range got {

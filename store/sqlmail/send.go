@@ -97,8 +97,8 @@ func (d *dispatch) take() {
 	d.t.taken = *m
 }
 
-// next returns the time at which a message is accepted. It is not before at, and is later than the time of every message that this process
-// has accepted.
+// next returns the time at which a message is accepted. The result is at, or the first later time that is after the times of all messages
+// that this process has accepted.
 func (s *Store) next(at int64) int64 {
 	for {
 		last := s.last.Load()
