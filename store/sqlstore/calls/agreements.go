@@ -16,7 +16,7 @@ const (
 	replacedAt = "(SELECT COALESCE(MIN(o.effective_at), 0) FROM agreements o WHERE o.service = a.service AND o.agent_id = a.agent_id " +
 		"AND o.state = 'active' AND o.effective_at > 0 AND o.effective_at > a.effective_at AND o.plan <> a.plan)"
 	// selectActive locks the agreement, so that a call under it begins either before the agreement ends or not at all. The journal never
-	// holds a change of the state, so the table is right even while changes of calls are pending.
+	// contains a change of an agreement's state, so the table is up to date even while changes of calls are pending.
 	selectActive = "SELECT " + replacedAt + " " + fromActive + " FOR UPDATE"
 	// stillActive selects the agreement if it is active, and no other has replaced it by the given time.
 	stillActive = "SELECT 1 " + fromActive + " AND NOT " + replacedAt + " BETWEEN 1 AND ? FOR UPDATE"

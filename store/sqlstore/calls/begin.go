@@ -21,7 +21,7 @@ type beginOp struct {
 	result       store.Admission
 }
 
-// Begin takes everything that a call needs, or nothing: the nonce, the idempotency key, one unit of each limit, and the charge. It writes
+// Begin takes everything that a call needs, or nothing: the nonce, the idempotency key, the units of each limit, and the charge. It writes
 // an execution record if the call has a charge or an idempotency key. If an earlier execution under the key has ended, Begin takes nothing
 // and returns that record as Admission.Replay, even if the nonce was used before.
 //

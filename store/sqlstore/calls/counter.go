@@ -145,10 +145,11 @@ func (w *work) standing(r reservation) limit.Status {
 	return limit.Status{Limit: r.limit, Left: c.Left(r.limit.Max), Resets: c.Resets(w.t.Counted())}
 }
 
-// dispatchKept is the number of slots (a minute) for which the largest number of dispatch slots in use applies to all calls.
+// dispatchKept is how long, in slots, the largest number of dispatch slots in use applies to all calls: one minute.
 const dispatchKept = 600
 
-// leave sets how many dispatch slots the admissions of a transaction have. The window must have reached the slot of the transaction.
+// leave sets the number of dispatch slots that each admission of a transaction has. The window must have reached the slot of the
+// transaction.
 func (c *counter) leave(slots int64) {
 	if c.Period != limit.Second {
 		c.own = 1
@@ -161,7 +162,7 @@ func (c *counter) leave(slots int64) {
 	c.More += max(c.dispatch, slots) - 1
 }
 
-// dispatched records that an admission has the dispatch slots that leave has set.
+// dispatched records that an admission has the number of dispatch slots that leave has set.
 func (c *counter) dispatched() {
 	if c.Period == limit.Second && c.own >= c.dispatch {
 		c.dispatch, c.dispatchSlot = c.own, c.Slot

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Execution returns an execution record, with its answer if that is still stored. The error is store.ErrNotFound if it has no such
-// record.
+// Execution returns an execution record, with its answer if that is still stored. The error is store.ErrNotFound if there is no
+// such record.
 func (c *Calls) Execution(ctx context.Context, service, id string) (store.Execution, error) {
 	var q engine.Conditions
 	q.Add("id = ? AND service = ?", id, service)

@@ -86,7 +86,7 @@ type executionRows struct {
 type agreementRows struct {
 	active  map[ref]int64 // those that must be active, and when another plan replaces them
 	budgets map[ref]int   // numbers of the newest changes of budgets, by agreement
-	relied  map[ref]bool  // those that must still be as they were read when the transaction commits
+	relied  map[ref]bool  // those that must not change between the read and the commit of the transaction
 	used    map[ref]bool  // those that are used for the first time
 }
 

@@ -92,7 +92,7 @@ func TakeLedger(n int) (numbers func(i int) any, take Command) {
 	return func(i int) any { return ledgerPlace{last, int64(n - 1 - i)} }, take
 }
 
-// A ledgerPlace is a ledger number that is known when its statement runs.
+// A ledgerPlace is a ledger number that becomes known only when its statement runs.
 type ledgerPlace struct {
 	last   *int64
 	before int64 // how many numbers it comes before the last one

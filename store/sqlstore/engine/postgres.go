@@ -122,8 +122,8 @@ const InsufficientPrivilege = "42501"
 const PrivilegeHint = "the role in the URL lacks privileges: as the owner of the database, run GRANT ALL ON SCHEMA public TO the role; " +
 	"if another role owns the tables, also run GRANT ALL ON ALL TABLES IN SCHEMA public TO the role"
 
-// lostPostgres reports whether an error means that the connection has ended. Every error that the server did not report means this; an
-// error that the server reported does only if its code announces the end of the connection.
+// lostPostgres reports whether an error means that the connection has ended. Every error that the server did not report means this. An
+// error that the server reported means this only if its code announces the end of the connection.
 func lostPostgres(err error) bool {
 	state := SQLState(err)
 	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")

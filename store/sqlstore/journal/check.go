@@ -76,7 +76,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 			return engine.Unavailable(err)
 		}
 		is, changed := p.Accounts[k]
-		if !changed { // only records without chains lack it: a call that becomes unresolved still holds its charge
+		if !changed { // only records without chains lack the account: a call that becomes unresolved still holds its charge
 			is = was
 		}
 		if is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {

@@ -27,7 +27,7 @@ type memory struct {
 	pending PendingChanges // changes that the tables do not have yet
 	applied *engine.Tx
 	newest  string // no execution in the table has a higher id
-	// began has the executions that this writer began and that no other operation has changed since.
+	// began contains the executions that this writer began and that no other operation has changed since.
 	began map[string]struct{}
 }
 

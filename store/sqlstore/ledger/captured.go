@@ -4,10 +4,10 @@ package ledger
 const firstBelow = `(SELECT l.k FROM ledger l WHERE l.service = b.service AND l.agent_id = b.agent_id AND l.at >= ?
 	AND l.currency = b.currency AND l.k >= 0 AND l.k < b.end_k ORDER BY l.at, l.seq LIMIT 1)`
 
-// SelectCaptured reads the captured charges of an agent in a period, grouped by currency, intent, rule and price, in the columns currency,
-// intent, rule, price and number of calls. The part of each chain that belongs to the period is that of a statement, which was made before
-// the first entry whose time is at or after a given one. The arguments are the beginning and the end of the period, that time, the service
-// and the agent, and again the service, the agent, the beginning and the end.
+// SelectCaptured reads the captured charges of an agent in a period, grouped by currency, intent, rule and price. Its columns are these
+// four and the number of calls. It selects the same part of each chain as a statement for the period that was made before the first entry
+// with a time at or after a given time. The arguments are the beginning and the end of the period, the given time, the service and the
+// agent; then the service, the agent, the beginning and the end again.
 const SelectCaptured = `SELECT l.currency, l.intent, l.rule, l.amount, CAST(COUNT(*) AS BIGINT) FROM
 	(SELECT b.service, b.agent_id, b.currency, COALESCE(` + firstBelow + `, b.end_k) AS first_k,
 		COALESCE(` + firstBelow + `, b.end_k) AS end_k FROM

@@ -44,7 +44,7 @@ func (r *CheckedRow) Execution() string { return r.execution }
 // Differs reports whether the record of the execution has another agent, price, intent, rule, time, state or outcome than the entry.
 func (r *CheckedRow) Differs() bool { return r.record == recordDiffers }
 
-// Ended reports whether the entry has led to the present state of the execution, which is not held.
+// Ended reports whether the entry has led to the present state of the execution, and this state is not held.
 func (r *CheckedRow) Ended() bool { return r.record == recordEnded }
 
 // Asked reports whether the text of the question that the policy decided must be stored with the entry.

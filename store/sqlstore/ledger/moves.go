@@ -36,7 +36,7 @@ func (l *Ledger) MoveCredit(ctx context.Context, m store.CreditMove) (made store
 	return made, repeated, nil
 }
 
-// move makes a move, unless it was made before. Then it sets m to that move.
+// move makes a move. If the move was made before, move only sets m to the earlier move.
 func (b *Book) move(ctx context.Context, m *store.CreditMove, salts [2][]byte) (repeated bool, err error) {
 	from := AccountKey{m.Service, string(m.From), m.Amount.Currency}
 	to := AccountKey{m.Service, string(m.To), m.Amount.Currency}

@@ -197,7 +197,8 @@ func unopened(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	return err
 }
 
-// elsewhere returns store.ErrReferenceUsed if another service of the gateway has the x402 payment. The token moves for one of them only.
+// elsewhere returns store.ErrReferenceUsed if another service of the gateway has the x402 payment. The tokens are transferred for only
+// one of them.
 func elsewhere(ctx context.Context, t *engine.Tx, p store.Payment) error {
 	if p.Rail != store.RailX402 {
 		return nil

@@ -165,8 +165,8 @@ func (w *Words) PackQuestion(text []byte) []byte {
 	return out
 }
 
-// PackProof returns the stored form of a proof of key: of a compact JWS, the lengths of its packed header and payload, both, and the
-// signature. No proof has the stored form of no bytes.
+// PackProof returns the stored form of a proof of key. For a compact JWS, the form is the packed header and the packed payload, each
+// after its length, and then the signature. For an empty proof, the form is empty.
 func (w *Words) PackProof(text string) []byte {
 	if text == "" {
 		return []byte{}

@@ -27,8 +27,8 @@ const (
 	endLease = "DELETE FROM log_lease WHERE name = 'sequencer' AND holder = ?"
 )
 
-// Grow appends to logs, in one transaction, and sets the ledger number up to which all lines are in logs. If this number was not from, or
-// if a log does not have the size that its change names, Grow changes nothing and returns store.ErrLogMoved.
+// Grow appends to logs, in one transaction, and sets the ledger number up to which all lines are in logs. If this number was not equal to
+// from, or if a log does not have the size that its change names, Grow changes nothing and returns store.ErrLogMoved.
 func (l *Logs) Grow(ctx context.Context, from, to int64, changes []store.LogChange) error {
 	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		if err := moved(t.Exec(ctx, advance, to, logged, from)); err != nil {

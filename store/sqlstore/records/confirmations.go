@@ -21,7 +21,8 @@ const (
 )
 
 // AskConfirmation records a call that a person is asked to confirm. If the person has already been asked about the same call, it returns
-// that Confirmation instead. If as many as most other calls of the agent wait for a decision, the error is store.ErrFull.
+// that Confirmation instead. If the number of other calls of the agent that wait for a decision has reached most, the error is
+// store.ErrFull.
 func (s *Records) AskConfirmation(ctx context.Context, c store.Confirmation, most int) (asked store.Confirmation, err error) {
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		now := engine.Nanos(t.Now())
@@ -101,7 +102,7 @@ func (s *Records) DecideConfirmation(ctx context.Context, service, id, token, re
 	})
 }
 
-// MissConfirmation counts a failed attempt to decide. After as many as most attempts, the Confirmation counts as refused.
+// MissConfirmation counts a failed attempt to decide. When the number of attempts reaches most, the Confirmation counts as refused.
 func (s *Records) MissConfirmation(ctx context.Context, service, id string, most int) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := t.Exec(ctx, `UPDATE confirmations SET tries = tries + 1, state = CASE WHEN tries + 1 >= ? THEN 'refused' ELSE state END

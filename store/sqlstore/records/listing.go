@@ -46,7 +46,7 @@ const lastRune = "\U0010FFFF"
 var namedAgents = "id IN (SELECT id FROM agents WHERE service = ? AND name <> '' AND lower(name) >= ? AND lower(name) < ? " +
 	"ORDER BY lower(name), id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
 
-// asciiLower converts a text as the function lower of the databases does.
+// asciiLower converts a string as the function lower of the databases does.
 func asciiLower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -108,7 +108,8 @@ func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID,
 	})
 }
 
-// AgentNames returns the names of those of the given agents that have a name. It accepts at most as many ids as one page has.
+// AgentNames returns the names of those of the given agents that have a name. The number of ids must not exceed the maximum
+// number of rows on a page.
 func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
 	names := map[pat.AgentID]string{}
 	if len(ids) == 0 {

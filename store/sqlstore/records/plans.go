@@ -81,8 +81,7 @@ func (s *Records) endPlans(ctx context.Context, t *engine.Tx, service string, ag
 	return nil
 }
 
-// replacePlans ends the agreements of an agent that have a plan other than an agreement that was made in advance, if the latter has taken
-// effect since the last call.
+// replacePlans ends agreements of an agent if an agreement with another plan, made in advance, has taken effect since the last call.
 func (s *Records) replacePlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID) error {
 	var one int
 	found, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? AND state = 'active' AND effective_at > 0 "+
@@ -109,8 +108,8 @@ func (s *Records) keepPresentPlan(ctx context.Context, t *engine.Tx, service str
 	return s.endPlans(ctx, t, service, agent, plan, 0)
 }
 
-// keepNewestPlans ends the active agreements of an agent that have a plan other than the one that took effect last or, of those that take
-// effect on one date in the future, other than the newest.
+// keepNewestPlans ends active agreements of an agent. Of the agreements that have taken effect, it keeps those with the plan that took
+// effect last. Of the agreements that take effect on the same future date, it keeps those with the plan of the newest.
 func (s *Records) keepNewestPlans(ctx context.Context, t *engine.Tx, service string, agent pat.AgentID) error {
 	if err := s.keepPresentPlan(ctx, t, service, agent); err != nil {
 		return err

@@ -111,8 +111,9 @@ const (
 			UNION ALL SELECT service, reference, 'move:' || reference || ':to', to_agent, amount, currency, at FROM credit_moves) m
 		LEFT JOIN ledger l ON l.service = m.service AND l.reference = m.entry AND l.reference <> ''
 		LEFT JOIN carried c ON c.service = m.service AND c.agent_id = m.agent_id AND c.currency = m.currency`
-	// selectUndocumented finds an entry whose reference begins with a prefix, and that no document names. Entries that a call of unknown
-	// outcome has kept beyond the time for which documents are kept have none.
+	// selectUndocumented finds an entry whose reference begins with a prefix, and that no document names. It ignores entries that are
+	// older than the time for which documents are kept: a call of unknown outcome can keep such entries in the ledger after their
+	// documents were deleted.
 	selectUndocumented = `SELECT l.service, l.k FROM ledger l WHERE l.k >= 0 AND l.to_state = '' AND l.reference LIKE ?
 		AND l.at > (SELECT MAX(at) FROM ledger) - ? AND NOT EXISTS (SELECT 1 FROM %s) LIMIT 1`
 	refundOf = "refunds d WHERE d.service = l.service AND d.reference = l.reference"

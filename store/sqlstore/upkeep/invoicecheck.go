@@ -54,7 +54,7 @@ func (s invoiceSum) nano() (int64, bool) {
 	return a.Nano, err == nil
 }
 
-// A soldCall is what captured calls have in common.
+// A soldCall contains the properties that a group of captured calls has in common.
 type soldCall struct {
 	currency, intent, rule string
 	nano                   int64 // the price
@@ -109,7 +109,7 @@ func (u *Upkeep) checkInvoice(ctx context.Context, reader *sql.Tx, i issuedInvoi
 	return alteredText(i.service, "the invoice with the number %d differs from the charges of agent %q in %s", i.number, i.agentID, i.month)
 }
 
-// captured returns the captured calls of the month that have entries before the first one whose time is at or after made.
+// captured returns the captured calls of the month whose entries come before the first entry with a time at or after made.
 func (u *Upkeep) captured(ctx context.Context, reader *sql.Tx, i issuedInvoice, made int64) (map[soldCall]int64, error) {
 	from, to := engine.Nanos(i.From), engine.Nanos(i.To)
 	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(ledger.SelectCaptured),

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// A Source is the clock of the process, or the clock of the database, which is read now and then and extrapolated with the clock of the
-// process.
+// A Source is the clock of the process or the clock of the database. The process reads the clock of the database occasionally, and
+// extrapolates it with its own clock.
 type Source struct {
 	Local func() time.Time // the clock of the process
 

@@ -146,10 +146,10 @@ const Services = 20
 // IntentUses is the migration that creates the intent_uses table.
 const IntentUses = 26
 
-// recordNeed is the statement that runs after a migration without the mark expands.
+// recordNeed is the statement that runs after a migration for which every process must stop.
 const recordNeed = "UPDATE sequences SET n = %d WHERE name = 'needs'"
 
-// lastContraction returns the number of the last migration without the mark expands.
+// lastContraction returns the number of the last migration for which every process must stop.
 func lastContraction() (last int64) {
 	for m, err := range all() {
 		if err == nil && !m.expands {

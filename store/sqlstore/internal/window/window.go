@@ -27,9 +27,9 @@ type Window struct {
 }
 
 // Restore sets when the database was last restored to an earlier state; the zero time means never. The calls between that state and the
-// restore are unknown, so a rolling window counts as exhausted for as long as the slot of the restore counts. A calendar window could then
-// stay exhausted for a year. It therefore keeps the restored count, and allowance percent of its limit also count as used until the
-// calendar month or year of the restore ends. A lifetime counter keeps the restored count.
+// restore are unknown, so a rolling window counts as exhausted for as long as the slot of the restore counts. Under that rule, a calendar
+// window could stay exhausted for a year. It therefore keeps the restored count, and allowance percent of its limit also count as used
+// until the calendar month or year of the restore ends. A lifetime counter keeps the restored count.
 func (w *Window) Restore(at time.Time, allowance int64) {
 	slot := w.Period.Slot(at)
 	switch counts := slot >= w.oldest(); {
