@@ -168,7 +168,7 @@ type DatedPolicy struct {
 	// From is zero only for the first policy.
 	From time.Time `yaml:"from" doc:"When the policy takes effect, such as 2026-12-01T00:00Z or 2026-12-01T09:00:00+01:00. Required, except for the first policy."`
 
-	unread error // why the file of a policy that another one follows could not be read
+	unread error // why the file of a policy that is not the last one could not be read
 }
 
 // Unread returns why File could not be read, or nil. Load reports it only for the last policy, because the others may have ended.
@@ -237,7 +237,7 @@ type Sign string
 type Reconcile struct {
 	URL     string `yaml:"url" example:"/orders/{execution_id}" doc:"Path of the API that the gateway queries with GET, with {execution_id} in it. Without {execution_id}, the id is sent in idempotency_header. Empty: the gateway does not query the API."`
 	Done    Sign   `yaml:"done" example:"200" doc:"The response that means that the call happened: statuses, such as \"200, 201\", or a JSON pointer to a member of the response that is true, or has a certain value, as in /state=paid. Required with url."`
-	NotDone Sign   `yaml:"not_done" example:"404" doc:"The response that means that the call did not happen and never will, in the form of done. After any other response, the gateway queries again."`
+	NotDone Sign   `yaml:"not_done" example:"404" doc:"The response that means that the call did not happen and never will, written like done. After any other response, the gateway queries again."`
 }
 
 // Auth holds the credentials for an upstream. Sent has the headers that result from header, headers and basic.

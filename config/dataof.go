@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// dataLine matches the line with the key data in a configuration that cannot be loaded.
+// dataLine matches the line with the key "data" in a configuration that cannot be loaded.
 var dataLine = regex.Lazy(`(?m)^data:[ \t]+("[^"\n]*"|'[^'\n]*'|[^#\n]+)`)
 
 // DataOf returns the data directory of the configuration at path, which cannot be loaded: the value of UIMGATE_DATA; otherwise the value on
-// the line with the key data; otherwise the default next to the file. The directory need not exist.
+// the line with the key "data"; otherwise the default next to the file. The directory need not exist.
 func DataOf(path string) string {
 	if dir := os.Getenv(variables["--data"]); dir != "" {
 		return dir

@@ -21,7 +21,7 @@ type OIDC struct {
 	Scopes       []string  `yaml:"scopes" max:"32" doc:"Scopes to request in addition to openid. Some providers send groups only with the scope groups. Default: profile and email."`
 	Claim        string    `yaml:"claim" doc:"The claim with the groups or roles of a person: a name, or a JSON pointer such as /realm_access/roles. Default: groups and roles."`
 	Roles        OIDCRoles `yaml:"roles" doc:"Which values of the claim give which role. If several match, the highest role counts: viewer, operator, billing, admin. Other people cannot sign in."`
-	Redirect     *url.URL  `yaml:"redirect" doc:"The URL of this console at which the provider sends browsers back: it ends with /console/oidc, and the provider must know it. Default: /console/oidc of the admin listener, with the first of admin.hosts if the listener has TLS."`
+	Redirect     *url.URL  `yaml:"redirect" doc:"The URL of this console to which the provider sends browsers back. It ends with /console/oidc, and must be registered with the provider. Default: /console/oidc of the admin listener, with the first of admin.hosts if the listener has TLS."`
 	Private      bool      `yaml:"private" default:"false" doc:"Permit http and addresses that are not on the public internet."`
 	Roots        File      `yaml:"roots" doc:"PEM file with the CA certificates to trust in connections to the provider. Default: the CA certificates of the system."`
 }
@@ -44,7 +44,7 @@ func (r *OIDCRoles) ordered() []oidc.Role {
 	}}
 }
 
-// Options returns the options of the provider. redirect is the URL of the console at which the provider sends browsers back if Redirect is
+// Options returns the options of the provider. redirect is the URL of the console to which the provider sends browsers back if Redirect is
 // not set.
 func (o *OIDC) Options(redirect *url.URL, now func() time.Time) oidc.Options {
 	if o.Redirect != nil {

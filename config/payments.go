@@ -28,10 +28,10 @@ type Payments struct {
 type X402 struct {
 	Facilitator *url.URL      `yaml:"facilitator" doc:"The facilitator, such as https://x402.org/facilitator: the base of its /verify, /settle and /supported. https, or http on this machine. Not set: no x402 payments."`
 	Auth        Secret        `yaml:"auth" doc:"Token that the gateway sends to the facilitator, as Authorization: Bearer TOKEN."`
-	Private     bool          `yaml:"private" doc:"The facilitator may have a private address, and http."`
+	Private     bool          `yaml:"private" doc:"Permit http and an address that is not on the public internet."`
 	PayTo       string        `yaml:"pay_to" doc:"The address that receives the payments: 0x and 40 hexadecimal digits."`
 	Accepts     []X402Asset   `yaml:"accepts" doc:"The tokens that are accepted, the preferred one first: at most 8."`
-	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment, and again to settle it. If the outcome is unknown then, the gateway asks again in the background."`
+	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment, and then as long for it to settle the payment. If the outcome is still unknown, the gateway asks again in the background."`
 }
 
 // An X402Asset is a token.
