@@ -92,7 +92,7 @@ func (b *BundleWriter) line(kind string, v any) {
 	_, b.err = b.zipped.Write(b.buffer.Bytes())
 }
 
-// fits returns an error if the bundle must not get the line in the buffer.
+// fits returns an error if the line in the buffer must not be added to the bundle.
 func (b *BundleWriter) fits(kind string) error {
 	length, most := b.buffer.Len(), b.bounds.line
 	if kind == "policy" || kind == "agreement" {

@@ -30,7 +30,7 @@ func ParseKeySet(jwks []byte) (KeySet, error) {
 	}
 	list := document.List("keys")
 	if !document.Has("keys") || len(list) > maxKeys {
-		return KeySet{}, fmt.Errorf("reading a JWKS: want a list keys of at most %d keys", maxKeys)
+		return KeySet{}, fmt.Errorf("reading a JWKS: want a member keys with a list of at most %d keys", maxKeys)
 	}
 	var set KeySet
 	for _, item := range list {

@@ -103,7 +103,7 @@ func (r *reader) chained(e *Entry) {
 	case KindTopUp, KindReversal:
 		e.Amount = r.amount(r.members, "amount", e.Account.Currency)
 		if e.Amount.Nano > 0 != (e.Kind == KindTopUp) {
-			r.fail("amount", "want an amount above zero of a top-up, below zero of a reversal")
+			r.fail("amount", "want an amount above zero for a top-up, or below zero for a reversal")
 		}
 	case KindCarry:
 		r.carry(e)

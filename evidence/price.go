@@ -14,8 +14,8 @@ import (
 const maxTotals = 1024
 
 // StatesPrice reports whether a policy, a JSON object, states an amount as the price of a rule: the sum of the payments in the duties of
-// the rule and in the obligations of the policy. Payments under conditions may be owed or not. rule is the uid of a permission, or a JSON
-// pointer (RFC 6901) to it. found is false if the policy does not have the rule.
+// the rule and in the obligations of the policy. Payments under conditions may or may not be owed. rule is the uid of a permission, or a
+// JSON pointer (RFC 6901) to it. found is false if the policy does not have the rule.
 func StatesPrice(document []byte, rule string, amount money.Amount) (states, found bool) {
 	policy, err := strictjson.DecodeObject(document)
 	if err != nil {

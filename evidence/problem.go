@@ -1,6 +1,6 @@
 package evidence
 
-// A ProblemName names a kind of problem, as every verifier of this evidence reports it. docs/evidence.md describes them.
+// A ProblemName names a kind of problem, as every verifier of this evidence reports it. docs/evidence.md describes the kinds.
 type ProblemName string
 
 // The names of problems.

@@ -54,7 +54,7 @@ func termsOf(document []byte, intent string) (terms []string, err error) {
 	return terms, err
 }
 
-// ruleFor returns a rule without its uid and, if its targets are intents, without them. It returns false if the rule applies only to other
+// ruleFor returns a rule without its uid and, if they are intents, without its targets. It returns false if the rule applies only to other
 // intents.
 func ruleFor(rule any, intent string) (any, bool) {
 	members, is := strictjson.AsObject(rule)

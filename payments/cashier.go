@@ -95,7 +95,7 @@ func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least m
 	}, most)
 	if full, ok := errors.AsType[*store.UnspentError](err); ok {
 		return Paid{}, c.mismatch(ctx, &from, least, &x402.MismatchError{Member: "accepted.amount", Problem: fmt.Sprintf(
-			"and the %s that the agent has paid in and not used are above %s together, the most for an agent without the operator's approval",
+			"and the %s that the agent has paid in and not used exceed %s together, the maximum for an agent without the operator's approval",
 			full.Unspent, full.Most,
 		)})
 	}
@@ -118,7 +118,7 @@ func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least m
 func (c *Cashier) Ensure(
 	ctx context.Context, from Payer, p *x402.Payload, charges []money.Amount, billing store.Billing,
 ) (paid Paid, err error) {
-	var least money.Amount // of the charges in the currency of the payment, if there are any, and otherwise of the first
+	var least money.Amount // the least of the charges in the currency of the payment or, if there are none, that of the first charge
 	chosen := false
 	for i, charge := range charges {
 		missing, err := c.missing(ctx, &from, charge, billing)
@@ -223,8 +223,9 @@ func (c *Cashier) end(
 	return c.known(ctx, from, p, &out, least, false)
 }
 
-// spent records that the authorization of a new payment was used before. The money may have moved, for this service
-// without a record of it or for another one, so the facilitator is not asked to settle it, and the operator decides.
+// spent records that the authorization of a new payment was used before. The money may have moved for another
+// service, or for this one without a record. So the gateway does not ask the facilitator to settle the payment, and
+// the operator decides.
 func (c *Cashier) spent(ctx context.Context, payment store.Payment, why string) error {
 	out, err := c.Book.MovePayment(ctx, payment.Service, payment.Reference, store.PaymentMove{
 		To: store.PaymentUnknown, Reason: why, After: payment.ChangedAt,

@@ -84,11 +84,11 @@ func readStripe(tree strictjson.Object) (p store.Payment, ignored bool, err erro
 	return p, false, err
 }
 
-// refunded is between the reference of a payment and the total that was returned of it, in the reference of a refund.
+// refunded is the separator in the reference of a refund, between the reference of the payment and the total that was returned so far.
 const refunded = ":refunded:"
 
-// readStripeRefund reads the data of an event charge.refunded. The event states the total that was returned of the payment so far; the
-// refund is the amount that was added to it. Its AgentID is empty: it is that of the payment that RefundOf returns.
+// readStripeRefund reads the data of an event charge.refunded. The event states how much of the payment was returned so far; the
+// refund is the growth of this total. Its AgentID is empty, because it is that of the payment that RefundOf returns.
 func readStripeRefund(data strictjson.Object) (p store.Payment, ignored bool, err error) {
 	p = store.Payment{Rail: store.RailCard, State: store.PaymentCredited, Kind: store.PaymentRefund}
 	charge := data.Object("object")
@@ -111,7 +111,7 @@ func readStripeRefund(data strictjson.Object) (p store.Payment, ignored bool, er
 	return p, false, err
 }
 
-// RefundOf returns the reference of the payment that a refund of ReadEvent returns a part of. ok is false if the refund names its agent
+// RefundOf returns the reference of the payment to which a refund from ReadEvent belongs. ok is false if the refund names its agent
 // itself.
 func RefundOf(p *store.Payment) (reference string, ok bool) {
 	reference, _, ok = strings.Cut(p.Reference, refunded)

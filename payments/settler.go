@@ -111,7 +111,7 @@ func (c *Cashier) resume(ctx context.Context, p store.Payment) {
 		To: p.State, Reason: p.Reason, NextAt: now.Add(lease), After: p.ChangedAt,
 	})
 	if err != nil {
-		return // another process has it, or the store is out of order
+		return // another process has it, or the store is not available
 	}
 	claim := c.claim(ctx, p)
 	s := c.repeat(ctx, offer.X402.Facilitator, p.Payload)

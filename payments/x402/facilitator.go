@@ -60,7 +60,7 @@ func (f *Facilitator) GoString() string { return f.String() }
 // Close closes idle connections.
 func (f *Facilitator) Close() { f.client.Close() }
 
-// ErrUnreachable means that the facilitator gave no usable response. It was not asked to settle anything.
+// ErrUnreachable means that the facilitator gave no usable response, and was not asked to settle anything.
 var ErrUnreachable = errors.New("the facilitator gave no usable response")
 
 // An InvalidError means that the facilitator does not accept a payment.

@@ -42,7 +42,7 @@ func (p *Payload) String() string { return p.Reference() }
 // GoString returns the Reference, so that %#v does not print the signature.
 func (p *Payload) GoString() string { return p.Reference() }
 
-// Reference identifies a payment among all payments of all chains: a token moves once for each nonce of a payer. It has at most 200 bytes.
+// Reference identifies a payment among all payments of all chains: each nonce of a payer moves tokens only once. It has at most 200 bytes.
 func (p *Payload) Reference() string {
 	return "x402:" + strings.ToLower(p.Accepted.Network+":"+p.Accepted.Asset+":"+p.From+":"+p.Nonce)
 }
