@@ -28,7 +28,7 @@ func (i *Issuer) CurrentImplied(ctx context.Context, agent AgentID, key keys.ID,
 	})
 }
 
-// current returns the newest valid PAT of an agent for key that counts.
+// current returns the newest valid PAT of an agent for key for which counts returns true.
 func (i *Issuer) current(ctx context.Context, agent AgentID, key keys.ID, counts func(*Token) bool) (string, error) {
 	now := i.now()
 	list, err := i.store.Newest(ctx, i.rules.Service, agent, now, newest)

@@ -13,8 +13,8 @@ type Assurance string
 // A fresh agreement is bound to this service, to a time and to a nonce. A static agreement (a signature over only the policy) can be
 // replayed by anyone who has seen it, so the gateway limits the calls under it. A consent was given by a person on the gateway's own page:
 // no key of the agent is known, so a consent permits no more than a static agreement. An implied agreement is a signed message that calls
-// an intent, and that by the documents of the service implies the policy: the agent need not have read the policy, so nothing is ever
-// charged under an implied agreement, not even with a proof of key.
+// an intent, and that the documents of the service treat as an agreement to the policy. The agent need not have read the policy, so
+// nothing is ever charged under an implied agreement, not even with a proof of key.
 const (
 	Fresh   Assurance = "fresh"
 	Static  Assurance = "static"
@@ -141,8 +141,8 @@ const (
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// PlanSubject returns the Subject of a RevokedPlan: which PATs of an agent's record with a plan end. With the zero date, they are those
-// whose nbf is up to At. Otherwise they are those that were issued in advance, with date as their nbf.
+// PlanSubject returns the Subject of a RevokedPlan, which ends PATs with one plan in an agent's record. If date is zero, it ends those
+// whose nbf is not after At. Otherwise it ends those that were issued in advance, with date as their nbf.
 func PlanSubject(record AgentID, plan string, date time.Time) string {
 	var at int64
 	if !date.IsZero() {

@@ -152,8 +152,8 @@ func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	return nil
 }
 
-// succeed records next as the successor of old and returns it. If old already has a successor, it returns that one. For once, see
-// Renewal.Once.
+// succeed records next as the successor of old and returns it. If old already has a successor, it returns that one. The parameter
+// once is Renewal.Once.
 func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, once bool, c *Claims) (Token, error) {
 	ends := next.IssuedAt.Add(lastMinute)
 	if old.ExpiresAt.Before(ends) {

@@ -262,8 +262,9 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 	return nil
 }
 
-// plansEndedUpTo returns up to which nbf a change of the plan ends PATs with the plan of the claims, and up to which time of issue one ends
-// those with their nbf. Either is the zero Time if there was no such change. The caller must hold mu.
+// plansEndedUpTo returns the bounds that changes of the plan set for PATs with the plan of the claims. present ends those whose nbf is not
+// after it. advance ends those with the nbf of the claims that were issued up to it. Either is the zero Time if there was no such change.
+// The caller must hold mu.
 func (v *View) plansEndedUpTo(service string, c *Claims) (present, advance time.Time) {
 	plan := c.Declared.Plan()
 	if plan == "" {

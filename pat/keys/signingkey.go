@@ -24,7 +24,7 @@ func (p Purpose) Name() string {
 	return string(p)
 }
 
-// Lasting reports whether documents that keys of the purpose signed must verify for years. RotateAll and RetireAll do not concern such
+// Lasting reports whether documents that keys of the purpose signed must verify for years. RotateAll and RetireAll do not affect such
 // keys.
 func (p Purpose) Lasting() bool { return p == ForReceipts || p == ForLogs }
 
