@@ -34,7 +34,7 @@ type Intent struct {
 	// counts as done, and is charged, with the first event, although the stream may break later; otherwise both happen at the end of the
 	// stream.
 	Stream, StreamChargesFirst bool
-	// Timeout is how long a call may take, as the service states it in x-timeout; It is 0 if the service states no time, or one that is out of
+	// Timeout is how long a call may take, as the service states it in x-timeout. It is 0 if the service states no time, or one that is out of
 	// bounds. Callers then wait at least UsualTimeout.
 	Timeout time.Duration
 

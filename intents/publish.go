@@ -40,8 +40,8 @@ type Extra struct {
 }
 
 // Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. Values from
-// fill replace members that are absent, null or empty. JSON also omits the hidden inputs of each intent and the from members of its
-// outputs, and it replaces the endpoints if Options.Endpoint is set.
+// fill replace members that are absent, null or empty. Each intent has the text that Intent.JSON returns, which omits hidden inputs and
+// the from members of outputs, and has the endpoint of Options.Endpoint if that is set.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte

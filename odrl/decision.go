@@ -46,7 +46,7 @@ type Candidate struct {
 	Rule   string
 	Limits []limit.Limit
 	Charge money.Amount // zero means free
-	Plans  []string     // the plans of the permission, sorted; nil: it holds under every plan, and without one
+	Plans  []string     // the plans of the permission, sorted; nil: it applies under every plan, and without one
 	// Carried are the limits of other plans in which a call under this permission counts as well. They refuse no call. Only Decide sets them.
 	Carried    []limit.Limit
 	permission *rules.Rule

@@ -171,7 +171,7 @@ func output(name string, schema map[string]any) map[string]any {
 }
 
 // refusals looks for a member of the responses that reports whether the call succeeded, because some services refuse calls with status 200.
-// If all operations have such a member, or most of several, it sets ErrorWhen.
+// If all operations have such a member, or at least three of them and half of all, it sets ErrorWhen.
 func (w *work) refusals() {
 	const least = 3           // operations with the member
 	count := map[string]int{} // operations, by the name of a boolean output

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// together maps the members of an intent that make sense only together to the name of their part.
+// together maps each member of an intent that makes sense only with others to the name of their part.
 var together = map[string]string{"endpoint": "call", "input_parameters": "call", "safe": "call"}
 
 func part(member string) string {
@@ -66,8 +66,8 @@ func (u *update) report(uid string, held []string) {
 }
 
 // combine returns an intent with each part taken from fresh, unless it was edited: then its digest differs from that in last, and the part
-// is taken from have. changed has the names of the parts that differ from have, and held those that were edited although fresh changed
-// them.
+// is taken from have. changed has the names of the parts that differ from have, and held those that were edited and that fresh has also
+// changed.
 func combine(have, fresh map[string]any, last map[string]string) (out map[string]any, changed, held []string) {
 	present, converted := parts(have), parts(fresh)
 	out = map[string]any{}

@@ -41,7 +41,7 @@ type Case struct {
 	Lenient  bool          `yaml:"lenient" doc:"read the policy leniently"`
 	Expect   Expectation   `yaml:"expect" required:"true" doc:"the expected result"`
 
-	// File is the path of the policy file, absolute or relative to the current directory. It is empty if Policy holds the policy itself.
+	// File is the path of the policy file, absolute or relative to the current directory. It is empty if Policy contains the policy itself.
 	File string `yaml:"-"`
 	// Line is the line of the case, and Lines those of the keys of Expect.
 	Line  int            `yaml:"-"`

@@ -16,7 +16,7 @@ var natures = map[string]string{
 	"Privacy":   "This is an agreement about personal data: the parties it names are bound by these rules.",
 	"Request":   "This is a request: it asks for these rules and grants nothing.",
 	"Ticket":    "This is a ticket: these rules are for its holder.",
-	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
+	"Assertion": "This is an assertion: it claims that these rules hold, and grants nothing.",
 }
 
 // nature describes the types of the policy, and the policy that replaces it.

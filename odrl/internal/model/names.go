@@ -16,7 +16,7 @@ type Names struct {
 	Namespaces []string          // the namespaces of ODRL and profile terms, without scheme
 	keyNames   map[string]keyName
 	loose      []spelling
-	Searched   int               // the number of search steps spent on whether constraints can hold together
+	Searched   int               // the number of steps spent on searches for contradictory constraints
 	declared   map[string]string // terms that the document itself defines, with their class
 	Served     bool              // the policy is read for Publish, so the gateway must be able to enforce it
 	profiles   []string          // known in addition to the built-in ones, as full IRIs

@@ -58,7 +58,7 @@ var builtins = []string{
 }
 
 // Module returns all modules, compiled once for all policies. Each process that loads a policy compiles them. OPA's search for recursive
-// rules takes a quarter of that time, and the modules do not change, so a test makes it.
+// rules would take a quarter of that time. The modules do not change, so only a test runs that search.
 var Module = sync.OnceValues(func() (*ast.Compiler, error) {
 	return compile(Modules(), ast.StageCheckRecursion)
 })

@@ -20,7 +20,7 @@ type Rule struct {
 	terms
 	Limits []limit.Limit
 	Duties []*Duty  // those of a permission; an obligation has exactly one
-	Plans  []string // the plans that a permission belongs to, sorted; nil: it holds under every plan, and without one
+	Plans  []string // the plans that a permission belongs to, sorted; nil: it applies under every plan, and without one
 	beside []string // see besidePlans; set if the policy has plans
 }
 

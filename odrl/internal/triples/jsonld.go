@@ -168,7 +168,7 @@ func (l *linkedReader) value(subject, predicate, key string, v any, depth int) e
 			language, _ := v["@language"].(string)
 			return l.add(subject, predicate, Term{Value: fmt.Sprint(text), Literal: true, Language: strings.ToLower(language)})
 		}
-		if list, ok := v["@list"]; ok { // the order is irrelevant: only the operands of constraints are in lists, and no terms
+		if list, ok := v["@list"]; ok { // the order is irrelevant: lists contain only the operands of constraints, and no terms
 			return l.each(list, func(v any) error { return l.value(subject, predicate, key, v, depth) })
 		}
 		names, err := l.nodes(v, depth+1)
