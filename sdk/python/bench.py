@@ -1,4 +1,4 @@
-"""Measures the processor time of a proved call beside that of a plain request of httpx with the same body, in this process. The service
+"""Measures the processor time of a proved call and of a plain request of httpx with the same body, in this process. The service
 is another process that answers at once. Run it in this directory: PYTHONPATH=src python3 bench.py [CALLS]"""
 
 import hashlib

@@ -1,5 +1,5 @@
-// node bench.mjs [CALLS]: measures the processor time of a proved call beside that of a plain fetch of the same body: of this process, and
-// of the programs that it starts. The service is another process that answers at once. Run `npm run build` before.
+// node bench.mjs [CALLS]: measures the processor time of a proved call and of a plain fetch of the same body, in this process and
+// in the programs that it starts. The service is another process that answers at once. Run `npm run build` before.
 import { fork } from "node:child_process";
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { once } from "node:events";

@@ -34,7 +34,7 @@ atexit.register(_control.close)  # modules of one process share it
 
 
 def control(path, **values):
-    """Sets something of the gateway."""
+    """Changes a setting of the gateway."""
     _control.post(CONTROL + path, data=values).raise_for_status()
 
 

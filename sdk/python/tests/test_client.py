@@ -106,7 +106,7 @@ class ClientTest(GatewayTest):
             client.execute(SEARCH, {"query": f"lamp {n}"})
         with self.assertRaises(LimitError):
             client.execute(SEARCH, {"query": "lamp 2"})
-        client.agree(digest, plan="pro")  # what was used counts on
+        client.agree(digest, plan="pro")  # earlier use still counts
         client.execute(SEARCH, {"query": "lamp 3"})
         with self.assertRaises(LimitError):
             client.execute(SEARCH, {"query": "lamp 4"})

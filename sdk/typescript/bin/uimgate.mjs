@@ -11,7 +11,7 @@ try {
 } catch {
   console.error(
     `uimgate: the package ${name} is not installed. Releases have it as an optional dependency, for Linux and macOS on x64 and ` +
-      "arm64: install without --omit=optional. For others, and beside a package built from the source, build uimgate with Go.",
+      "arm64: install without --omit=optional. For other platforms, or with a package that you built yourself, build uimgate with Go.",
   );
   process.exit(1);
 }

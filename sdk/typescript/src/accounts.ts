@@ -76,7 +76,7 @@ export function parseAccounts(text: string, path: string): Accounts {
   const damaged = new FileError(`${path} is damaged, so the amounts spent are unknown: repair the file, or remove it to start over`);
   let document: Json;
   try {
-    document = parseObject(text, { number: (digits) => digits }); // sums may exceed what a number keeps
+    document = parseObject(text, { number: (digits) => digits }); // sums may be too large for a JavaScript number
   } catch {
     throw damaged;
   }

@@ -29,7 +29,7 @@ function declaration(options: AgreeOptions): Record<string, string[]> | null {
   if (options.plan === undefined) return options.declared ?? null;
   const declared = { plan: [options.plan], ...options.declared };
   if (declared.plan.length !== 1 || declared.plan[0] !== options.plan)
-    throw new OptionsError("declared names another plan than plan");
+    throw new OptionsError("declared.plan and plan name different plans");
   return declared;
 }
 
@@ -266,7 +266,7 @@ export class Agreements {
     try {
       return await this.renew(session);
     } catch (error) {
-      if (!(error instanceof PolicyChangedError) && now < session.expiresAt) return session; // still good; the next call tries again
+      if (!(error instanceof PolicyChangedError) && now < session.expiresAt) return session; // the token is still valid; the next call tries again
       throw new RenewalError(error as Error);
     }
   }

@@ -9,7 +9,7 @@ import { follow, type Link, linkIn, type Mark, newest } from "./follow.js";
 import type { KnownCall, ReceiptProblem } from "./receipt.js";
 
 const EXTENSION = ".jsonl";
-/** The most bytes of a file, after which a new one begins, and the most files. Removing the oldest one keeps the number. */
+/** The maximum size of a file, in bytes, and the maximum number of files. A new file begins when one is full, and the oldest is removed. */
 const MAX_FILE = 16 << 20;
 const MAX_FILES = 8;
 const MAX_LINE = 1 << 20;
@@ -18,7 +18,7 @@ const MAX_TAIL = 64 << 10;
 const MAX_RECEIPT = 16 << 10;
 const KEYS = '{"type":"keys"';
 
-/** Records are short, so that the time of a synchronous write is below that of an asynchronous one. */
+/** Records are short, so a synchronous write takes less time than an asynchronous one. */
 type Fs = typeof import("node:fs");
 
 /** A line at the end of a file. */

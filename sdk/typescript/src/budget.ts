@@ -8,7 +8,7 @@ export interface BudgetLimit {
   readonly period: Period;
 }
 
-/** Parses a limit such as "5 EUR/day". It throws an OptionsError for any other text. */
+/** Parses a limit such as "5 EUR/day". It throws an OptionsError for any other string. */
 export function parseLimit(text: string): BudgetLimit {
   const [amount = "", period = "", ...more] = text.split("/");
   const known = PERIODS.find((p) => p === period.trim());

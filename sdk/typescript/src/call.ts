@@ -111,7 +111,7 @@ export class Call {
         signal: plan.signal,
       })
       .catch((error: unknown) => {
-        if (plan.signal?.aborted) this.#maybeDone = true; // it is not known how far the request came
+        if (plan.signal?.aborted) this.#maybeDone = true; // it is not known how far the request got
         throw error;
       });
     if (answer.status >= 300) throw readRefusal(answer);

@@ -10,7 +10,7 @@ export interface Charge extends Amount {
   readonly state: "captured" | "released" | "pending";
 }
 
-/** Parses a UIM-Charge field: 0.05 EUR; id=…; state=captured. It returns undefined if the text is not one. */
+/** Parses a UIM-Charge field: 0.05 EUR; id=…; state=captured. It returns undefined if the string is not one. */
 export function parseCharge(text: string | null): Charge | undefined {
   if (!text || text.length > 8192) return undefined;
   const [price = "", ...rest] = text.split(";");

@@ -3,7 +3,7 @@ import { isNode, nodeCrypto } from "./platform.js";
 
 const encoder = new TextEncoder();
 
-/** Returns the bytes of a text in UTF-8. */
+/** Returns the bytes of a string in UTF-8. */
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
@@ -21,7 +21,7 @@ export function base64(data: Uint8Array): string {
   return btoa(binary);
 }
 
-/** Decodes base64 or base64url, with or without padding. It returns undefined for any other text. */
+/** Decodes base64 or base64url, with or without padding. It returns undefined for any other string. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(text)) return undefined;
   if (isNode) return text.replace(/=+$/, "").length % 4 === 1 ? undefined : new Uint8Array(Buffer.from(text, "base64"));

@@ -10,7 +10,7 @@ export interface Internals {
   readonly agreements: Agreements;
   readonly spending: Spending;
   readonly receipts: Receipts;
-  /** Returns the price of an intent by the policy agreed to. */
+  /** Returns the price of an intent under the agreed policy. */
   readonly stated: (intent: string) => Promise<Price>;
 }
 

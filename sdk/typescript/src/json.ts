@@ -190,7 +190,7 @@ function exactNumber(text: string): number {
   return value;
 }
 
-/** decimal returns one text for all forms of a decimal number. */
+/** decimal returns the same string for all forms of a decimal number. */
 function decimal(text: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");

@@ -13,7 +13,7 @@ export interface Amount {
   readonly currency: string;
 }
 
-/** Returns an amount in billionths of a unit. It returns undefined if the text is negative, finer than 10⁻⁹, or above a million. */
+/** Returns an amount in billionths of a unit. It returns undefined if the number is negative, finer than 10⁻⁹, or above a million. */
 export function nanoOf(text: string): bigint | undefined {
   const [, whole, fraction = "", exponent = "0"] = (text.length <= 40 && NUMBER.exec(text)) || [];
   if (whole === undefined) return undefined;
@@ -38,7 +38,7 @@ export function amountOfNano(nano: bigint, currency: string): Amount {
   return { amount: `${nano / NANO}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, "")}`, currency };
 }
 
-/** Parses an amount such as "0.05 EUR". It throws an OptionsError for any other text. */
+/** Parses an amount such as "0.05 EUR". It throws an OptionsError for any other string. */
 export function parseAmount(text: string): Amount {
   const [number = "", currency = "", ...more] = text.trim().split(/ +/);
   const amount = more.length === 0 ? amountOf(number, currency) : undefined;

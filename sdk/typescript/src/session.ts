@@ -96,7 +96,7 @@ function omittedOf(value: Json | undefined): OmittedEntry[] {
   return list.map((item) => ({ entry: clean(item.entry), reason: codeName(item.reason) })).filter((item) => item.entry !== "");
 }
 
-/** Reads a session that the caller has stored as text. It throws a ResponseError if the text is not one. */
+/** Reads a session that the caller has stored as text. It throws a ResponseError if the text is not a session. */
 export function parseSession(text: string): Session {
   let tree: JsonObject;
   try {

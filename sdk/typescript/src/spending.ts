@@ -45,7 +45,7 @@ export class Spending {
       ? `costs up to ${showAmount(most)}`
       : price.kind === "forbidden"
         ? "has no permission in the policy that states its price"
-        : "has a price that its policy does not state simply";
+        : "has a price that the client cannot read from the policy";
     if (bounds.most !== undefined && exceeds(most, parseAmount(bounds.most))) {
       throw new BudgetError(`a call of ${call.intent} ${cost}, and this call may cost at most ${bounds.most}`);
     }

@@ -43,7 +43,7 @@ function ruleFor(rule: JsonObject, intent: string): JsonObject | undefined {
   return names.includes(intent) ? own : undefined;
 }
 
-/** nameOf returns what a target names: a text, or the uid of an object without other members. */
+/** nameOf returns what a target names: a string, or the uid of an object without other members. */
 function nameOf(value: Json): string {
   const [only, ...more] = isObject(value) ? Object.entries(value) : [];
   if (only && more.length === 0 && ["uid", "id"].includes(localName(only[0]))) value = only[1];

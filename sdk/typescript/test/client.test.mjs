@@ -159,6 +159,6 @@ test("chooses a plan, and changes it by a new agreement", async () => {
   await search("lamp 2");
   await assert.rejects(search("lamp 3"), (e) => e instanceof RefusalError && e.status === 429);
   await client.agree(digest, { plan: "pro" });
-  await search("lamp 4"); // what was used counts on
+  await search("lamp 4"); // earlier use still counts
   await assert.rejects(search("lamp 5"), (e) => e instanceof RefusalError && e.status === 429);
 });

@@ -1,4 +1,4 @@
-// Clients and frameworks of others, unchanged but for the fetch that they are given, and the adapters of this package.
+// Clients and frameworks of other projects, unchanged except for their fetch, and the adapters of this package.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";

@@ -89,7 +89,7 @@ test("calls through wrapFetch are in the book", async () => {
   assert.deepEqual([ok, books[0].calls, books[0].receipts, warnings], [true, 2, 2, []], JSON.stringify(books));
 });
 
-/** Verifies a bundle of evidence with the verifiers of the examples, and returns the report, which is the same. */
+/** Verifies a bundle of evidence with the verifiers of the examples, and returns their report, which must be the same. */
 async function verifyBundle(file) {
   const verify = (program, script) =>
     new Promise((resolve) => {

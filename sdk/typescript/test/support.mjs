@@ -12,7 +12,7 @@ export const upstreamCalls = async () => (await fetch(`${control}/calls`)).json(
 export const offer = async (policy) => send("policy", JSON.stringify(policy));
 /** Moves the clock of the gateway, such as by 1h. */
 export const pass = async (d) => send(`pass?d=${d}`);
-/** Has the upstream "reject" calls, "break" connections, or respond (""). */
+/** Makes the upstream reject calls ("reject"), break connections ("break"), or respond (""). */
 export const upstream = async (mode) => send(`mode?m=${mode}`);
 
 async function send(path, body) {

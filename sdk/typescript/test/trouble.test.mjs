@@ -1,4 +1,4 @@
-// What goes wrong between an agent and a gateway that works.
+// Failures between an agent and a working gateway.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -162,9 +162,9 @@ test("a policy that changes is not signed by itself", async () => {
   const waiting = await UimClient.discover(url, { key: await generateKey() });
   const { digest } = await waiting.policy();
   await offer(policyOf("https://shop.example/policy/1", { [SEARCH]: "", [ORDER]: "0.75" }));
-  // What was read before is not what is offered now.
+  // The policy that was read is not the one that is offered now.
   await assert.rejects(waiting.agree(digest), (e) => e instanceof PolicyChangedError && e.agreed === digest && e.offered !== digest);
-  // Intents whose terms are the same go on; others are refused with what has changed.
+  // Intents whose terms are the same continue; others are refused with the changes.
   assert.equal((await client.execute(SEARCH, { query: "lamp" })).output.query, "lamp");
   await assert.rejects(
     client.execute(ORDER, { product: "lamp" }),

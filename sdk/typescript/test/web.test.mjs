@@ -1,4 +1,4 @@
-// The package without what only Node.js has: keys, digests and discovery are those of browsers and workers.
+// The package without the features of Node.js: keys, digests and discovery are those of browsers and workers.
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ test("imports no module of Node.js that a bundler would look for", async () => {
   }
 });
 
-// What the package finds when it is loaded decides; the fetch of Node.js itself needs these globals.
+// The package decides by what it finds when it is loaded; the fetch of Node.js itself needs these globals.
 const { process: node, Buffer: bytes } = globalThis;
 globalThis.process = globalThis.Buffer = undefined;
 const { fileSession, keyFromFile, memoryBudget, UimClient, webCryptoKey, wrapFetch } = await import("uimgate").finally(() => {

@@ -85,7 +85,7 @@ class Agreements:
     def key(self) -> Key:
         """Returns the key of the agent."""
         if self.settings.key is None:
-            raise OptionsError("the client has no key, so that it can only read: pass key to discover()")
+            raise OptionsError("the client has no key, so it can only read: pass key to discover()")
         return self.settings.key
 
     def load(self) -> Flow:
@@ -152,7 +152,7 @@ class Agreements:
         if plan is not None:
             declared = {"plan": [plan], **(declared or {})}
             if declared["plan"] != [plan]:
-                raise OptionsError("declared names another plan than plan")
+                raise OptionsError("declared['plan'] and plan name different plans")
         self._check_issuer(issuer)
         if callable(accept):
             policy: Policy = yield from self.policy(explain=True)

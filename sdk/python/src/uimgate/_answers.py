@@ -86,7 +86,7 @@ class Parsed:
 
 
 def clean(value: object) -> str:
-    """Returns a text of a service on one line, without control characters, of at most 500 characters."""
+    """Returns a string from a service on one line, without control characters, of at most 500 characters."""
     if not isinstance(value, str):
         return ""
     kept = "".join(" " if c.isspace() or unicodedata.category(c) in ("Cc", "Cf", "Co", "Cs") else c for c in value[: 8 * _MAX_TEXT])

@@ -81,7 +81,7 @@ class CallsFile:
             for key, call in calls.items():
                 _read(key, call)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise FileError(f"{self._path} is damaged, so that unfinished calls are unknown: repair the file, or remove it") from None
+            raise FileError(f"{self._path} is damaged, so unfinished calls are unknown: repair the file, or remove it") from None
         return dict(calls)
 
 

@@ -25,7 +25,7 @@ def drive(flow: Flow, do: Callable[[Effect], Any]) -> Any:
 
 
 async def drive_async(flow: Flow, do: Callable[[Effect], Awaitable[Any]]) -> Any:
-    """Is drive for asyncio."""
+    """Does the same as drive on asyncio."""
     value: Any = None
     failure: BaseException | None = None
     while True:

@@ -93,7 +93,7 @@ class _Attempts:
         self.request = sha256(body)
         self.reservation: Reservation | None = None  # of a call that may cost something
         self.record: Record | None = None
-        self.former = ""  # key that the service has answered, and that another replaces
+        self.former = ""  # an earlier key, for which the service returned a response, and which another key has replaced
 
 
 class Executor:

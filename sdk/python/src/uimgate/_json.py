@@ -67,7 +67,7 @@ def _check(value: Any, depth: int) -> None:
     if depth > _MAX_DEPTH:
         raise JsonError(f"it is nested more than {_MAX_DEPTH} levels deep")
     if isinstance(value, str) and _UNUSABLE.search(value):
-        raise JsonError("a text has U+0000 or half of a surrogate pair")
+        raise JsonError("a string has U+0000 or half of a surrogate pair")
     if isinstance(value, dict):
         for name, member in value.items():
             _check(name, depth)
@@ -102,7 +102,7 @@ def _write(value: Any, pointer: str, depth: int, out: list[str]) -> None:
     elif isinstance(value, dict):
         out.append("{")
         if not all(isinstance(name, str) for name in value):
-            raise JsonError("the names of members must be texts", pointer)
+            raise JsonError("the names of members must be strings", pointer)
         names = sorted(value, key=_utf16)
         for i, name in enumerate(names):
             out.append(("," if i else "") + _text(name, pointer) + ":")
@@ -119,7 +119,7 @@ def _utf16(name: str) -> bytes:
 
 def _text(value: str, pointer: str) -> str:
     if _UNUSABLE.search(value):
-        raise JsonError("a text has U+0000 or half of a surrogate pair", pointer)
+        raise JsonError("a string has U+0000 or half of a surrogate pair", pointer)
     return json.dumps(value, ensure_ascii=False)
 
 

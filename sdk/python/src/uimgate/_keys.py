@@ -35,7 +35,7 @@ def b64(data: bytes) -> str:
 
 
 def unb64(text: str) -> bytes:
-    """Reads base64url without padding. It accepts only one text for each value."""
+    """Reads base64url without padding. It accepts only one encoding of each value."""
     if not re.fullmatch(r"[A-Za-z0-9_-]*", text):
         raise ValueError("not base64url")
     data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -21,8 +21,8 @@ from ._errors import AddressError, NetworkError, OptionsError
 MAX_REDIRECTS = 3
 _CONNECT = 10.0  # seconds
 
-# The addresses that are not on the public internet: the IANA registries of special purposes (RFC 6890), what only embeds other addresses,
-# and 168.63.129.16, at which Azure serves its own machines.
+# The addresses that are not on the public internet: the IANA registries of special purposes (RFC 6890), ranges that only embed other
+# addresses, and 168.63.129.16, at which Azure offers services to its own machines.
 _SPECIAL = [
     ipaddress.ip_network(n)
     for n in (

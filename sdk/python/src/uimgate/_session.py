@@ -67,8 +67,8 @@ class Session:
 
 
 def read_token(answer: Answer, *, uid: str, digest: str, key: PublicKey, now: float, policy: bytes = b"") -> Session:
-    """Reads the response to an agreement or a renewal. The token is not verified, as it came from the service itself, but it must be of
-    this policy and of this key. Errors: PendingError, PolicyChangedError, NetworkError."""
+    """Reads the response to an agreement or a renewal. The token is not verified, because it came from the service itself, but it must be
+    for this policy and this key. Errors: PendingError, PolicyChangedError, NetworkError."""
     unusable = NetworkError("the response to the agreement has no token that can be used", True)
     try:
         tree = decode_object(answer.body)

@@ -79,7 +79,7 @@ def settings_of(
     if key is not None and not re.fullmatch(r"[!-~]{1,200}", agent_id):
         raise OptionsError("agent_id must have 1 to 200 visible ASCII characters")
     if max_attempts < 1 or max_wait < 0 or max_answer < 1 or (timeout is not None and timeout <= 0):
-        raise OptionsError("max_attempts, max_answer and timeout must be above zero, and max_wait must not be below")
+        raise OptionsError("max_attempts, max_answer and timeout must be above zero, and max_wait must not be negative")
     warn = on_warning or _log.warning
     where = None if directory is None else Path(directory).expanduser()
     kept = None if receipts is None else Path(receipts).expanduser()

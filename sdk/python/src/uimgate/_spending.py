@@ -43,7 +43,7 @@ class Spending:
         one."""
         if price.kind == "free":
             return Reservation(None)
-        cost = f"costs up to {price.most}" if price.most else "has a price that its policy does not state simply"
+        cost = f"costs up to {price.most}" if price.most else "has a price that the client cannot read from the policy"
         if isinstance(budget, Amount) and (price.most is None or price.most.currency != budget.currency or price.most.nano > budget.nano):
             raise BudgetError(f"a call of {call.intent} {cost}, and this call may cost at most {budget}")
         if budget is None and approve is None:

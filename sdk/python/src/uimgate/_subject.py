@@ -119,7 +119,7 @@ def _message(tree: dict[str, Any]) -> Subject | None:
     for part in parts if isinstance(parts, list) else []:
         data = part.get("data") if isinstance(part, dict) else None
         if data is None and isinstance(part, dict) and isinstance(part.get("text"), str):
-            data = _json(part["text"])  # the gateway executes a text that is the JSON of a call
+            data = _json(part["text"])  # the gateway executes a text part that is the JSON of a call
         if isinstance(data, dict) and "intent_uid" in data:
             return _subject(data["intent_uid"], data.get("parameters"))
     return None

@@ -46,7 +46,7 @@ def _rule(rule: dict[str, Any], intent: str) -> dict[str, Any] | None:
 
 
 def _name(value: Any) -> str:
-    """Returns what a target names: a text, or the uid of an object without other members."""
+    """Returns what a target names: a string, or the uid of an object without other members."""
     if isinstance(value, dict) and len(value) == 1:
         [(name, inner)] = value.items()
         value = inner if local_name(name) in ("uid", "id") else None
