@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the root file system of the image in a directory: the command, the roots of the system it runs on, and an empty user database.
+# Makes the root file system of the image in a directory: the command, the root certificates of this system, and two users.
 #
 #   deploy/image/rootfs.sh ./uimgate /tmp/rootfs
 set -eu

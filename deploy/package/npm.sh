@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes the packages of npm into a directory: uimgate, which is the TypeScript SDK and a command, and for each platform a package with the
-# program. uimgate depends on those optionally, so that npm installs the one of the machine, and nothing is downloaded later. Two runs on
+# Writes the npm packages into a directory: uimgate, which is the TypeScript SDK and a command, and for each platform a package with the
+# program. uimgate depends on those optionally, so that npm installs the one for the machine, and nothing is downloaded later. Two runs on
 # one commit write the same bytes.
 #
 #   deploy/package/npm.sh v0.1.0 dist path/of/uimgate linux/amd64 another/path/of/uimgate darwin/arm64

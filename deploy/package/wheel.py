@@ -3,7 +3,7 @@
 
     wheel.py PURE.whl DIRECTORY [PROGRAM linux/amd64]
 
-PURE.whl is the wheel that setuptools has built of sdk/python. Without a program, the wheel for all platforms is written.
+PURE.whl is the wheel that setuptools has built from sdk/python. Without a program, the wheel for all platforms is written.
 """
 
 import base64

@@ -41,7 +41,7 @@ paths:
       summary: One product.
       parameters: [{name: id, in: path, required: true, schema: {type: string, maxLength: 40}}]
       responses:
-        '200': {description: It, content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
+        '200': {description: The product, content: {application/json: {schema: {type: object, properties: {name: {type: string}}}}}}
 YAML
 
 step "the commands of the README"
@@ -77,7 +77,7 @@ uimgate agent agree https://shop.example --yes --insecure > agree.log 2>&1
 pat=$(jq -r '.["uim-pat"] // empty' ~/.local/state/uimgate/agent/*.json | head -1)
 trace=4bf92f3577b34da6a3ce929d0e0e4736
 [ -n "$pat" ]
-# Keeps the answer in a file for failed.
+# Keeps the response in the file answer, which ended prints.
 call() {
   echo "no response" > answer
   curl -sS --fail-with-body --output answer https://shop.example/api/intents/execute -H "Authorization: Bearer $pat" \

@@ -65,7 +65,7 @@ var upstreamBoard = board{
 				0,
 			},
 			{
-				graph, "Refused for the store", "reqps", "store: it did not answer in time. store_queue: too many writes wait. revocations: the gateway does not know what was revoked.",
+				graph, "Refused for the store", "reqps", "store: it did not respond in time. store_queue: too many writes wait. revocations: the list of revocations is too old.",
 				[]query{{`sum by (cause) (rate(uimgate_shed_total{instance, cause=~"revocations|store|store_queue"}[$__rate_interval]))`, "{{cause}}"}},
 				0,
 			},
@@ -97,7 +97,7 @@ var processBoard = board{
 				0,
 			},
 			{
-				graph, "Answers sent later", "reqps", "Answers that doors such as uAgents send after the request, by what became of them. All but delivered did not arrive.",
+				graph, "Answers sent later", "reqps", "Answers that doors such as uAgents send after the request, by outcome. All but delivered did not arrive.",
 				[]query{{`sum by (door, became) (rate(uimgate_answers_delivered_total{instance}[$__rate_interval]))`, "{{door}} {{became}}"}},
 				0,
 			},
@@ -150,7 +150,7 @@ var processBoard = board{
 				0,
 			},
 			{
-				graph, "Lost telemetry", "short", "Spans and log entries that the collector did not take, in five minutes. It should be 0.",
+				graph, "Lost telemetry", "short", "Spans and log entries that the collector did not accept, in five minutes. It should be 0.",
 				[]query{{`sum by (signal) (increase(uimgate_telemetry_lost_total{instance}[5m]))`, "{{signal}}"}},
 				0,
 			},
@@ -167,7 +167,7 @@ var processBoard = board{
 				0,
 			},
 			{
-				graph, "Decisions by engine", "ops", "plan: compiled terms, a few microseconds. opa: the general engine, about a hundred times slower. A policy decides which.",
+				graph, "Decisions by engine", "ops", "plan: compiled terms, a few microseconds. opa: the general engine, about a hundred times slower. The policy determines which one.",
 				[]query{{`sum by (engine) (rate(uimgate_policy_evaluations_total{instance}[$__rate_interval]))`, "{{engine}}"}},
 				0,
 			},
@@ -192,7 +192,7 @@ var processBoard = board{
 				0,
 			},
 			{
-				graph, "Requests that why cannot find", "short", "Requests in an hour that are not in the index, because it was full or the store did not answer.",
+				graph, "Requests that why cannot find", "short", "Requests in an hour that are not in the index, because it was full or the store did not respond.",
 				[]query{{`sum(increase(uimgate_index_skipped_total{instance}[1h]))`, "skipped"}},
 				0,
 			},

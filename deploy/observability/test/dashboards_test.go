@@ -89,7 +89,7 @@ var overviewBoard = board{
 				0,
 			},
 			{
-				stacked, "Shed requests by cause", "reqps", "What the gateway refused although it was right: for lack of capacity, or because a caller sent too much.",
+				stacked, "Shed requests by cause", "reqps", "Valid requests that the gateway refused: for lack of capacity, or because a caller sent too many.",
 				[]query{{`sum by (cause) (rate(uimgate_shed_total{instance}[$__rate_interval])) > 0`, "{{cause}}"}},
 				0,
 			},
@@ -123,7 +123,7 @@ var moneyBoard = board{
 				0,
 			},
 			{
-				stacked, "Refused requests for tokens", "reqps", "By operation and reason. Many AGENT_ID_TAKEN come from somebody who lists ids.",
+				stacked, "Refused requests for tokens", "reqps", "By operation and reason. Many AGENT_ID_TAKEN indicate that somebody probes for ids.",
 				[]query{{`sum by (operation, reason) (rate(uimgate_pat_refused_total{instance}[$__rate_interval]))`, "{{operation}} {{reason}}"}},
 				0,
 			},
@@ -165,7 +165,7 @@ var moneyBoard = board{
 				0,
 			},
 			{
-				graph, "Ends that were late", "short", "Calls whose end the store did not take at once, each hour. stored: it took the end later. given_up: the charge is unresolved.",
+				graph, "Late outcomes", "short", "Calls whose outcome could not be stored at once, each hour. stored: it was stored later. given_up: the charge is unresolved.",
 				[]query{
 					{`sum(increase(uimgate_unsettled_total{instance}[1h]))`, "late"},
 					{`sum by (became) (increase(uimgate_late_ends_total{instance}[1h]))`, "{{became}}"},
@@ -202,7 +202,7 @@ var moneyBoard = board{
 				0,
 			},
 			{
-				graph, "Charges without a receipt", "short", "Charges in an hour that were answered without a receipt, because none could be signed. It should be 0. Agents can fetch the receipts later.",
+				graph, "Charges without a receipt", "short", "Charged calls in an hour that got no receipt, because the gateway could not sign one. It should be 0. Agents can fetch the receipts later.",
 				[]query{{`sum by (instance) (increase(uimgate_receipts_missing_total{instance}[1h]))`, "{{instance}}"}},
 				0,
 			},

@@ -96,7 +96,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- uniq $hosts | toJson -}}
 {{- end -}}
 
-{{/* What the schema cannot refuse with a sentence that helps. */}}
+{{/* Checks for which the schema has no helpful message. */}}
 {{- define "uimgate.validate" -}}
 {{- $config := .Values.config -}}
 {{- if not (get $config "services") -}}
@@ -113,7 +113,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $path, $instead := dict "data" "persistence" "store" "store" "server.listen" "tls.mode" "server.drain_timeout" "shutdown.drainSeconds" "server.tls.cert" "tls.existingSecret" "server.tls.key" "tls.existingSecret" "server.tls.acme.http" "service.httpPort" "telemetry.listen" "nothing: the chart opens it" -}}
+{{- range $path, $instead := dict "data" "use persistence" "store" "use store" "server.listen" "use tls.mode" "server.drain_timeout" "use shutdown.drainSeconds" "server.tls.cert" "use tls.existingSecret" "server.tls.key" "use tls.existingSecret" "server.tls.acme.http" "use service.httpPort" "telemetry.listen" "remove it" -}}
 {{- $at := $config -}}
 {{- $found := true -}}
 {{- range splitList "." $path -}}
@@ -125,7 +125,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end -}}
 {{- end -}}
 {{- if $found -}}
-{{- fail (printf "config.%s is set by the chart: use %s" $path $instead) -}}
+{{- fail (printf "config.%s is set by the chart: %s" $path $instead) -}}
 {{- end -}}
 {{- end -}}
 {{- $acme := dig "server" "tls" "acme" dict $config -}}

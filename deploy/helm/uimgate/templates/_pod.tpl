@@ -31,7 +31,7 @@ spec:
   {{- with .Values.priorityClassName }}
   priorityClassName: {{ . }}
   {{- end }}
-  # The pause, the drain timeout for requests and again for what they left behind, and the time to close the store.
+  # The pause, the drain timeout three times (for requests, for messages of doors and for unstored outcomes), and the time to close the store.
   terminationGracePeriodSeconds: {{ add (int .Values.shutdown.pauseSeconds) (mul 3 (int .Values.shutdown.drainSeconds)) 15 }}
   containers:
   - name: uimgate
