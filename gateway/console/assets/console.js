@@ -1,4 +1,4 @@
-// Additions to pages that work without them: times of the reader's time zone, and figures that are kept up to date.
+// Additions to pages that work without them: times in the reader's time zone, and figures that are kept up to date.
 (function () {
   'use strict'
   const zone = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
