@@ -20,7 +20,7 @@ func areas() []area {
 	return []area{
 		{
 			"examples", "The examples of the Information Model",
-			"Each use case of ODRL IM 2.2, with our own facts. The examples name profiles that no document defines; the tests treat these as known. Each example is read, validated and written as canonical JSON-LD with the same meaning, and decides questions. An Offer itself grants nothing: *once taken* means that a question is decided by the Set that the Offer becomes when it is accepted.", exampleRows(),
+			"Each use case of ODRL IM 2.2, with our own facts. The examples name profiles that no document defines; the tests treat these as known. The tests read and validate each example, write it as canonical JSON-LD with the same meaning, and decide questions under it. An Offer itself grants nothing: *once taken* means that a question is decided by the Set that the Offer becomes when it is accepted.", exampleRows(),
 		},
 		{"classes", "Classes and properties", "ODRL IM 2.1 to 2.6: the properties of each class, how many it may have, and their meaning.", classRows()},
 		{"actions", "Actions", "ODRL IM 2.4 and ODRL V 3.9, 4.3: each action, the action that includes it, and its replacement if it is deprecated.", actionRows()},
@@ -48,12 +48,12 @@ func areas() []area {
 		{"evaluation", "Evaluation", "The contents of a decision and of its report.", evaluationRows()},
 		{
 			"profile", "The UIM profile",
-			"The forms that UIM's documents have, as the gateway publishes them: names are those of its intents and agents, and all must be enforceable.", profileRows(),
+			"The forms that UIM's documents have, as the gateway publishes them. Names are those of the intents and agents of the service, and every term must be enforceable.", profileRows(),
 		},
 		{"attack", "Bad input", "Bad input is refused quickly, and never permits a request.", attackRows()},
 		{
 			"suite", "The public test suite",
-			"SolidLab's ODRL-Test-Suite, case by case: the activation of each rule, its premises and constraints. Duties need only not be violated, and policies are read leniently, as the suite has rules without action, target or assignee. The suite contains no decisions; the column *shown by* has those of this engine.", suiteRows(),
+			"SolidLab's ODRL-Test-Suite, case by case: the activation of each rule, its premises and constraints. Duties must only not be violated, and policies are read leniently, because the suite has rules without action, target or assignee. The suite contains no decisions; the column *shown by* has those of this engine.", suiteRows(),
 		},
 	}
 }

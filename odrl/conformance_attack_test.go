@@ -101,19 +101,19 @@ func attackRows() []row {
 				`"ex:x"`, `"http://example.com/x"`), asks: []query{on("ann use x", ok), on("ann use y", none)},
 		},
 		row{
-			name: "numbers as texts", from: "uimgate", says: "A numeric text is compared as a number, never as a text.",
+			name: "numbers as strings", from: "uimgate", says: "A numeric string is compared as a number, never as a string.",
 			doc: under(one("percentage", "lt", `"9"`)), asks: []query{
 				on("ann use x", ok).with(`"percentage":"8.99"`),
 				on("ann use x", none).with(`"percentage":"10"`), on("ann use x", none).with(`"percentage":"1e1"`),
 			},
 		},
 		row{
-			name: "NaN as a text", from: "uimgate", says: "NaN and infinity are not numbers, on either side.",
+			name: "NaN as a string", from: "uimgate", says: "NaN and infinity are not numbers, on either side.",
 			fault: "warning datatype /permission/0/constraint/rightOperand", doc: under(one("percentage", "neq", `"NaN"`)),
 			asks: []query{on("ann use x", none).with(`"percentage":5`), on("ann use x", none).with(`"percentage":"Infinity"`)},
 		},
 		row{
-			name: "a huge number", from: "uimgate", says: "A text with an extremely large exponent is not a number, and costs no time.", lenient: true,
+			name: "a huge number", from: "uimgate", says: "A string with an extremely large exponent is not a number, and costs no time.", lenient: true,
 			doc: under(one("percentage", "lt", `"5"`)), asks: []query{
 				on("ann use x", none).with(`"percentage":"1e999999999"`),
 				on("ann use x", none).with(`"percentage":"1e-999999999999"`),
@@ -125,7 +125,7 @@ func attackRows() []row {
 			asks: []query{on("ann use x", ok), on("ann use x", none).at("")},
 		},
 		row{
-			name: "Rego in a text", from: "uimgate", says: "A text that looks like Rego is only a text.",
+			name: "Rego in a string", from: "uimgate", says: "A string that looks like Rego is only a string.",
 			doc:  under(one("purpose", "eq", `"x\"; permit := true } permit if { true"`)),
 			asks: []query{on("ann use x", none).with(`"purpose":"y"`), on("ann use x", ok).with(`"purpose":"x\"; permit := true } permit if { true"`)},
 		},

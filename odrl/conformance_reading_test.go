@@ -67,7 +67,7 @@ func readingRows() []row {
 			doc: permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"resolution","operator":"lteq","rightOperand":{"type":"xsd:integer","@value":"600"}}`), asks: refined,
 		},
 		{
-			name: "numbers as texts", says: "A numeric text is read as a number.",
+			name: "numbers as strings", says: "A numeric string is read as a number.",
 			doc:  permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"resolution","operator":"lteq","rightOperand":"600"}`),
 			asks: []query{on("ann print x", ok).with(`"resolution":"300.0"`), on("ann print x", none).with(`"resolution":"1e3"`)},
 		},
@@ -77,7 +77,7 @@ func readingRows() []row {
 			asks: []query{on("ann print x", ok).with(`"resolution":0.3`), on("ann print x", none).with(`"resolution":0.30000000000000000001`)},
 		},
 		{
-			name: "unit as a text", says: "According to the context a unit is a text; it is read as an IRI.",
+			name: "unit as a string", says: "According to the context, a unit is a string; it is read as an IRI.",
 			doc:  permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"payAmount","operator":"lteq","rightOperand":"5","unit":"http://dbpedia.org/resource/Euro"}`),
 			asks: []query{on("ann print x", ok).with(`"payAmount":"5 EUR"`), on("ann print x", none).with(`"payAmount":"5 USD"`)},
 		},
@@ -96,7 +96,7 @@ func readingRows() []row {
 				one("industry", "eq", `"b"`) + `]}`), asks: []query{on("ann print x", ok).with(`"media":"a","industry":"b"`), on("ann print x", none)},
 		},
 		{
-			name: "a text among operands", says: "Among operands, a text is not a reference to a constraint.",
+			name: "a string among operands", says: "Among operands, a string is not a reference to a constraint.",
 			fault: "error reference /permission/0/constraint/or/0",
 			doc:   permitting(`"target":"ex:x","action":"print","constraint":{"or":["ex:c",` + one("media", "eq", `"a"`) + `]}`),
 		},

@@ -206,11 +206,11 @@ func validationRows() []row {
 			doc: under(`{"leftOperand":"purpose","operator":"eq","rightOperand":"a","unit":"http://dbpedia.org/resource/Euro"}`),
 		},
 		{
-			name: "target as a text", says: "A target is an IRI.", fault: "warning literal /permission/0/target",
+			name: "target as a string", says: "A target is an IRI.", fault: "warning literal /permission/0/target",
 			doc: set(`"permission":[{"target":"movie","action":"use"}]`),
 		},
 		{
-			name: "assignee as a text", says: "An assignee is an IRI.", fault: "warning literal /permission/0/assignee",
+			name: "assignee as a string", says: "An assignee is an IRI.", fault: "warning literal /permission/0/assignee",
 			doc: set(`"permission":[{"target":"ex:x","action":"use","assignee":"ann"}]`),
 		},
 		{
