@@ -55,13 +55,13 @@ type Connections struct {
 	Local           bool   `yaml:"local" default:"false" doc:"Whether the agent exchanges messages with the agents of the other services of this process that have this connection."`
 	HTTPServer      string `yaml:"http_server" doc:"Address and port at which a skill receives HTTP requests as messages of the http protocol, such as 127.0.0.1:8095. The connection is not encrypted. Empty: none."`
 	HTTPServerSkill string `yaml:"http_server_skill" default:"uimgate/intents:1.0.0" doc:"Complete id of the skill that receives the requests of http_server. The skill intents executes them as the API does."`
-	HTTPClient      bool   `yaml:"http_client" default:"false" doc:"Whether skills can send requests to HTTP servers, in messages of the http protocol to uimgate/http_client:1.0.0. Servers need https and a public address, or are on this machine."`
+	HTTPClient      bool   `yaml:"http_client" default:"false" doc:"Whether skills can send requests to HTTP servers, in messages of the http protocol to uimgate/http_client:1.0.0. A server must have a public address and use https, or be on this machine."`
 }
 
 // Skills is the configuration block skills.
 type Skills struct {
 	Search bool     `yaml:"search" default:"true" doc:"Whether agents can register with the agent of the service, and search for it and for each other, by the protocols oef_search and oef."`
-	Echo   bool     `yaml:"echo" default:"false" doc:"Whether the agent returns bytes that are not calls, for trying a connection."`
+	Echo   bool     `yaml:"echo" default:"false" doc:"Whether the agent returns bytes that are not calls, to test a connection."`
 	Own    []string `yaml:"own" max:"32" doc:"Names of skills that the program adds by RegisterSkill."`
 	// Disabled does not remove skills, so they keep their state.
 	Disabled []string `yaml:"disabled" max:"35" doc:"Skills that receive no messages and do not act, but keep their state: intents, search, echo, or the name of one of your own."`

@@ -24,6 +24,7 @@ type shop struct {
 	Kind  string            `yaml:"kind" default:"food" enum:"food,tools" doc:"What it sells."`
 	Keys  []key             `yaml:"keys" max:"2" doc:"Who may open it."`
 	Rooms map[string][]bool `yaml:"rooms" doc:"Lamps by room."`
+	Sign  string            `yaml:"sign" enum:"lit" doc:"lit: at night too."`
 	Extra yamlconf.Tree     `yaml:"extra" doc:"Anything."`
 	Notes string            `yaml:"-"`
 }
@@ -63,6 +64,7 @@ func TestDecodeProblems(t *testing.T) {
 		"name: a\nkid: food\n":          {`f:2: unknown key "kid": did you mean "kind"?`},
 		"name: a\nowner: food\n":        {`f:2: unknown key "owner": it belongs under keys[]`},
 		"name: a\nopen: 25h\n":          {`f:2: open: "25h" is more than the maximum of 24h`},
+		"name: a\nsign: dark\n":         {`f:2: sign: "dark" is not valid: want lit`},
 		"name: a\nkeys: [x, y, z]\n":    {"f:2: keys: has 3 entries: at most 2 are allowed"},
 		"name: a\nkeys: [{owner: o}]\n": {"f:2: keys[0].text: is required: The key itself."},
 		"name: a\nkind: ${NONE}\n":      {"f:2: kind: the environment variable NONE is not set: set it, or write ${NONE:-default}"},
@@ -70,7 +72,7 @@ func TestDecodeProblems(t *testing.T) {
 		"name: a\nopen: 0s\nname: b\nx: 1": {
 			`f:2: open: "0s" is less than the minimum of 1h`,
 			"f:3: duplicate key: it is already on line 1",
-			`f:4: unknown key "x": known keys are name, open, kind, keys, rooms, extra`,
+			`f:4: unknown key "x": known keys are name, open, kind, keys, rooms, sign, extra`,
 		},
 		"name: [":                           {"f:1: not valid YAML: sequence end token ']' not found"},
 		strings.Repeat("#", 1<<20) + "\n #": {"f: the shop is larger than the 1048576 bytes allowed"},
@@ -103,7 +105,7 @@ func TestReferenceAndSchemaComeFromTheTags(t *testing.T) {
 	reference := string(yamlconf.Types{}.Reference(reflect.TypeFor[shop](), "https://example.com/schema"))
 	for _, want := range []string{
 		"name: corner\n", "# Hours per day. 1h to 24h.\nopen: 8h\n", "# One of food or tools.\n", "keys: []\n",
-		"rooms: {}\n",
+		"rooms: {}\n", "# lit: at night too.\nsign:\n",
 	} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference lacks %q:\n%s", want, reference)

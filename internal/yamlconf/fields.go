@@ -214,6 +214,9 @@ func join(path, key string) string {
 // alternatives returns the values of an enum for a message: a, b or c.
 func alternatives(enum string) string {
 	words := strings.Split(enum, ",")
+	if len(words) == 1 {
+		return enum
+	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 

@@ -19,7 +19,7 @@ func (ts Types) Reference(root reflect.Type, schemaID string) []byte {
 func (ts Types) writeReference(out *strings.Builder, t reflect.Type, indent string) {
 	for key, f := range ts.fields(t) {
 		fmt.Fprintf(out, "%s# %s\n", indent, keyDescription(f.Tag))
-		if enum := f.Tag.Get("enum"); enum != "" {
+		if enum := f.Tag.Get("enum"); strings.Contains(enum, ",") {
 			fmt.Fprintf(out, "%s# One of %s.\n", indent, alternatives(enum))
 		}
 		_, isScalar := ts.lookup(f.Type)
