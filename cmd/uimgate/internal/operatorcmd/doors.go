@@ -126,7 +126,7 @@ any other agent: it may refuse, limit and charge it. Give the agent credit with 
 request and the response as they go over the wire, and the decision. uimgate why explains it. The exit code is 1 if the
 gateway refused the call.
 
-The value of --param is JSON. A value that is not JSON is a text: write --param 'id="17"' for a text of digits.`,
+The value of --param is JSON. A value that is not JSON is a string: write --param 'id="17"' for a string of digits.`,
 		Example: "  uimgate doors try shop.example:get-product:v1 --param id=desk-lamp\n" +
 			"  uimgate doors try shop.example:get-product:v1 --param id=desk-lamp --via mcp",
 		RunE: func(c *cobra.Command, args []string) error {

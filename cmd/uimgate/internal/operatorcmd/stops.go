@@ -57,7 +57,7 @@ STOPPED (503), and may try again later. The command waits up to two seconds unti
 prints how many have, and how long the slowest took. A call that has not been sent yet is not sent, and its charge is released; a call
 that was sent ends as usual. Stop ends no agreement and no token: after uimgate resume, agents continue where they were.
 
-Without --service, a stop applies to every service of the gateway. The stops are in the store, so that they last across
+Without --service, a stop applies to every service of the gateway. The stops are in the store, so they last across
 restarts. uimgate status shows them, and the audit stream records who stopped and who resumed.`,
 		Example: "  uimgate stop charging --reason 'wrong prices in the policy'\n  uimgate stop agent agent-1\n  uimgate stop list",
 	}, commands...)
