@@ -2,17 +2,17 @@
 //
 //     node agent.mjs http://127.0.0.1:PORT
 //
-// It discovers the service, agrees to its policy, calls an intent that is free and one that costs, looks at an error and
-// at its limits, then renews and revokes its token. It prints a line for each step, and exits 0 only if every step did
-// what docs/protocols/uim.md says. WARNING: the intent that costs is really called, once, for at most MAX_PRICE.
+// It discovers the service, agrees to its policy, calls a free intent and a paid one, prints an error and its limits, then
+// renews and revokes its token. It prints a line for each step, and exits with 0 only if every step had the result that
+// docs/protocols/uim.md describes. WARNING: it really calls the paid intent, once, for at most MAX_PRICE.
 
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// What to send, by the name of the parameter. An intent that requires any other parameter is not chosen.
+// The values to send, by the name of the parameter. The agent does not choose an intent that requires another parameter.
 const PARAMETERS = { query: "desk", product_id: "desk-lamp", quantity: 1 };
-// The decision about the policy, made beforehand: nothing is called that costs more than this. An agent of your own should
-// look at more of the policy: at its other duties, its constraints and its prohibitions.
+// The decision about the policy, made beforehand: the agent calls nothing that costs more than this. Your own agent should
+// also read the other duties, the constraints and the prohibitions of the policy.
 const MAX_PRICE = { amount: 0.1, currency: "EUR" };
 
 // ---- Encodings
@@ -21,8 +21,8 @@ const base64url = (data) => Buffer.from(data).toString("base64url");
 const sha256 = (text) => createHash("sha256").update(text, "utf8").digest("base64url");
 const now = () => Math.floor(Date.now() / 1000);
 
-// RFC 8785. The text is built member by member: a sorted copy given to JSON.stringify would not do, because JavaScript
-// moves names such as "10" to the front of every object. sort() compares UTF-16 units, as the RFC asks.
+// RFC 8785. It builds the text member by member, because JSON.stringify would move names such as "10" to the front, even
+// in a sorted copy of the object. sort() compares UTF-16 units, as the RFC requires.
 function canonical(value) {
   if (Array.isArray(value)) return "[" + value.map(canonical).join(",") + "]";
   if (value === null || typeof value !== "object") return JSON.stringify(value);
@@ -30,7 +30,7 @@ function canonical(value) {
   return "{" + members.join(",") + "}";
 }
 
-// A compact JWS by an Ed25519 key.
+// Returns a compact JWS, signed with an Ed25519 key.
 function jws(header, payload, privateKey) {
   const input = base64url(JSON.stringify({ ...header, alg: "EdDSA" })) + "." + base64url(JSON.stringify(payload));
   return input + "." + base64url(sign(null, Buffer.from(input, "ascii"), privateKey));
@@ -42,7 +42,7 @@ const thumbprint = (publicKey) => sha256(canonical(publicKey.export({ format: "j
 // ---- Requests
 
 async function request(method, url, { token, headers = {}, body } = {}) {
-  const { protocol, hostname } = new URL(url); // a token could be read on the way to another machine
+  const { protocol, hostname } = new URL(url); // others could read a token on the way to another machine
   const safe = protocol === "https:" || ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
   expect(safe, `${url} is neither https nor on this machine`);
   const sent = { Accept: "application/json", ...headers };
@@ -58,7 +58,7 @@ async function request(method, url, { token, headers = {}, body } = {}) {
   return { status: response.status, headers: response.headers, json, text, details: json?.error?.details ?? {} };
 }
 
-// The answer if it is 200, else an error that says what a person needs to know.
+// Returns the response if its status is 200. Otherwise it throws an error that describes the refusal.
 function ok(answer, what) {
   if (answer.status === 200 && answer.json) return answer;
   const { reason = "", suggestion = "" } = answer.details;
@@ -89,12 +89,12 @@ class Agent {
       agent_public_key: this.publicKey.export({ type: "spki", format: "der" }).toString("base64"),
     };
     const answer = await request("POST", this.service["uim-pat-issue"], { body });
-    // 202: the operator admits agents by hand. An agent that runs for longer keeps this body, and sends it again later.
-    expect(answer.status !== 202, `the agreement ${answer.json?.agreement_id} waits for the operator`);
+    // 202: the operator approves each agent. An agent that runs for longer stores this body, and sends it again later.
+    expect(answer.status !== 202, `the agreement ${answer.json?.agreement_id} waits for the approval of the operator`);
     return this.keep(ok(answer, "agreement").json);
   }
 
-  // Binds one request to the token. Every request needs a new proof, a repeated one too.
+  // Binds one request to the token. Every request needs a new proof, even a repeated one.
   proof(subject) {
     return jws({ typ: "uim-proof+jwt", kid: thumbprint(this.publicKey) }, {
       iat: now(), jti: randomUUID(), aud: this.service["uim-issuer"], pat: this.claims.jti,
@@ -102,8 +102,8 @@ class Agent {
     }, this.privateKey);
   }
 
-  // Calls an intent. A call that changes or costs something has a key: with the same key it is done once, however often it
-  // is sent. So it is sent again where no answer came, and where the service asks to wait.
+  // Calls an intent. A call that changes or costs something has a key: the service executes it once, however often the
+  // agent sends it. The agent sends a call again if there is no response, or if the service asks it to wait.
   async call(intent_uid, parameters, key) {
     const body = { intent_uid, parameters };
     for (let attempt = 1; ; attempt++) {
@@ -128,7 +128,7 @@ class Agent {
     return this.keep(ok(answer, "renewal").json);
   }
 
-  // The claims of a token are its second part. Its signature is not verified, as it came from the service itself.
+  // The claims are the second part of the token. The signature is not verified, because the service itself sent the token.
   keep(answer) {
     this.token = answer["uim-pat"];
     this.claims = JSON.parse(Buffer.from(this.token.split(".")[1], "base64url").toString("utf8"));
@@ -144,10 +144,10 @@ class Agent {
   }
 }
 
-// ---- What the policy, agents.json and the headers say
+// ---- Values in the policy, agents.json and the headers
 
-// What the policy says about an intent: undefined if it does not permit it, else the prices to pay (none: free).
-// A target is the intent_uid, or a URL whose last segment is; a unit is a currency, or a URL whose last segment is.
+// Returns the prices of an intent under the policy; none if it is free, and undefined if the policy does not permit it.
+// The last segment of a target is the intent_uid, and the last segment of a unit is the currency.
 function pricesOf(policy, intent_uid) {
   const last = (text) => String(text).split("/").pop();
   const list = (value) => (value === undefined ? [] : [value].flat());
@@ -157,7 +157,7 @@ function pricesOf(policy, intent_uid) {
     .map((duty) => ({ amount: Number(duty.amount), currency: last(duty.unit) }));
 }
 
-// The parameters for an intent out of the table above, or undefined if it requires one that is not there.
+// Returns the parameters for an intent from the table above; undefined if the intent requires one that is not in it.
 function parametersFor(intent) {
   const parameters = {};
   for (const { name, required } of intent.input_parameters ?? []) {
@@ -179,7 +179,7 @@ function chargeOf(headers) {
 const limitsOf = (headers) => [...(headers.get("ratelimit") ?? "").matchAll(/"([^"]*)";r=(\d+);t=(\d+)/g)]
   .map(([, name, left, seconds]) => ({ name, left: Number(left), seconds: Number(seconds) }));
 
-// ---- The walk
+// ---- The steps
 
 async function walk(address) {
   // 1. Discover, read the policy, agree.
@@ -189,27 +189,27 @@ async function walk(address) {
   const { json: policy, headers } = ok(await request("GET", service["uim-policy-file"]), "policy");
   const digest = "sha-256:" + sha256(canonical(policy));
   const etag = (headers.get("etag") ?? "").replace(/^W\//, "").replaceAll('"', "");
-  expect(digest === etag, `the digest of the policy is ${digest}, but its ETag says ${etag}`);
-  say("policy", `${policy.uid}, ${digest}, as its ETag says`);
+  expect(digest === etag, `the digest of the policy is ${digest}, but its ETag is ${etag}`);
+  say("policy", `${policy.uid}, ${digest}, as in its ETag`);
 
-  // The policy binds, and not the price in agents.json. An intent only reads if safe is true or, without safe, if the method
-  // of its endpoint is GET. The endpoint is not called: every call goes to uim-api-execute.
+  // The policy is binding, not the price in agents.json. An intent only reads if safe is true or, without safe, if the method
+  // of its endpoint is GET. The agent sends every call to uim-api-execute, not to the endpoint.
   const usable = service.intents.map((intent) => ({
     uid: intent.intent_uid, intent, parameters: parametersFor(intent), prices: pricesOf(policy, intent.intent_uid),
   })).filter((choice) => choice.parameters && choice.prices);
   const free = usable.find(({ intent, prices }) => prices.length === 0 && (intent.safe ?? intent.endpoint?.method === "GET"));
   const paid = usable.find(({ prices }) => prices.length === 1 &&
     prices[0].currency === MAX_PRICE.currency && prices[0].amount <= MAX_PRICE.amount);
-  expect(free, "no intent was found that is free, only reads, and has parameters that are known here");
+  expect(free, "no intent was found that is free, only reads, and has only parameters of the table");
   expect(paid, `no intent was found that costs at most ${MAX_PRICE.amount} ${MAX_PRICE.currency}`);
 
   const agent = new Agent("javascript-example-" + randomUUID(), service);
-  const scope = [free.uid, paid.uid]; // no more than is needed
+  const scope = [free.uid, paid.uid]; // only the intents that it calls
   const { agreement_id, expires_at, scope_omitted } = await agent.agree({ uid: policy.uid, digest }, scope);
-  expect(!scope_omitted?.length, `not all was granted: ${JSON.stringify(scope_omitted)}`);
+  expect(!scope_omitted?.length, `these entries were not granted: ${JSON.stringify(scope_omitted)}`);
   say("agreed", `${agreement_id} as ${agent.id}, token until ${expires_at}`);
 
-  // 2. Call what is free, then what costs: twice, with one idempotency key.
+  // 2. Call the free intent, then the paid one twice, with one idempotency key.
   const read = ok(await agent.call(free.uid, free.parameters), free.uid);
   expect(!read.headers.has("uim-charge"), `${free.uid} is free, but charged ${read.headers.get("uim-charge")}`);
   say("free call", `${free.uid} ${JSON.stringify(free.parameters)}: ${read.text.trim().slice(0, 60)}…`);
@@ -223,32 +223,32 @@ async function walk(address) {
   say("paid call", `${paid.uid} ${JSON.stringify(paid.parameters)}: charged ${amount} ${currency}, ${charge.state}`);
 
   const second = ok(await agent.call(paid.uid, paid.parameters, key), paid.uid + " again");
-  expect(second.headers.get("idempotency-replayed") === "true", "the second call is not told to be a repetition");
-  expect(canonical(second.json) === canonical(first.json), "the repetition has another answer than the first call");
-  // A repetition tells the charge of the first call again: who adds up charges has to count each id once.
+  expect(second.headers.get("idempotency-replayed") === "true", "the second response does not state that it is a repetition");
+  expect(canonical(second.json) === canonical(first.json), "the repeated call has a different response");
+  // A repetition states the charge of the first call again: count each id once.
   expect(chargeOf(second.headers).id === charge.id, `the repetition was charged: ${second.headers.get("uim-charge")}`);
-  say("same again", `a repetition: the same answer, the same charge ${charge.id}`);
+  say("same again", `a repetition: the same response, the same charge ${charge.id}`);
 
-  // 3. An error, and what is left of the limits.
+  // 3. An error, and the calls that are left.
   const wrong = { ...free.parameters, no_such_parameter: true };
   const ranged = free.intent.input_parameters.find((parameter) => typeof parameter.maximum === "number");
   if (ranged) wrong[ranged.name] = ranged.maximum + 1;
   const refused = await agent.call(free.uid, wrong);
   const { reason, suggestion, help_url, violations } = refused.details;
   expect(refused.status === 400 && reason && suggestion && help_url, `wrong parameters: ${refused.status} ${refused.text}`);
-  expect(violations?.length === (ranged ? 2 : 1), `not each wrong parameter is named: ${JSON.stringify(violations)}`);
+  expect(violations?.length === (ranged ? 2 : 1), `an invalid parameter is missing from the error: ${JSON.stringify(violations)}`);
   say("error", `${reason}: ${suggestion} See ${help_url}`);
   for (const { pointer, reason, message } of violations) say("", `${pointer}: ${reason}, ${message}`);
 
-  // Only answers to calls that count tell the limits; the refused call counted nowhere.
+  // Only responses to calls that count have the limits; the refused call did not count.
   const [narrowest] = limitsOf(read.headers).sort((a, b) => a.left - b.left);
-  expect(narrowest, `the answer tells no limits: ${read.headers.get("ratelimit")}`);
-  say("limits", `${narrowest.left} calls were left of "${narrowest.name}", the next comes free in ${narrowest.seconds} s`);
+  expect(narrowest, `the response has no limits: ${read.headers.get("ratelimit")}`);
+  say("limits", `${narrowest.left} calls are left of "${narrowest.name}"; the next one becomes free in ${narrowest.seconds} s`);
 
   // 4. Renew, introspect, revoke.
   const old = agent.token;
   const renewed = await agent.renew();
-  expect(renewed.agreement_id === agreement_id && agent.token !== old, "the renewal is not a new token of the agreement");
+  expect(renewed.agreement_id === agreement_id && agent.token !== old, "the renewal did not return a new token of the agreement");
   ok(await agent.call(free.uid, free.parameters), free.uid + " with the renewed token");
   say("renewed", `a new token of the same agreement, until ${renewed.expires_at}`);
 
@@ -259,8 +259,8 @@ async function walk(address) {
   await agent.revoke();
   const ended = await agent.call(free.uid, free.parameters);
   expect(ended.status === 401 && ended.details.reason === "REVOKED_TOKEN", `revoked, but: ${ended.status} ${ended.text}`);
-  expect((await agent.introspect()).active === false, "the revoked token is told to be active");
-  say("revoked", `a call is refused now: ${ended.status} ${ended.details.reason}`);
+  expect((await agent.introspect()).active === false, "introspection reports the revoked token as active");
+  say("revoked", `the service now refuses a call: ${ended.status} ${ended.details.reason}`);
 }
 
 try {

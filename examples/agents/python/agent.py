@@ -4,8 +4,9 @@
     pip install cryptography
     python3 agent.py http://127.0.0.1:PORT
 
-It discovers the service, agrees to its policy, calls an intent that is free and one that costs, shows an error, and ends
-its token. It prints a line for each step, and exits 0 only if each step did what docs/protocols/uim.md says, else 1.
+It discovers the service, agrees to its policy, calls a free intent and a paid one, prints an error, and revokes its
+token. It prints a line for each step. The exit code is 0 if each step had the result that docs/protocols/uim.md
+describes, and 1 otherwise.
 """
 
 import base64
@@ -23,13 +24,13 @@ from decimal import Decimal
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-# What is particular to the example shop: values for parameters, by name; and the most that one call may cost.
+# Values for the example shop: the parameters, by name, and the maximum price of a call.
 VALUES = {"query": "lamp", "product_id": "desk-lamp", "quantity": 1}
 MAX_PRICE = {"EUR": Decimal("0.10")}
 
 
 class Failed(Exception):
-    """A step that did not do what it should."""
+    """A step had an unexpected result."""
 
 
 def check(condition, message):
@@ -44,7 +45,7 @@ def b64(data):
 
 
 def canonical(value):
-    """The canonical JSON of value (RFC 8785), as bytes."""
+    """Returns the canonical JSON of value (RFC 8785), as bytes."""
     def prepare(v):
         if isinstance(v, dict):  # RFC 8785 sorts by UTF-16 code units, Python by code points
             return {k: prepare(v[k]) for k in sorted(v, key=lambda k: k.encode("utf-16-be"))}
@@ -53,7 +54,7 @@ def canonical(value):
         if isinstance(v, float) and v.is_integer():
             v = int(v)  # 2.0 becomes 2
         if isinstance(v, (int, float)) and v and not 1e-4 <= abs(v) < 2**53:
-            raise ValueError(f"Python may write {v} otherwise than JavaScript: send it as text")
+            raise ValueError(f"Python may write {v} differently from JavaScript: send it as a string")
         return v
     return json.dumps(prepare(value), separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -63,13 +64,13 @@ def digest(value):
 
 
 def sign(key, header, payload):
-    """A compact JWS by an Ed25519 key."""
+    """Returns a compact JWS, signed with an Ed25519 key."""
     text = b64(canonical(header)) + "." + b64(canonical(payload))
     return text + "." + b64(key.sign(text.encode()))
 
 
 def jti_of(token):
-    """The jti of a token, whose signature need not be verified: it came from the service itself."""
+    """Returns the jti of a token. The signature is not verified, because the service itself sent the token."""
     part = token.split(".")[1]
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))["jti"]
 
@@ -101,7 +102,7 @@ class Answer:
 
 
 def http(method, url, body=None, headers=None):
-    """One exchange. An answer of any status is returned; no answer at all is an OSError."""
+    """Sends a request, and returns the response of any status. It raises an OSError if there is no response."""
     parts = urllib.parse.urlsplit(url)
     check(parts.scheme == "https" or parts.hostname in ("127.0.0.1", "::1", "localhost"), f"{url} is not https")
     data = None if body is None else canonical(body)
@@ -113,11 +114,11 @@ def http(method, url, body=None, headers=None):
 
 
 def patiently(send):
-    """Sends, and sends again where the page says so; send makes a new request each time, with a new jti."""
+    """Sends a request, and repeats it as docs/protocols/uim.md describes. send makes a new request each time, with a new jti."""
     for last in (False, False, True):
         try:
             answer = send()
-        except OSError:  # no answer: what was sent may have been done
+        except OSError:  # no response: the request may have taken effect
             if last:
                 raise
             continue
@@ -130,7 +131,7 @@ def patiently(send):
 
 class Agent:
     def __init__(self, address):
-        self.key = Ed25519PrivateKey.generate()  # an agent that is run again keeps its key, and its name, in a safe place
+        self.key = Ed25519PrivateKey.generate()  # an agent that runs again must store its key and its name safely
         raw = self.key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         self.public = {"crv": "Ed25519", "kty": "OKP", "x": b64(raw)}
         self.name = "python-example-" + secrets.token_hex(4)
@@ -138,13 +139,13 @@ class Agent:
         self.service = http("GET", address.rstrip("/") + "/agents.json").expect(200, "discovery").body
 
     def post(self, name, body=None, **headers):
-        """Posts to one of the URLs of agents.json, with the token once there is one."""
+        """Posts to a URL of agents.json, with the token if there is one."""
         if self.pat:
             headers["Authorization"] = "Bearer " + self.pat
         return http("POST", self.service[name], body, {k.replace("_", "-"): v for k, v in headers.items()})
 
     def signed(self, typ, payload, **header):
-        """An agreement or a proof: made now, for this service, to be used once."""
+        """Returns an agreement or a proof for this service, which can be used once."""
         return sign(self.key, {"typ": typ, "alg": "EdDSA"} | header, payload | {
             "aud": self.service["uim-issuer"], "iat": int(time.time()), "jti": secrets.token_urlsafe(24)})
 
@@ -152,10 +153,10 @@ class Agent:
         answer = http("GET", self.service["uim-policy-file"]).expect(200, "policy")
         self.policy, self.policy_digest = answer.body, "sha-256:" + digest(answer.body)
         etag = answer.headers.get("ETag", "").removeprefix("W/").strip('"')
-        check(etag == self.policy_digest, f"the digest of the policy is {self.policy_digest}, its ETag {etag}")
+        check(etag == self.policy_digest, f"the digest of the policy is {self.policy_digest}, but its ETag is {etag}")
 
     def price(self, intent):
-        """What the policy charges for a call: (amount, currency), or None where it is free."""
+        """Returns the price of a call under the policy: (amount, currency), or None if it is free."""
         for permission in self.policy["permission"]:  # the target is the uid of an intent, or a URL that ends with it
             if permission["target"].rsplit("/", 1)[-1] == intent["intent_uid"]:
                 pay = [d for d in permission.get("duty", []) if d["action"] == "pay"]
@@ -169,16 +170,16 @@ class Agent:
             "signed_policy": self.signed("uim-agreement+jwt", {
                 "iss": self.name, "htu": self.service["uim-pat-issue"], "scope": [i["intent_uid"] for i in intents],
                 "policy": {"uid": self.policy["uid"], "digest": self.policy_digest}})}))
-        check(answer.status != 202, "the operator admits agents by hand: keep the key, and send the same body again later")
+        check(answer.status != 202, "the operator approves each agent: keep the key, and send the same body again later")
         self.pat = answer.expect(200, "agreement").body["uim-pat"]
-        check("scope_omitted" not in answer.body, f"not all was agreed to: {answer.body.get('scope_omitted')}")
+        check("scope_omitted" not in answer.body, f"these entries were not granted: {answer.body.get('scope_omitted')}")
         return answer.body
 
     def proof(self, subject):
         return self.signed("uim-proof+jwt", {"pat": jti_of(self.pat), "digest": digest(subject)}, kid=digest(self.public))
 
     def call(self, intent, parameters, idempotency_key=None):
-        """Calls an intent: with an idempotency key, and a proof, where it changes or costs something."""
+        """Calls an intent. A call that changes or costs something has an idempotency key and a proof."""
         body = {"intent_uid": intent["intent_uid"], "parameters": parameters}
         return patiently(lambda: self.post("uim-api-execute", body, **({} if idempotency_key is None else {
             "Idempotency_Key": idempotency_key, "UIM_Proof": self.proof(body)})))
@@ -187,7 +188,7 @@ class Agent:
         subject = {"renew": jti_of(self.pat)}
         renewed = patiently(lambda: self.post("uim-pat-renew", UIM_Proof=self.proof(subject))).expect(200, "renewal").body
         self.pat = renewed["uim-pat"]
-        check(jti_of(self.pat) != subject["renew"], "the renewal gave the old token")
+        check(jti_of(self.pat) != subject["renew"], "the renewal returned the old token")
         return renewed
 
     def revoke(self):
@@ -195,7 +196,7 @@ class Agent:
 
 
 def parameters_for(intent):
-    """The parameters of a call from VALUES, or None where a required one has no value there."""
+    """Returns the parameters of a call from VALUES; None if a required one has no value there."""
     inputs = intent.get("input_parameters", [])
     if any(p.get("required") and p["name"] not in VALUES for p in inputs):
         return None
@@ -206,15 +207,15 @@ def walk(agent):
     intents = agent.service["intents"]
     print("discovered:", agent.service["uim-issuer"], "offers", ", ".join(i["intent_uid"] for i in intents))
     agent.read_policy()
-    print("policy:", agent.policy["uid"], "has the digest", agent.policy_digest, "(computed, and of the ETag)")
+    print("policy:", agent.policy["uid"], "has the digest", agent.policy_digest, "(computed, and in the ETag)")
 
-    # The search says which intents are safe: they only read. What they cost, the policy says.
+    # The search reports which intents are safe, so they only read. The policy has the prices.
     found = http("GET", agent.service["uim-api-discovery"] + "?view=brief&page_size=100").expect(200, "search").body["intents"]
     safe = {i["intent_uid"] for i in found if i.get("safe")}
     known = [i for i in intents if parameters_for(i) is not None]
     free = next((i for i in known if i["intent_uid"] in safe and not agent.price(i)), None)
     paid = next((i for i in known if agent.price(i)), None)
-    check(free and paid, "there is no free intent that only reads, or none that costs, whose parameters are in VALUES")
+    check(free and paid, "there is no free intent that only reads, or no paid one, whose parameters are in VALUES")
     amount, currency = agent.price(paid)
     check(amount <= MAX_PRICE.get(currency, 0), f"{paid['intent_uid']} costs {amount} {currency}: too much")
     print(f"chosen: {free['intent_uid']}, which is free, and {paid['intent_uid']} for {amount} {currency}")
@@ -225,18 +226,18 @@ def walk(agent):
     check("UIM-Charge" not in answer.headers, "a free call was charged")
     print("free call:", json.dumps(answer.body, ensure_ascii=False)[:100])
     limits = re.findall(r'"([^"]*)";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
-    print("limits:", "; ".join(f"{name}: {r} left, the next in {t} s" for name, r, t in limits))
+    print("limits:", "; ".join(f"{name}: {r} left, the next one in {t} s" for name, r, t in limits))
 
-    order = "order-" + secrets.token_hex(8)  # the idempotency key: chosen before the first attempt, and kept with the task
+    order = "order-" + secrets.token_hex(8)  # the idempotency key: choose it before the first attempt, and store it with the task
     first = agent.call(paid, parameters_for(paid), order).expect(200, "paid call")
     charge = re.fullmatch(r"(\S+) (\S+); id=(\S+); state=(\w+)", first.headers.get("UIM-Charge", ""))
-    check(charge, "the paid call names no charge")
+    check(charge, "the response to the paid call has no charge")
     check((Decimal(charge[1]), charge[2]) == (amount, currency) and charge[4] != "released", f"the charge is {charge[0]}")
     print(f"paid call: charged {charge[1]} {charge[2]}, state {charge[4]}, execution {charge[3]}")
     again = agent.call(paid, parameters_for(paid), order).expect(200, "repeated call")
-    check(again.headers.get("Idempotency-Replayed") == "true", "the repeated call was done again")
+    check(again.headers.get("Idempotency-Replayed") == "true", "the repeated call was executed again")
     check(again.body == first.body and f"id={charge[3]};" in again.headers["UIM-Charge"], "the repetition differs")
-    print("repeated call: the same answer and the same charge, told again; charged once")
+    print("repeated call: the same response and the same charge; charged once")
 
     wrong = {"not_" + name: value for name, value in parameters_for(paid).items()}
     refused = agent.call(paid, wrong, "order-" + secrets.token_hex(8)).expect(400, "wrong call")
@@ -264,7 +265,7 @@ def main():
     except Exception as problem:
         try:
             if agent and agent.pat:
-                agent.revoke()  # leave no token behind
+                agent.revoke()  # so that no valid token remains
         finally:
             sys.exit(f"failed: {problem if isinstance(problem, Failed) else repr(problem)}")
 
