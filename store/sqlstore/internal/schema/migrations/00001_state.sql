@@ -3,7 +3,7 @@
 -- billionths of a unit. The comment in schema.go describes the tables.
 
 CREATE TABLE sequences (
-  name TEXT   NOT NULL PRIMARY KEY, -- 'changes': what replicas must learn, in commit order; 'ready': written by health checks
+  name TEXT   NOT NULL PRIMARY KEY, -- 'changes': changes that replicas must read, in commit order; 'ready': written by health checks
   n    BIGINT NOT NULL
 );
 INSERT INTO sequences (name, n) VALUES ('changes', 0), ('ready', 0);
@@ -15,7 +15,7 @@ CREATE TABLE agents (
   approved   BIGINT NOT NULL DEFAULT 0, -- 1: by the operator or by configuration
   reason     TEXT   NOT NULL DEFAULT '',-- why it is blocked
   created_at BIGINT NOT NULL,
-  seq        BIGINT NOT NULL DEFAULT 0, -- of the last change replicas must learn; 0: none
+  seq        BIGINT NOT NULL DEFAULT 0, -- of the last change that replicas must read; 0: none
   PRIMARY KEY (service, id)
 );
 CREATE INDEX agents_seq ON agents (seq) WHERE seq > 0;
@@ -51,14 +51,14 @@ CREATE TABLE agreements (
   policy_digest TEXT   NOT NULL,
   assurance     TEXT   NOT NULL, -- fresh, static
   form          TEXT   NOT NULL, -- of the signature
-  has_signed    BIGINT NOT NULL, -- 0: what was signed is the stored policy document
+  has_signed    BIGINT NOT NULL, -- 0: the agent signed the stored policy document
   signed        BYTEA  NOT NULL, -- the exact bytes that verified
   signature     BYTEA  NOT NULL,
   nonce         TEXT   NOT NULL, -- jti of a fresh agreement
   scope         TEXT   NOT NULL, -- JSON list of strings
   state         TEXT   NOT NULL, -- pending, active, revoked
-  awaiting      BIGINT NOT NULL, -- 1: made pending, and no token was issued for it yet
-  used_at       BIGINT NOT NULL DEFAULT 0, -- the first call made under it; 0: none, it is evidence of nothing
+  awaiting      BIGINT NOT NULL, -- 1: it was made pending, and has no token yet
+  used_at       BIGINT NOT NULL DEFAULT 0, -- time of the first call under it; 0: no call depends on it
   created_at    BIGINT NOT NULL,
   PRIMARY KEY (service, id),
   FOREIGN KEY (service, agent_id) REFERENCES agents (service, id),
@@ -83,7 +83,7 @@ CREATE TABLE tokens (
   signing_key_id TEXT   NOT NULL,
   issued_at      BIGINT NOT NULL,
   expires_at     BIGINT NOT NULL,
-  ends_at        BIGINT NOT NULL DEFAULT 0, -- earlier than expires_at where it was renewed
+  ends_at        BIGINT NOT NULL DEFAULT 0, -- earlier than expires_at if it was renewed
   renewed_to     TEXT   NOT NULL DEFAULT '',
   renewed_at     BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (service, id),
@@ -96,8 +96,8 @@ CREATE TABLE revocations (
   service TEXT   NOT NULL,
   kind    TEXT   NOT NULL, -- token, agreement, agent, policy
   subject TEXT   NOT NULL, -- jti, agreement id, agent id or digest
-  at      BIGINT NOT NULL, -- ends what was issued up to then
-  until   BIGINT NOT NULL, -- then it may be forgotten
+  at      BIGINT NOT NULL, -- ends everything that was issued up to this time
+  until   BIGINT NOT NULL, -- after this time it may be deleted
   reason  TEXT   NOT NULL,
   seq     BIGINT NOT NULL,
   PRIMARY KEY (service, kind, subject)
@@ -131,7 +131,7 @@ CREATE TABLE counters (
   period   TEXT   NOT NULL,
   slot     BIGINT NOT NULL, -- the highest seen when the row was written; it never goes back
   counts   BYTEA  NOT NULL, -- unsigned varints: units of slot, slot-1, …, no trailing zeros
-  frees_at BIGINT NOT NULL, -- when no slot counts any more; 0: never
+  frees_at BIGINT NOT NULL, -- when no slot counts any longer; 0: never
   PRIMARY KEY (service, agent_id, limit_id, period)
 );
 CREATE INDEX counters_frees ON counters (frees_at) WHERE frees_at > 0;
@@ -152,9 +152,9 @@ CREATE TABLE executions (
   state         TEXT   NOT NULL, -- held, captured, released, unresolved
   outcome       TEXT   NOT NULL, -- '' while held
   begun_at      BIGINT NOT NULL,
-  deadline      BIGINT NOT NULL, -- then the sweeper makes a held one unresolved
+  deadline      BIGINT NOT NULL, -- after this time the sweeper makes a held one unresolved
   settled_at    BIGINT NOT NULL DEFAULT 0,
-  forget_at     BIGINT NOT NULL  -- when a settled one may go; 0: never (it charged)
+  forget_at     BIGINT NOT NULL  -- when a settled one may be deleted; 0: never (it charged)
 );
 CREATE INDEX executions_service ON executions (service, id);
 CREATE INDEX executions_agent ON executions (service, agent_id, id);
@@ -168,7 +168,7 @@ CREATE TABLE idempotency (
   agent_id     TEXT   NOT NULL,
   idem_key     TEXT   NOT NULL,
   execution_id TEXT   NOT NULL,
-  until        BIGINT NOT NULL, -- then the key may be used anew, if the execution is settled
+  until        BIGINT NOT NULL, -- after this time the key may be used again, if the execution is settled
   PRIMARY KEY (service, agent_id, idem_key)
 );
 CREATE INDEX idempotency_until ON idempotency (until);

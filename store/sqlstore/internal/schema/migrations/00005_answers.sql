@@ -9,6 +9,6 @@ UPDATE answers SET
   details = COALESCE(CAST(CAST(body AS TEXT) -> 'error' -> 'details' AS TEXT), ''),
   body    = ''
   WHERE reason <> '';
-ALTER TABLE answers RENAME COLUMN body TO output; -- JSON; empty where the call was refused
+ALTER TABLE answers RENAME COLUMN body TO output; -- JSON; empty if the call was refused
 ALTER TABLE answers DROP COLUMN status;
 ALTER TABLE answers DROP COLUMN content_type;

@@ -8,4 +8,4 @@ CREATE INDEX executions_calls ON executions (service, agent_id,
 CREATE INDEX executions_context ON executions (service, agent_id, context_id,
   (CASE WHEN unresolved_at > 0 THEN unresolved_at WHEN settled_at > 0 THEN settled_at ELSE begun_at END), id) WHERE context_id <> '';
 
-ALTER TABLE signing_keys ADD COLUMN purpose TEXT NOT NULL DEFAULT ''; -- '': PATs; else what it signs, such as card
+ALTER TABLE signing_keys ADD COLUMN purpose TEXT NOT NULL DEFAULT ''; -- '': PATs; otherwise what it signs, such as card

@@ -13,7 +13,7 @@ CREATE TABLE consents (
   request      TEXT   NOT NULL, -- the client's state
   browser      TEXT   NOT NULL, -- digest
   created_at   BIGINT NOT NULL,
-  until        BIGINT NOT NULL, -- then it may be forgotten
+  until        BIGINT NOT NULL, -- after this time it may be deleted
   code         TEXT   NOT NULL DEFAULT '', -- digest
   code_until   BIGINT NOT NULL DEFAULT 0,
   code_used    BIGINT NOT NULL DEFAULT 0,
@@ -28,7 +28,7 @@ CREATE TABLE clients (
   name       TEXT   NOT NULL,
   redirects  TEXT   NOT NULL, -- JSON list of strings
   created_at BIGINT NOT NULL,
-  until      BIGINT NOT NULL, -- then it may be forgotten
+  until      BIGINT NOT NULL, -- after this time it may be deleted
   PRIMARY KEY (service, id)
 );
 CREATE INDEX clients_until ON clients (until);
@@ -37,7 +37,7 @@ CREATE INDEX clients_oldest ON clients (service, until);
 CREATE TABLE invitations (
   service    TEXT   NOT NULL,
   code       TEXT   NOT NULL, -- digest
-  name       TEXT   NOT NULL, -- what the operator calls whoever is invited
+  name       TEXT   NOT NULL, -- the operator's name for the invited person
   created_at BIGINT NOT NULL,
   until      BIGINT NOT NULL,
   PRIMARY KEY (service, code)

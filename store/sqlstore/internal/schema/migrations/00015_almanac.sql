@@ -5,12 +5,12 @@ CREATE TABLE almanac (
   service     TEXT   NOT NULL,
   address     TEXT   NOT NULL,
   network     TEXT   NOT NULL, -- agent, test-agent, or '' for either
-  record      BYTEA  NOT NULL, -- JSON: what the agent said, signed
+  record      BYTEA  NOT NULL, -- JSON: the signed statement of the agent
   source      TEXT   NOT NULL, -- address or network of the client that sent it
   active      BIGINT NOT NULL,
   attested_at BIGINT NOT NULL, -- when the agent signed the record
-  status_at   BIGINT NOT NULL, -- when it signed whether it is active
-  until       BIGINT NOT NULL, -- then it is forgotten
+  status_at   BIGINT NOT NULL, -- when the agent signed its status
+  until       BIGINT NOT NULL, -- after this time it is deleted
   PRIMARY KEY (service, address)
 );
 CREATE INDEX almanac_until ON almanac (until);

@@ -8,15 +8,15 @@ CREATE TABLE relay_agents (
   visibility     TEXT   NOT NULL,     -- public or private
   policy         TEXT   NOT NULL,     -- of the inbox: open, closed, allowlist or blocklist
   shown          BIGINT NOT NULL,     -- 1: active and public, so that others find it
-  blank          BIGINT NOT NULL,     -- 1: it never had anything of its own, and is made again as it is
+  blank          BIGINT NOT NULL,     -- 1: it has only default values, and can be deleted and created again
   created_at     BIGINT NOT NULL,
   last_active_at BIGINT NOT NULL,
-  entries        BIGINT NOT NULL,     -- of its access list: how many
-  last_entry     BIGINT NOT NULL,     -- and the last number used
-  blobs          BIGINT NOT NULL,     -- how many it has
-  blob_bytes     BIGINT NOT NULL,     -- and their sum
-  found_name     TEXT   NOT NULL,     -- the name, folded, to search in
-  found_words    TEXT   NOT NULL,     -- name and capabilities, folded, to search in
+  entries        BIGINT NOT NULL,     -- number of entries in its access list
+  last_entry     BIGINT NOT NULL,     -- the last number of an entry
+  blobs          BIGINT NOT NULL,     -- number of its blobs
+  blob_bytes     BIGINT NOT NULL,     -- their total size
+  found_name     TEXT   NOT NULL,     -- the name, folded, for searches
+  found_words    TEXT   NOT NULL,     -- name and capabilities, folded, for searches
   name           BYTEA  NOT NULL,
   metadata       BYTEA  NOT NULL,     -- JSON
   capabilities   BYTEA  NOT NULL      -- JSON
@@ -34,14 +34,14 @@ CREATE INDEX relay_tags_found ON relay_tags (shown, tag, agent);
 
 CREATE TABLE relay_tag_counts (
   tag    BYTEA  PRIMARY KEY,
-  agents BIGINT NOT NULL -- that are shown and have it; more than 0
+  agents BIGINT NOT NULL -- number of shown agents that have the tag; more than 0
 );
 CREATE INDEX relay_tag_counts_order ON relay_tag_counts (agents DESC, tag);
 
 CREATE TABLE relay_signatures (
   agent     BYTEA  NOT NULL,
   signature BYTEA  NOT NULL,
-  until     BIGINT NOT NULL, -- then the request would be too old
+  until     BIGINT NOT NULL, -- after this time the request would be too old
   PRIMARY KEY (agent, signature)
 );
 CREATE INDEX relay_signatures_until ON relay_signatures (until);
@@ -57,10 +57,10 @@ CREATE TABLE relay_acl (
 CREATE UNIQUE INDEX relay_acl_order ON relay_acl (owner, id);
 CREATE INDEX relay_acl_types ON relay_acl (owner, entry_type, id);
 
-CREATE TABLE relay_boxes ( -- one for each recipient of messages; its row is the lock of what comes and goes
+CREATE TABLE relay_boxes ( -- one for each recipient of messages; changes of its messages lock the row
   recipient BYTEA  PRIMARY KEY,
   waiting   BIGINT NOT NULL, -- messages in state sent
-  last_at   BIGINT NOT NULL  -- when its last message was taken: the next is taken later
+  last_at   BIGINT NOT NULL  -- time of its last accepted message; the next one gets a later time
 );
 CREATE INDEX relay_boxes_empty ON relay_boxes (last_at) WHERE waiting = 0;
 
@@ -68,18 +68,18 @@ CREATE TABLE relay_messages (
   id           TEXT   PRIMARY KEY,
   sender       BYTEA  NOT NULL,
   recipient    BYTEA  NOT NULL,
-  state        TEXT   NOT NULL, -- sent, delivered or expired; one that is sent has expired as soon as its time has passed
+  state        TEXT   NOT NULL, -- sent, delivered or expired; a sent message counts as expired once its time has passed
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT NOT NULL,
-  delivered_at BIGINT NOT NULL, -- 0: it was not
-  due_at       BIGINT NOT NULL, -- when upkeep has to do something about it
-  size         BIGINT NOT NULL, -- of what is kept of it, in bytes
+  delivered_at BIGINT NOT NULL, -- 0: not delivered
+  due_at       BIGINT NOT NULL, -- when upkeep next handles it
+  size         BIGINT NOT NULL, -- of its stored parts, in bytes
   thread       BYTEA,
-  reply        BYTEA,           -- the message it answers
+  reply        BYTEA,           -- the message to which it replies
   content_type BYTEA  NOT NULL,
   attachments  BYTEA,           -- JSON
   metadata     BYTEA,           -- JSON
-  signed       BYTEA,           -- the request that brought it
+  signed       BYTEA,           -- the request with which it arrived
   body         BYTEA            -- JSON
 );
 CREATE INDEX relay_messages_box ON relay_messages (recipient, state, created_at, id);
@@ -94,7 +94,7 @@ CREATE INDEX relay_messages_due ON relay_messages (due_at);
 CREATE TABLE relay_keys ( -- idempotency keys
   sender     BYTEA  NOT NULL,
   idem_key   BYTEA  NOT NULL,
-  digest     BYTEA  NOT NULL, -- of what was sent under it
+  digest     BYTEA  NOT NULL, -- of the message that was sent with the key
   message    TEXT   NOT NULL,
   recipient  BYTEA  NOT NULL,
   created_at BIGINT NOT NULL, -- of the message
@@ -111,7 +111,7 @@ CREATE TABLE relay_blobs (
   size         BIGINT NOT NULL,
   content_type BYTEA  NOT NULL,
   created_at   BIGINT NOT NULL,
-  expires_at   BIGINT NOT NULL  -- never before a message that has it attached
+  expires_at   BIGINT NOT NULL  -- not before any message that has it attached
 );
 CREATE INDEX relay_blobs_owner ON relay_blobs (owner);
 CREATE INDEX relay_blobs_until ON relay_blobs (expires_at);
@@ -131,20 +131,20 @@ CREATE TABLE relay_webhooks (
   url        BYTEA  NOT NULL,
   secret     BYTEA  NOT NULL,
   enabled    BIGINT NOT NULL,
-  failures   BIGINT NOT NULL, -- one after another
+  failures   BIGINT NOT NULL, -- consecutive failures
   created_at BIGINT NOT NULL  -- when it was last set
 );
 
-CREATE TABLE relay_postings ( -- messages that are to be posted to the webhooks of their recipients
+CREATE TABLE relay_postings ( -- messages that the relay must post to the webhooks of their recipients
   message  TEXT   PRIMARY KEY,
   owner    BYTEA  NOT NULL, -- of the webhook
-  attempts BIGINT NOT NULL, -- that were begun
+  attempts BIGINT NOT NULL, -- number of attempts that were begun
   due_at   BIGINT NOT NULL  -- when the next begins
 );
 CREATE INDEX relay_postings_due ON relay_postings (due_at);
 CREATE INDEX relay_postings_owner ON relay_postings (owner);
 
-CREATE TABLE relay_totals ( -- sums over all of the above, in parts, so that writers do not wait for each other
+CREATE TABLE relay_totals ( -- sums over the tables above, in several rows, so that writers do not wait for each other
   part       BIGINT PRIMARY KEY,
   agents     BIGINT NOT NULL,
   waiting    BIGINT NOT NULL,

@@ -4,6 +4,6 @@
 
 CREATE TABLE nonce_batches (
   id      INTEGER PRIMARY KEY, -- until, or the next number after it that is free: less than a second later
-  until   BIGINT NOT NULL,     -- when the last of them ends
+  until   BIGINT NOT NULL,     -- when the last nonce of the row expires
   digests BLOB   NOT NULL      -- 16 bytes for each: package nonces
 );

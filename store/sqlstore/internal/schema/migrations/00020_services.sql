@@ -16,4 +16,4 @@ INSERT INTO services (id, issuer)
 
 INSERT INTO sequences (name, n) VALUES
   ('needs', 20), -- the schema version that a program needs to use this database: package schema
-  ('moves', 0);  -- how many times the state of a service was carried over to another id
+  ('moves', 0);  -- how many times the state of a service was moved to another id

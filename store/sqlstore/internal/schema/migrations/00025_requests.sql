@@ -7,7 +7,7 @@ CREATE TABLE requests (
     process TEXT   NOT NULL,
     number  BIGINT NOT NULL, -- of the record in its process
     record  BYTEA  NOT NULL, -- JSON: the decision, without parameter values and secrets
-    until   BIGINT NOT NULL, -- then the record is deleted
+    until   BIGINT NOT NULL, -- after this time the record is deleted
     PRIMARY KEY (id, at, process, number)
 );
 CREATE INDEX requests_until ON requests (until);

@@ -6,7 +6,7 @@ ALTER TABLE accounts ADD COLUMN lines BIGINT NOT NULL DEFAULT 0;  -- entries in 
 ALTER TABLE accounts ADD COLUMN head BYTEA NOT NULL DEFAULT '';   -- leaf hash of the last entry; empty: there is none
 ALTER TABLE accounts ADD COLUMN kept BIGINT NOT NULL DEFAULT 0;   -- number of the first entry that was not deleted
 ALTER TABLE accounts ADD COLUMN carried_by BIGINT NOT NULL DEFAULT -1; -- number of the newest entry of kind carry; -1: there is none
-ALTER TABLE carried ADD COLUMN held BIGINT NOT NULL DEFAULT 0;    -- of calls of which only the last entries are kept
+ALTER TABLE carried ADD COLUMN held BIGINT NOT NULL DEFAULT 0;    -- of calls whose first entries were deleted
 CREATE INDEX accounts_unchained ON accounts (service, agent_id, currency) WHERE lines = 0;
 
 ALTER TABLE ledger ADD COLUMN kind TEXT NOT NULL DEFAULT '';      -- carry; '': a charge or a top-up
@@ -42,7 +42,7 @@ CREATE TABLE epochs ( -- the logs of a service; the issuer in entries of an epoc
 );
 
 CREATE TABLE log_entries ( -- entries of the log that belong to no account
-  seq     BIGINT NOT NULL PRIMARY KEY, -- of the same sequence as in ledger
+  seq     BIGINT NOT NULL PRIMARY KEY, -- from the same sequence as in ledger
   service TEXT   NOT NULL,
   epoch   BIGINT NOT NULL,
   purpose TEXT   NOT NULL, -- of the key that the entry introduces; '': it introduces none

@@ -1,17 +1,17 @@
 -- uimgate: expands
 -- +goose Up
--- Payments that reach the gateway by themselves: from a hosted checkout, or by x402. A payment that is credited has a top-up in the ledger
+-- Payments that reach the gateway without the operator: from a hosted checkout, or by x402. A credited payment has a top-up in the ledger
 -- under the same reference.
 CREATE TABLE payments (
     service     TEXT   NOT NULL,
-    reference   TEXT   NOT NULL, -- of the one who took the payment, or x402:network:asset:payer:nonce
+    reference   TEXT   NOT NULL, -- of the payment provider, or x402:network:asset:payer:nonce
     agent_id    TEXT   NOT NULL,
     rail        TEXT   NOT NULL, -- card or x402
     kind        TEXT   NOT NULL, -- top-up or refund
     amount      BIGINT NOT NULL, -- billionths of a unit
     currency    TEXT   NOT NULL,
     state       TEXT   NOT NULL, -- unclaimed, settling, unknown, credited or failed
-    payload     BYTEA  NOT NULL, -- what is posted to the facilitator again; empty: nothing, or no longer needed
+    payload     BYTEA  NOT NULL, -- the request to repeat to the facilitator; empty: none, or no longer needed
     digest      TEXT   NOT NULL, -- of the payload that began the payment; '': none
     payment_id  TEXT   NOT NULL, -- the payer's own name of the payment; '': none
     tx          TEXT   NOT NULL, -- transaction of the facilitator; '': none
@@ -19,8 +19,8 @@ CREATE TABLE payments (
     begun_at    BIGINT NOT NULL, -- nanoseconds since 1970, as in the columns below
     changed_at  BIGINT NOT NULL,
     next_at     BIGINT NOT NULL, -- when a process asks the facilitator next; 0: never again
-    ask_until   BIGINT NOT NULL, -- until when the facilitator is asked
-    until       BIGINT NOT NULL, -- then the row is deleted
+    ask_until   BIGINT NOT NULL, -- the time until which processes ask the facilitator
+    until       BIGINT NOT NULL, -- after this time the row is deleted
     PRIMARY KEY (service, reference)
 );
 CREATE UNIQUE INDEX payments_open ON payments (service, agent_id) WHERE state IN ('settling', 'unknown');

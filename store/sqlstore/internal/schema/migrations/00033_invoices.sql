@@ -1,8 +1,8 @@
 -- uimgate: expands
 -- +goose Up
--- The invoices that were issued, and the customers to whom they are made out.
+-- The issued invoices, and the customers that they name.
 ALTER TABLE agents ADD COLUMN buyer TEXT NOT NULL DEFAULT ''; -- JSON; empty: not stated
-ALTER TABLE refunds ADD COLUMN document TEXT NOT NULL DEFAULT ''; -- JSON: what the credit note has in addition
+ALTER TABLE refunds ADD COLUMN document TEXT NOT NULL DEFAULT ''; -- JSON: the other contents of the credit note
 
 CREATE TABLE invoices (
     service  TEXT   NOT NULL,

@@ -1,5 +1,5 @@
 -- +goose Up
--- The texts of a charge are found by the number of the entry that began it, and no longer by the id of its execution: one index less. On
+-- The texts of a charge are found by the number of the entry that began it, no longer by the id of its execution. This saves an index. On
 -- SQLite, schema.ledgerNumbers makes the number of each entry of the ledger its rowid as well.
 
 CREATE TABLE texts (

@@ -6,7 +6,7 @@ CREATE TABLE budgets (
     service      TEXT   NOT NULL,
     agreement_id TEXT   NOT NULL, -- the consent
     number       BIGINT NOT NULL, -- 1, 2, 3, … of the consent
-    record       TEXT   NOT NULL, -- what the gateway signed
+    record       TEXT   NOT NULL, -- the signed record
     created_at   BIGINT NOT NULL,
     PRIMARY KEY (service, agreement_id, number)
 );

@@ -6,11 +6,11 @@ CREATE TABLE console_sessions (
     name         TEXT   NOT NULL,
     role         TEXT   NOT NULL, -- viewer, operator, billing or admin
     via          TEXT   NOT NULL, -- token, link or oidc
-    credential   TEXT   NOT NULL, -- digest of what the person signed in with; '': a link
+    credential   TEXT   NOT NULL, -- digest of the credential of the sign-in; '': a link
     created_at   BIGINT NOT NULL,
-    confirmed_at BIGINT NOT NULL, -- when the person last proved who it is
-    ends_at      BIGINT NOT NULL, -- the session ends then in any case
-    until        BIGINT NOT NULL  -- it ends then unless it is used
+    confirmed_at BIGINT NOT NULL, -- when the person last confirmed their identity
+    ends_at      BIGINT NOT NULL, -- the session ends at this time at the latest
+    until        BIGINT NOT NULL  -- it ends at this time unless it is used
 );
 CREATE INDEX console_sessions_until ON console_sessions (until);
 CREATE INDEX console_sessions_created ON console_sessions (created_at, id);
