@@ -229,7 +229,7 @@ let head = null
 const policies = new Map(), agreements = new Map(), accounts = new Map(), executions = new Map(), leaves = new Map()
 const checkpoints = new Map(), consistency = [], inclusion = [], totals = [], nonces = new Map(), issuers = new Map(), restored = []
 const texts = new Map()
-// once returns the same string for equal texts, so that each is in memory once.
+// once returns the same string for equal strings, so that each is in memory once.
 function once (v) {
   if (!texts.has(v) && texts.size < 10000) texts.set(v, v)
   return texts.get(v) ?? v
@@ -471,7 +471,7 @@ function payment (duty) {
   return { nano: price(paid), currency: CURRENCIES[code] || code, always }
 }
 
-// sums returns the amounts that a rule can charge, as a set of texts.
+// sums returns the amounts that a rule can charge, as a set of strings.
 function sums (document, rule, currency) {
   let totals = [0n]
   const add = (duty, binds) => {
@@ -485,7 +485,7 @@ function sums (document, rule, currency) {
   return totals
 }
 
-// clause returns the terms of a policy for an intent, as a text: its rules, except those for other intents alone, in any order, and the
+// clause returns the terms of a policy for an intent, as a string: its rules, except those for other intents alone, in any order, and the
 // members that apply to all rules.
 const GOVERNING = ['context', 'uid', 'id', 'type', 'conflict', 'inheritFrom', 'target', 'action', 'assigner', 'assignee']
 const plain = name => local(name).replace('@', '')

@@ -1,5 +1,5 @@
-// A server of the Model Context Protocol (2025-11-25) on standard input and output, with two tools and no dependencies. It knows nothing of
-// agents, terms or prices: the gateway in front of it does.
+// A server of the Model Context Protocol (2025-11-25) on standard input and output, with two tools and no dependencies. It contains
+// nothing about agents, terms or prices: the gateway in front of it handles these.
 import { createInterface } from "node:readline";
 
 const number = (description, more = {}) => ({ type: "number", description, ...more });
