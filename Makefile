@@ -34,7 +34,7 @@ check: ## vet, test, race, lint, chart, observability and witness
 	$(MAKE) observability
 	$(MAKE) witness
 
-lint: ## the linters of .golangci.yml, and of the workflows
+lint: ## the linters of .golangci.yml, and the linter of the workflows
 	CGO_ENABLED=0 $(GO) run $(LINT) run ./...
 	CGO_ENABLED=0 $(GO) run $(ACTIONS)
 
@@ -63,7 +63,7 @@ fuzz: ## every fuzz target for FUZZTIME each: over 100 targets, so an hour on tw
 fuzz-short: ## every fuzz target for two seconds
 	@GO="$(GO)" internal/test/fuzz.sh 2s
 
-bench: ## the execute path beside a plain reverse proxy, paid calls, limits, each step alone, a store with a long past
+bench: ## the execute path beside a plain reverse proxy, paid calls, limits, each step alone, a store with a long history
 	$(GO) run ./bench
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) test -run '^$$' -bench Growth -timeout 2h ./store/sqlstore -growth.tokens 1000000 -growth.ledger 10000000
@@ -75,7 +75,7 @@ generate: ## writes schema.json, the pages of docs/reference that tests compare,
 	$(GO) test ./store/sqlstore/internal/schema -run Snapshot -update
 	cp deploy/observability/rules.yaml deploy/observability/alerts.yaml deploy/helm/uimgate/files/
 
-clients: bindings/testdata/node/node_modules/.installed sdk/typescript/node_modules/.installed gateway/console/testdata/node/node_modules/.installed ## what tests use of npm where installed; needs npm and the network
+clients: bindings/testdata/node/node_modules/.installed sdk/typescript/node_modules/.installed gateway/console/testdata/node/node_modules/.installed ## npm packages that tests use if they are installed; needs npm and the network
 
 bindings/testdata/node/node_modules/.installed: bindings/testdata/node/package-lock.json
 	cd bindings/testdata/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets of all packages, each for the given time: internal/test/fuzz.sh FUZZTIME
 #
-# Packages are compiled one after the other, each once for all of its targets: with instrumentation, that takes longer than a short run of
-# them. As many compiled packages are fuzzed meanwhile as there are processors, each by one worker. At most twice as many wait for their turn,
-# because each takes some 100 MB of disk. What a run finds to be new is kept in the directory that go test -fuzz uses,
-# "$(go env GOCACHE)/fuzz" or FUZZCACHE, and the next run begins with it; go clean -fuzzcache empties it. An input that fails is written to
-# testdata/fuzz of its package: commit it with the mend.
+# It compiles packages one after the other, each once for all of its targets, because with instrumentation that takes longer than a
+# short run. Meanwhile, it fuzzes as many compiled packages as there are processors, each with one worker. At most twice as many wait
+# for their turn, because each takes some 100 MB of disk. New inputs stay in the directory that go test -fuzz uses,
+# "$(go env GOCACHE)/fuzz" or FUZZCACHE, and the next run begins with them; go clean -fuzzcache empties it. go test writes an input that
+# fails to testdata/fuzz of its package: commit it with the fix.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -34,7 +34,7 @@ compile() {
 }
 
 # fuzz runs the targets of a compiled package. The end of the time can interrupt an input, which the fuzzer reports as a failure of the
-# target, "context deadline exceeded", without an input that fails. That is no finding.
+# target, "context deadline exceeded", without an input that fails. That is not a finding.
 fuzz() {
   local binary=$1 package=$2 targets target log status=0
   trap "rm -f '$binary'" EXIT

@@ -41,20 +41,20 @@ esac
 # Tests of whole gateways mostly wait, so twice as many packages run at once as there are processors.
 cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
-# A quarter of the time of tests with databases is flushing files. The tests kill processes, not machines, so memory keeps what a killed
-# process has written as a disk does. Memory is used where there is plenty: 8 GiB available, 6 GiB of them in /dev/shm.
+# Tests with databases spend a quarter of their time on flushing files. The tests kill processes, not machines, so memory keeps what a killed
+# process has written as a disk does. The script uses memory if there is plenty: 8 GiB available, 6 GiB of them in /dev/shm.
 if [ -z "${TMPDIR:-}" ] && awk '/^MemAvailable:/ { exit $2 < 8 * 2^20 }' /proc/meminfo 2>/dev/null &&
   ! grep -qs ' /dev/shm .*noexec' /proc/mounts &&
   df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { exit $4 < 6 * 2^20 }'; then
   export TMPDIR=/dev/shm
 fi
 
-# With an empty build cache the first result takes minutes, so a line each 25 seconds shows that the run goes on.
+# With an empty build cache the first result takes minutes, so a line every 25 seconds shows that the run continues.
 (while sleep 25 >/dev/null 2>&1; do echo "... $SECONDS s: compiling and testing" >&2; done) &
 heartbeat=$!
 trap 'kill "$heartbeat" 2>/dev/null || true' EXIT
 
-# The packages whose tests take longest begin first, so that none of them runs alone at the end.
+# The packages whose tests take longest start first, so that none of them runs alone at the end.
 if [ "$*" = ./... ]; then
   set -- ./internal/soak ./gateway/console ./cmd/uimgate ./internal/daemon ./store/sqlstore ./bindings/oauth ./examples ./sdk/... ./gateway ./...
 fi
