@@ -1,4 +1,4 @@
-"""Says hello to an agent that answers bytes with the same bytes, and sends what nobody understands: prints what is answered.
+"""Sends a greeting to an agent that returns the same bytes, and messages that no handler reads, and prints the replies.
 
 usage: echo.py tcp HOST:PORT GATEWAY | echo.py delegate HOST:PORT GATEWAY NODE_KEY
 """

@@ -1,4 +1,4 @@
-"""Asks a service for an intent, agrees to its offer, and calls the intent in both ways: prints what is answered.
+"""Asks a service for an intent, agrees to its offer, calls the intent in both ways, and prints the replies.
 
 usage: shop.py tcp HOST:PORT GATEWAY - INTENT PARAMETERS | shop.py delegate HOST:PORT GATEWAY NODE_KEY INTENT PARAMETERS
 """
@@ -8,7 +8,7 @@ import aea
 
 
 def query(name, text):
-    """What has this attribute."""
+    """Returns a query for one value of an attribute."""
     relation = aea.fields((2, aea.fields((1, text))))
     return aea.fields((1, aea.fields((4, aea.fields((1, name), (4, relation))))))
 

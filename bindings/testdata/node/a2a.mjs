@@ -1,4 +1,4 @@
-// a2a.mjs URL BINDING TOKEN: goes the way of an agent with the official A2A client, from the card to the task, and prints what it
+// a2a.mjs URL BINDING TOKEN: follows the path of an agent with the official A2A client, from the card to the task, and prints what it
 // saw as JSON. BINDING is JSONRPC or HTTP+JSON.
 import { randomUUID } from 'node:crypto'
 import { ClientFactory, JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'

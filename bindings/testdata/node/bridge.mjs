@@ -10,7 +10,7 @@ const sdk = era === '2025'
     }
   : { ...await import('@modelcontextprotocol/client'), ...await import('@modelcontextprotocol/client/stdio') }
 
-const patience = new AbortController() // it ends half a second after the lie
+const patience = new AbortController() // it aborts half a second after the false report
 const seen = { asked: [], completed: [] }
 const press = async (address, decision) => {
   const page = await (await fetch(address)).text()

@@ -1,5 +1,5 @@
-// mrp.mjs URL NOW: an agent of the Machine Relay Protocol on what Node has (and ws for WebSockets), which uses everything that a
-// relay has and holds what comes back against the protocol. NOW is the relay's time. It prints the parts that it went through.
+// mrp.mjs URL NOW: an agent of the Machine Relay Protocol with Node.js (and ws for WebSockets). It uses every function of a
+// relay, and compares the responses with the protocol. NOW is the relay's time. It prints the parts that it went through.
 import assert from 'node:assert/strict'
 import { createHash, createHmac, createPrivateKey, createPublicKey, randomBytes, sign, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'

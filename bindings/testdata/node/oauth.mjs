@@ -68,8 +68,8 @@ await client.close()
 client = await connect()
 seen.again = await search(client)
 
-// What charges is out of reach of a consent: the model is told, the person is not asked again, and the client goes on with what
-// it has.
+// A consent does not permit intents that charge: the model gets an error, the person is not asked again, and the client continues
+// with its consent.
 const asked = provider.asked.length
 seen.charging = await client.callTool({ name: 'order_v1', arguments: { product: 'lamp' } })
 seen.askedAfterCharging = provider.asked.length - asked

@@ -1,4 +1,4 @@
-"""An agent of the uAgents protocol with the standard library and cryptography alone: agree, execute, and print what is answered.
+"""An agent of the uAgents protocol with only the standard library and cryptography: it agrees, executes, and prints the answers.
 With an ALMANAC it finds the service there by its protocol, registers itself, and takes the answer to its call at an endpoint of its own.
 
 usage: agent.py URL ADDRESS NOW INTENT PARAMETERS [ALMANAC PROTOCOL]

@@ -1,4 +1,4 @@
-"""An agent of the uAgents protocol that knows nothing of UIM: it sends only messages of its own model, and prints the replies. It sends one
+"""An agent of the uAgents protocol that does not support UIM: it sends only messages of its own model, and prints the replies. It sends one
 message and waits for the reply, as send_sync_message does. With MAILBOX it then sends another one as ctx.send does, and polls for the reply.
 Like send_message_to_agent of the framework, it sets no expiry.
 

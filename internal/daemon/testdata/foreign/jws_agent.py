@@ -1,4 +1,4 @@
-"""An agent as the reference implementation's: a compact JWS (RS256) whose payload is the policy, and
+"""An agent like that of the reference implementation: it sends a compact JWS (RS256) whose payload is the policy, and
 the base64url of its key's PEM. Standard library alone. Usage as guide_agent.py.
 """
 import base64
