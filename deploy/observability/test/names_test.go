@@ -73,7 +73,7 @@ var description = regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)
 // target are the labels that Prometheus adds, and those that the operator of Prometheus adds.
 var target = map[string]bool{"job": true, "instance": true, "namespace": true, "le": true, model.MetricNameLabel: true}
 
-// An expression is of a rule or of a panel.
+// An expression belongs to a rule or a panel.
 type expression struct{ of, text string }
 
 // allExpressions are those of the rules, and of the dashboards with each variable set to everything.
@@ -111,7 +111,7 @@ func values(label string) (all []string) {
 	return all
 }
 
-// TestExpressionsNameWhatGatewaysHave looks each name, label and value of each expression up in a real scrape.
+// TestExpressionsNameWhatGatewaysHave looks up each name, label and value of each expression in a real scrape.
 func TestExpressionsNameWhatGatewaysHave(t *testing.T) {
 	t.Parallel()
 	s := busy(t)
@@ -231,7 +231,7 @@ func TestEachMetricStandsInAnExpression(t *testing.T) {
 	}
 }
 
-// quiet are panels that show nothing at a busy gateway: of doors that it does not open, and of troubles that it does not have.
+// quiet are panels that show nothing at a busy gateway: those of doors that it does not open, and of problems that it does not have.
 var quiet = []string{
 	"overview: Alerts", "overview: Alerts that fire", "doors and process: Answers sent later",
 	"agreements and money: Age of the last cosignature", "agreements and money: Payments", "agreements and money: Shared credit used up",

@@ -27,7 +27,7 @@ import (
 // ruleFiles are in the order in which Prometheus would evaluate them.
 var ruleFiles = []string{"../rules.yaml", "../alerts.yaml"}
 
-// anyCertificate accepts the certificates of the tests, which are of no CA.
+// anyCertificate accepts the certificates of the tests, which no CA has issued.
 var anyCertificate = &tls.Config{InsecureSkipVerify: true}
 
 var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: anyCertificate}}

@@ -26,11 +26,11 @@ import (
 	witnesstest "github.com/uimgate/uimgate/internal/test/witness"
 )
 
-// A scenario is a trouble of a gateway, and the alerts that it fires.
+// A scenario is a problem of a gateway, and the alerts that it fires.
 type scenario struct {
 	// gateway starts the gateway. nil means one with the usual settings.
 	gateway func(t *testing.T) *gateway
-	// provoke begins the trouble. It may be nil.
+	// provoke causes the problem. It may be nil.
 	provoke func(g *gateway, s *server, c *customer)
 	// work runs between two scrapes. It may be nil.
 	work  func(g *gateway, s *server, c *customer)
@@ -214,7 +214,7 @@ var scenarios = map[string]scenario{
 	},
 }
 
-// breakOff takes the call and goes away.
+// breakOff accepts the call and closes the connection.
 func breakOff(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
