@@ -70,7 +70,7 @@ func TestLocalNode(t *testing.T) {
 }
 
 // TestHTTPServer sends requests over the connection http_server of a running gateway: the intents skill executes them as the API does, and
-// sends a PAT only if nobody else can read it.
+// sends a PAT only if no one else can read it.
 func TestHTTPServer(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, strings.Replace(settings, "aea: {", "aea: {connections: {http_server: '127.0.0.1:0'}, ", 1))

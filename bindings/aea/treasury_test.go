@@ -86,9 +86,9 @@ func signings(g *gatetest.Gate) (lines []record.Line) {
 	return lines
 }
 
-// TestAgentSpendsItsCredit has a skill propose two transactions at once, of which the credit of an agent that nobody has approved, 0.30
-// EUR, covers one: the pipeline begins one and refuses the other. Proposals that are not calls, or that bring a PAT, are refused as well.
-// Every decision is in the audit stream.
+// TestAgentSpendsItsCredit has a skill propose two transactions at once. The credit of the unapproved agent, 0.30 EUR, covers one of
+// them, so the pipeline begins one and refuses the other. Proposals that are not calls, or that bring a PAT, are refused as well. Every
+// decision is in the audit stream.
 func TestAgentSpendsItsCredit(t *testing.T) {
 	t.Parallel()
 	s := spenders["spender"]

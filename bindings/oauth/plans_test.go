@@ -140,7 +140,7 @@ func TestPersonChangesThePlan(t *testing.T) {
 	}
 	calls(other, http.StatusOK)
 
-	// A person whose agent the operator has blocked cannot go on by another consent.
+	// A person whose agent the operator has blocked cannot continue with another consent.
 	g.Must(g.Directory.Current().Service("default").Issuance.Revoke(t.Context(),
 		pat.Revocation{Kind: pat.RevokedAgent, Subject: string(first.Subject), Reason: "test"}))
 	g.Later(time.Second)

@@ -91,7 +91,7 @@ func (c *caller) agreements() []pat.Agreement {
 	return list
 }
 
-// TestImpliedAgreement has an agent that knows nothing of UIM call an intent by its own message, with and without an expiry.
+// TestImpliedAgreement has an agent that does not support UIM call an intent by its own message, with and without an expiry.
 func TestImpliedAgreement(t *testing.T) {
 	t.Parallel()
 	c := calling(t, "")
@@ -308,7 +308,7 @@ func TestManyImpliedAgreements(t *testing.T) {
 	}
 }
 
-// TestPythonCaller runs an agent that shares no code with the gateway, knows nothing of UIM and has no endpoint.
+// TestPythonCaller runs an agent that shares no code with the gateway, does not support UIM and has no endpoint.
 func TestPythonCaller(t *testing.T) {
 	t.Parallel()
 	c := callingAs(t, strings.Replace(settings, "uagents: {", "uagents: {mailbox: true, "+impliedMapping, 1))

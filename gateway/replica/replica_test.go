@@ -96,7 +96,7 @@ func (p *process) report() {
 	}
 }
 
-// calls ends calls, of which one is refused.
+// calls ends several calls; one of them is refused.
 func (p *process) calls(n int) {
 	for i := range n {
 		e := &execute.Event{}

@@ -35,7 +35,7 @@ func priced(t *testing.T, dir map[string][]byte) {
 	edit(t, dir, openapi.CurationFile, "a: {hidden: false,", "a: {hidden: false, price: 0.50 EUR, agreement: fresh,")
 }
 
-// The next version has the price and the agreement rule of the operation, and so has the version that goes on.
+// The next version has the price and the agreement rule of the operation, and so has the previous version, which continues.
 func TestBreakingChangeAddsAVersion(t *testing.T) {
 	dir, _ := rerun(t, nil, offered, openapi.Options{})
 	priced(t, dir)

@@ -87,7 +87,7 @@ func TestToolsWithEffectsAreCalledAgainOnlyWithoutTheirSession(t *testing.T) {
 	}
 }
 
-// The HTTP status of a response is in force whatever error of JSON-RPC is in its body.
+// The HTTP status of a response counts, whatever JSON-RPC error is in its body.
 func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 	t.Parallel()
 	failing := func(calls *atomic.Int64, status int) func(http.ResponseWriter, string) {

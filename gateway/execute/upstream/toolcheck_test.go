@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 )
 
-// The pages of a list together have a bound, whatever each has.
+// All pages of a list together have a bound, whatever the size of each.
 func TestAListOfToolsIsBounded(t *testing.T) {
 	t.Parallel()
 	var pages atomic.Int64

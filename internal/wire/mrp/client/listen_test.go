@@ -109,7 +109,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// The client calls a failing handler three times and does not acknowledge the message. It goes on with other messages.
+// The client calls a failing handler three times and does not acknowledge the message. It continues with other messages.
 func TestFailingHandlers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
