@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Reservation requests one unit of one limit. An empty Principal names a counter that all agents of the service share.
+// A Reservation requests units of one limit. An empty Principal names a counter that all agents of the service share.
 type Reservation struct {
 	Principal pat.Principal
 	limit.Limit

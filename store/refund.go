@@ -81,7 +81,7 @@ type RevenueFilter struct {
 type Revenue struct {
 	Name     string // the name of the group: an intent, an agent, or a month such as 2026-11
 	Currency string
-	Calls    int64 // the sum of the captured charges
+	Calls    int64 // the number of captured charges
 	Captured Sum
 	Refunded Sum
 }

@@ -13,7 +13,7 @@ import (
 type (
 	idempotencyKey struct{ service, agentID, key string }
 	nonceKey       struct{ service, keyID, id string }
-	ref            struct{ service, id string } // a row to which an execution, an agent or an agreement belongs
+	ref            struct{ service, id string } // an execution, an agent or an agreement
 )
 
 func (k CounterKey) compare(o CounterKey) int {

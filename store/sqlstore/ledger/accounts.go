@@ -31,7 +31,7 @@ func (k AccountKey) Compare(o AccountKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
 }
 
-// owes returns the debt: the amount used minus the amount paid in.
+// owes returns the debt: the amount used minus the amount paid in, but not less than 0.
 func (a Account) owes() int64 { return max(0, a.Held+a.Captured-a.ToppedUp) }
 
 // inPool returns the amount that the account adds to its pool.

@@ -78,7 +78,7 @@ func carryEntry(c Place, issuer string, k AccountKey, at time.Time, through *evi
 	}
 }
 
-// kept returns the number of the first entry that was not deleted after a carry.
+// kept returns the number of the first entry that is left after a carry has replaced all entries before it.
 func kept(carry evidence.Entry) int64 {
 	if carry.Through == nil {
 		return carry.K

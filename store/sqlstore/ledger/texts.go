@@ -17,7 +17,7 @@ import (
 const (
 	formPlain byte = 0 // followed by the text
 	formWords byte = 1 // followed by the text with codes
-	formJWS   byte = 2 // followed by the parts of a compact JWS: see packProof
+	formJWS   byte = 2 // followed by the parts of a compact JWS: see PackProof
 )
 
 // mostUnpacked is the maximum length of an unpacked text, in bytes.

@@ -96,8 +96,8 @@ func (l *Logs) SetCosigned(ctx context.Context, h store.LogHead) error {
 	})
 }
 
-// TakeLease makes a process the one that appends to the logs until the given time, and reports whether it succeeded. Another process can
-// take the lease only after that time.
+// TakeLease makes a process the only one that appends to the logs for the given time, and reports whether it succeeded. Another process
+// can take the lease only after that time or after EndLease.
 func (l *Logs) TakeLease(ctx context.Context, holder string, lasting time.Duration) (took bool, err error) {
 	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		now := t.Now()

@@ -111,7 +111,7 @@ func (s *Records) EndedStops(ctx context.Context, limit int) ([]pat.Stop, error)
 	return engine.All(ctx, s.db, "SELECT "+stopColumns+" FROM stops WHERE ended_at > 0 ORDER BY ended_at DESC LIMIT ?", []any{limit}, scanStop)
 }
 
-// changedStops returns the stops that have changed after seq or, if seq is 0, those in force.
+// changedStops returns the stops that have changed after seq or, if initial is set, those in force.
 func (s *Records) changedStops(ctx context.Context, seq int64, initial bool) (list []pat.Change, err error) {
 	query, args := "SELECT "+stopColumns+" FROM stops WHERE seq > ?", []any{seq}
 	if initial {

@@ -83,8 +83,8 @@ func rebuildChains(rows *sql.Rows, issuers epochIssuers, implied *impliedRows) (
 // batchRows is the number of rows that inBatches passes to check at once.
 const batchRows = 256
 
-// inBatches calls check for every row of a query with the columns of ledger.SelectChain, in order. It reads further rows while check runs,
-// so that two processors share the work.
+// inBatches calls check for every row of a query with the columns of ledger.SelectChecked, in order. It reads further rows while check
+// runs, so that two processors share the work.
 func inBatches(rows *sql.Rows, check func(*ledger.CheckedRow) error) error {
 	full, empty := make(chan []ledger.CheckedRow, 2), make(chan []ledger.CheckedRow, 3)
 	for range cap(empty) {

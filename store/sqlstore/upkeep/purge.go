@@ -29,8 +29,8 @@ const stopKept = 30 * 24 * time.Hour
 // Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many
 // records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, requests of the index,
-//     and sessions and links of the console that have expired;
+//   - consents, confirmations, registered clients, invitations, registrations of an Almanac, uses of intents, payments, requests of
+//     the index, and sessions and links of the console that have expired;
 //   - signing keys whose last PAT has expired, and stops that ended 30 days ago; refunds, moves of credit and invoices of 10 years ago;
 //   - processes that sent no report for an hour, the times at which processes read stops, and figures of calls that are no longer shown;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
