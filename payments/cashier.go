@@ -68,8 +68,8 @@ type Paid struct {
 // entered before is not taken again, even if the terms have changed. From the time at which the facilitator is asked to settle it, Take
 // continues even if ctx ends.
 //
-// The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable nothing was paid.
-// After reason.PaymentUnknown, Settle determines the outcome.
+// The error is a *reason.Refusal, or an error of the store. After reason.PaymentMismatch and reason.StoreUnavailable, nothing was
+// paid. After reason.PaymentUnknown, Settle determines the outcome.
 func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least money.Amount) (Paid, error) {
 	had, err := c.Book.Payment(ctx, from.Service, p.Reference())
 	if err == nil {
@@ -118,7 +118,7 @@ func (c *Cashier) Take(ctx context.Context, from Payer, p *x402.Payload, least m
 func (c *Cashier) Ensure(
 	ctx context.Context, from Payer, p *x402.Payload, charges []money.Amount, billing store.Billing,
 ) (paid Paid, err error) {
-	var least money.Amount // the least of the charges in the currency of the payment or, if there are none, that of the first charge
+	var least money.Amount // the least amount that is missing for one of the charges in the currency of the payment
 	chosen := false
 	for i, charge := range charges {
 		missing, err := c.missing(ctx, &from, charge, billing)

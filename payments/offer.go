@@ -52,7 +52,7 @@ type Demand struct {
 	Currency  string
 	Price     string // the price of the call
 	Balance   string // paid in and not used; negative if the agent owes
-	Owed      string // the amount that the agent has used
+	Owed      string // the debt of the agent; 0 if it does not owe anything
 	Limit     string // the maximum that the agent can owe
 	Shortfall string // the smallest payment that pays for the call
 	Minimum   string // the amount to pay at least

@@ -29,7 +29,7 @@ const (
 type FacilitatorOptions struct {
 	URL     *url.URL      // base of /verify, /settle and /supported
 	Token   string        // sent as Authorization: Bearer; empty: none
-	Private bool          // the facilitator may have a private address, and http
+	Private bool          // permit http and an address that is not on the public internet
 	Timeout time.Duration // of one request
 }
 
