@@ -19,7 +19,7 @@ import (
 // MaxCheckpoint is the maximum size of a signed checkpoint, in bytes.
 const MaxCheckpoint = 64 << 10
 
-const maxOrigin = 1024 // the maximum size of an origin, in bytes
+const maxOrigin = 1024 // the maximum size of an origin, and of another name of a key, in bytes
 
 // ErrCheckpoint means that the input is not a checkpoint.
 var ErrCheckpoint = errors.New("not a checkpoint")

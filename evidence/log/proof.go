@@ -27,7 +27,7 @@ var (
 	ErrNotIncluded = errors.New("the proof does not lead to the root of the checkpoint")
 )
 
-// A Proof proves that a leaf is in a log. See C2SP tlog-proof v1; extra data is not supported.
+// A Proof proves that a leaf is in a log. See C2SP tlog-proof v1; extra data is ignored.
 type Proof struct {
 	Index      int64
 	Hashes     []evidence.Hash // the path of RFC 6962, section 2.1.1
