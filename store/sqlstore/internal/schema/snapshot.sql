@@ -8,7 +8,7 @@ CREATE TABLE goose_db_version (
 	);
 
 CREATE TABLE sequences (
-  name TEXT   NOT NULL PRIMARY KEY, -- 'changes': what replicas must learn, in commit order; 'ready': written by health checks
+  name TEXT   NOT NULL PRIMARY KEY, -- 'changes': changes that replicas must read, in commit order; 'ready': written by health checks
   n    BIGINT NOT NULL
 );
 
@@ -19,7 +19,7 @@ CREATE TABLE agents (
   approved   BIGINT NOT NULL DEFAULT 0, -- 1: by the operator or by configuration
   reason     TEXT   NOT NULL DEFAULT '',-- why it is blocked
   created_at BIGINT NOT NULL,
-  seq        BIGINT NOT NULL DEFAULT 0, name TEXT NOT NULL DEFAULT '', buyer TEXT NOT NULL DEFAULT '', -- of the last change replicas must learn; 0: none
+  seq        BIGINT NOT NULL DEFAULT 0, name TEXT NOT NULL DEFAULT '', buyer TEXT NOT NULL DEFAULT '', -- of the last change that replicas must read; 0: none
   PRIMARY KEY (service, id)
 );
 
@@ -57,14 +57,14 @@ CREATE TABLE agreements (
   policy_digest TEXT   NOT NULL,
   assurance     TEXT   NOT NULL, -- fresh, static
   form          TEXT   NOT NULL, -- of the signature
-  has_signed    BIGINT NOT NULL, -- 0: what was signed is the stored policy document
+  has_signed    BIGINT NOT NULL, -- 0: the agent signed the stored policy document
   signed        BYTEA  NOT NULL, -- the exact bytes that verified
   signature     BYTEA  NOT NULL,
   nonce         TEXT   NOT NULL, -- jti of a fresh agreement
   scope         TEXT   NOT NULL, -- JSON list of strings
   state         TEXT   NOT NULL, -- pending, active, revoked
-  awaiting      BIGINT NOT NULL, -- 1: made pending, and no token was issued for it yet
-  used_at       BIGINT NOT NULL DEFAULT 0, -- the first call made under it; 0: none, it is evidence of nothing
+  awaiting      BIGINT NOT NULL, -- 1: it was made pending, and has no token yet
+  used_at       BIGINT NOT NULL DEFAULT 0, -- time of the first call under it; 0: no call depends on it
   created_at    BIGINT NOT NULL, plan TEXT NOT NULL DEFAULT '', effective_at BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (service, id),
   FOREIGN KEY (service, agent_id) REFERENCES agents (service, id),
@@ -93,7 +93,7 @@ CREATE TABLE tokens (
   signing_key_id TEXT   NOT NULL,
   issued_at      BIGINT NOT NULL,
   expires_at     BIGINT NOT NULL,
-  ends_at        BIGINT NOT NULL DEFAULT 0, -- earlier than expires_at where it was renewed
+  ends_at        BIGINT NOT NULL DEFAULT 0, -- earlier than expires_at if it was renewed
   renewed_to     TEXT   NOT NULL DEFAULT '',
   renewed_at     BIGINT NOT NULL DEFAULT 0, family TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (service, id),
@@ -108,8 +108,8 @@ CREATE TABLE revocations (
   service TEXT   NOT NULL,
   kind    TEXT   NOT NULL, -- token, agreement, agent, policy
   subject TEXT   NOT NULL, -- jti, agreement id, agent id or digest
-  at      BIGINT NOT NULL, -- ends what was issued up to then
-  until   BIGINT NOT NULL, -- then it may be forgotten
+  at      BIGINT NOT NULL, -- ends everything that was issued up to this time
+  until   BIGINT NOT NULL, -- after this time it may be deleted
   reason  TEXT   NOT NULL,
   seq     BIGINT NOT NULL,
   PRIMARY KEY (service, kind, subject)
@@ -137,7 +137,7 @@ CREATE TABLE counters (
   period   TEXT   NOT NULL,
   slot     BIGINT NOT NULL, -- the highest seen when the row was written; it never goes back
   counts   BYTEA  NOT NULL, -- unsigned varints: units of slot, slot-1, …, no trailing zeros
-  frees_at BIGINT NOT NULL, dispatch BIGINT NOT NULL DEFAULT 1, dispatch_slot BIGINT NOT NULL DEFAULT 0, -- when no slot counts any more; 0: never
+  frees_at BIGINT NOT NULL, dispatch BIGINT NOT NULL DEFAULT 1, dispatch_slot BIGINT NOT NULL DEFAULT 0, -- when no slot counts any longer; 0: never
   PRIMARY KEY (service, agent_id, limit_id, period)
 );
 
@@ -159,9 +159,9 @@ CREATE TABLE executions (
   state         TEXT   NOT NULL, -- held, captured, released, unresolved
   outcome       TEXT   NOT NULL, -- '' while held
   begun_at      BIGINT NOT NULL,
-  deadline      BIGINT NOT NULL, -- then the sweeper makes a held one unresolved
+  deadline      BIGINT NOT NULL, -- after this time the sweeper makes a held one unresolved
   settled_at    BIGINT NOT NULL DEFAULT 0,
-  forget_at     BIGINT NOT NULL  -- when a settled one may go; 0: never (it charged)
+  forget_at     BIGINT NOT NULL  -- when a settled one may be deleted; 0: never (it charged)
 , context_id TEXT NOT NULL DEFAULT '', unresolved_at BIGINT NOT NULL DEFAULT 0, key_id TEXT NOT NULL DEFAULT '', proof TEXT NOT NULL DEFAULT '', decision TEXT NOT NULL DEFAULT '');
 
 CREATE INDEX executions_service ON executions (service, id);
@@ -177,7 +177,7 @@ CREATE TABLE idempotency (
   agent_id     TEXT   NOT NULL,
   idem_key     TEXT   NOT NULL,
   execution_id TEXT   NOT NULL,
-  until        BIGINT NOT NULL, -- then the key may be used anew, if the execution is settled
+  until        BIGINT NOT NULL, -- after this time the key may be used again, if the execution is settled
   PRIMARY KEY (service, agent_id, idem_key)
 );
 
@@ -225,13 +225,13 @@ CREATE INDEX executions_ended ON executions (settled_at) WHERE amount > 0 AND se
 
 CREATE INDEX executions_open ON executions (service, agent_id, currency) WHERE state = 'unresolved';
 
-CREATE TABLE carried ( -- the sums over the entries that were removed from the ledger
+CREATE TABLE carried ( -- the sums of the entries that were deleted from the ledger
   service   TEXT   NOT NULL,
   agent_id  TEXT   NOT NULL,
   currency  TEXT   NOT NULL,
   topped_up BIGINT NOT NULL,
-  captured  BIGINT NOT NULL, -- what ended otherwise left nothing
-  until     BIGINT NOT NULL, held BIGINT NOT NULL DEFAULT 0, -- the last moment of what was removed
+  captured  BIGINT NOT NULL, -- other charges that ended add nothing
+  until     BIGINT NOT NULL, held BIGINT NOT NULL DEFAULT 0, -- the time of the last deleted entry
   PRIMARY KEY (service, agent_id, currency)
 );
 
@@ -240,7 +240,7 @@ CREATE INDEX carried_until ON carried (service, until);
 CREATE TABLE answer_sizes (
   service  TEXT   NOT NULL,
   agent_id TEXT   NOT NULL,
-  bytes    BIGINT NOT NULL, -- of the answers that are kept
+  bytes    BIGINT NOT NULL, -- of the stored answers
   PRIMARY KEY (service, agent_id)
 );
 
@@ -264,7 +264,7 @@ CREATE TABLE consents (
   request      TEXT   NOT NULL, -- the client's state
   browser      TEXT   NOT NULL, -- digest
   created_at   BIGINT NOT NULL,
-  until        BIGINT NOT NULL, -- then it may be forgotten
+  until        BIGINT NOT NULL, -- after this time it may be deleted
   code         TEXT   NOT NULL DEFAULT '', -- digest
   code_until   BIGINT NOT NULL DEFAULT 0,
   code_used    BIGINT NOT NULL DEFAULT 0,
@@ -280,7 +280,7 @@ CREATE TABLE clients (
   name       TEXT   NOT NULL,
   redirects  TEXT   NOT NULL, -- JSON list of strings
   created_at BIGINT NOT NULL,
-  until      BIGINT NOT NULL, -- then it may be forgotten
+  until      BIGINT NOT NULL, -- after this time it may be deleted
   PRIMARY KEY (service, id)
 );
 
@@ -291,7 +291,7 @@ CREATE INDEX clients_oldest ON clients (service, until);
 CREATE TABLE invitations (
   service    TEXT   NOT NULL,
   code       TEXT   NOT NULL, -- digest
-  name       TEXT   NOT NULL, -- what the operator calls whoever is invited
+  name       TEXT   NOT NULL, -- the operator's name for the invited person
   created_at BIGINT NOT NULL,
   until      BIGINT NOT NULL,
   PRIMARY KEY (service, code)
@@ -303,12 +303,12 @@ CREATE TABLE almanac (
   service     TEXT   NOT NULL,
   address     TEXT   NOT NULL,
   network     TEXT   NOT NULL, -- agent, test-agent, or '' for either
-  record      BYTEA  NOT NULL, -- JSON: what the agent said, signed
+  record      BYTEA  NOT NULL, -- JSON: the signed statement of the agent
   source      TEXT   NOT NULL, -- address or network of the client that sent it
   active      BIGINT NOT NULL,
   attested_at BIGINT NOT NULL, -- when the agent signed the record
-  status_at   BIGINT NOT NULL, -- when it signed whether it is active
-  until       BIGINT NOT NULL, -- then it is forgotten
+  status_at   BIGINT NOT NULL, -- when the agent signed its status
+  until       BIGINT NOT NULL, -- after this time it is deleted
   PRIMARY KEY (service, address)
 );
 
@@ -336,15 +336,15 @@ CREATE TABLE relay_agents (
   visibility     TEXT   NOT NULL,     -- public or private
   policy         TEXT   NOT NULL,     -- of the inbox: open, closed, allowlist or blocklist
   shown          BIGINT NOT NULL,     -- 1: active and public, so that others find it
-  blank          BIGINT NOT NULL,     -- 1: it never had anything of its own, and is made again as it is
+  blank          BIGINT NOT NULL,     -- 1: it has only default values, and can be deleted and created again
   created_at     BIGINT NOT NULL,
   last_active_at BIGINT NOT NULL,
-  entries        BIGINT NOT NULL,     -- of its access list: how many
-  last_entry     BIGINT NOT NULL,     -- and the last number used
-  blobs          BIGINT NOT NULL,     -- how many it has
-  blob_bytes     BIGINT NOT NULL,     -- and their sum
-  found_name     TEXT   NOT NULL,     -- the name, folded, to search in
-  found_words    TEXT   NOT NULL,     -- name and capabilities, folded, to search in
+  entries        BIGINT NOT NULL,     -- number of entries in its access list
+  last_entry     BIGINT NOT NULL,     -- the last number of an entry
+  blobs          BIGINT NOT NULL,     -- number of its blobs
+  blob_bytes     BIGINT NOT NULL,     -- their total size
+  found_name     TEXT   NOT NULL,     -- the name, folded, for searches
+  found_words    TEXT   NOT NULL,     -- name and capabilities, folded, for searches
   name           BYTEA  NOT NULL,
   metadata       BYTEA  NOT NULL,     -- JSON
   capabilities   BYTEA  NOT NULL      -- JSON
@@ -365,7 +365,7 @@ CREATE INDEX relay_tags_found ON relay_tags (shown, tag, agent);
 
 CREATE TABLE relay_tag_counts (
   tag    BYTEA  PRIMARY KEY,
-  agents BIGINT NOT NULL -- that are shown and have it; more than 0
+  agents BIGINT NOT NULL -- number of shown agents that have the tag; more than 0
 );
 
 CREATE INDEX relay_tag_counts_order ON relay_tag_counts (agents DESC, tag);
@@ -373,7 +373,7 @@ CREATE INDEX relay_tag_counts_order ON relay_tag_counts (agents DESC, tag);
 CREATE TABLE relay_signatures (
   agent     BYTEA  NOT NULL,
   signature BYTEA  NOT NULL,
-  until     BIGINT NOT NULL, -- then the request would be too old
+  until     BIGINT NOT NULL, -- after this time the request would be too old
   PRIMARY KEY (agent, signature)
 );
 
@@ -392,10 +392,10 @@ CREATE UNIQUE INDEX relay_acl_order ON relay_acl (owner, id);
 
 CREATE INDEX relay_acl_types ON relay_acl (owner, entry_type, id);
 
-CREATE TABLE relay_boxes ( -- one for each recipient of messages; its row is the lock of what comes and goes
+CREATE TABLE relay_boxes ( -- one for each recipient of messages; changes of its messages lock the row
   recipient BYTEA  PRIMARY KEY,
   waiting   BIGINT NOT NULL, -- messages in state sent
-  last_at   BIGINT NOT NULL  -- when its last message was taken: the next is taken later
+  last_at   BIGINT NOT NULL  -- time of its last accepted message; the next one gets a later time
 );
 
 CREATE INDEX relay_boxes_empty ON relay_boxes (last_at) WHERE waiting = 0;
@@ -404,18 +404,18 @@ CREATE TABLE relay_messages (
   id           TEXT   PRIMARY KEY,
   sender       BYTEA  NOT NULL,
   recipient    BYTEA  NOT NULL,
-  state        TEXT   NOT NULL, -- sent, delivered or expired; one that is sent has expired as soon as its time has passed
+  state        TEXT   NOT NULL, -- sent, delivered or expired; a sent message counts as expired once its time has passed
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT NOT NULL,
-  delivered_at BIGINT NOT NULL, -- 0: it was not
-  due_at       BIGINT NOT NULL, -- when upkeep has to do something about it
-  size         BIGINT NOT NULL, -- of what is kept of it, in bytes
+  delivered_at BIGINT NOT NULL, -- 0: not delivered
+  due_at       BIGINT NOT NULL, -- when upkeep next handles it
+  size         BIGINT NOT NULL, -- of its stored parts, in bytes
   thread       BYTEA,
-  reply        BYTEA,           -- the message it answers
+  reply        BYTEA,           -- the message to which it replies
   content_type BYTEA  NOT NULL,
   attachments  BYTEA,           -- JSON
   metadata     BYTEA,           -- JSON
-  signed       BYTEA,           -- the request that brought it
+  signed       BYTEA,           -- the request with which it arrived
   body         BYTEA            -- JSON
 );
 
@@ -438,7 +438,7 @@ CREATE INDEX relay_messages_due ON relay_messages (due_at);
 CREATE TABLE relay_keys ( -- idempotency keys
   sender     BYTEA  NOT NULL,
   idem_key   BYTEA  NOT NULL,
-  digest     BYTEA  NOT NULL, -- of what was sent under it
+  digest     BYTEA  NOT NULL, -- of the message that was sent with the key
   message    TEXT   NOT NULL,
   recipient  BYTEA  NOT NULL,
   created_at BIGINT NOT NULL, -- of the message
@@ -456,7 +456,7 @@ CREATE TABLE relay_blobs (
   size         BIGINT NOT NULL,
   content_type BYTEA  NOT NULL,
   created_at   BIGINT NOT NULL,
-  expires_at   BIGINT NOT NULL  -- never before a message that has it attached
+  expires_at   BIGINT NOT NULL  -- not before any message that has it attached
 );
 
 CREATE INDEX relay_blobs_owner ON relay_blobs (owner);
@@ -480,14 +480,14 @@ CREATE TABLE relay_webhooks (
   url        BYTEA  NOT NULL,
   secret     BYTEA  NOT NULL,
   enabled    BIGINT NOT NULL,
-  failures   BIGINT NOT NULL, -- one after another
+  failures   BIGINT NOT NULL, -- consecutive failures
   created_at BIGINT NOT NULL  -- when it was last set
 );
 
-CREATE TABLE relay_postings ( -- messages that are to be posted to the webhooks of their recipients
+CREATE TABLE relay_postings ( -- messages that the relay must post to the webhooks of their recipients
   message  TEXT   PRIMARY KEY,
   owner    BYTEA  NOT NULL, -- of the webhook
-  attempts BIGINT NOT NULL, -- that were begun
+  attempts BIGINT NOT NULL, -- number of attempts that were begun
   due_at   BIGINT NOT NULL  -- when the next begins
 );
 
@@ -495,7 +495,7 @@ CREATE INDEX relay_postings_due ON relay_postings (due_at);
 
 CREATE INDEX relay_postings_owner ON relay_postings (owner);
 
-CREATE TABLE relay_totals ( -- sums over all of the above, in parts, so that writers do not wait for each other
+CREATE TABLE relay_totals ( -- sums over the tables above, in several rows, so that writers do not wait for each other
   part       BIGINT PRIMARY KEY,
   agents     BIGINT NOT NULL,
   waiting    BIGINT NOT NULL,
@@ -510,7 +510,7 @@ CREATE INDEX executions_under_way ON executions (id, deadline) WHERE state = 'he
 
 CREATE TABLE nonce_batches (
   id      INTEGER PRIMARY KEY, -- until, or the next number after it that is free: less than a second later
-  until   BIGINT NOT NULL,     -- when the last of them ends
+  until   BIGINT NOT NULL,     -- when the last nonce of the row expires
   digests BLOB   NOT NULL      -- 16 bytes for each: package nonces
 );
 
@@ -553,7 +553,7 @@ CREATE TABLE requests (
     process TEXT   NOT NULL,
     number  BIGINT NOT NULL, -- of the record in its process
     record  BYTEA  NOT NULL, -- JSON: the decision, without parameter values and secrets
-    until   BIGINT NOT NULL, service TEXT NOT NULL DEFAULT '', agent TEXT NOT NULL DEFAULT '', intent TEXT NOT NULL DEFAULT '', decision TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', outcome TEXT NOT NULL DEFAULT '', -- then the record is deleted
+    until   BIGINT NOT NULL, service TEXT NOT NULL DEFAULT '', agent TEXT NOT NULL DEFAULT '', intent TEXT NOT NULL DEFAULT '', decision TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', outcome TEXT NOT NULL DEFAULT '', -- after this time the record is deleted
     PRIMARY KEY (id, at, process, number)
 );
 
@@ -581,7 +581,7 @@ CREATE TABLE epochs ( -- the logs of a service; the issuer in entries of an epoc
 );
 
 CREATE TABLE log_entries ( -- entries of the log that belong to no account
-  seq     BIGINT NOT NULL PRIMARY KEY, -- of the same sequence as in ledger
+  seq     BIGINT NOT NULL PRIMARY KEY, -- from the same sequence as in ledger
   service TEXT   NOT NULL,
   epoch   BIGINT NOT NULL,
   purpose TEXT   NOT NULL, -- of the key that the entry introduces; '': it introduces none
@@ -681,14 +681,14 @@ CREATE TABLE document_numbers ( -- the last numbers of documents that have no ga
 
 CREATE TABLE payments (
     service     TEXT   NOT NULL,
-    reference   TEXT   NOT NULL, -- of the one who took the payment, or x402:network:asset:payer:nonce
+    reference   TEXT   NOT NULL, -- of the payment provider, or x402:network:asset:payer:nonce
     agent_id    TEXT   NOT NULL,
     rail        TEXT   NOT NULL, -- card or x402
     kind        TEXT   NOT NULL, -- top-up or refund
     amount      BIGINT NOT NULL, -- billionths of a unit
     currency    TEXT   NOT NULL,
     state       TEXT   NOT NULL, -- unclaimed, settling, unknown, credited or failed
-    payload     BYTEA  NOT NULL, -- what is posted to the facilitator again; empty: nothing, or no longer needed
+    payload     BYTEA  NOT NULL, -- the request to repeat to the facilitator; empty: none, or no longer needed
     digest      TEXT   NOT NULL, -- of the payload that began the payment; '': none
     payment_id  TEXT   NOT NULL, -- the payer's own name of the payment; '': none
     tx          TEXT   NOT NULL, -- transaction of the facilitator; '': none
@@ -696,8 +696,8 @@ CREATE TABLE payments (
     begun_at    BIGINT NOT NULL, -- nanoseconds since 1970, as in the columns below
     changed_at  BIGINT NOT NULL,
     next_at     BIGINT NOT NULL, -- when a process asks the facilitator next; 0: never again
-    ask_until   BIGINT NOT NULL, -- until when the facilitator is asked
-    until       BIGINT NOT NULL, -- then the row is deleted
+    ask_until   BIGINT NOT NULL, -- the time until which processes ask the facilitator
+    until       BIGINT NOT NULL, -- after this time the row is deleted
     PRIMARY KEY (service, reference)
 );
 
@@ -768,19 +768,19 @@ CREATE TABLE confirmations (
     intent        TEXT   NOT NULL,
     digest        TEXT   NOT NULL, -- of the call, as a proof of key has it
     binding       TEXT   NOT NULL, -- digest of all that the person confirms
-    parameters    BYTEA  NOT NULL, -- as the service receives them, as JSON
-    sent          BYTEA  NOT NULL, -- as the client sent them, as JSON
+    parameters    BYTEA  NOT NULL, -- JSON, as the service receives them
+    sent          BYTEA  NOT NULL, -- JSON, as the client sent them
     amount        BIGINT NOT NULL, -- billionths of a unit
     currency      TEXT   NOT NULL,
     policy_digest TEXT   NOT NULL,
     state         TEXT   NOT NULL, -- asked, confirmed, refused or used
     tries         BIGINT NOT NULL, -- failed attempts to decide
     token         TEXT   NOT NULL, -- digest; '': not confirmed yet
-    record        TEXT   NOT NULL, -- what the gateway signed when the person confirmed
+    record        TEXT   NOT NULL, -- the record that the gateway signed when the person confirmed
     execution_id  TEXT   NOT NULL, -- of the call that used it; '': none, or no record
     created_at    BIGINT NOT NULL,
-    until         BIGINT NOT NULL, -- then it can no longer be decided on, or used
-    kept_until    BIGINT NOT NULL, context_id TEXT NOT NULL DEFAULT '', idem_key TEXT NOT NULL DEFAULT '', -- then the row is deleted
+    until         BIGINT NOT NULL, -- after this time it can no longer be confirmed or used
+    kept_until    BIGINT NOT NULL, context_id TEXT NOT NULL DEFAULT '', idem_key TEXT NOT NULL DEFAULT '', -- after this time the row is deleted
     PRIMARY KEY (service, id)
 );
 
@@ -804,7 +804,7 @@ CREATE TABLE budgets (
     service      TEXT   NOT NULL,
     agreement_id TEXT   NOT NULL, -- the consent
     number       BIGINT NOT NULL, -- 1, 2, 3, … of the consent
-    record       TEXT   NOT NULL, -- what the gateway signed
+    record       TEXT   NOT NULL, -- the signed record
     created_at   BIGINT NOT NULL, public_key BYTEA DEFAULT NULL,
     PRIMARY KEY (service, agreement_id, number)
 );
@@ -814,11 +814,11 @@ CREATE TABLE console_sessions (
     name         TEXT   NOT NULL,
     role         TEXT   NOT NULL, -- viewer, operator, billing or admin
     via          TEXT   NOT NULL, -- token, link or oidc
-    credential   TEXT   NOT NULL, -- digest of what the person signed in with; '': a link
+    credential   TEXT   NOT NULL, -- digest of the credential of the sign-in; '': a link
     created_at   BIGINT NOT NULL,
-    confirmed_at BIGINT NOT NULL, -- when the person last proved who it is
-    ends_at      BIGINT NOT NULL, -- the session ends then in any case
-    until        BIGINT NOT NULL  -- it ends then unless it is used
+    confirmed_at BIGINT NOT NULL, -- when the person last confirmed their identity
+    ends_at      BIGINT NOT NULL, -- the session ends at this time at the latest
+    until        BIGINT NOT NULL  -- it ends at this time unless it is used
 );
 
 CREATE INDEX console_sessions_until ON console_sessions (until);
