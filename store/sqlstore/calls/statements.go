@@ -254,22 +254,43 @@ func (c *Changes) Statements(between []engine.Command) []engine.Command {
 
 // writeBeginnings returns the statements that record executions.
 func writeBeginnings(list []Beginnings, chained bool) []engine.Command {
-	rows := make([]engine.Command, len(list))
-	for i, e := range list {
+	rows := engine.RowsFor(insertExecution, len(list))
+	if !chained {
+		rows = engine.RowsFor(insertUnchained, len(list))
+	}
+	for _, e := range list {
+		rows.Text(e.ID)
+		rows.Text(e.Service)
+		rows.Text(string(e.AgentID))
+		rows.Text(e.IdempotencyKey)
+		rows.Text(e.Fingerprint)
+		rows.Text(e.Intent)
+		rows.Text(string(e.AgreementID))
+		rows.Text(string(e.TokenID))
+		rows.Text(e.PolicyDigest)
+		rows.Text(e.Rule)
+		rows.Int(e.Charge.Nano)
+		rows.Text(e.Charge.Currency)
+		rows.Text(string(e.State))
+		rows.Text(string(e.Outcome))
+		rows.Int(engine.Nanos(e.BeganAt))
+		rows.Int(engine.Nanos(e.Deadline))
+		rows.Int(engine.Nanos(e.SettledAt))
+		rows.Text(e.ContextID)
+		rows.Int(engine.Nanos(e.UnresolvedAt))
+		rows.Int(e.Forget)
+		if !chained {
+			continue
+		}
 		var v store.Evidence
 		if e.Evidence != nil {
 			v = *e.Evidence
 		}
-		rows[i] = engine.Command{Query: insertExecution, Args: []any{
-			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),
-			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), engine.Nanos(e.BeganAt),
-			engine.Nanos(e.Deadline), engine.Nanos(e.SettledAt), e.ContextID, engine.Nanos(e.UnresolvedAt), e.Forget, v.KeyID, v.Proof, v.Decision,
-		}}
-		if !chained {
-			rows[i] = engine.Command{Query: insertUnchained, Args: rows[i].Args[:20]}
-		}
+		rows.Text(v.KeyID)
+		rows.Text(v.Proof)
+		rows.Text(v.Decision)
 	}
-	return engine.Together(rows)
+	return rows.Statements()
 }
 
 // A transition is a change of an execution's state.

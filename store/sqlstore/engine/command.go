@@ -50,8 +50,7 @@ func Together(list []Command) []Command {
 	return out
 }
 
-// rowsOf merges INSERT statements with the same query into one. The query must end with its row of values or with a conflict clause. A
-// failure of the merged statement ends the transaction, so the database need not be able to undo the statement alone.
+// rowsOf merges INSERT statements with the same query into one.
 func rowsOf(query string, same []Command) Command {
 	if len(same) == 1 {
 		return same[0]
@@ -60,13 +59,22 @@ func rowsOf(query string, same []Command) Command {
 	for _, c := range same {
 		args = append(args, c.Args...)
 	}
+	return Command{Query: severalRows(query, len(same)), Args: args}
+}
+
+// severalRows returns an INSERT statement that inserts n rows. The query must end with its row of values or with a conflict clause. A
+// failure of the statement for several rows ends the transaction, so the database need not be able to undo the statement alone.
+func severalRows(query string, n int) string {
+	if n == 1 {
+		return query
+	}
 	query, conflict, _ := strings.Cut(strings.Replace(query, "INSERT ", "INSERT {whole}", 1), " ON CONFLICT ")
 	head, row, _ := strings.Cut(query, "VALUES ")
-	query = head + "VALUES " + row + strings.Repeat(", "+row, len(same)-1)
+	query = head + "VALUES " + row + strings.Repeat(", "+row, n-1)
 	if conflict != "" {
 		query += " ON CONFLICT " + conflict
 	}
-	return Command{Query: query, Args: args}
+	return query
 }
 
 // withoutLocks removes FOR UPDATE from the statements of list, which it changes in place.

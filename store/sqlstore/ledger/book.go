@@ -42,6 +42,9 @@ func NewBook(t *engine.Tx, sharing engine.ShareMode, epochs *Epochs, cache *Cach
 	}
 }
 
+// Grow makes space for n lines.
+func (b *Book) Grow(n int) { b.lines = slices.Grow(b.lines, n) }
+
 // A Line is an entry of the ledger: a change of an execution that has a charge.
 type Line struct {
 	// Execution is the record in its new state. The fields that are written to the ledger must not change after that.
@@ -84,28 +87,6 @@ const (
 	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ?, lines = ?, head = ? " +
 		"WHERE service = ? AND agent_id = ? AND currency = ?"
 	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ? AND lines = ?"
-)
-
-// inserts holds the statements that add a line to the ledger, and the texts of the charge that the line begins.
-type inserts struct{ line, texts string }
-
-const (
-	lineColumns  = "at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor"
-	chainedLine  = "INSERT INTO ledger (seq, " + lineColumns + ", epoch, k, prev, leaf, outcome, answer, answer_form) VALUES "
-	chainedTexts = "INSERT INTO evidence (seq, service, proof, asked, signed) VALUES "
-)
-
-var (
-	// insertBehind takes a number relative to the end of the ledger: how many numbers the line comes before the last one.
-	insertBehind = inserts{
-		chainedLine + "({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "({ledger} - ?, ?, '', ?, ?)",
-	}
-	// insertNumbered takes the number of the line.
-	insertNumbered = inserts{
-		chainedLine + "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", chainedTexts + "(?, ?, '', ?, ?)",
-	}
-	// insertUnchained is insertNumbered for the table of a release without chains.
-	insertUnchained = inserts{line: "INSERT INTO ledger (seq, " + lineColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"}
 )
 
 // upsertUnchained is for the table of a release without chains.
@@ -199,53 +180,6 @@ func (a Account) args() []any {
 	return []any{
 		a.ToppedUp, a.Held, a.Captured, engine.Flag(a.Pooled), a.Lines, blob(a.Head), a.Service, a.AgentID, a.Currency,
 	}
-}
-
-// WriteLines returns the statements that write lines to the ledger, with the next numbers, and the texts of the charges that they begin.
-// Other processes may write at the same time.
-func WriteLines(lines []Line) []engine.Command {
-	if len(lines) == 0 {
-		return nil
-	}
-	bump := engine.Command{Query: engine.BumpLedger, Args: []any{len(lines)}}
-	last := int64(len(lines) - 1)
-	return append([]engine.Command{bump}, engine.Together(numbered(lines, insertBehind, func(i int) any { return last - int64(i) }))...)
-}
-
-// WriteLinesAlone is like WriteLines, but no other process may write at the same time: it reads the last number once instead of in each
-// statement. For chained, see Account.Upsert.
-func WriteLinesAlone(lines []Line, chained bool) []engine.Command {
-	if len(lines) == 0 {
-		return nil
-	}
-	insert := insertNumbered
-	if !chained {
-		insert = insertUnchained
-	}
-	numbers, bump := engine.TakeLedger(len(lines))
-	return append([]engine.Command{bump}, engine.Together(numbered(lines, insert, numbers))...)
-}
-
-// numbered returns the statements that write lines. The first argument of each is the number of the line.
-func numbered(lines []Line, insert inserts, number func(i int) any) []engine.Command {
-	rows := make([]engine.Command, len(lines), 2*len(lines))
-	for i, l := range lines {
-		rows[i] = engine.Command{Query: insert.line, Args: []any{
-			number(i), engine.Nanos(l.At()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
-			string(l.From), string(l.State), l.By,
-		}}
-		if insert.texts == "" {
-			continue
-		}
-		rows[i].Args = append(rows[i].Args, l.Epoch, l.K, blob(l.Prev), blob(l.Leaf), string(l.Outcome), l.Sent, l.Form)
-		if v := l.Evidence; l.From == "" && v != nil && v.Text != nil {
-			words := WordsOf(l.Execution)
-			rows = append(rows, engine.Command{Query: insert.texts, Args: []any{
-				number(i), l.Service, words.PackQuestion(v.Text.Asked), words.PackProof(v.Text.Proof),
-			}})
-		}
-	}
-	return rows
 }
 
 // A Cache holds the accounts and pools of the only writer of a database, as its last transaction left them. The nil Cache is empty.

@@ -102,10 +102,13 @@ func (b *Book) link(k AccountKey, text []byte) evidence.Hash {
 	return leaf
 }
 
-// blob returns a hash as the database stores it. The zero hash is stored as no bytes.
-func blob(h evidence.Hash) any {
+// stored returns the bytes of a hash as the database stores it. The zero hash is stored as no bytes.
+func stored(h *evidence.Hash) []byte {
 	if h.IsZero() {
-		return engine.Blob(nil)
+		return nil
 	}
-	return engine.Blob(h[:])
+	return h[:]
 }
+
+// blob returns a hash as an argument of a statement.
+func blob(h evidence.Hash) any { return engine.Blob(stored(&h)) }
