@@ -61,7 +61,7 @@ func (w *Writer) connect(ctx context.Context) (reused bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w.link, w.version = link{conn, map[string]*sql.Stmt{}}, 0
+	w.link, w.version = link{conn, map[string]*sql.Stmt{}, map[string]directStmt{}}, 0
 	if w.settings != "" {
 		if _, err := conn.ExecContext(ctx, w.settings); err != nil {
 			return false, err

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -229,12 +230,13 @@ const (
 
 // A Writer runs queued operations in transactions, one at a time, on one connection.
 type Writer struct {
-	db       *DB
-	lane     chan *op
-	next     *op // already taken from the lane
+	db   *DB
+	lane chan *op
+	next *op // already taken from the lane
 	link
-	settings string // SQL that prepares the connection; may be empty
-	version  int64 // the version of an Exclusive database: see selectVersion
+	settings string              // SQL that prepares the connection; may be empty
+	values   []driver.NamedValue // the arguments of the last direct statement
+	version  int64               // the version of an Exclusive database: see selectVersion
 	last     batchOf
 	late     *time.Timer // fires when pending changes must be written; nil: none are pending
 	witness  *witness    // nil if its transactions are not counted

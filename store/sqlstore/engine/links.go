@@ -11,23 +11,29 @@ import (
 
 // A link is a connection, with the statements that were prepared on it. The zero value has no connection.
 type link struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	conn    *sql.Conn
+	stmts   map[string]*sql.Stmt
+	directs map[string]directStmt
+}
+
+func (l link) closeStatements() {
+	for _, s := range l.stmts {
+		_ = s.Close()
+	}
+	for _, s := range l.directs {
+		_ = s.Close()
+	}
 }
 
 // release closes the prepared statements, and returns the connection to the pool.
 func (l link) release() {
-	for _, s := range l.stmts {
-		_ = s.Close()
-	}
+	l.closeStatements()
 	_ = l.conn.Close()
 }
 
 // close closes the connection.
 func (l link) close() {
-	for _, s := range l.stmts {
-		_ = s.Close()
-	}
+	l.closeStatements()
 	_ = l.conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = l.conn.Close()
 }

@@ -48,7 +48,7 @@ func oneByOne(ctx context.Context, w *Writer, list []Command) error {
 			}
 			continue
 		}
-		switch n, err := w.exec(ctx, c.Query, c.Args...); {
+		switch n, err := w.direct(ctx, c.Query, c.Args); {
 		case err != nil:
 			return err
 		case c.Must > 0 && n != int64(c.Must):
