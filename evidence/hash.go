@@ -58,7 +58,8 @@ const digestPrefix = "sha-256:"
 // Digest returns the digest of data in the form of entries: sha-256: and base64url without padding.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
-	return digestPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
+	out := append(make([]byte, 0, 2*HashSize), digestPrefix...)
+	return string(base64.RawURLEncoding.AppendEncode(out, sum[:]))
 }
 
 // PrefixedDigest returns a digest of package pat, which has no prefix, in the form of entries. It returns an empty string for an empty

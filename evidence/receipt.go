@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -41,17 +42,28 @@ func SignReceipt(signer crypto.Signer, kid keys.ID, entry []byte) (string, error
 
 // signCompact signs a payload with an Ed25519 key.
 func signCompact(signer crypto.Signer, typ string, kid keys.ID, payload []byte) (string, error) {
-	header := `{"alg":"EdDSA","kid":"` + string(kid) + `","typ":"` + typ + `"}`
+	kept, ok := compact.Get().(*[]byte)
+	if !ok {
+		kept = new([]byte)
+	}
 	b64 := base64.RawURLEncoding
-	out := make([]byte, 0, b64.EncodedLen(len(header))+b64.EncodedLen(len(payload))+b64.EncodedLen(64)+2)
-	out = append(b64.AppendEncode(out, []byte(header)), '.')
+	out := append(b64.AppendEncode((*kept)[:0], []byte(`{"alg":"EdDSA","kid":"`+string(kid)+`","typ":"`+typ+`"}`)), '.')
 	out = b64.AppendEncode(out, payload)
 	signature, err := signer.Sign(nil, out, crypto.Hash(0))
 	if err != nil {
 		return "", fmt.Errorf("signing: %w", err)
 	}
-	return string(b64.AppendEncode(append(out, '.'), signature)), nil
+	out = b64.AppendEncode(append(out, '.'), signature)
+	text := string(out)
+	if cap(out) <= MaxReceipt {
+		*kept = out
+		compact.Put(kept)
+	}
+	return text, nil
 }
+
+// compact has *[]byte for signCompact.
+var compact sync.Pool
 
 // ParseReceipt parses a receipt without verifying its signature. It accepts at most MaxReceipt bytes. The error wraps ErrReceipt.
 func ParseReceipt(text string) (Receipt, error) {
