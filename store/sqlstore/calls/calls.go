@@ -76,6 +76,7 @@ func (w *work) Run(ctx context.Context, batch []*call) error {
 		}
 	}
 	w.openCounters()
+	w.book.Grow(len(batch))
 	for _, c := range batch {
 		c.err = c.run(ctx, w)
 		if err := w.t.Failed(); err != nil {
@@ -113,6 +114,8 @@ func (c *Calls) StartClock(ctx context.Context) error {
 
 // mergeRowSets merges the row sets of a batch. Keys that are read are sorted and unique.
 func mergeRowSets(batch []*call) (all rowSet) {
+	all.begins, all.cached = make([]string, 0, len(batch)), make([]*store.Execution, 0, len(batch))
+	all.counters, all.accounts = make([]CounterKey, 0, len(batch)), make([]ledger.AccountKey, 0, len(batch))
 	for _, c := range batch {
 		n := &c.rows
 		all.begins = append(all.begins, n.begins...)

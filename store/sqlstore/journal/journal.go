@@ -187,7 +187,8 @@ func (j *Journal) apply(ctx context.Context, t *engine.Tx) error {
 		for _, e := range j.pending.Begun {
 			j.newest = max(j.newest, e.ID)
 		}
-		j.pending, j.applied = PendingChanges{}, nil
+		j.pending.Clear()
+		j.applied = nil
 	})
 	err := t.Send(ctx, append(j.pending.changes().Statements(nil), engine.Command{Query: deleteRecords}))
 	if err != nil && t.Conflict(err) {

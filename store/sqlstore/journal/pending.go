@@ -38,6 +38,24 @@ func (p *PendingChanges) Size() int {
 	return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Pools) + len(p.Used)
 }
 
+// Clear removes all changes. It keeps their memory for the next ones, unless there were many.
+func (p *PendingChanges) Clear() {
+	if cap(p.Lines) > 4*MostPending {
+		*p = PendingChanges{}
+		return
+	}
+	clear(p.Lines)
+	clear(p.Begun)
+	clear(p.Changed)
+	clear(p.Counters)
+	clear(p.Accounts)
+	clear(p.Pools)
+	clear(p.Used)
+	clear(p.execution)
+	clear(p.changed)
+	p.Lines, p.Begun, p.Changed, p.Records, p.Unchained = p.Lines[:0], p.Begun[:0], p.Changed[:0], 0, false
+}
+
 // Began reports whether an execution began in the pending changes.
 func (p *PendingChanges) Began(id string) bool {
 	_, found := p.execution[id]

@@ -7,6 +7,7 @@ package logs
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -64,9 +65,9 @@ func (l *Logs) Progress(ctx context.Context) (p store.LogProgress, err error) {
 // NewLines returns up to limit lines after a ledger number, in the order of their numbers. The lines of one service and epoch are in the
 // order of their log. Lines that are still in the journal are missing; they have higher numbers than all others.
 func (l *Logs) NewLines(ctx context.Context, after int64, limit int) (lines []store.LogLine, err error) {
+	var line store.LogLine
+	var leaf sql.RawBytes // not copied
 	err = l.read(ctx, selectLines, []any{after, after, limit}, func(scan engine.Scan) error {
-		var line store.LogLine
-		var leaf []byte
 		err := scan(&line.Seq, &line.Service, &line.Epoch, &leaf, &line.Own)
 		line.Leaf = evidence.HashOf(leaf)
 		lines = append(lines, line)
