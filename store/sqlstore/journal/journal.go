@@ -45,7 +45,7 @@ func New(db *engine.DB) *Journal { return &Journal{db: db} }
 
 // Limits of the pending changes.
 const (
-	MostPending = 1024 // rows to write
+	MostPending = 2048 // rows to write
 
 	mostRecords = 4 << 10  // records to merge
 	mostBegun   = 32 << 10 // executions in began
