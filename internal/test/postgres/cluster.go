@@ -31,6 +31,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // A Cluster is a running server with its databases. It listens on a socket file in its own directory, at the same
@@ -42,6 +43,7 @@ type Cluster struct {
 	gone     chan error     // closed when the guard has ended
 	closed   sync.Once
 	names    atomic.Int64
+	idle     *pgxpool.Pool // connections to the database that always exists; nil: each statement has its own
 }
 
 // startTimeout is the timeout for creating, starting and stopping a server.
@@ -221,6 +223,9 @@ func (c *Cluster) Restart(ctx context.Context, m Mode) error {
 func (c *Cluster) Close() error {
 	var err error
 	c.closed.Do(func() {
+		if c.idle != nil {
+			c.idle.Close()
+		}
 		err = errors.Join(c.guard.Close(), <-c.gone)
 		if c.owner != nil { // that user cannot remove the directory itself
 			err = errors.Join(err, os.RemoveAll(c.dir))
@@ -246,25 +251,32 @@ var ErrDeadlock = errors.New("deadlock")
 
 // Exec runs statements, separated by semicolons, in a database. After a deadlock, its error wraps [ErrDeadlock].
 func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
-	conn, err := pgx.Connect(ctx, c.DSN(database))
-	if err != nil {
+	err := c.connected(ctx, database, func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, statements)
 		return err
-	}
-	_, err = conn.Exec(ctx, statements)
+	})
 	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == "40P01" {
 		err = fmt.Errorf("%w: %w", ErrDeadlock, err)
 	}
-	return errors.Join(err, conn.Close(ctx))
+	return err
 }
 
 // Number returns the number that a query selects in a database.
 func (c *Cluster) Number(ctx context.Context, database, query string) (n int64, err error) {
+	err = c.connected(ctx, database, func(conn *pgx.Conn) error { return conn.QueryRow(ctx, query).Scan(&n) })
+	return n, err
+}
+
+// connected calls run with a connection to a database.
+func (c *Cluster) connected(ctx context.Context, database string, run func(*pgx.Conn) error) error {
+	if database == "" && c.idle != nil {
+		return c.idle.AcquireFunc(ctx, func(conn *pgxpool.Conn) error { return run(conn.Conn()) })
+	}
 	conn, err := pgx.Connect(ctx, c.DSN(database))
 	if err != nil {
-		return 0, err
+		return err
 	}
-	err = conn.QueryRow(ctx, query).Scan(&n)
-	return n, errors.Join(err, conn.Close(ctx))
+	return errors.Join(run(conn), conn.Close(ctx))
 }
 
 // CreateDatabase creates a database and returns its name. If template is not empty, the database is a copy of it.
@@ -272,18 +284,16 @@ func (c *Cluster) CreateDatabase(ctx context.Context, template string) (string, 
 	if template == "" {
 		template = "template1"
 	}
-	conn, err := pgx.Connect(ctx, c.DSN(""))
-	if err != nil {
-		return "", err
-	}
 	name := fmt.Sprintf("test%d", c.names.Add(1))
-	statement := "CREATE DATABASE " + name + " TEMPLATE " + pgx.Identifier{template}.Sanitize()
-	// Copying files takes less than half as long as copying pages through the log, and the copy includes the cache of the catalog, which each
-	// new connection would build again. Servers before version 15 know only this strategy, and have no name for it.
-	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
-	if n, err := strconv.Atoi(major); err == nil && n >= 15 {
-		statement += " STRATEGY file_copy"
-	}
-	_, err = conn.Exec(ctx, statement)
-	return name, errors.Join(err, conn.Close(ctx))
+	return name, c.connected(ctx, "", func(conn *pgx.Conn) error {
+		statement := "CREATE DATABASE " + name + " TEMPLATE " + pgx.Identifier{template}.Sanitize()
+		// Copying files takes less than half as long as copying pages through the log, and the copy includes the cache of the catalog, which
+		// each new connection would build again. Servers before version 15 know only this strategy, and have no name for it.
+		major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
+		if n, err := strconv.Atoi(major); err == nil && n >= 15 {
+			statement += " STRATEGY file_copy"
+		}
+		_, err := conn.Exec(ctx, statement)
+		return err
+	})
 }

@@ -8,15 +8,24 @@ import (
 	"path"
 	"sync"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Required names the environment variable that, when set, makes a missing server a failure, not a skip. CI=true does too.
 const Required = "UIMGATE_REQUIRE_POSTGRES"
 
-// Shared returns the server of this process, which stops when the process ends. Autovacuum runs rarely, because it checks the database of
-// every test.
+// Shared returns the server of this process, which stops when the process ends. Autovacuum is off, because it checks the database of every
+// test. Databases are created over a few connections that stay open, because each connection costs the server a process.
 var Shared = sync.OnceValues(func() (*Cluster, error) {
-	return New(context.Background(), map[string]string{"autovacuum_naptime": "'1min'"})
+	c, err := New(context.Background(), map[string]string{"autovacuum": "off"})
+	if err != nil {
+		return nil, err
+	}
+	if c.idle, err = pgxpool.New(context.Background(), c.DSN("")); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 })
 
 // Start returns the server that the tests of this process share. A test must not stop it. If PostgreSQL is not installed, Start skips the
