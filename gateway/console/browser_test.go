@@ -67,7 +67,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 		for _, a := range appearances {
 			b.appear(a)
 			name := fmt.Sprintf("%s %d %s", page, a.width, a.scheme)
-			b.accessible(library, name)
+			b.accessible(library, name, a.rules)
 			file := strings.Trim(strings.NewReplacer("/console/", "", "/", "-", "%", "").Replace(name), "- ")
 			b.picture(strings.ReplaceAll(file, " ", "_"))
 		}
@@ -108,7 +108,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 // TestEveryButton presses each button of each page in each role, and compares the audit with what the role allows.
 func TestEveryButton(t *testing.T) {
 	t.Parallel()
-	ctx := chromium(t)
+	chromium(t)
 	// Values for the forms. Forms whose values no gateway accepts are refused, and change nothing.
 	fields := map[string]string{
 		"amount": "0.01 EUR", "reason": "browser", "name": "Browser", "line1": "1 Road", "country": "FR", "subject": gatetest.Searching,
@@ -119,9 +119,7 @@ func TestEveryButton(t *testing.T) {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
 			g, pages := furnished(t) //nolint:contextcheck // a test
-			b := g.tab(ctx)
-			b.signIn(role) //nolint:contextcheck // it has the context of the tab
-			b.fetches = !slices.Contains(clicking, role)
+			b := g.presser(role, slices.Contains(clicking, role))
 			pressed := 0
 			for _, path := range pages {
 				for tried := map[string]bool{}; ; {

@@ -350,7 +350,7 @@ func TestProviderInABrowser(t *testing.T) {
 	b := g.tab(ctx)
 	library := axe(t)
 	b.open("/console/agents/agent-1")
-	b.accessible(library, "the sign-in")
+	b.accessible(library, "the sign-in", nil)
 	b.picture("oidc-signin")
 	b.do(chromedp.Click(chromedp.CSS(`a.button`)), chromedp.WaitVisible(chromedp.CSS("#login")),
 		chromedp.Click(chromedp.CSS("#login")), chromedp.WaitVisible(chromedp.CSS("nav")))
@@ -360,7 +360,7 @@ func TestProviderInABrowser(t *testing.T) {
 	g.Pass(6 * time.Minute)
 	const form = `form[action="/console/agents/agent-1/block"]`
 	b.press(form, map[string]string{"reason": "it loops"})
-	b.accessible(library, "the review")
+	b.accessible(library, "the review", nil)
 	b.picture("oidc-review")
 	again := evaluate[string](b, `document.querySelector('a[target=_blank]').href`)
 	other := &tab{consoleGate: g.consoleGate}
@@ -369,7 +369,7 @@ func TestProviderInABrowser(t *testing.T) {
 	other.ctx = own
 	other.do(chromedp.Navigate(again), chromedp.WaitVisible(chromedp.CSS("#login")), chromedp.Click(chromedp.CSS("#login")),
 		chromedp.WaitVisible(`//h1[text()="You have proved who you are"]`))
-	other.accessible(library, "the notice")
+	other.accessible(library, "the notice", nil)
 	b.press(form, map[string]string{})
 	if status := b.status(); status != "The agent is blocked." {
 		t.Errorf("got %q", status)

@@ -45,10 +45,13 @@ func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path := chromiumtest.Path(t)
 	startShared.Do(func() {
-		// Each page is loaded once, so the browser need not keep the pages that a tab has left.
+		// Each page is loaded once, so the browser need not keep the pages that a tab has left, nor optimize their scripts. Each test
+		// has its own cookies, so sites need no processes of their own.
 		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-features", "Translate,BackForwardCache,RenderDocument"))
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-features", "Translate,BackForwardCache,RenderDocument"),
+			chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("renderer-process-limit", "1"),
+			chromedp.Flag("js-flags", "--single-threaded,--no-turbofan,--no-maglev"))
 		allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 		ctx, closed := chromedp.NewContext(allocator)
 		shared, endShared = ctx, func() { closed(); end() } //nolint:fatcontext // it is set once
@@ -64,7 +67,6 @@ func chromium(t *testing.T) context.Context {
 type tab struct {
 	*consoleGate
 	ctx      context.Context //nolint:containedctx // chromedp identifies a tab by its context
-	fetches  bool            // forms are sent by fetch, and responses are parsed, but not shown
 	mu       sync.Mutex
 	problems []string // what the browser reported, such as violations of the Content-Security-Policy
 }
@@ -149,11 +151,7 @@ func (b *tab) forms(path string) []string {
 // show opens a page unless the tab shows it.
 func (b *tab) show(path string) {
 	b.Helper()
-	switch {
-	case b.fetches:
-		evaluate[bool](b, fmt.Sprintf(`fetch(%q).then(r => r.text()).then(text =>
-			!!(window.fetched = new DOMParser().parseFromString(text, 'text/html')))`, path), chromedp.EvalAwaitPromise)
-	case evaluate[string](b, `location.pathname`) != path:
+	if evaluate[string](b, `location.pathname`) != path {
 		b.open(path)
 	}
 }
@@ -164,27 +162,20 @@ func (b *tab) press(form string, fields map[string]string) {
 	data, err := json.Marshal(fields)
 	b.Must(err)
 	found := evaluate[bool](b, fmt.Sprintf(`(() => {
-		const f = (window.fetched || document).querySelector(%q); if (!f) return false
+		const f = document.querySelector(%q); if (!f) return false
 		for (const [name, value] of Object.entries(%s)) { const e = f.elements[name]; if (e) e.value = value }
 		return true })()`, form, data))
 	if !found {
 		b.Fatalf("the page has no form %s", form)
 	}
-	if !b.fetches {
-		b.click(form + " button")
-		return
-	}
-	evaluate[bool](b, fmt.Sprintf(`(() => {
-		const f = window.fetched.querySelector(%q), body = new URLSearchParams(new FormData(f, f.querySelector('button')))
-		return fetch(f.getAttribute('action'), { method: 'POST', body }).then(r => r.text()).then(text =>
-			!!(window.fetched = new DOMParser().parseFromString(text, 'text/html'))) })()`, form), chromedp.EvalAwaitPromise)
+	b.click(form + " button")
 }
 
 // confirmed presses the button of a form and, if the console asks for it, confirms.
 func (b *tab) confirmed(form string, fields map[string]string) {
 	b.Helper()
 	b.press(form, fields)
-	if evaluate[bool](b, `!!(window.fetched || document).querySelector('input[name=confirmed]')`) {
+	if evaluate[bool](b, `!!document.querySelector('input[name=confirmed]')`) {
 		b.press(form, map[string]string{"credential": adminToken})
 	}
 }
@@ -192,14 +183,13 @@ func (b *tab) confirmed(form string, fields map[string]string) {
 // status returns the text about the last action: its result, or the title of a problem.
 func (b *tab) status() string {
 	b.Helper()
-	return evaluate[string](b, `((window.fetched || document).querySelector('.done, .problem') ||
-		(window.fetched || document).querySelector('h1')).textContent`)
+	return evaluate[string](b, `(document.querySelector('.done, .problem') || document.querySelector('h1')).textContent`)
 }
 
 // text returns the text of the page.
 func (b *tab) text() string {
 	b.Helper()
-	return evaluate[string](b, `(window.fetched || document).body.innerText`)
+	return evaluate[string](b, `document.body.innerText`)
 }
 
 // axe returns the source of axe-core, which make clients installs, or an empty string.
@@ -219,6 +209,7 @@ func axe(t *testing.T) string {
 type appearance struct {
 	width  int64 // of the window, in pixels
 	scheme string
+	rules  []string // of axe-core; nil: all of its rules
 }
 
 // appear changes the appearance of the page, without loading it again.
@@ -233,15 +224,24 @@ func (b *tab) appear(a appearance) {
 	}
 }
 
-// accessible checks the accessibility of the page with axe-core, unless library is empty, and its width.
-func (b *tab) accessible(library, name string) {
+// accessible checks the accessibility of the page with axe-core, unless library is empty, and its width. It checks by all rules, unless the
+// page was already checked by all of them while the same elements were visible.
+func (b *tab) accessible(library, name string, rules []string) {
 	b.Helper()
 	if library != "" {
 		if !evaluate[bool](b, `!!window.axe`) {
 			evaluate[bool](b, library+";true")
 		}
-		found := evaluate[string](b, `axe.run({ selectors: false, resultTypes: ['violations'] }).then(r =>
-			r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))`, chromedp.EvalAwaitPromise)
+		only, err := json.Marshal(rules)
+		b.Must(err)
+		found := evaluate[string](b, fmt.Sprintf(`(() => {
+			const visible = [...document.querySelectorAll('body *')].filter(e => e.checkVisibility())
+			const same = (window.checked || []).length === visible.length && visible.every((e, i) => e === window.checked[i])
+			const options = { selectors: false, resultTypes: ['violations'] }, rules = %s
+			if (rules && same) options.runOnly = { type: 'rule', values: rules }
+			window.checked = visible
+			return axe.run(options).then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html).join(' ')).join('\n'))
+		})()`, only), chromedp.EvalAwaitPromise)
 		if found != "" {
 			b.Errorf("%s: axe-core found %s", name, found)
 		}
