@@ -19,15 +19,19 @@ func TestSchemasOfOpenAPIInAjv(t *testing.T) {
 			g.Write(name, string(text))
 		}
 	})
-	for _, path := range []string{"/openapi.json", "/openapi.json?per-intent"} {
-		var found struct {
-			Schemas, Examples int
-			Faults            []string
-		}
-		g.Must(json.Unmarshal(bindtest.Run(t, dir, "openapi.mjs", g.URL+path), &found))
+	paths := []string{"/openapi.json", "/openapi.json?per-intent"}
+	var all []struct {
+		Schemas, Examples int
+		Faults            []string
+	}
+	g.Must(json.Unmarshal(bindtest.Run(t, dir, "openapi.mjs", g.URL+paths[0], g.URL+paths[1]), &all))
+	if len(all) != len(paths) {
+		t.Fatalf("got %+v", all)
+	}
+	for i, found := range all {
 		if found.Schemas < 10 || len(found.Faults) > 0 {
-			t.Errorf("%s: %d schemas, %d examples, faults %q; want at least 10 schemas and no fault", path, found.Schemas, found.Examples, found.Faults)
+			t.Errorf("%s: %d schemas, %d examples, faults %q; want at least 10 schemas and no fault", paths[i], found.Schemas, found.Examples, found.Faults)
 		}
-		t.Logf("%s: %d schemas, %d examples", path, found.Schemas, found.Examples)
+		t.Logf("%s: %d schemas, %d examples", paths[i], found.Schemas, found.Examples)
 	}
 }

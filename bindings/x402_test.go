@@ -1,7 +1,6 @@
 package bindings_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ func TestX402Fetch(t *testing.T) {
 	g.Pass(time.Since(g.Now())) // the client uses the clock of the machine
 	g.Must(g.View.Refresh(t.Context()))
 	agent := g.Agreed("agent-1")
+	ask := bindtest.Start(t, dir, "x402.mjs", g.URL, agent.Token)
 	run := func(path string, bodies ...string) (out struct {
 		Payer string
 		Seen  []struct {
@@ -38,7 +38,7 @@ func TestX402Fetch(t *testing.T) {
 	},
 	) {
 		t.Helper()
-		g.Must(json.Unmarshal(bindtest.Run(t, dir, append([]string{"x402.mjs", g.URL + path, agent.Token}, bodies...)...), &out))
+		ask(map[string]any{"path": path, "bodies": bodies}, &out)
 		return out
 	}
 	order := `{"intent_uid":"` + gatetest.Ordering + `","parameters":{"product":"lamp"}}`

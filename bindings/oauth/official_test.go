@@ -41,56 +41,74 @@ func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
 func TestOfficialClientsByConsent(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
+	type way struct {
+		era       string
+		registers bool
+	}
+	var ways []way
+	var gates []*gate
+	args := []string{"oauth.mjs"}
 	for _, era := range []string{"2025", "2026"} {
 		for _, registers := range []bool{false, true} {
-			t.Run(era+map[bool]string{true: " registered", false: " document"}[registers], func(t *testing.T) {
-				t.Parallel()
-				g, url := newGateAt(t, map[string]func(*gate){
-					"expire": func(g *gate) { g.Later(time.Hour + time.Minute) },
-					"policy": func(g *gate) { g.changePolicy() },
-				})
-				args := []string{"oauth.mjs", url + "/mcp", era}
-				if !registers {
-					args = append(args, g.client.ID())
-				}
-				out := bindtest.Run(t, dir, args...)
-				type tool struct {
-					Structured map[string]any `json:"structuredContent"`
-					Content    []struct{ Text string }
-					IsError    bool
-				}
-				var seen struct {
-					ClientID, Scope, Changed                   string
-					Asked, AskedAfterRefresh, AskedAfterChange int
-					AskedAfterCharging                         int
-					Tools                                      []string
-					Done, Refreshed, Again, After, Charging    tool
-					Rotated                                    bool
-				}
-				if err := json.Unmarshal(out, &seen); err != nil {
-					t.Fatalf("%v in %s", err, out)
-				}
-				if registers != (seen.ClientID != g.client.ID()) || seen.Scope != gatetest.Searching+":execute" || seen.Asked != 1 ||
-					!slices.Contains(seen.Tools, "search_v1") {
-					t.Errorf("the first consent: %s", out)
-				}
-				for name, done := range map[string]tool{"first": seen.Done, "refreshed": seen.Refreshed, "again": seen.Again, "after": seen.After} {
-					if done.Structured["ok"] != true {
-						t.Errorf("the call %s: %+v", name, done)
-					}
-				}
-				if !seen.Rotated || seen.AskedAfterRefresh != 1 {
-					t.Errorf("after an hour: %s", out)
-				}
-				if seen.Changed != "unauthorized" || seen.AskedAfterChange != 2 {
-					t.Errorf("after the policy changed: %s", out)
-				}
-				if c := seen.Charging; !c.IsError || len(c.Content) == 0 || !strings.Contains(c.Content[0].Text, "signs with its own key") ||
-					seen.AskedAfterCharging != 0 {
-					t.Errorf("a consent that charges: %s", out)
-				}
+			g, url := newGateAt(t, map[string]func(*gate){
+				"expire": func(g *gate) { g.Later(time.Hour + time.Minute) },
+				"policy": func(g *gate) { g.changePolicy() },
 			})
+			document := g.client.ID()
+			if registers {
+				document = ""
+			}
+			ways, gates, args = append(ways, way{era, registers}), append(gates, g), append(args, url+"/mcp", era, document)
 		}
+	}
+	out := bindtest.Run(t, dir, args...)
+	var seen []clientLog
+	if err := json.Unmarshal(out, &seen); err != nil || len(seen) != len(ways) {
+		t.Fatalf("%v in %s", err, out)
+	}
+	for i, w := range ways {
+		t.Run(w.era+map[bool]string{true: " registered", false: " document"}[w.registers], func(t *testing.T) {
+			seen[i].check(t, gates[i].client.ID(), w.registers)
+		})
+	}
+}
+
+// A clientLog is what one client of oauth.mjs saw.
+type clientLog struct {
+	ClientID, Scope, Changed                   string
+	Asked, AskedAfterRefresh, AskedAfterChange int
+	AskedAfterCharging                         int
+	Tools                                      []string
+	Done, Refreshed, Again, After, Charging    toolResult
+	Rotated                                    bool
+}
+
+type toolResult struct {
+	Structured map[string]any `json:"structuredContent"`
+	Content    []struct{ Text string }
+	IsError    bool
+}
+
+// check checks the log of a client that registers, or has the metadata document at a URL.
+func (l clientLog) check(t *testing.T, document string, registers bool) {
+	t.Helper()
+	if registers != (l.ClientID != document) || l.Scope != gatetest.Searching+":execute" || l.Asked != 1 || !slices.Contains(l.Tools, "search_v1") {
+		t.Errorf("the first consent: %+v", l)
+	}
+	for name, done := range map[string]toolResult{"first": l.Done, "refreshed": l.Refreshed, "again": l.Again, "after": l.After} {
+		if done.Structured["ok"] != true {
+			t.Errorf("the call %s: %+v", name, done)
+		}
+	}
+	if !l.Rotated || l.AskedAfterRefresh != 1 {
+		t.Errorf("after an hour: %+v", l)
+	}
+	if l.Changed != "unauthorized" || l.AskedAfterChange != 2 {
+		t.Errorf("after the policy changed: %+v", l)
+	}
+	if c := l.Charging; !c.IsError || len(c.Content) == 0 || !strings.Contains(c.Content[0].Text, "signs with its own key") ||
+		l.AskedAfterCharging != 0 {
+		t.Errorf("a consent that charges: %+v", l)
 	}
 }
 

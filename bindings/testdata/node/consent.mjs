@@ -1,7 +1,8 @@
 // consent.mjs CHROMIUM PICTURES (URL ERA MODE)...: buys at each URL with the official client of the era, as a client without a key whose person
 // uses Chromium without JavaScript, and prints what each purchase saw as a JSON array. ERA is 2025 (the SDK's first generation) or 2026 (the
 // second). MODE is url (the client asks the person to open addresses) or text. A POST of the token to /test/pay pays in for the client. It
-// writes pictures of each page to the directory PICTURES, unless that is empty.
+// measures each page on a narrow screen, by turns in the light and the dark scheme. Unless the directory PICTURES is empty, it measures each
+// page in both schemes and on a wide screen too, and writes pictures there.
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { start } from './chromium.mjs'
@@ -17,7 +18,7 @@ const sdks = {
   2026: await import('@modelcontextprotocol/client'),
 }
 
-async function buy(chromium, url, era, mode) {
+async function buy(chromium, schemes, url, era, mode) {
   const sdk = sdks[era]
   // The client receives the code on a port of this machine.
   let back
@@ -36,8 +37,8 @@ async function buy(chromium, url, era, mode) {
   const browser = await chromium.tab()
   const seen = { widths: {}, order: {}, completed: [] }
   const look = async (name) => {
-    for (const width of [390, 1280]) {
-      for (const dark of [false, true]) {
+    for (const width of pictures ? [390, 1280] : [390]) {
+      for (const dark of schemes) {
         const path = pictures && join(pictures, `${name}-${width}${dark ? '-dark' : ''}.png`)
         seen.widths[`${name} ${width}`] = await browser.shoot(path, width, dark)
       }
@@ -134,7 +135,9 @@ async function buy(chromium, url, era, mode) {
 const chromium = await start(program)
 try {
   const running = []
-  for (let n = 0; n < purchases.length; n += 3) running.push(buy(chromium, ...purchases.slice(n, n + 3)))
+  for (let n = 0; n < purchases.length; n += 3) {
+    running.push(buy(chromium, pictures ? [false, true] : [n % 2 === 1], ...purchases.slice(n, n + 3)))
+  }
   console.log(JSON.stringify(await Promise.all(running)))
 } finally {
   await chromium.close()

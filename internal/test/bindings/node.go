@@ -3,10 +3,12 @@ package bindtest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 )
 
@@ -57,6 +59,35 @@ func Try(t *testing.T, dir string, args ...string) []byte {
 		t.Fatalf("node %s: %v\n%s\n%s", args[0], err, out, stderr)
 	}
 	return out
+}
+
+// Start starts a script that answers each line of its standard input with a line, both of JSON. ask sends in, and decodes the response into
+// out. The script ends with the test.
+func Start(t *testing.T, dir string, args ...string) (ask func(in, out any)) {
+	t.Helper()
+	var problems bytes.Buffer
+	c := exec.CommandContext(t.Context(), "node", args...)
+	c.Dir, c.Stderr = dir, &problems
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceValue(func() error { return errors.Join(in.Close(), c.Wait()) })
+	t.Cleanup(func() { _ = end() })
+	encoder, decoder := json.NewEncoder(in), json.NewDecoder(out)
+	return func(request, response any) {
+		t.Helper()
+		if err := errors.Join(encoder.Encode(request), decoder.Decode(response)); err != nil {
+			t.Fatalf("node %s: %v, %v\n%s", args[0], err, end(), problems.Bytes())
+		}
+	}
 }
 
 func run(t *testing.T, dir string, args []string) (stdout, stderr []byte, err error) {
