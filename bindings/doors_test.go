@@ -68,15 +68,15 @@ var ways = map[string]way{
 
 // TestLimitAcrossDoors sends ten times as many calls as a limit allows, through all doors concurrently. The uAgents, and the AEA and
 // MRP agents, have separate keys and therefore separate limits: each calls through its own door and all other doors, the uAgent with
-// immediate and with later replies. The runs of the other two are shorter in make test, because only their own doors differ from the
-// first run.
+// immediate and with later replies. In make test, the runs of the other two are shorter still, because only their own doors differ from
+// the first run.
 func TestLimitAcrossDoors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		limit int64
 		own   func(*gatetest.Gate, *inbox) (token string, ways map[string]way)
 	}{
-		"uAgents": {1_000, inEnvelopes},
+		"uAgents": {limitInEnvelopes, inEnvelopes},
 		"AEA": {limitOfMessages, func(g *gatetest.Gate, _ *inbox) (string, map[string]way) {
 			token, w := inMessages(g)
 			return token, map[string]way{"AEA": w}

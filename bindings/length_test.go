@@ -2,9 +2,9 @@
 
 package bindings_test
 
-// The limits of the AEA and MRP agents in the test of a limit through all doors. With the build tag soak they are as large as that
-// of the uAgent.
+// The limits of the agents in the test of a limit through all doors. With the build tag soak they are larger.
 const (
-	limitOfMessages = 300
-	limitAtRelay    = 100
+	limitInEnvelopes = 200
+	limitOfMessages  = 60
+	limitAtRelay     = 60
 )
