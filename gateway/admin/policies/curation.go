@@ -72,7 +72,7 @@ const (
 // Curation returns the curation file of a service, as it is now, and the operations that match, in the order of their keys. The refusal is
 // NO_SUCH_RECORD if the file does not exist.
 func (o *Operations) Curation(_ context.Context, q CurationQuery) (Curation, error) {
-	s, err := o.services.Find(q.Service)
+	s, err := o.c.Services.Find(q.Service)
 	if err != nil {
 		return Curation{}, err
 	}
@@ -181,7 +181,7 @@ type CurationImpact struct {
 // CurationImpact compares an edited curation with the present file, and the policy that results with recorded calls: see Impact. It changes
 // nothing.
 func (o *Operations) CurationImpact(ctx context.Context, r CurationEdit) (CurationImpact, error) {
-	s, err := o.services.Find(r.Service)
+	s, err := o.c.Services.Find(r.Service)
 	if err != nil {
 		return CurationImpact{}, err
 	}
@@ -274,11 +274,11 @@ type SavedFile struct {
 // texts next to them in files whose names end with .1. It refuses the edit if the curation was changed since it was read, or if a file
 // cannot be written. If the reload is refused, it restores all files.
 func (o *Operations) SaveCuration(ctx context.Context, r CurationEdit) (CurationResult, error) {
-	s, err := o.services.Find(r.Service)
+	s, err := o.c.Services.Find(r.Service)
 	if err != nil {
 		return CurationResult{}, err
 	}
-	if !o.reloads.Offered() {
+	if !o.c.Reloads.Offered() {
 		return CurationResult{}, reason.NotOffered.Refusal("")
 	}
 	if r.SHA256 == "" {

@@ -120,7 +120,7 @@ func (o *Operations) Decide(ctx context.Context, r DecideRequest) (PolicyDecisio
 			r.Service = call.Service
 		}
 	}
-	s, err := o.services.Find(r.Service)
+	s, err := o.c.Services.Find(r.Service)
 	if err != nil {
 		return PolicyDecision{}, err
 	}
@@ -146,8 +146,8 @@ func (o *Operations) Decide(ctx context.Context, r DecideRequest) (PolicyDecisio
 
 // decidedCall returns the newest call of the index with an id that names an agent and an intent.
 func (o *Operations) decidedCall(ctx context.Context, id string) (*record.Explanation, error) {
-	o.calls.Flush(ctx)
-	list, err := o.calls.RequestsByID(ctx, id)
+	o.c.Calls.Flush(ctx)
+	list, err := o.c.Calls.RequestsByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (o *Operations) policyToDecide(ctx context.Context, s *service.Service, r D
 	case r.Policy != "":
 		return draftPolicy(ctx, s, []byte(r.Policy))
 	}
-	stored, err := o.store.Policy(ctx, s.ID, r.PolicyDigest)
+	stored, err := o.c.Store.Policy(ctx, s.ID, r.PolicyDigest)
 	if err != nil {
 		return nil, Policy{}, err
 	}
@@ -206,7 +206,7 @@ func (o *Operations) requestToDecide(
 		}
 	}
 	if q.Now.IsZero() {
-		q.Now = o.now()
+		q.Now = o.c.Now()
 	}
 	switch {
 	case q.AgentID == "":

@@ -81,7 +81,7 @@ func (o *Operations) addKeys(ctx context.Context, service string, q *odrl.Reques
 // agreedKey returns the key of an agreement, as DER, and its id. It returns no key if the agreement does not exist, or is a consent.
 func (o *Operations) agreedKey(ctx context.Context, service string, agent pat.AgentID, id pat.AgreementID) ([]byte, keys.ID, error) {
 	if id == "" {
-		list, err := o.store.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: agent, State: pat.AgreementActive, Limit: 1})
+		list, err := o.c.Store.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: agent, State: pat.AgreementActive, Limit: 1})
 		if err != nil {
 			return nil, "", err
 		}
@@ -90,7 +90,7 @@ func (o *Operations) agreedKey(ctx context.Context, service string, agent pat.Ag
 		}
 		id = list[0].ID
 	}
-	a, err := o.store.Agreement(ctx, service, id)
+	a, err := o.c.Store.Agreement(ctx, service, id)
 	switch {
 	case errors.Is(err, pat.ErrNotFound):
 		return nil, "", nil

@@ -132,7 +132,7 @@ const (
 // Impact compares the decisions of the gateway with those of an edited policy. It reads the audit stream of this process for up to 10
 // seconds or 200,000 records; continue with Next until it is empty. Other comparisons of policies wait meanwhile.
 func (o *Operations) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact, error) {
-	s, err := o.services.Find(r.Service)
+	s, err := o.c.Services.Find(r.Service)
 	if err != nil {
 		return PolicyImpact{}, err
 	}
@@ -140,7 +140,7 @@ func (o *Operations) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact,
 	if err != nil {
 		return PolicyImpact{}, api.WrongMember("after", "must be the value of next in an earlier response")
 	}
-	if o.auditPath == "" {
+	if o.c.AuditPath == "" {
 		return PolicyImpact{}, reason.NoSuchRecord.Refusal("This process has no audit stream.")
 	}
 	release, err := o.comparing.take(ctx)
@@ -153,7 +153,7 @@ func (o *Operations) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact,
 		return PolicyImpact{}, err
 	}
 	if r.To.IsZero() {
-		r.To = o.now().Add(time.Nanosecond) // includes calls at this time
+		r.To = o.c.Now().Add(time.Nanosecond) // includes calls at this time
 	}
 	if r.From.IsZero() {
 		r.From = r.To.Add(-impactPeriod)
@@ -165,7 +165,7 @@ func (o *Operations) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact,
 		Policy: about, From: r.From.UTC(), To: r.To.UTC(), Intents: s.ChangedBy(policy),
 		Refused: ImpactSet{First: []ImpactCall{}}, Admitted: ImpactSet{First: []ImpactCall{}}, Repriced: ImpactSet{First: []ImpactCall{}},
 	}
-	out.Process, out.OtherProcesses = o.processes.Name(), o.processes.Others(ctx)
+	out.Process, out.OtherProcesses = o.c.Processes.Name(), o.c.Processes.Others(ctx)
 	if out.Intents == nil {
 		out.Intents = []string{}
 	}
@@ -186,7 +186,7 @@ func (o *Operations) Impact(ctx context.Context, r ImpactRequest) (PolicyImpact,
 
 // agreedAgents adds the agents that agreed to the policy in force.
 func (o *Operations) agreedAgents(ctx context.Context, s *service.Service, out *PolicyImpact) error {
-	list, err := o.store.Agreements(ctx, store.AgreementFilter{
+	list, err := o.c.Store.Agreements(ctx, store.AgreementFilter{
 		Service: s.ID, PolicyDigest: s.Offer().Digest, State: pat.AgreementActive, Limit: impactAgents,
 	})
 	if err != nil {
@@ -216,10 +216,10 @@ type impactJudge struct {
 
 // read judges the records from a position on, until the period or the time ends, and sets Progress and Next.
 func (j *impactJudge) read(ctx context.Context, from export.Cursor) error {
-	if j.operator.audit != nil {
-		_ = j.operator.audit.Flush() // logs its error; the records in the file can be read
+	if j.operator.c.Audit != nil {
+		_ = j.operator.c.Audit.Flush() // logs its error; the records in the file can be read
 	}
-	reader, err := export.NewReader(j.operator.auditPath, from, j.request.From)
+	reader, err := export.NewReader(j.operator.c.AuditPath, from, j.request.From)
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (j *impactJudge) keyOf(ctx context.Context, id pat.AgreementID) (keys.ID, e
 	if key, known := j.keys[id]; known {
 		return key, nil
 	}
-	a, err := j.operator.store.Agreement(ctx, j.service.ID, id)
+	a, err := j.operator.c.Store.Agreement(ctx, j.service.ID, id)
 	if err != nil && !errors.Is(err, pat.ErrNotFound) {
 		return "", err
 	}

@@ -38,29 +38,10 @@ type Config struct {
 
 // Operations carries out the operations on policies and curations. It is safe for concurrent use.
 type Operations struct {
-	store     Store
-	services  api.Services
-	now       func() time.Time
-	auditPath string
-	audit     *record.Audit
-	calls     *calls.Operations
-	processes *processes.Operations
-	reloads   *reloads.Operations
+	c         Config
 	saving    sync.Mutex // held while SavePolicy replaces a file
 	comparing turn
 }
 
 // New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{
-		store:     c.Store,
-		services:  c.Services,
-		now:       c.Now,
-		auditPath: c.AuditPath,
-		audit:     c.Audit,
-		calls:     c.Calls,
-		processes: c.Processes,
-		reloads:   c.Reloads,
-		comparing: make(turn, 1),
-	}
-}
+func New(c Config) *Operations { return &Operations{c: c, comparing: make(turn, 1)} }

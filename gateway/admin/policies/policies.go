@@ -43,14 +43,14 @@ func (q *PolicyQuery) Query(p api.Parameters) {
 // Policies lists the policy in force first, then those that take effect later, and then those that were offered or agreed to before, newest
 // first. Policies beyond the limit cannot be listed.
 func (o *Operations) Policies(ctx context.Context, q PolicyQuery) (api.Page[Policy], error) {
-	service, err := o.services.Find(q.Service)
+	service, err := o.c.Services.Find(q.Service)
 	if err != nil {
 		return api.Page[Policy]{}, err
 	}
 	if q.After != "" {
 		return api.Page[Policy]{}, api.WrongParameter("after", "is not supported: policies are listed in a single page")
 	}
-	list, err := o.store.RecentPolicies(ctx, service.ID, q.Max())
+	list, err := o.c.Store.RecentPolicies(ctx, service.ID, q.Max())
 	if err != nil {
 		return api.Page[Policy]{}, err
 	}

@@ -23,7 +23,7 @@ func (p *PolicyPair) Query(q api.Parameters) {
 // PolicyChanges describes in words what changed for agents from one policy to another. It returns NO_SUCH_RECORD if the store does not have
 // one of the two.
 func (o *Operations) PolicyChanges(ctx context.Context, p PolicyPair) (words.Comparison, error) {
-	s, err := o.services.Find(p.Service)
+	s, err := o.c.Services.Find(p.Service)
 	if err != nil {
 		return words.Comparison{}, err
 	}

@@ -26,7 +26,7 @@ func (o *Operations) saveFiles(ctx context.Context, edits []*fileEdit, force boo
 	if err := replaceFiles(edits); err != nil {
 		return reloads.Reload{}, err
 	}
-	reloaded, err := o.reloads.Reload(ctx, reloads.ReloadRequest{Force: force})
+	reloaded, err := o.c.Reloads.Reload(ctx, reloads.ReloadRequest{Force: force})
 	if err != nil {
 		return reloads.Reload{}, restoreFiles(edits, err)
 	}

@@ -38,7 +38,7 @@ type PolicyText struct {
 
 // PolicyText returns the present contents of the file of the policy in force.
 func (o *Operations) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyText, error) {
-	s, err := o.services.Find(q.Service)
+	s, err := o.c.Services.Find(q.Service)
 	if err != nil {
 		return PolicyText{}, err
 	}
@@ -98,11 +98,11 @@ func (r SaveResult) Details() map[string]string {
 // reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
 // SaveResult.Policy.Offered is false if the reload applied the policy of another file.
 func (o *Operations) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
-	s, err := o.services.Find(r.Service)
+	s, err := o.c.Services.Find(r.Service)
 	if err != nil {
 		return SaveResult{}, err
 	}
-	if !o.reloads.Offered() {
+	if !o.c.Reloads.Offered() {
 		return SaveResult{}, reason.NotOffered.Refusal("")
 	}
 	_, about, err := draftPolicy(ctx, s, []byte(r.Policy))
@@ -118,7 +118,7 @@ func (o *Operations) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, 
 	if err != nil {
 		return SaveResult{}, err
 	}
-	now, err := o.services.Find(s.ID)
+	now, err := o.c.Services.Find(s.ID)
 	about.Offered = err == nil && now.Offer().Digest == about.Digest
 	return SaveResult{Path: s.PolicyFile, Kept: keptPath(s.PolicyFile), Policy: about, Reload: reloaded}, nil
 }

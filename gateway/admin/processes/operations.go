@@ -51,31 +51,7 @@ type Config struct {
 }
 
 // Operations carries out the operations on processes and stops. It is safe for concurrent use.
-type Operations struct {
-	store     Store
-	services  api.Services
-	now       func() time.Time
-	view      *pat.View
-	doors     []door.Module
-	keys      *keys.Keyring
-	audit     *record.Audit
-	figures   *record.Figures
-	processID string
-	log       *zap.Logger
-}
+type Operations struct{ c Config }
 
 // New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{
-		store:     c.Store,
-		services:  c.Services,
-		now:       c.Now,
-		view:      c.View,
-		doors:     c.Doors,
-		keys:      c.Keys,
-		audit:     c.Audit,
-		figures:   c.Figures,
-		processID: c.ID,
-		log:       c.Log,
-	}
-}
+func New(c Config) *Operations { return &Operations{c} }

@@ -54,42 +54,10 @@ type Config struct {
 
 // Operations carries out the operations on the state of the gateway. It is safe for concurrent use.
 type Operations struct {
-	store       Store
-	services    api.Services
-	now         func() time.Time
-	keys        *keys.Keyring
-	view        *pat.View
-	doors       []door.Module
-	audit       *record.Audit
-	version     string
-	waiting     func() []string
-	refused     func() *reloads.RefusedReload
-	certificate func() string
-	certified   func() *CertificateStatus
-	logState    func(ctx context.Context) (*LogStatus, error)
-	logTrouble  func() string
-	log         *zap.Logger
-	readiness   readiness
-	draining    atomic.Bool // the process is shutting down: see Drain
+	c         Config
+	readiness readiness
+	draining  atomic.Bool // the process is shutting down: see Drain
 }
 
 // New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{
-		store:       c.Store,
-		services:    c.Services,
-		now:         c.Now,
-		keys:        c.Keys,
-		view:        c.View,
-		doors:       c.Doors,
-		audit:       c.Audit,
-		version:     c.Version,
-		waiting:     c.NeedsRestart,
-		refused:     c.RefusedReload,
-		certificate: c.Certificate,
-		certified:   c.Certificates,
-		logState:    c.LogState,
-		logTrouble:  c.LogTrouble,
-		log:         c.Log,
-	}
-}
+func New(c Config) *Operations { return &Operations{c: c} }

@@ -185,44 +185,44 @@ func (o *Operations) Drain() { o.draining.Store(true) }
 
 // Health reports whether calls should be sent to this process.
 func (o *Operations) Health(ctx context.Context) Health {
-	now, snapshot := o.now(), o.services.Directory.Current()
+	now, snapshot := o.c.Now(), o.c.Services.Directory.Current()
 	check := func(ok bool, reason string) Check {
 		if ok {
 			reason = ""
 		}
 		return Check{OK: ok, Reason: reason}
 	}
-	err := o.readiness.store(ctx, now, o.store.Ready)
+	err := o.readiness.store(ctx, now, o.c.Store.Ready)
 	if err != nil {
-		o.log.Warn("not ready", zap.Error(wire.Loggable(err)))
+		o.c.Log.Warn("not ready", zap.Error(wire.Loggable(err)))
 	}
 	h := Health{
 		Ready: true, Draining: o.draining.Load(),
 		Configuration: reloads.Configuration{Hash: snapshot.Hash, TakenAt: snapshot.TakenAt.UTC()},
 	}
 	h.Checks = map[string]Check{
-		"store":       stored(err, o.store.SetBack(), o.store.ServerChanged()),
-		"revocations": check(o.view.Fresh(now), "the view of revocations is out of date"),
+		"store":       stored(err, o.c.Store.SetBack(), o.c.Store.ServerChanged()),
+		"revocations": check(o.c.View.Fresh(now), "the view of revocations is out of date"),
 		"audit":       o.audited(),
 		"serving":     check(!h.Draining, "the process is shutting down"),
 		// Anyone may request /readyz, so the check does not name the problems.
 		"configuration": {OK: true},
 	}
-	if refused := o.refused(); refused != nil {
+	if refused := o.c.RefusedReload(); refused != nil {
 		h.Checks["configuration"] = Check{
 			OK: true, Degraded: true,
 			Reason: "the reload at " + refused.At.Format(time.RFC3339) + " was refused; the previous configuration is in use: see uimgate status",
 		}
 	}
-	if o.keys.Failure() != nil {
+	if o.c.Keys.Failure() != nil {
 		h.Checks["signing_key"] = Check{
 			OK: true, Degraded: true, Reason: "the signing key was retired and cannot be replaced, so no PAT can be issued: see the log",
 		}
 	}
-	if reason := o.certificate(); reason != "" {
+	if reason := o.c.Certificate(); reason != "" {
 		h.Checks["certificate"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
-	if reason := o.logTrouble(); reason != "" {
+	if reason := o.c.LogTrouble(); reason != "" {
 		h.Checks["log"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
 	for _, c := range h.Checks {
@@ -233,10 +233,10 @@ func (o *Operations) Health(ctx context.Context) Health {
 
 // audited returns the check of the audit stream. A failure makes the gateway unready only if calls require audit records.
 func (o *Operations) audited() Check {
-	if o.audit == nil {
+	if o.c.Audit == nil {
 		return Check{OK: true}
 	}
-	err := o.audit.Outage()
+	err := o.c.Audit.Outage()
 	if err == nil {
 		return Check{OK: true}
 	}
@@ -244,7 +244,7 @@ func (o *Operations) audited() Check {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		cause = number.Error()
 	}
-	required := o.audit.Required()
+	required := o.c.Audit.Required()
 	return Check{OK: !required, Degraded: !required, Reason: "audit records cannot be written: " + cause}
 }
 
@@ -252,7 +252,7 @@ func (o *Operations) audited() Check {
 // It reads the account of each unapproved agent that has a debt, which takes long if there are many.
 func (o *Operations) Status(ctx context.Context) (Status, error) {
 	out := o.status(ctx, o.readBacklog, o.readHolders, o.readPool)
-	if state, err := o.logState(ctx); err == nil {
+	if state, err := o.c.LogState(ctx); err == nil {
 		out.Log = state
 	}
 	return out, nil
@@ -268,13 +268,13 @@ func (o *Operations) LocalStatus(ctx context.Context) Status { return o.status(c
 // status returns the members of Status that this process has in memory, and those of each service that the given functions set.
 func (o *Operations) status(ctx context.Context, reads ...func(context.Context, *service.Service, *ServiceStatus)) Status {
 	out := Status{
-		Health: o.Health(ctx), Version: o.version, Process: o.keys.Process(), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(),
-		RefusedReload: o.refused(), Certificates: o.certified(), HeldLimits: heldLimits(o.store.HeldLimits()),
+		Health: o.Health(ctx), Version: o.c.Version, Process: o.c.Keys.Process(), SigningKey: o.c.Keys.Current(), NeedsRestart: o.c.NeedsRestart(),
+		RefusedReload: o.c.RefusedReload(), Certificates: o.c.Certificates(), HeldLimits: heldLimits(o.c.Store.HeldLimits()),
 	}
-	for _, s := range slices.SortedFunc(slices.Values(o.view.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
+	for _, s := range slices.SortedFunc(slices.Values(o.c.View.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
 		out.Stops = append(out.Stops, processes.ShowStop(s))
 	}
-	for _, s := range o.services.Directory.Current().Services() {
+	for _, s := range o.c.Services.Directory.Current().Services() {
 		one := o.serviceStatus(s)
 		for _, read := range reads {
 			read(ctx, s, &one)
@@ -296,7 +296,7 @@ func (o *Operations) serviceStatus(s *service.Service) ServiceStatus {
 		Policy: policies[0], Successors: policies[1:],
 		Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
 		UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(), Tools: toolsStatus(s.Upstream),
-		UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
+		UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.c.Doors, s),
 	}
 }
 
