@@ -7,22 +7,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
-	"github.com/uimgate/uimgate/intents/openapi/read"
-	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // initTime is the time limit of init, including fetching the document.
@@ -279,161 +271,4 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		return nil, err
 	}
 	return newPlan(s.out, data, existing, found, result)
-}
-
-// read reads the document from a file, or fetches it from a URL and sets Source to the final URL.
-func (s *initSettings) read(ctx context.Context) ([]byte, error) {
-	if s.tools.isSet() {
-		return s.tools.document(ctx, s.options.Namespace)
-	}
-	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
-		return cli.ReadNamed(s.document, read.MaxDocument)
-	}
-	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
-	defer client.Close()
-	if s.refs != "" {
-		return nil, cli.Usage(errors.New("--refs requires a document in a file: references of a fetched document cannot read files"))
-	}
-	answer, err := client.Get(ctx, s.document, fetch.Document{
-		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: read.MaxDocument,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("the document cannot be fetched: %w", err)
-	}
-	if answer.Status != http.StatusOK {
-		return nil, fmt.Errorf("the document cannot be fetched: %s responded with status %d", fetch.Origin(answer.URL), answer.Status)
-	}
-	s.options.Source = answer.URL
-	return answer.Body, nil
-}
-
-// openRefs opens the directory with the files that the document may refer to. Neither names nor symbolic links can lead out of this
-// directory. The caller must close it.
-func (s *initSettings) openRefs() (*os.Root, error) {
-	dir := s.refs
-	if dir == "" {
-		dir = filepath.Dir(s.document)
-	}
-	from, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	to, err := filepath.Abs(s.document)
-	if err != nil {
-		return nil, err
-	}
-	name, err := filepath.Rel(from, to)
-	if err != nil || !filepath.IsLocal(name) {
-		return nil, cli.Usage(fmt.Errorf("--refs %s: the document %s is not in or below this directory", s.refs, s.document))
-	}
-	top, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	s.options.Files, s.options.Name = top.FS(), filepath.ToSlash(name)
-	return top, nil
-}
-
-// shownSource returns the file or URL of the document. It omits the query of a URL, which may contain a key.
-func shownSource(document string) string {
-	if u, err := url.Parse(document); err == nil && u.Host != "" {
-		return u.Scheme + "://" + u.Host + u.EscapedPath()
-	}
-	return document
-}
-
-// Bounds of the list on a terminal: maxListed groups, each with maxExamples operations. The README lists more.
-const (
-	maxListed   = 40
-	maxExamples = 3
-)
-
-func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openapi.Result) {
-	list := func(heading string, all []openapi.Finding) {
-		if len(all) == 0 {
-			return
-		}
-		fmt.Fprintf(w, "%s:\n", heading)
-		listed := 0
-		for n, g := range openapi.Groups(all) {
-			if n == maxListed {
-				fmt.Fprintf(w, "  … and %d more: see %s\n", len(all)-listed, filepath.Join(s.out, openapi.ReadmeFile))
-				break
-			}
-			fmt.Fprintf(w, "  %s\n", g.Line(maxExamples))
-			listed += len(g.Findings)
-		}
-	}
-	list("Not offered", found.Unmapped)
-	list("Omitted or changed", found.Notes)
-	for _, message := range result.Messages {
-		fmt.Fprintln(w, message)
-	}
-	fmt.Fprintf(w, "%s: operations: %d offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
-	if found.Hidden > 0 {
-		fmt.Fprintf(w, ", %d hidden (edit %s to offer them)", found.Hidden, openapi.CurationFile)
-	}
-	fmt.Fprintf(w, "; intents: %d added, %d changed, %d unchanged, %d retired\n", result.Added, result.Changed, result.Same, result.Retired)
-}
-
-// maxPicks is the maximum size of a file of picks, in bytes.
-const maxPicks = 1 << 20
-
-// readPicks reads one operation per line from a file, or from stdin if path is -. A # at the beginning of a line or after white space
-// begins a comment.
-func readPicks(path string, stdin io.Reader) ([]string, error) {
-	var data []byte
-	var err error
-	if path == "-" {
-		if data, err = io.ReadAll(io.LimitReader(stdin, maxPicks+1)); len(data) > maxPicks {
-			err = fmt.Errorf("the list of operations on stdin is longer than %d bytes", maxPicks)
-		}
-	} else {
-		data, err = cli.ReadNamed(path, maxPicks)
-	}
-	if err != nil {
-		return nil, err
-	}
-	out := []string{}
-	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) { // some editors begin a file with a byte order mark
-		if i := strings.IndexByte(line, '#'); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
-			line = line[:i]
-		}
-		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, line)
-		}
-	}
-	return out, nil
-}
-
-// check prints the problems that serve would report about the written files. If one of them is an error, it returns cli.ErrSilent.
-func (s *initSettings) check(ctx context.Context, w io.Writer) error {
-	path := filepath.Join(s.out, openapi.ConfigFile)
-	o := overrides()
-	variables := map[string]string{} // environment variables that the operator must still set
-	if s.tools.isSet() {
-		variables = s.tools.settings().Variables()
-	}
-	o.Env = func(name string) (string, bool) {
-		if value, set := variables[name]; set {
-			return value, true
-		}
-		return os.LookupEnv(name)
-	}
-	cfg, problems := config.Load(path, o)
-	if cfg != nil {
-		_, more := service.Load(ctx, cfg, time.Now)
-		problems = append(problems, more...)
-	}
-	cli.PrintProblems(w, problems)
-	if problems.Failed() {
-		fmt.Fprintf(w, "%s: fix these problems before you run uimgate serve\n", path)
-		return cli.ErrSilent
-	}
-	if len(variables) > 0 {
-		names := slices.Sorted(maps.Keys(variables))
-		fmt.Fprintf(w, "Set these environment variables for uimgate serve: %s\n", strings.Join(names, ", "))
-	}
-	fmt.Fprintf(w, "Next: read %s, then run uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
-	return nil
 }
