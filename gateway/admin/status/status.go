@@ -268,7 +268,8 @@ func (o *Operations) LocalStatus(ctx context.Context) Status { return o.status(c
 // status returns the members of Status that this process has in memory, and those of each service that the given functions set.
 func (o *Operations) status(ctx context.Context, reads ...func(context.Context, *service.Service, *ServiceStatus)) Status {
 	out := Status{
-		Health: o.Health(ctx), Version: o.c.Version, Process: o.c.Keys.Process(), SigningKey: o.c.Keys.Current(), NeedsRestart: o.c.NeedsRestart(),
+		Health: o.Health(ctx), Version: o.c.Version, Process: o.c.Keys.Process(),
+		SigningKey: o.c.Keys.Current(), NeedsRestart: o.c.NeedsRestart(),
 		RefusedReload: o.c.RefusedReload(), Certificates: o.c.Certificates(), HeldLimits: heldLimits(o.c.Store.HeldLimits()),
 	}
 	for _, s := range slices.SortedFunc(slices.Values(o.c.View.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
