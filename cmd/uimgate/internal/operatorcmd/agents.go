@@ -96,13 +96,10 @@ func (o *operator) agentsList() *cobra.Command {
 }
 
 func (o *operator) agentsShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show AGENT", Short: "Show one agent", Args: cli.Args(cobra.ExactArgs(1)),
+	return showCommand(o, &cobra.Command{
+		Use: "show AGENT", Short: "Show one agent",
 		Example: "  uimgate agents show agent-1",
-		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agentColumns, operation.Agent, o.record(args[0]))
-		},
-	}
+	}, agentColumns, operation.Agent)
 }
 
 func (o *operator) agentsBlock() *cobra.Command {

@@ -55,20 +55,16 @@ func Agreements() *cobra.Command {
 
 func (o *operator) agreementsList() *cobra.Command {
 	var q agreements.AgreementQuery
-	c := &cobra.Command{
-		Use: "list", Short: "List agreements, newest first", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "list", Short: "List agreements, newest first",
 		Example: `  uimgate agreements list --state pending
   uimgate agreements list --policy sha-256:Jx1… --without sha-256:q0B…   # who has not agreed to the next policy`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, agreementColumns, operation.Agreements, &q, &q.PageRequest)
-		},
-	}
+	}, agreementColumns, operation.Agreements, &q)
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only agreements of this agent")
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only agreements that are pending, active or revoked")
 	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only agreements to the policy with this digest")
 	c.Flags().StringVar(&q.Without, "without", "", "only agreements of agents that have none to the policy with this digest")
-	return o.paging(c)
+	return c
 }
 
 func (o *operator) agreementsPolicies() *cobra.Command {
@@ -80,8 +76,7 @@ intents whose terms have not changed. To see who has not agreed to the next poli
 the policy in force to agreements list --policy, and that of the next one to --without.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
-			q := policies.PolicyQuery{Service: o.service}
-			return printQuery(c, o, policyColumns, operation.Policies, &q, &q.PageRequest)
+			return printQuery(c, o, policyColumns, operation.Policies, policies.PolicyQuery{})
 		},
 	}
 	return o.paging(c)
@@ -97,13 +92,10 @@ var policyColumns = []cli.Column[policies.Policy]{
 }
 
 func (o *operator) agreementsShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show ID", Short: "Show one agreement", Args: cli.Args(cobra.ExactArgs(1)),
+	return showCommand(o, &cobra.Command{
+		Use: "show ID", Short: "Show one agreement",
 		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
-		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, agreementColumns, operation.Agreement, o.record(args[0]))
-		},
-	}
+	}, agreementColumns, operation.Agreement)
 }
 
 func (o *operator) agreementsExport() *cobra.Command {

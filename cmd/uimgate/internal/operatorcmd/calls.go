@@ -117,8 +117,7 @@ how to continue.`,
 			if q.To, err = moment("--to", to); err != nil {
 				return cli.Usage(err)
 			}
-			q.Service = o.service
-			return printQuery(c, o, callColumns, operation.Calls, &q, &q.PageRequest)
+			return printQuery(c, o, callColumns, operation.Calls, q)
 		},
 	}
 	f := c.Flags()

@@ -25,18 +25,14 @@ var catalogueColumns = []cli.Column[catalogue.CatalogueItem]{
 func Intents() *cobra.Command {
 	o := &operator{}
 	var q catalogue.CatalogueQuery
-	c := &cobra.Command{
-		Use: "intents", Short: "List the intents of a service with their terms and their use", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "intents", Short: "List the intents of a service with their terms and their use",
 		Long: `Intents lists the intents that a running gateway serves: their price and limits in words, for agents that the policy does
 not name, their state (offered, closed if the policy permits them to no agent, stopped, or retired), and the calls of the
 last 24 hours in the process that responds: all, those that the gateway refused, and those that failed at the service.`,
 		Example: "  uimgate intents\n  uimgate intents --search order -o csv",
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, catalogueColumns, operation.Catalogue, &q, &q.PageRequest)
-		},
-	}
+	}, catalogueColumns, operation.Catalogue, &q)
 	c.Flags().StringVar(&q.Search, "search", "", "only intents with this text in their uid or name")
 	o.flags(c)
-	return o.paging(c)
+	return c
 }

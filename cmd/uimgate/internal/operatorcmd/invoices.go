@@ -96,19 +96,15 @@ var issuedColumns = []cli.Column[billing.IssuedInvoice]{
 
 func (o *operator) usageInvoices() *cobra.Command {
 	var q billing.IssuedQuery
-	c := &cobra.Command{
-		Use: "invoices", Short: "List the invoices that were issued, newest first", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "invoices", Short: "List the invoices that were issued, newest first",
 		Long: `Invoices lists the invoices that uimgate usage invoice --issue has issued, with a line for each currency: what was
 charged, exactly, and what is payable with the tax.`,
 		Example: "  uimgate usage invoices --month 2026-11 --all -o csv",
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, issuedColumns, operation.IssuedInvoices, &q, &q.PageRequest)
-		},
-	}
+	}, issuedColumns, operation.IssuedInvoices, &q)
 	agentFlag(c, &q.AgentID)
 	c.Flags().StringVar(&q.Month, "month", "", "only invoices for this month, such as 2026-11")
-	return o.paging(c)
+	return c
 }
 
 func (o *operator) usageCreditNote() *cobra.Command {

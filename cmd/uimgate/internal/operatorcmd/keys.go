@@ -49,7 +49,7 @@ process that has the private key. SIGNING is yes for the keys with which that pr
 NOT_AFTER no longer signs anything.`,
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printQuery(c, o, keyColumns, operation.Keys, &operation.None{}, nil)
+			return printQuery(c, o, keyColumns, operation.Keys, operation.None{})
 		},
 	}
 }
@@ -112,7 +112,7 @@ it retired. Use it if you do not know which key leaked.`,
 				return cli.Usage(errors.New("give either a KID or --all"))
 			}
 			if all {
-				return printQuery(c, o, keyColumns, operation.RetireKeys, &agreements.KeysRetirement{At: at}, nil)
+				return printQuery(c, o, keyColumns, operation.RetireKeys, agreements.KeysRetirement{At: at})
 			}
 			r := agreements.Retirement{KeyID: keys.ID(args[0]), At: at}
 			return printAnswer(c, o, keyColumns, operation.RetireKey, r)

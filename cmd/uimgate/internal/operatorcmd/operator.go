@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -199,20 +200,46 @@ func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T],
 }
 
 // printQuery is like printListing, for the pages of an operation.
-func printQuery[Q, T any](
-	c *cobra.Command, o *operator, columns []cli.Column[T], op operation.Operation[Q, api.Page[T]], query *Q, page *api.PageRequest,
-) error {
-	return printListing(c, o, columns, pages(op, query, page))
+func printQuery[Q, T any](c *cobra.Command, o *operator, columns []cli.Column[T], op operation.Operation[Q, api.Page[T]], query Q) error {
+	return printListing(c, o, columns, pages(o, op, query))
 }
 
-// pages returns a lister that sends query. page is a field of query, or nil if the gateway returns all records at once.
-func pages[Q, T any](op operation.Operation[Q, api.Page[T]], query *Q, page *api.PageRequest) lister[T] {
+// pages returns a lister that sends query, for the selected service.
+func pages[Q, T any](o *operator, op operation.Operation[Q, api.Page[T]], query Q) lister[T] {
 	return func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[T], error) {
-		if page != nil {
-			*page = p
-		}
-		return client.Do(ctx, api, op, *query)
+		op.Request(&query).Query(selection{o.service, p})
+		return client.Do(ctx, api, op, query)
 	}
+}
+
+// A selection sets the service and the page of a request, and leaves its other parameters as they are.
+type selection struct {
+	service string
+	page    api.PageRequest
+}
+
+func (s selection) Service(value *string)          { *value = s.service }
+func (s selection) Page(value *api.PageRequest)    { *value = s.page }
+func (selection) Record(*string)                   {}
+func (selection) Text(string, *string)             {}
+func (selection) OneOf(string, *string, ...string) {}
+func (selection) Number(string, *int64)            {}
+func (selection) Moment(string, *time.Time)        {}
+
+// listCommand completes a command that prints the records that q selects when the command runs.
+func listCommand[Q, T any](
+	o *operator, c *cobra.Command, columns []cli.Column[T], op operation.Operation[Q, api.Page[T]], q *Q,
+) *cobra.Command {
+	c.Args = cli.Args(cobra.NoArgs)
+	c.RunE = func(c *cobra.Command, _ []string) error { return printQuery(c, o, columns, op, *q) }
+	return o.paging(c)
+}
+
+// showCommand completes a command that prints the record whose id is the argument.
+func showCommand[A any](o *operator, c *cobra.Command, columns []cli.Column[A], op operation.Operation[api.Record, A]) *cobra.Command {
+	c.Args = cli.Args(cobra.ExactArgs(1))
+	c.RunE = func(c *cobra.Command, args []string) error { return printAnswer(c, o, columns, op, o.record(args[0])) }
+	return c
 }
 
 // printRows is like printListing, for records that have several rows in a table or in CSV. It prints CSV page by page, but a table or JSON

@@ -71,8 +71,7 @@ func (o *operator) patsList() *cobra.Command {
 			if active {
 				q.State = agreements.PATActive
 			}
-			q.Service = o.service
-			return printQuery(c, o, patColumns, operation.PATs, &q, &q.PageRequest)
+			return printQuery(c, o, patColumns, operation.PATs, q)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only PATs of this agent")
@@ -82,13 +81,10 @@ func (o *operator) patsList() *cobra.Command {
 }
 
 func (o *operator) patsShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show JTI", Short: "Show the record of one PAT", Args: cli.Args(cobra.ExactArgs(1)),
+	return showCommand(o, &cobra.Command{
+		Use: "show JTI", Short: "Show the record of one PAT",
 		Example: "  uimgate pats show 5HJQ2RQX4MVTSZ6W7LNKD3BACE",
-		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, patColumns, operation.PAT, o.record(args[0]))
-		},
-	}
+	}, patColumns, operation.PAT)
 }
 
 func (o *operator) patsRevoke() *cobra.Command {

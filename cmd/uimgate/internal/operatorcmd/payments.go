@@ -38,8 +38,7 @@ names no agent of the service, or is a refund of more than was paid in). The las
 uimgate usage payments resolve.`,
 		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, paymentColumns, operation.Payments, &q, &q.PageRequest)
+			return printQuery(c, o, paymentColumns, operation.Payments, q)
 		},
 	}
 	c.Flags().StringVar((*string)(&q.State), "state", "", "only payments in this state: credited, failed, settling, unknown or unclaimed")

@@ -84,17 +84,13 @@ A refund is made only once under its --name: repeat the command if the gateway d
 
 func (o *operator) usageRefunds() *cobra.Command {
 	var q billing.RefundQuery
-	c := &cobra.Command{
-		Use: "refunds", Short: "List refunds, newest first", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "refunds", Short: "List refunds, newest first",
 		Example: "  uimgate usage refunds --agent agent-1 -o csv",
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, refundColumns, operation.Refunds, &q, &q.PageRequest)
-		},
-	}
+	}, refundColumns, operation.Refunds, &q)
 	agentFlag(c, &q.AgentID)
 	c.Flags().StringVar(&q.ExecutionID, "execution", "", "only refunds of this call")
-	return o.paging(c)
+	return c
 }
 
 var revenueColumns = []cli.Column[billing.Revenue]{
@@ -120,8 +116,7 @@ kept.`,
 			if q.From, q.To, err = period(from, to, ""); err != nil {
 				return cli.Usage(err)
 			}
-			q.Service = o.service
-			return printQuery(c, o, revenueColumns, operation.Revenue, &q, &q.PageRequest)
+			return printQuery(c, o, revenueColumns, operation.Revenue, q)
 		},
 	}
 	c.Flags().StringVar(&q.By, "by", "month", "intent, agent or month")

@@ -37,7 +37,7 @@ was applied, the policies and intents that it changed, and the keys of the setti
 		Example: "  uimgate reload list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.all = true // the gateway returns all of them at once
-			return printQuery(c, o, reloadColumns, operation.Reloads, &operation.None{}, nil)
+			return printQuery(c, o, reloadColumns, operation.Reloads, operation.None{})
 		},
 	}
 }

@@ -127,8 +127,8 @@ The period is in UTC. It includes --from and excludes --to. Both accept a month,
 			if err != nil {
 				return cli.Usage(err)
 			}
-			q.Service, q.From, q.To = o.service, begins, ends
-			list := pages(operation.Statements, &q, &q.PageRequest)
+			q.From, q.To = begins, ends
+			list := pages(o, operation.Statements, q)
 			return printRows(c, o, statementColumns, list, rowsOf, func(list []billing.Statement) ([]statementRow, any) {
 				totals := billing.Totals(list)
 				return totalRows(totals), totals

@@ -128,7 +128,7 @@ refuses all calls until it has read the stop.`,
 			if ended {
 				q.State = "ended"
 			}
-			return printQuery(c, o, stopColumns, operation.Stops, &q, nil)
+			return printQuery(c, o, stopColumns, operation.Stops, q)
 		},
 	}
 	c.Flags().BoolVar(&ended, "ended", false, "list the stops that ended instead")

@@ -103,46 +103,34 @@ func Usage() *cobra.Command {
 
 func (o *operator) usageAccounts() *cobra.Command {
 	var q billing.AccountQuery
-	c := &cobra.Command{
-		Use: "accounts", Short: "List the accounts of agents, with their top-ups, charges and balances", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "accounts", Short: "List the accounts of agents, with their top-ups, charges and balances",
 		Example: "  uimgate usage accounts -o csv",
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, accountColumns, operation.Accounts, &q, &q.PageRequest)
-		},
-	}
+	}, accountColumns, operation.Accounts, &q)
 	agentFlag(c, &q.AgentID)
-	return o.paging(c)
+	return c
 }
 
 func (o *operator) usageLedger() *cobra.Command {
 	var q calls.UsageQuery
-	c := &cobra.Command{
-		Use: "ledger", Short: "List all entries of the ledger, newest first", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "ledger", Short: "List all entries of the ledger, newest first",
 		Example: "  uimgate usage ledger --agent agent-1",
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, entryColumns, operation.Ledger, &q, &q.PageRequest)
-		},
-	}
+	}, entryColumns, operation.Ledger, &q)
 	agentFlag(c, &q.AgentID)
 	stateFlag(c, &q.State)
-	return o.paging(c)
+	return c
 }
 
 func (o *operator) usageExecutions() *cobra.Command {
 	var q calls.UsageQuery
-	c := &cobra.Command{
-		Use: "executions", Short: "List calls that were charged or had an idempotency key, newest first", Args: cli.Args(cobra.NoArgs),
+	c := listCommand(o, &cobra.Command{
+		Use: "executions", Short: "List calls that were charged or had an idempotency key, newest first",
 		Example: "  uimgate usage executions --state unresolved",
-		RunE: func(c *cobra.Command, _ []string) error {
-			q.Service = o.service
-			return printQuery(c, o, executionColumns, operation.Executions, &q, &q.PageRequest)
-		},
-	}
+	}, executionColumns, operation.Executions, &q)
 	agentFlag(c, &q.AgentID)
 	stateFlag(c, &q.State)
-	return o.paging(c)
+	return c
 }
 
 func agentFlag(c *cobra.Command, into *pat.AgentID) {
@@ -200,30 +188,23 @@ func (o *operator) resolveNotSent(c *cobra.Command, before string, n calls.NotSe
 		return cli.Usage(errors.New("--not-sent-before must be a time such as 2026-11-22T10:05:00Z"))
 	}
 	o.all = true
-	n.Service, n.Before = o.service, at
-	return printQuery(c, o, executionColumns, operation.ResolveNotSent, &n, &n.PageRequest)
+	n.Before = at
+	return printQuery(c, o, executionColumns, operation.ResolveNotSent, n)
 }
 
 func (o *operator) usageShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show EXECUTION", Short: "Show one call that was charged or had an idempotency key", Args: cli.Args(cobra.ExactArgs(1)),
+	return showCommand(o, &cobra.Command{
+		Use: "show EXECUTION", Short: "Show one call that was charged or had an idempotency key",
 		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
-		RunE: func(c *cobra.Command, args []string) error {
-			columns := slices.Concat(executionColumns, answerColumns)
-			return printAnswer(c, o, columns, operation.Execution, o.record(args[0]))
-		},
-	}
+	}, slices.Concat(executionColumns, answerColumns), operation.Execution)
 }
 
 func (o *operator) usageReceipt() *cobra.Command {
-	return &cobra.Command{
-		Use: "receipt EXECUTION", Short: "Print the receipt of a charged call", Args: cli.Args(cobra.ExactArgs(1)),
+	return showCommand(o, &cobra.Command{
+		Use: "receipt EXECUTION", Short: "Print the receipt of a charged call",
 		Long:    "Receipt prints the receipt of the newest entry of the ledger about a call: a JWS that agents verify with the keys of the gateway.",
 		Example: "  uimgate usage receipt 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
-		RunE: func(c *cobra.Command, args []string) error {
-			return printAnswer(c, o, receiptColumns, operation.Receipt, o.record(args[0]))
-		},
-	}
+	}, receiptColumns, operation.Receipt)
 }
 
 var receiptColumns = []cli.Column[billing.Receipt]{
