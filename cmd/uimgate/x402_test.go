@@ -94,20 +94,19 @@ func killedWhilePaying(t *testing.T, place string, fault facilitatortest.Fault) 
 
 // enters expects that the next process enters the payment once.
 func (g *killedGateway) enters(t *testing.T) {
-	outer := g.T
-	g.T = t
-	defer func() { g.T = outer }()
+	next := *g.testGateway
+	next.T = t
 	await(t, func() bool {
-		list := want[api.Page[billing.Payment]](g.testGateway, "usage", "payments").Items
+		list := want[api.Page[billing.Payment]](&next, "usage", "payments").Items
 		if g.fault == facilitatortest.HangingFirst { // nothing was settled: the payer may send the payment again
 			return len(list) == 0
 		}
 		return len(list) == 1 && list[0].State == store.PaymentCredited
 	})
-	if status, _ := g.pay(g.token, g.payment); status != http.StatusOK {
+	if status, _ := next.pay(g.token, g.payment); status != http.StatusOK {
 		t.Errorf("the same payment again: got status %d", status)
 	}
-	accounts := want[api.Page[billing.Statement]](g.testGateway, "usage", "statements").Items
+	accounts := want[api.Page[billing.Statement]](&next, "usage", "statements").Items
 	if len(g.chain.Moved()) != 1 || len(accounts) != 1 || accounts[0].Closing.ToppedUp != "1.00" || accounts[0].Closing.Captured != "0.25" {
 		t.Errorf("got %d payments, %+v; want one payment, of 1.00", len(g.chain.Moved()), accounts)
 	}
