@@ -2,47 +2,80 @@ package strictjson
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/gowebpki/jcs"
 )
 
 // Append appends the JSON of a tree that Decode made, or of a part of one, to out. The JSON is compact, its members are sorted by name,
 // numbers are as they were written, and strings have only the required escapes. If v contains a value of another type, Append returns an
 // error and leaves out unchanged.
-func Append(out []byte, v any) ([]byte, error) { return appendValue(out, v, false) }
+func Append(out []byte, v any) ([]byte, error) { return compact.value(out, v) }
 
 // AppendForHTML is like Append, but also escapes <, >, &, U+2028 and U+2029: its output is byte for byte that of json.Marshal.
-func AppendForHTML(out []byte, v any) ([]byte, error) { return appendValue(out, v, true) }
+func AppendForHTML(out []byte, v any) ([]byte, error) { return forHTML.value(out, v) }
 
-func appendValue(out []byte, v any, html bool) ([]byte, error) {
+// A style is a form of JSON. Its methods append a value, or return an error and leave out unchanged.
+type style int
+
+const (
+	compact style = iota
+	forHTML
+	// canonical is RFC 8785, for trees in which all strings and names are plain. Such strings need no escapes, and their order by bytes is
+	// that of UTF-16. For other trees, the error is errNotPlain.
+	canonical
+)
+
+var errNotPlain = errors.New("a string is not plain")
+
+func (s style) value(out []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
 		return append(out, "null"...), nil
 	case bool:
-		if v {
-			return append(out, "true"...), nil
-		}
-		return append(out, "false"...), nil
+		return strconv.AppendBool(out, v), nil
 	case string:
-		return appendText(out, v, html)
+		return s.text(out, v)
 	case json.Number:
-		if v == "" || strings.Trim(string(v), "+-.0123456789Ee") != "" {
-			return out, fmt.Errorf("%T is not a number that Decode makes", v)
-		}
-		return append(out, v...), nil
+		return s.number(out, v)
 	case []any:
-		return appendList(out, v, html)
+		return s.list(out, v)
 	case map[string]any:
-		return appendObject(out, v, html)
+		return s.object(out, v)
 	case Object:
-		return appendObject(out, v, html)
+		return s.object(out, v)
 	default:
 		return out, fmt.Errorf("%T is not a value that Decode makes", v)
 	}
 }
 
-func appendList(out []byte, list []any, html bool) ([]byte, error) {
+// number appends a number as it was written or, if it is canonical, as ECMAScript prints it (RFC 8785 3.2.2.3).
+func (s style) number(out []byte, n json.Number) ([]byte, error) {
+	if n == "" || strings.Trim(string(n), "+-.0123456789Ee") != "" {
+		return out, fmt.Errorf("%T is not a number that Decode makes", n)
+	}
+	if s != canonical {
+		return append(out, n...), nil
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return out, err
+	}
+	text, err := jcs.NumberToJSON(f)
+	if err != nil {
+		return out, err
+	}
+	return append(out, text...), nil
+}
+
+func (s style) list(out []byte, list []any) ([]byte, error) {
+	if list == nil && s == canonical {
+		return append(out, "null"...), nil
+	}
 	before := len(out)
 	out = append(out, '[')
 	for i, item := range list {
@@ -50,14 +83,17 @@ func appendList(out []byte, list []any, html bool) ([]byte, error) {
 			out = append(out, ',')
 		}
 		var err error
-		if out, err = appendValue(out, item, html); err != nil {
+		if out, err = s.value(out, item); err != nil {
 			return out[:before], err
 		}
 	}
 	return append(out, ']'), nil
 }
 
-func appendObject(out []byte, members map[string]any, html bool) ([]byte, error) {
+func (s style) object(out []byte, members map[string]any) ([]byte, error) {
+	if members == nil && s == canonical {
+		return append(out, "null"...), nil
+	}
 	before := len(out)
 	var few [16]string
 	names := few[:0]
@@ -71,8 +107,8 @@ func appendObject(out []byte, members map[string]any, html bool) ([]byte, error)
 			out = append(out, ',')
 		}
 		var err error
-		if out, err = appendText(out, name, html); err == nil {
-			out, err = appendValue(append(out, ':'), members[name], html)
+		if out, err = s.text(out, name); err == nil {
+			out, err = s.value(append(out, ':'), members[name])
 		}
 		if err != nil {
 			return out[:before], err
@@ -81,11 +117,15 @@ func appendObject(out []byte, members map[string]any, html bool) ([]byte, error)
 	return append(out, '}'), nil
 }
 
-func appendText(out []byte, s string, html bool) ([]byte, error) {
-	if !plain(s, html) {
-		return appendEscaped(out, s, html)
+func (s style) text(out []byte, text string) ([]byte, error) {
+	switch {
+	case plain(text, s == forHTML):
+		return append(append(append(out, '"'), text...), '"'), nil
+	case s == canonical:
+		return out, errNotPlain
+	default:
+		return appendEscaped(out, text, s == forHTML)
 	}
-	return append(append(append(out, '"'), s...), '"'), nil
 }
 
 // plain reports whether a string is ASCII and needs no escapes in JSON.

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/gowebpki/jcs"
@@ -27,7 +25,7 @@ func Canonical(v any) ([]byte, error) {
 	if err := Exact(v); err != nil {
 		return nil, err
 	}
-	if out, ok := appendPlain(make([]byte, 0, plainSize), v); ok {
+	if out, err := canonical.value(make([]byte, 0, plainSize), v); err == nil {
 		return out, nil
 	}
 	plain, err := json.Marshal(v)
@@ -122,89 +120,9 @@ func few(n string) bool {
 // plainSize is large enough for the canonical form of most trees.
 const plainSize = 256
 
-// appendPlain appends the canonical form of a tree in which all strings and names are plain. Such strings need no escapes, and their order
-// by bytes is that of UTF-16. For other trees it returns false: the library encodes them.
-func appendPlain(out []byte, v any) (_ []byte, ok bool) {
-	switch v := v.(type) {
-	case nil:
-		return append(out, "null"...), true
-	case bool:
-		return strconv.AppendBool(out, v), true
-	case string:
-		return appendPlainText(out, v)
-	case json.Number:
-		return appendNumber(out, string(v))
-	case []any:
-		if v == nil {
-			return append(out, "null"...), true
-		}
-		out = append(out, '[')
-		for i, item := range v {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			if out, ok = appendPlain(out, item); !ok {
-				return out, false
-			}
-		}
-		return append(out, ']'), true
-	case Object:
-		return appendPlainObject(out, v)
-	case map[string]any:
-		return appendPlainObject(out, v)
-	default:
-		return out, false
-	}
-}
-
-func appendPlainObject(out []byte, members map[string]any) (_ []byte, ok bool) {
-	if members == nil {
-		return append(out, "null"...), true
-	}
-	var some [16]string
-	names := some[:0]
-	for name := range members {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	out = append(out, '{')
-	for i, name := range names {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if out, ok = appendPlainText(out, name); !ok {
-			return out, false
-		}
-		if out, ok = appendPlain(append(out, ':'), members[name]); !ok {
-			return out, false
-		}
-	}
-	return append(out, '}'), true
-}
-
-func appendPlainText(out []byte, s string) (_ []byte, ok bool) {
-	if !plain(s, false) {
-		return out, false
-	}
-	return append(append(append(out, '"'), s...), '"'), true
-}
-
-// appendNumber appends a number as ECMAScript prints it (RFC 8785 3.2.2.3).
-func appendNumber(out []byte, n string) (_ []byte, ok bool) {
-	if strings.Trim(n, "+-.0123456789Ee") != "" {
-		return out, false
-	}
-	f, err := strconv.ParseFloat(n, 64)
-	if err != nil {
-		return out, false
-	}
-	text, err := jcs.NumberToJSON(f)
-	return append(out, text...), err == nil
-}
-
 // AppendCanonicalText appends a string as RFC 8785 encodes it: with the shortest escapes, and U+FFFD for invalid UTF-8.
 func AppendCanonicalText(out []byte, s string) []byte {
-	if out, ok := appendPlainText(out, s); ok {
+	if out, err := canonical.text(out, s); err == nil {
 		return out
 	}
 	const hex = "0123456789abcdef"

@@ -34,7 +34,7 @@ func (w *Writer) name(name string) {
 }
 
 func (w *Writer) text(s string) {
-	out, err := appendText(w.out, s, true)
+	out, err := forHTML.text(w.out, s)
 	w.note(out, err)
 }
 
@@ -98,7 +98,7 @@ func (w *Writer) Object(name string, members map[string]any) {
 		return
 	}
 	w.name(name)
-	out, err := appendObject(w.out, members, true)
+	out, err := forHTML.object(w.out, members)
 	if err == nil {
 		w.out = out
 		return
