@@ -17,9 +17,7 @@ import (
 	"testing"
 	"time"
 
-	aea "github.com/uimgate/uimgate/bindings/aea/agreement"
-	mrp "github.com/uimgate/uimgate/bindings/mrp/agreement"
-	uagents "github.com/uimgate/uimgate/bindings/uagents/agreement"
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -286,4 +284,4 @@ func (w *world) verify(tb testing.TB, token string) (*pat.Claims, error) {
 }
 
 // forms returns the forms of all protocols.
-func forms() []pat.Form { return []pat.Form{uagents.Form(), aea.Form(), mrp.Form()} }
+func forms() []pat.Form { return bindings.Forms() }
