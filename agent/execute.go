@@ -69,7 +69,7 @@ type Result struct {
 // Execute calls an intent. The parameters may have any values that encoding/json can encode; a number that is too long for float64 must be
 // a json.Number. Execute renews the PAT if that is due, and retries the call as the package comment describes. See UIM core, section 3.
 //
-// Errors: ErrNotAgreed, ErrNoDoor, ErrOptions, ErrParameters, ErrRelay, *PolicyChangedError, *Error and the errors of package
+// Errors: ErrNotAgreed, ErrNoDoor, ErrOptions, ErrParameters, ErrPayment, ErrRelay, *PolicyChangedError, *Error and the errors of package
 // fetch. If an *Error wraps ErrAnswer, the service has executed the call and may have charged for it, unless Outcome is unknown.
 // After a *fetch.Error with Sent, and after a *LostError, it is unknown whether the call took effect. A *RenewalError that is not
 // wrapped in a *LostError means that the call was not sent.

@@ -102,7 +102,7 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error // waits for d or returns the error of ctx; nil means a timer
 }
 
-// String describes the options by only the agent id, because a key must not be printed.
+// String returns only the agent id of the options, because a key must not be printed.
 func (o Options) String() string { return "options of agent " + o.AgentID }
 
 // Format writes the result of String for every verb, so that no verb prints a secret.
@@ -200,7 +200,7 @@ func (c *Client) AgentID() pat.AgentID { return c.id }
 // KeyID returns the RFC 7638 thumbprint of the agent's key; it is empty if there is no key.
 func (c *Client) KeyID() keys.ID { return c.key.Thumbprint() }
 
-// String describes the client by only the agent id.
+// String returns only the agent id of the client.
 func (c *Client) String() string { return "agent " + string(c.id) }
 
 // Format writes the result of String for every verb, so that no verb prints a secret.

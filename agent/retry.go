@@ -49,7 +49,7 @@ type step struct {
 	again bool
 	wait  time.Duration
 	renew bool
-	pay   *Demand // called before the next attempt; may be nil
+	pay   *Demand // the demand to pay before the next attempt; may be nil
 }
 
 // nextStep decides what to do after a failed attempt, and updates the call accordingly. A call is repeated only if it cannot be

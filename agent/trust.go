@@ -35,8 +35,8 @@ func (s *Service) fetchKeys(ctx context.Context) ([]byte, error) {
 	return answer.Body, err
 }
 
-// pin trusts exactly the keys that the service uses now for receipts and for its log. If the service has no such keys, or does not send its
-// key set, pin trusts none; the first receipt then pins them.
+// pin trusts exactly the keys that the service uses now for receipts and for its log. If the service has no such keys,
+// or does not send its key set, pin changes nothing. If no key is trusted then, the first receipt pins the keys.
 func (s *Service) pin(ctx context.Context) {
 	text, err := s.fetchKeys(ctx)
 	if err != nil {
