@@ -114,7 +114,7 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 }
 
 // message reads the body of a POST request, which must be one message, like a line of stdio. If the body is not such a message, message
-// sends the error response and returns false. It leaves the bodies of other methods to the SDK.
+// sends the error response and returns false. It ignores the bodies of other methods.
 func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if r.Method != http.MethodPost {
 		return nil, true

@@ -78,7 +78,7 @@ func (f codeFile) sum(code string) ([]byte, error) {
 	return pbkdf2.Key(sha256.New, code, f.Salt, f.Rounds, sha256.Size)
 }
 
-// matches reports whether a text is the code in the file at path.
+// matches reports whether a string is the code in the file at path.
 func matches(path, text string) (bool, error) {
 	if len(text) > MaxCode*utf8.UTFMax {
 		return false, nil

@@ -25,7 +25,7 @@ const (
 	Lifetime = 10 * time.Minute
 	// MaxParameters is the maximum length of Call.Parameters in bytes, so that the owner can read all of them.
 	MaxParameters = 64 << 10
-	// MaxQuestions is the maximum number of questions that are open at the same time.
+	// MaxQuestions is the maximum number of questions at a time: open, or answered and not yet taken.
 	MaxQuestions = 100
 	// MaxTries is how many wrong codes a question accepts. The call is then refused.
 	MaxTries = 5
@@ -34,7 +34,7 @@ const (
 	wrongFor = time.Hour
 )
 
-// ErrFull means that too many questions are open, or that the parameters of a call are too long for the page.
+// ErrFull means that there are too many questions, that the parameters of a call are too long for the page, or that the Pages are closed.
 var ErrFull = errors.New("too many calls wait for a confirmation, or the parameters are too long for the page")
 
 // A State is the state of the question about a call.
