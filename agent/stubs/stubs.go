@@ -25,7 +25,8 @@ const (
 // maxComment is the maximum length of a description in a comment, in bytes.
 const maxComment = 100
 
-// Write writes the stubs of all intents that are not retired. issuer identifies the service. The error is that of w.
+// Write writes the stubs of all intents that are not retired. issuer identifies the service. It returns an error if the
+// language is not supported, and the errors of w.
 func Write(w io.Writer, language Language, issuer string, catalog *intents.Catalog) error {
 	names := identifiers{used: map[string]bool{}}
 	for _, imported := range []string{
@@ -146,7 +147,7 @@ func pascal(name string) string {
 	return out
 }
 
-// comment returns a text of a service as part of one line. In either language, the result can end neither a comment nor a string.
+// comment returns text from a service as part of one line. In either language, the result can end neither a comment nor a string.
 func comment(text string) string {
 	text = strings.Join(strings.Fields(strings.NewReplacer("*/", "* /", `"`, "'", `\`, "/").Replace(text)), " ")
 	return lines.Printable(text, maxComment)
