@@ -157,7 +157,7 @@ var beforeDoors = []check{
 		"error-challenge", "RFC 9110 11.6.1", Must, "a 401 has WWW-Authenticate, with the scheme Bearer",
 		"error-401", (*verification).errorChallenge,
 	},
-	{"pat-garbage", "UIM core 4.3", Must, "a text that is not a PAT gets 401", "agents-readable", (*verification).patGarbage},
+	{"pat-garbage", "UIM core 4.3", Must, "a string that is not a PAT gets 401", "agents-readable", (*verification).patGarbage},
 
 	{"pat-issue", "UIM core 4.2", Must, "a signed policy is exchanged for a PAT", "policy-stable", (*verification).patIssue},
 	{
@@ -245,7 +245,7 @@ var renewals = []check{
 // atLast are the checks that need no valid PAT, and those that examine all errors that were received.
 var atLast = []check{
 	{
-		"revoke-unknown", "RFC 7009 2.2", May, "the revocation of a text that is not a token gets 200",
+		"revoke-unknown", "RFC 7009 2.2", May, "the revocation of a string that is not a token gets 200",
 		"revoke", (*verification).revokeUnknown,
 	},
 	{"pat-expired", "UIM core 4.3", Must, "an expired PAT gets 401", "pat-claims", (*verification).patExpired},

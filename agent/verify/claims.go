@@ -98,7 +98,7 @@ func (v *verification) patClaims(context.Context) finding {
 		case v.token.payload[name] == nil:
 			bad = append(bad, name+" is missing")
 		case !ok || text == "":
-			bad = append(bad, name+" is not a string")
+			bad = append(bad, name+" is not a non-empty string")
 		}
 	}
 	for _, name := range []string{"exp", "nbf"} {

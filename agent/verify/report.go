@@ -31,7 +31,7 @@ type Report struct {
 	Checks   []Check `json:"checks"`
 }
 
-// Passed reports whether every check was made and every point of level Must passes.
+// Passed reports whether the run is complete, and no point of level Must is missing or wrong.
 func (r Report) Passed() bool {
 	for _, c := range r.Checks {
 		if c.Level == Must && c.Failed() {

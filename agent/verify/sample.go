@@ -64,8 +64,8 @@ func (v *verification) parameters(in *intents.Intent) (map[string]any, bool) {
 	return out, len(violations) == 0
 }
 
-// sample returns a value from the description of a parameter: its default, constant, first example or first enumerated value. For any
-// other boolean, it returns false.
+// sample returns a value from the description of a parameter: its default, constant, first example or first enumerated
+// value. For a boolean without any of these, the value is false.
 func sample(p *intents.Parameter) (any, bool) {
 	if p.HasDefault {
 		return p.Default, true

@@ -94,20 +94,20 @@ func (v *verification) compliance(context.Context) finding {
 	}
 	var bad []string
 	if list, ok := m["standards"].([]any); m["standards"] != nil && (!ok || slices.ContainsFunc(list, isNoText)) {
-		bad = append(bad, "standards is not a list of strings")
+		bad = append(bad, "standards is not a list of non-empty strings")
 	}
 	if regions, ok := m["regional-compliance"].(map[string]any); m["regional-compliance"] != nil && !ok {
 		bad = append(bad, "regional-compliance is not an object")
 	} else {
 		for _, rule := range regions {
 			if isNoText(rule) {
-				bad = append(bad, "regional-compliance has a member that is not a string")
+				bad = append(bad, "regional-compliance has a member that is not a string, or is empty")
 				break
 			}
 		}
 	}
 	if m["notes"] != nil && isNoText(m["notes"]) {
-		bad = append(bad, "notes is not a string")
+		bad = append(bad, "notes is not a string, or is empty")
 	}
 	return point.WrongIfAny(bad)
 }

@@ -42,7 +42,7 @@ func (d *Doors) a2aCard(ctx context.Context) point.Finding {
 	var bad []string
 	for _, name := range []string{"name", "description", "version"} {
 		if card.Text(name) == "" {
-			bad = append(bad, name+" is not a string")
+			bad = append(bad, name+" is not a non-empty string")
 		}
 	}
 	for _, name := range []string{"supportedInterfaces", "defaultInputModes", "defaultOutputModes", "skills"} {

@@ -136,7 +136,7 @@ func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	var bad []string
 	for _, name := range []string{"name", "version", "description"} {
 		if card.Text(name) == "" {
-			bad = append(bad, name+" is not a string")
+			bad = append(bad, name+" is not a non-empty string")
 		}
 	}
 	if utf8.RuneCountInString(card.Text("description")) > longest {
