@@ -63,8 +63,8 @@ func (d *Door) Provision(ctx context.Context, p door.Process) error {
 	return nil
 }
 
-// Route returns the path with the parts that the configuration or the client chose replaced by constants, or "" if the path does not
-// belong to this door.
+// Route returns the path, in which constants replace the parts that the configuration or the client chose. It returns
+// "" if the path does not belong to this door.
 func (d *Door) Route(s *service.Definition, path string) string {
 	settings := SettingsOf(s)
 	if settings == nil {

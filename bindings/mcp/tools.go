@@ -46,8 +46,8 @@ func (d *Door) list(ctx context.Context, a *answer) {
 }
 
 // after returns the position in the list at which a cursor continues. ok is false if the cursor is invalid. A cursor contains the name of
-// the last tool before it, so that it stays valid after a reload and is valid at every replica. A forged cursor is harmless, because the
-// list is public.
+// the last tool before it, so that it stays valid after a reload and is valid at every replica. A forged cursor is harmless, because it
+// only selects a position in the same list.
 func after(names []string, cursor any) (at int, ok bool) {
 	if cursor == nil {
 		return 0, true

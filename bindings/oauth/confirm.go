@@ -64,7 +64,7 @@ func (x *decision) show(changed bool) {
 	x.writeSecured(http.StatusOK, body, page.ConfirmSecurity())
 }
 
-// mac returns a MAC that only this browser can cause the gateway to compute: it binds a text to the cookie and to the call.
+// mac returns a MAC that only this browser can cause the gateway to compute: it binds a string to the cookie and to the call.
 func (x *decision) mac(purpose, text string) string {
 	return browserMAC(x.browser, "confirmation", purpose, x.asked.Asked.ID, x.asked.Asked.Binding, text)
 }

@@ -76,7 +76,7 @@ func (b *budgets) update(skill wire.PublicID, m protocol.StateUpdateMessage) err
 	}
 	switch {
 	case old != nil:
-		*old = next // spend may hold old
+		*old = next // a running spend may refer to old
 	case b.of == nil:
 		b.of = map[wire.PublicID]*account{skill: &next}
 	default:
@@ -92,8 +92,9 @@ func (b *budgets) has(skill wire.PublicID) bool {
 	return b.of[skill] != nil
 }
 
-// spend takes the price of a transaction out of the budget of a skill. The caller must call back if the transaction was not made. The error
-// is errBudget or errWorth. If the skill has no state, spend does nothing.
+// spend takes the price of a transaction out of the budget of a skill. If the transaction is then not made, the caller
+// must call the function back, which restores the budget. The error is errBudget or errWorth. If the skill has no
+// state, spend does nothing.
 func (b *budgets) spend(skill wire.PublicID, p Price) (back func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,8 +121,8 @@ func (b *budgets) spend(skill wire.PublicID, p Price) (back func(), err error) {
 // shift is added to quantities before the logarithm, as the framework does, so that the first one is not worth infinitely much.
 const shift = 100
 
-// gain returns how much the utility of n of a good rises by one more. The utility is the weight of the good times the logarithm of the
-// shifted quantity.
+// gain returns by how much one more unit raises the utility of n units of a good. The utility is the weight of the good
+// times the logarithm of the shifted quantity.
 func (h *account) gain(good string, n int64) float64 {
 	return h.utility[good] * (math.Log(float64(n+1+shift)) - math.Log(float64(n+shift)))
 }

@@ -21,7 +21,7 @@ func (v *Variables) choosesPlan(m protocol.FIPAMessage) bool {
 	}
 }
 
-// noPlan returns the refusal of a negotiation that tries to choose a plan. An agent must never agree to other terms than it expects.
+// noPlan returns the refusal of a negotiation that tries to choose a plan. An agent must never agree to terms that it does not expect.
 func noPlan(of *service.Service) *reason.Refusal {
 	return reason.UnknownPlan.Refusal("A negotiation cannot choose a plan, because the text that the agent signs does not contain one.").
 		With("plans", append([]string{}, of.Policy.Plans()...)).

@@ -114,7 +114,7 @@ func (v *Variables) aliased(is search.Attributes) search.Attributes {
 	return is
 }
 
-// registered returns the description of an intent for a directory. Tags are one text there, and the location is a separate description.
+// registered returns the description of an intent for a directory. Tags are one string there, and the location is a separate description.
 func registered(is search.Attributes) search.Description {
 	var values []search.KeyValue
 	for _, name := range slices.Sorted(maps.Keys(is)) {

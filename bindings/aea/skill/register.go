@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// registerEvery is how often the intents are compared with the registrations, and retryEvery how often a message is sent again that could
-	// not be sent, such as while the connection opens.
+	// registerEvery is how often the intents are compared with the registrations, and retryEvery is how often a message
+	// that could not be sent, such as while the connection opens, is sent again.
 	registerEvery, retryEvery = 30 * time.Second, 5 * time.Second
 	// renewAfter is how long a registration is left unchanged. Directories keep one for at least an hour.
 	renewAfter = 20 * time.Minute
@@ -82,7 +82,7 @@ func (r *registrar) opening() (o runtime.FirstMessage, ok bool) {
 	return o, to.Address != ""
 }
 
-// moved takes the registrations back from a directory that is no longer the one of the configuration.
+// moved takes the registrations back from a directory that the configuration no longer names.
 func (r *registrar) moved() {
 	_ = r.stop(context.Background()) // a directory that cannot be reached ends the registrations by itself
 	r.reset()

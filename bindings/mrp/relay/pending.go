@@ -59,7 +59,7 @@ func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	}
 }
 
-// first cuts off the oldest body and returns it. It never cuts off the body but. It returns nil if there is no body, if but itself is the
+// first cuts off the oldest body and returns it, unless that body is but. It returns nil if there is no body, if but itself is the
 // oldest body, or if the oldest body cannot be cut off.
 func (c *pendingBodies) first(but *pendingBody) *pendingBody {
 	c.mu.Lock()

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Call is a signed envelope with a message of a model that the operator maps to an intent. By the documents of the service, such a
-// message implies the policy. The envelope proves which agent sent which type of message to which address. It names neither the policy nor
-// the intent.
+// A Call is a signed envelope with a message of a model that the operator maps to an intent. According to the documents
+// of the service, such a message implies the policy. The envelope proves which agent sent which type of message to
+// which address. It names neither the policy nor the intent.
 type Call struct {
 	Envelope []byte               // as received, at most MaxBytes
 	Target   string               // address of the service

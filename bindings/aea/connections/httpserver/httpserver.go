@@ -192,8 +192,8 @@ func (c *Connection) ask(ctx context.Context, r *http.Request, body []byte, port
 	}
 }
 
-// Send passes a reply of the skill to the client that waits for it. The error is runtime.ErrNoPeer if none waits any more, and otherwise
-// that of dialogue.Dialogues.Receive.
+// Send passes a reply of the skill to the client that waits for it. The error is runtime.ErrNoPeer if the client no
+// longer waits, and otherwise that of dialogue.Dialogues.Receive.
 func (c *Connection) Send(e wire.Envelope) error {
 	e.To = ID.String() // it may name another version of the connection
 	turn, err := c.dialogues.Receive(e)

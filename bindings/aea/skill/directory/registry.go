@@ -163,7 +163,7 @@ func (r *registry) describe(one *registrant, d search.Description, data []byte) 
 	return nil
 }
 
-// attributes returns the values of a description. The tags of an intent are one text on the wire.
+// attributes returns the values of a description. The tags of an intent are one string on the wire.
 func attributes(d search.Description) search.Attributes {
 	all := d.Attributes()
 	if tags, ok := d.Value(AttributeTags).(search.Text); ok && d.Model.Name == ModelIntent {
