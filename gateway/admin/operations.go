@@ -110,7 +110,7 @@ type call struct {
 	detail  map[string]string
 }
 
-// change returns what the call changes by an operation.
+// change describes, for the audit stream, the change that an operation makes for the call.
 func (c *call) change(name string) api.Change {
 	return api.Change{Operation: name, About: api.Record{Service: c.query.meant, ID: c.subject}, Detail: c.detail}
 }

@@ -1,5 +1,6 @@
-// Package admin combines the operator's operations on a running gateway into an Operator and an HTTP handler. The packages below it have
-// the operations. Both use the same request and response types. Package client calls the operations from another process.
+// Package admin combines the operator's operations on a running gateway into an Operator and an HTTP handler. The
+// packages below it have the operations. The Operator and the handler use the same request and response types. Package
+// client calls the operations from another process.
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
 //	agents, err := operator.Agreements.Agents(ctx, agreements.AgentQuery{Status: pat.AgentBlocked})
@@ -52,7 +53,7 @@ type Config struct {
 	// Certificate describes what is wrong with the certificates of the listeners, without host names. It returns an empty string if they are
 	// valid. nil: the certificates are not checked.
 	Certificate func() string
-	// Certificates describes the certificates of the listeners. It returns nil if they serve http. nil: they do.
+	// Certificates describes the certificates of the listeners. It returns nil if they serve http. A nil function means the same.
 	Certificates func() *status.CertificateStatus
 	// LogState returns the state of the logs of the ledger, or nil if there are none. nil: none.
 	LogState func(ctx context.Context) (*status.LogStatus, error)

@@ -35,7 +35,7 @@ func refusalFor(err error) *reason.Refusal {
 	case errors.Is(err, store.ErrSettled):
 		return reason.AlreadySettled.Refusal("").Because(err)
 	case errors.Is(err, store.ErrFull):
-		return reason.MalformedRequest.Refusal(fmt.Sprintf("%d stops are in force, which is the most: resume some, or block agents instead.",
+		return reason.MalformedRequest.Refusal(fmt.Sprintf("%d stops are in force, which is the maximum: resume some, or block agents instead.",
 			store.MostStops)).Because(err)
 	case errors.Is(err, store.ErrReferenceUsed):
 		return reason.ReferenceUsed.Refusal("").Because(err)

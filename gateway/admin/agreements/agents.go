@@ -93,8 +93,8 @@ func (o *Operations) Agent(ctx context.Context, r api.Record) (Agent, error) {
 	return shown, err
 }
 
-// BlockAgent ends all PATs of an agent; the gateway then issues no new ones to that agent. The id need not be in use: an unused id cannot
-// be claimed by any agent until it is unblocked.
+// BlockAgent ends all PATs of an agent; the gateway then issues no new ones to that agent. The id need not be in use:
+// no agent can claim a blocked id until it is unblocked.
 func (o *Operations) BlockAgent(ctx context.Context, r api.Revocation) (Agent, error) {
 	service, err := o.services.Find(r.Service)
 	if err != nil {

@@ -130,7 +130,8 @@ func (o *Operations) ExportAgreement(ctx context.Context, r api.Record) (json.Ra
 	return pat.Export(agreement, policy, door.Forms(o.doors), budgets...)
 }
 
-// budgets returns the changed budgets of a consent. If the key of one is not stored with it, and is still valid, budgets adds it.
+// budgets returns the changed budgets of a consent. If a budget is stored without its key, and the key is still valid,
+// budgets adds the key.
 func (o *Operations) budgets(ctx context.Context, service string, a pat.Agreement) ([]pat.SignedBudget, error) {
 	if a.Assurance != pat.Consent {
 		return nil, nil

@@ -15,9 +15,9 @@ import (
 type Key struct {
 	ID        keys.ID         `json:"kid"`
 	Algorithm string          `json:"alg"`
-	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
+	Purpose   keys.Purpose    `json:"purpose,omitempty"` // what it signs, such as receipt or card; empty: PATs
 	Process   string          `json:"process,omitempty"` // the process that signs with it, or did until NotAfter was set
-	Signing   bool            `json:"signing"`           // Process signs with it; see Status.SigningKey for the process that answers
+	Signing   bool            `json:"signing"`           // Process signs with it; the process that responds signs with Status.SigningKey
 	CreatedAt time.Time       `json:"created_at"`
 	NotAfter  time.Time       `json:"not_after,omitzero"` // when the key ends; zero while a process signs with it
 	JWK       json.RawMessage `json:"jwk"`
@@ -59,7 +59,7 @@ func (r *Rotation) Members(m *wire.Members) error {
 		return err
 	}
 	if r.Purpose != keys.ForPATs && (!r.Purpose.Lasting() || r.All) {
-		return reason.MalformedRequest.Refusal("The member purpose must be receipt or log, without all.")
+		return reason.MalformedRequest.Refusal("The member purpose must be receipt or log, and cannot be combined with all.")
 	}
 	return nil
 }
@@ -98,8 +98,7 @@ func (r *Retirement) Members(m *wire.Members) error {
 	return m.Done()
 }
 
-// RetireKey ends a key now, or at a future time. It returns the key with the time at which it ends: if that was decided before, the earlier
-// time.
+// RetireKey ends a key now, or at a future time. It returns the key with its end: if an end was already set, the earlier of the two.
 func (o *Operations) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	now := o.now()
 	at, err := endOf(r.At, now)
@@ -115,7 +114,7 @@ func (o *Operations) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	if err := o.keys.Retire(ctx, r.KeyID, at); err != nil {
 		return Key{}, err
 	}
-	if before.NotAfter.IsZero() || at.Before(before.NotAfter) { // a key never ends later than was decided first
+	if before.NotAfter.IsZero() || at.Before(before.NotAfter) { // an end that is set can only move forward
 		before.NotAfter = at
 	}
 	return KeyOf(before), nil

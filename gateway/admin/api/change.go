@@ -76,7 +76,7 @@ func DetailsOf(list ...any) map[string]string {
 	return out
 }
 
-// Flag returns the value of a flag in details, which leave false out.
+// Flag returns the value of a flag in details: an empty string for false, because details omit empty values.
 func Flag(set bool) string {
 	if !set {
 		return ""

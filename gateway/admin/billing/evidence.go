@@ -21,14 +21,14 @@ type AccountEvidence struct {
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"` // the start of the next month
 	Proofs   bool      `json:"proofs"`
-	// Policies are those that decided the charges on this page.
+	// Policies are the policies that decided the charges on this page.
 	Policies []EvidencePolicy `json:"policies,omitempty"`
-	// Log are the entries of the log that belong to no account: they introduce the keys of receipts and checkpoints, and begin epochs. Only
-	// the first page has them.
+	// Log contains the entries of the log that belong to no account: they introduce the keys of receipts and checkpoints,
+	// and begin epochs. Only the first page has them.
 	Log     []EvidenceLine `json:"log,omitempty"`
 	Entries []EvidenceLine `json:"entries"`
 	Next    string         `json:"next,omitempty"` // the cursor of the next page
-	// Since are proofs that the logs have only grown since the previous page; see EvidenceQuery.Epoch.
+	// Since contains proofs that the logs have only grown since the previous page; see EvidenceQuery.Epoch.
 	Since     []Consistency `json:"since,omitempty"`
 	Statement string        `json:"statement,omitempty"` // compact JWS; only on the first page
 	Invoice   string        `json:"invoice,omitempty"`   // compact JWS of all accounts of the agent; only on the first page
@@ -37,8 +37,8 @@ type AccountEvidence struct {
 // An EvidenceLine is one entry of the ledger.
 type EvidenceLine struct {
 	Receipt string `json:"receipt"`         // compact JWS
-	Asked   string `json:"asked,omitempty"` // the question that the policy decided, with the first entry of an execution
-	Proof   string `json:"proof,omitempty"` // proof of key, with the first entry of an execution
+	Asked   string `json:"asked,omitempty"` // the question that the policy decided; only in the first line of an execution
+	Proof   string `json:"proof,omitempty"` // proof of key; only in the first line of an execution
 	// Logged is the proof that the entry is in the log, with the checkpoint (C2SP tlog-proof); empty if it is not in the log yet.
 	Logged string `json:"logged,omitempty"`
 }
@@ -206,7 +206,7 @@ func (o *Operations) addPolicy(ctx context.Context, service string, entry []byte
 	added[e.Policy] = true
 	p, err := o.store.Policy(ctx, service, e.Policy)
 	if errors.Is(err, pat.ErrNotFound) {
-		return nil // the verifiers report it
+		return nil // verifiers report that the policy is missing
 	}
 	if err != nil {
 		return err

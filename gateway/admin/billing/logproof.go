@@ -27,7 +27,7 @@ type Consistency struct {
 	Hashes []evidence.Hash `json:"hashes"`
 }
 
-// A prover makes proofs for the entries on one page, all of one epoch for the same size of the log.
+// A prover makes proofs for the entries on one page. All proofs of one epoch are for the same size of the log.
 type prover struct {
 	ctx     context.Context //nolint:containedctx // of the request
 	logs    Logs
@@ -86,7 +86,8 @@ func (p *prover) entries() (out []EvidenceLine, checkpoint string, err error) {
 	return out, checkpoint, nil
 }
 
-// since returns a proof for each epoch whose log has grown since the previous page, whose checkpoints had the given sizes.
+// since returns a proof for each epoch whose log has grown since the previous page. sizes are those of the checkpoints
+// of that page, by epoch.
 func (p *prover) since(sizes map[int64]int64) (out []Consistency, err error) {
 	for epoch, head := range p.heads {
 		old, known := sizes[epoch]

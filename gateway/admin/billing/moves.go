@@ -18,7 +18,7 @@ import (
 // maxMoveReference bounds CreditMove.Reference, in bytes: with a prefix and a suffix, it is a reference in the ledger.
 const maxMoveReference = 128
 
-// A CreditMove moves credit that an agent has not used to another agent of the service, such as that of a consent that has ended.
+// A CreditMove moves the unused credit of an agent, such as that of a consent that has ended, to another agent of the service.
 type CreditMove struct {
 	Service   string      `json:"-"`
 	From      pat.AgentID `json:"from"`
@@ -47,8 +47,9 @@ type MovedCredit struct {
 	At        time.Time   `json:"at"`
 	Reference string      `json:"reference"`
 	Reason    string      `json:"reason"`
-	// FromReference and ToReference are the references of the entries in the ledger: of kind reversal, and of kind top-up. The receipts are
-	// these entries, signed; empty: the gateway has no key for receipts, or the entry was deleted.
+	// FromReference and ToReference are the references of two entries in the ledger, of kind reversal and of kind top-up.
+	// The receipts are these entries, signed. A receipt is empty if the gateway has no key for receipts, or if the entry
+	// was deleted.
 	FromReference string `json:"from_reference"`
 	ToReference   string `json:"to_reference"`
 	FromReceipt   string `json:"from_receipt,omitempty"`

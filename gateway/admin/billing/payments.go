@@ -94,7 +94,7 @@ func (r *PaymentResolution) Members(m *wire.Members) error {
 	return m.Done()
 }
 
-// ResolvePayment enters a payment that waits in the ledger, or ends it as failed. Errors: pat.ErrNotFound, store.ErrNotFound,
+// ResolvePayment enters a waiting payment in the ledger, or ends it as failed. Errors: pat.ErrNotFound, store.ErrNotFound,
 // store.ErrSettled, store.ErrReferenceUsed.
 func (o *Operations) ResolvePayment(ctx context.Context, r PaymentResolution) (Payment, error) {
 	service, err := o.services.Find(r.Service)

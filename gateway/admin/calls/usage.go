@@ -51,7 +51,7 @@ type Entry struct {
 	ExecutionID string      `json:"execution_id,omitempty"`
 	Intent      string      `json:"intent,omitempty"`
 	Rule        string      `json:"rule,omitempty"`
-	Reference   string      `json:"reference,omitempty"` // only of a top-up
+	Reference   string      `json:"reference,omitempty"` // only for a top-up
 }
 
 func showEntry(e store.Entry) Entry {

@@ -168,9 +168,10 @@ func (*CurationEdit) MaxBody() int64 { return 2*maxCuration + api.MaxBody }
 
 // A CurationImpact is what an edited curation would change.
 type CurationImpact struct {
-	// Diff are the lines that differ: those of the present file begin with "- ", and those of the edited text with "+ ".
+	// Diff contains the lines that differ: those of the present file begin with "- ", and those of the edited text with "+ ".
 	Diff []string `json:"diff"`
-	// Changes describe what changes for agents, and Waiting what only the next run of uimgate init changes, because it needs the document.
+	// Changes describes what changes for agents. Waiting describes what changes only at the next run of uimgate init,
+	// because it needs the imported document.
 	Changes []string `json:"changes"`
 	Waiting []string `json:"waiting"`
 	// Policy compares the policy that results with the recorded calls of the last week, in the first part of the audit stream. nil: the

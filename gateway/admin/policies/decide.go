@@ -70,7 +70,7 @@ type PolicyDecision struct {
 	Charge   string         `json:"charge,omitempty"` // such as 0.05 EUR
 	Duties   []string       `json:"duties,omitempty"` // action and rule
 	Facts    map[string]any `json:"facts,omitempty"`
-	// Unknown are left operands that the policy reads and that have no value. The index does not record values from parameters.
+	// Unknown lists the left operands that the policy reads and that have no value. The index does not record values from parameters.
 	Unknown     []string          `json:"unknown,omitempty"`
 	Constraints []ConstraintState `json:"constraints"` // of the rules about the intent, in document order
 	// Recorded is the decision of the gateway about the call with RequestID. nil: the request has no RequestID.
@@ -87,7 +87,7 @@ type ConstraintState struct {
 	Wanted   []string `json:"wanted"`
 	Unit     string   `json:"unit,omitempty"`
 	Found    any      `json:"found,omitempty"` // absent: unknown
-	// State is satisfied, unsatisfied or, for a limit, which is not compared, counted.
+	// State is satisfied or unsatisfied. For a limit it is counted, because limits are not compared.
 	State string `json:"state"`
 }
 
@@ -103,7 +103,7 @@ type RecordedDecision struct {
 	Same bool `json:"same"`
 }
 
-// Decide returns how a policy decides a call now: that of an earlier request, or any other.
+// Decide returns how a policy decides a call: the call of an earlier request, or any other.
 // Other comparisons of policies wait meanwhile.
 func (o *Operations) Decide(ctx context.Context, r DecideRequest) (PolicyDecision, error) {
 	release, err := o.comparing.take(ctx)

@@ -29,7 +29,7 @@ func FactOf(text string) any {
 // maxFactValues is the maximum number of values of one fact.
 const maxFactValues = 64
 
-// addFacts replaces facts by others. known are the operands that the policy reads.
+// addFacts overwrites facts with others. known are the operands that the policy reads.
 func addFacts(facts, others map[string]any, known []string) error {
 	for _, operand := range slices.Sorted(maps.Keys(others)) {
 		value := others[operand]

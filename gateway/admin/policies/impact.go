@@ -62,18 +62,18 @@ type PolicyImpact struct {
 	From           time.Time     `json:"from"`
 	To             time.Time     `json:"to"`
 	Calls          int64         `json:"calls"`    // calls of the service in this part
-	Judged         int64         `json:"judged"`   // of these, those that the edited policy decided
-	Unjudged       UnjudgedCalls `json:"unjudged"` // the others, by cause
+	Judged         int64         `json:"judged"`   // the calls that the edited policy decided again
+	Unjudged       UnjudgedCalls `json:"unjudged"` // the other calls, by cause
 	Refused        ImpactSet     `json:"refused"`  // calls that the gateway made, and that the edited policy denies
 	Admitted       ImpactSet     `json:"permitted"`
 	Repriced       ImpactSet     `json:"repriced"`
-	// Money are the charges of the judged calls, by currency.
+	// Money compares the charges of the judged calls, by currency.
 	Money []MoneyImpact `json:"money"`
-	// Intents are those whose terms differ from the policy in force. Agents that agreed to the policy in force must agree again before they
-	// call them.
+	// Intents are the intents whose terms differ from the policy in force. Agents that agreed to the policy in force must
+	// agree again before they call these intents.
 	Intents []string `json:"intents"`
-	// Agents have an active agreement to the policy in force: at most 1000, the newest agreements first. Only the first part has them, and
-	// only if Intents is not empty.
+	// Agents are the agents with an active agreement to the policy in force: at most 1000, the newest agreements first.
+	// Only the first part has them, and only if Intents is not empty.
 	Agents     []pat.AgentID `json:"agents,omitempty"`
 	MoreAgents bool          `json:"more_agents,omitempty"` // Agents is not complete
 	// Progress is the part of the stream, from 0 to 1, that has been read.
@@ -86,7 +86,7 @@ type UnjudgedCalls struct {
 	Undecided int64 `json:"undecided"` // refused before the policy decided, or by a rule of the configuration
 	Withheld  int64 `json:"withheld"`  // calls without the fact: the stream has only the digest of a parameter; see audit.parameters
 	Failed    int64 `json:"failed"`    // the record cannot be read, or the decision failed
-	// Limited are judged calls that a limit refused. Whether the limits of the edited policy would refuse them is not known.
+	// Limited counts the judged calls that a limit refused. Whether the limits of the edited policy would refuse them is not known.
 	Limited int64 `json:"limited"`
 }
 

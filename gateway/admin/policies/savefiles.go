@@ -33,7 +33,8 @@ func (o *Operations) saveFiles(ctx context.Context, edits []*fileEdit, force boo
 	return reloaded, keepFiles(edits)
 }
 
-// replaceFiles writes the new texts, and keeps each previous text in a file at savingPath. If it cannot replace one file, it replaces none.
+// replaceFiles writes the new texts, and keeps each previous text in a file at savingPath. If it cannot replace all
+// files, it replaces none.
 func replaceFiles(edits []*fileEdit) error {
 	for _, e := range edits {
 		var err error
@@ -51,7 +52,7 @@ func replaceFiles(edits []*fileEdit) error {
 			err = writeFile(e.path, e.text, e.path)
 		}
 		if err != nil {
-			_ = os.Remove(savingPath(e.path)) // the file itself has the same text
+			_ = os.Remove(savingPath(e.path)) // the file at e.path still has this text
 			refused := reason.PolicyNotSaved.Refusal("This process cannot replace the file of the "+e.what+".").With("path", e.path).Because(err)
 			return restoreFiles(edits[:n], refused)
 		}
@@ -95,7 +96,7 @@ func keepFiles(edits []*fileEdit) error {
 	return nil
 }
 
-// readFile reads a file of at most a number of bytes.
+// readFile reads a file of at most most bytes.
 func readFile(path, what string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 // turnWait is how long an operation waits for its turn.
 const turnWait = 5 * time.Second
 
-// A turn admits one operation at a time, of those that compile and evaluate policies that a caller sends: the calls of agents need the
-// processors too.
+// A turn admits one operation at a time among those that compile and evaluate the policies of callers, because the
+// calls of agents need the processors too.
 type turn chan struct{}
 
 // take waits for the turn, for at most turnWait. The caller must call release.

@@ -21,14 +21,13 @@ type FigureQuery struct {
 // Query implements api.Request.
 func (q *FigureQuery) Query(p api.Parameters) { p.OneOf("step", &q.Step, "minute", "hour") }
 
-// CallFigures counts the calls that ended in any process that shares the store, including processes that have ended. Every call counts. The
-// calls of the other processes are those that they have reported, which they do every 10 seconds; a process that is killed does not report
-// its last calls.
+// CallFigures counts the calls that ended in any process that shares the store, including processes that have ended.
+// Other processes report their calls every 10 seconds; a process that is killed does not report its last calls.
 type CallFigures struct {
-	Process string    `json:"process"` // the process that answers
+	Process string    `json:"process"` // the process that responds
 	Since   time.Time `json:"since"`   // when Process began to count
-	// Processes is the number of running processes that report. Unreported is that of further processes, such as those of an earlier release,
-	// whose calls are not counted.
+	// Processes is the number of running processes that report. Unreported is the number of further processes, such as
+	// those of an earlier release; their calls are not counted.
 	Processes  int `json:"processes"`
 	Unreported int `json:"unreported,omitempty"`
 	// OthersUnread means that the store cannot be read: only calls of Process are counted.

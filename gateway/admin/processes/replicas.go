@@ -34,8 +34,8 @@ type Propagation struct {
 	Applied   int `json:"applied"`   // of Processes
 	// Seconds is how long it took the slowest process from the change on; nil: no time is known.
 	Seconds *float64 `json:"seconds,omitempty" jsonschema:"nullable"`
-	// By are the processes, also those that no longer report and have not applied the change. Such a process, if it runs at all, refuses all
-	// calls until it has read the change.
+	// By lists the processes, including those that no longer report and have not applied the change. Such a process, if it
+	// runs at all, refuses all calls until it has read the change.
 	By         []Arrival `json:"by"`
 	Unreported int       `json:"unreported,omitempty"` // see Processes
 }

@@ -59,7 +59,7 @@ type StopRequest struct {
 	Service string       `json:"service,omitempty"` // empty: every service
 	Kind    pat.StopKind `json:"kind"`
 	Subject string       `json:"subject,omitempty"`
-	Reason  string       `json:"reason,omitempty"` // only of a stop; one line of at most 512 bytes
+	Reason  string       `json:"reason,omitempty"` // only for a stop; one line of at most 512 bytes
 	By      string       `json:"by,omitempty"`     // the operator's own name, at most 200 characters; empty: "operator"
 	// Wait makes the response wait, for at most 2 seconds, until all running processes have applied the change. Stop.Applied has the result.
 	Wait bool `json:"wait,omitempty"`

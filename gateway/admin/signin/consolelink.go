@@ -71,7 +71,7 @@ func (o *Operations) ConsoleLink(ctx context.Context, r ConsoleLinkRequest) (Con
 	return l, o.store.AddConsoleLink(ctx, store.ConsoleLink{Code: ConsoleCode(l.Code), Name: l.Name, Role: string(l.Role), Until: l.Until})
 }
 
-// IsConsoleCode reports whether a text has the form of the code of a link.
+// IsConsoleCode reports whether a string has the form of the code of a link.
 func IsConsoleCode(text string) bool {
 	secret, err := base64.RawURLEncoding.DecodeString(text)
 	return err == nil && len(secret) == codeBytes

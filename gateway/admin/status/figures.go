@@ -18,7 +18,7 @@ import (
 type NewcomersPool struct {
 	Credit string        `json:"credit"` // with its currency, as in all fields below
 	Left   string        `json:"left"`   // the remaining credit
-	Owed   string        `json:"owed"`   // by all of them; a part of it no longer counts towards the credit
+	Owed   string        `json:"owed"`   // the debt of all of them; a part of it may no longer count towards the credit
 	Users  []PoolAccount `json:"users"`  // the agents with the largest debts, at most MostPoolUsers
 }
 

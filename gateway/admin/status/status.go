@@ -42,7 +42,7 @@ type Check struct {
 // Status describes the services of the gateway, and its health.
 type Status struct {
 	Health
-	Version    string          `json:"version,omitempty"` // release of the program that answers
+	Version    string          `json:"version,omitempty"` // release of the program that responds
 	Process    string          `json:"process,omitempty"` // the name of this process in keys list
 	SigningKey keys.ID         `json:"signing_key"`       // kid
 	Services   []ServiceStatus `json:"services"`

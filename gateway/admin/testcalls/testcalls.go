@@ -61,12 +61,12 @@ type TestAgent struct {
 	Doors       []string        `json:"doors"`                   // the protocols through which it can call the service
 }
 
-// An Exchange is a request as it goes over the wire, and its response. Both are texts of at most 64 KiB, in which PATs and signatures are
-// replaced by their names.
+// An Exchange is a request as it goes over the wire, and its response. Each is a string of at most 64 KiB, in which
+// names replace PATs and signatures.
 type Exchange struct {
 	Request  string `json:"request"`
 	Response string `json:"response"`
-	// Shortened means that one of the texts is longer.
+	// Shortened means that one of the two was longer.
 	Shortened bool `json:"shortened,omitempty"`
 	Status    int  `json:"status"` // of the response over HTTP
 }
