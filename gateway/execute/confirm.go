@@ -25,8 +25,9 @@ import (
 
 // Confirmations stores the calls that people are asked to confirm. It must be safe for concurrent use.
 type Confirmations interface {
-	// AskConfirmation stores a call that a person is asked to confirm, or returns the one that is stored for the same call. The error is
-	// store.ErrFull if as many as most other calls of the agent wait for a decision.
+	// AskConfirmation stores a call that a person is asked to confirm, or returns the one that is stored for the same
+	// call. The error is store.ErrFull if the number of other calls of the agent that wait for a decision has reached
+	// most.
 	AskConfirmation(ctx context.Context, c store.Confirmation, most int) (store.Confirmation, error)
 	// NewestConfirmation returns the newest Confirmation of a call, in any state, or store.ErrNotFound.
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)

@@ -124,7 +124,7 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 	return v
 }
 
-// reproduced returns the question that the policy decided, in the form that is enough, with the policy, to repeat the decision.
+// reproduced returns the question that the policy decided. This form of it and the policy are enough to repeat the decision.
 func (e *execution) reproduced() *odrl.Reproduction {
 	if e.reproduction.DutyMode == "" { // the question was not made yet
 		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)

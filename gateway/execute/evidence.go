@@ -21,7 +21,7 @@ type Receipts interface {
 
 // Entries reads entries of the ledger.
 type Entries interface {
-	// Entry returns an entry about an execution: the one with the state to or, if that is empty, the newest.
+	// Entry returns the entry about an execution whose state is to or, if to is empty, the newest entry about it.
 	Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (store.LedgerEntry, error)
 }
 

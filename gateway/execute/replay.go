@@ -27,7 +27,7 @@ func (e *execution) answer(s shapedCall) *store.Answer {
 	a := &store.Answer{Reason: f.Reason, Code: f.Code, Message: f.Message}
 	details := map[string]any{}
 	maps.Copy(details, f.Details)
-	if f.RetryAfter > 0 { // stored as a detail, because a replay has nothing to wait for
+	if f.RetryAfter > 0 { // stored only as a detail: a replay has no Retry-After field
 		details["retry_after"] = f.RetrySeconds()
 	}
 	if text, err := json.Marshal(details); err == nil {

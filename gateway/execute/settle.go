@@ -48,7 +48,8 @@ func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstre
 	return upstreamAnswer{answer, outcome, err}
 }
 
-// passesEvents reports whether agents may receive the events of a stream: the intent declares no outputs, or only one, the list of events.
+// passesEvents reports whether agents may receive the events of a stream: the intent declares no outputs, or the list
+// of events is one of them.
 func passesEvents(in *service.Intent) bool {
 	const events = "events" // the member of the response that lists the events
 	return len(in.Outputs) == 0 || slices.ContainsFunc(in.Outputs, func(p intents.Parameter) bool {

@@ -171,7 +171,7 @@ func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g 
 	return u.judge(ctx, p.route, r)
 }
 
-// judge turns a 2xx response that is a refusal according to Endpoint.ErrorWhen into an error, and conceals secrets in any other.
+// judge returns an error for a 2xx response that is a refusal according to Endpoint.ErrorWhen, and conceals secrets in other responses.
 func (u *Upstream) judge(ctx context.Context, route *Route, r result) result {
 	answer := r.answer
 	switch {

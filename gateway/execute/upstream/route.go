@@ -85,7 +85,7 @@ var (
 	// ErrNoEndpoint means that the intent has no endpoint, and Config.Execute is not set.
 	ErrNoEndpoint = errors.New("the intent has no endpoint and upstream.execute is not set")
 	// ErrForeignHost means that the endpoint's host is neither in Config.AllowedHosts nor in the namespace of the intent.
-	ErrForeignHost = errors.New("the endpoint's host is not the host of service_url, one of hosts, or in the intent's namespace")
+	ErrForeignHost = errors.New("the endpoint's host is neither the host of service_url, nor one of hosts, nor in the intent's namespace")
 	// ErrEndpoint means that the endpoint is invalid.
 	ErrEndpoint = errors.New("the endpoint cannot be called")
 )

@@ -54,8 +54,8 @@ func contentSchema() map[string]any {
 	}
 }
 
-// localized returns a schema without the members that identify a document, whose references to itself refer to place. top is true for the
-// schema as a whole.
+// localized returns a schema without the members that identify a document. References of the schema to itself then
+// refer to place. top is true for the schema as a whole.
 func localized(v any, place string, top bool) any {
 	switch v := v.(type) {
 	case map[string]any:

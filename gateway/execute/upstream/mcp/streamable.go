@@ -173,7 +173,7 @@ func plain(answer *pool.Answer) (io.Reader, error) {
 	}
 }
 
-// isCompression reports whether a body is not valid gzip.
+// isCompression reports whether an error means that a body is not valid gzip.
 func isCompression(err error) bool {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	return corrupt || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader)
@@ -276,8 +276,8 @@ func newEventReader(in io.Reader) *eventReader {
 	return &eventReader{in: in, chunk: make([]byte, 16<<10)}
 }
 
-// next returns the data of the next event, which may be empty. With an error, it returns the data of the unfinished event. The data stays
-// valid until the second call after this one.
+// next returns the data of the next event, which may be empty. With an error, it returns the data of the unfinished
+// event. The caller may keep the data.
 func (e *eventReader) next() ([]byte, error) {
 	var data []byte
 	several := false

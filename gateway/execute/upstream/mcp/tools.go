@@ -35,7 +35,7 @@ type Tool struct {
 // ErrTools means that the list of tools is not acceptable. Errors that wrap it contain the details.
 var ErrTools = errors.New("the list of tools is not acceptable")
 
-// Tools returns the tools of the server, in the order of the server. If a process does not respond in time, Tools ends it.
+// Tools returns the tools of the server, in the order of the server. If a process does not respond in time, Tools may end it.
 func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
 	t := s.slots[0]
 	t.using.Add(1)
