@@ -50,7 +50,7 @@ func actionAt(address string) (action, bool) {
 	return action{}, false
 }
 
-// doneText returns the text about the completed action with a name.
+// doneText returns the text to show after the action with this name.
 func doneText(name string) string {
 	for _, a := range allActions() {
 		if a.path == name {

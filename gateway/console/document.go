@@ -28,7 +28,7 @@ func (r *request) creditNoteDocument() error {
 	return r.document(func(w io.Writer) error { return invoice.WriteCreditNote(w, n) })
 }
 
-// document sends a page to print, which has its styles in itself.
+// document sends a page to print, whose styles are inline.
 func (r *request) document(write func(io.Writer) error) error {
 	var out bytes.Buffer
 	if err := write(&out); err != nil {

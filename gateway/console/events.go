@@ -83,8 +83,8 @@ func (r *request) events() error {
 	}
 }
 
-// figures returns the figures of a service by the names of card.Live. Those that cannot be read, or not before ctx or the process ends, are
-// unknown.
+// figures returns the figures of a service by the names of card.Live. A figure that cannot be read before ctx or the
+// process ends is unknown.
 func (c *Console) figures(ctx context.Context, service string) map[string]string {
 	f := &c.streams.fresh
 	if figures, fresh := f.of(service, c.Now()); fresh {

@@ -28,7 +28,7 @@ func (r *request) decideForm(id, policy, facts string) form {
 			},
 			{
 				ID: "facts", Name: "facts", Label: "Other facts", Type: "textarea", Value: facts,
-				Hint: "One in each line, such as purpose = \"research\". null removes a fact.",
+				Hint: "One per line, such as purpose = \"research\". null removes a fact.",
 			},
 		},
 	}
@@ -101,7 +101,7 @@ func jsonText(v any) string {
 	return string(out)
 }
 
-// factsOf reads one fact from each line: a name, = and a value. A value that is not JSON is a text.
+// factsOf reads one fact from each line: a name, = and a value. A value that is not JSON is a string.
 func factsOf(lines string) map[string]any {
 	var out map[string]any
 	for line := range strings.Lines(lines) {

@@ -19,7 +19,7 @@ func (r *request) callSections(ctx context.Context) []section {
 	}
 	out := section{
 		Title: "The last hour",
-		Text:  "Every call of all services in all processes. Those of other processes follow every 10 seconds.",
+		Text:  "Every call of all services in all processes. Other processes report theirs every 10 seconds.",
 	}
 	calls, refusals, reasons := []point(nil), []point(nil), map[reason.Reason]int64{}
 	perSecond, refusedPerSecond := ratesOf(&figures)

@@ -189,8 +189,8 @@ func longText(p *intents.Parameter) bool {
 	return err != nil || n > maxText
 }
 
-// parametersIn reads the parameters in a form, and the values of its fields. A value that is not of the type of its parameter stays a text,
-// so that the gateway decides about it. An empty field is a missing parameter.
+// parametersIn reads the parameters in a form, and the values of its fields. A value that does not have the type of its
+// parameter stays a string, so that the gateway decides about it. An empty field is a missing parameter.
 func (r *request) parametersIn(in *intents.Intent) (tree strictjson.Object, values map[string]string, err error) {
 	tree, values = strictjson.Object{}, map[string]string{}
 	for i := range in.Inputs {

@@ -173,8 +173,9 @@ func (r *request) fail(err error) {
 	}
 }
 
-// signedOut sends a person who is not signed in to the sign-in page. If another website or program has the link, the browser has not sent
-// the cookie: a page of this website that opens the same address again makes it send the cookie.
+// signedOut sends a person who is not signed in to the sign-in page. If the person followed a link on another website
+// or in a program, the browser has not sent the cookie. The response is then a page of this website that opens the same
+// address again, so that the browser sends it.
 func (r *request) signedOut() {
 	if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		if r.write(http.StatusOK, "continue", nextOf(r.URL.RequestURI())) == nil {
@@ -230,7 +231,7 @@ func (r *request) problem(err error) (status int, title string, lines []string) 
 	case f.Status() < http.StatusInternalServerError:
 		lines = append(lines, "Nothing was changed by this form. Go back to correct it.")
 	default:
-		lines = append(lines, "The change may have been made. Check whether it was before you send the form again.")
+		lines = append(lines, "The change may have been made. Check this before you send the form again.")
 	}
 	return f.Status(), title, lines
 }

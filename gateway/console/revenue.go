@@ -27,7 +27,7 @@ type revenue struct {
 	until time.Time // by the clock of the machine
 }
 
-// get returns what is kept of a query.
+// get returns the kept result of a query.
 func (c *revenues) get(q billing.RevenueQuery, now time.Time) (revenue, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -83,7 +83,7 @@ func (r *request) credentialRefused(err error) *reason.Refusal {
 	return f
 }
 
-// checkToken returns a refusal if a text is not the admin token, or if too many wrong ones came from the address.
+// checkToken returns a refusal if a string is not the admin token, or if too many wrong ones came from the address.
 func (r *request) checkToken(text string) error {
 	if err := r.console.Tokens.Throttled(r.peer()); err != nil {
 		return err
