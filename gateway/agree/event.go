@@ -19,7 +19,7 @@ const (
 )
 
 // An Event describes one Call for the log and the metrics. It never contains a token or a key. For a refused call, it contains no value
-// that the agent sent, except the id of an agent that is blocked and its PAT.
+// that the agent sent, except the ids of a blocked agent and of its PAT.
 type Event struct {
 	At          time.Time
 	Service     string

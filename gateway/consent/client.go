@@ -102,7 +102,7 @@ func (d *documents) put(c Client, until, now time.Time) {
 	d.kept[c.ID] = keptDocument{c, until}
 }
 
-// trustedClients are the clients for which an approved agent has consented, as far as this process has seen.
+// trustedClients are the clients with a consent whose agent the operator has approved, as far as this process has seen.
 type trustedClients struct {
 	of *cache.Cache[[2]string, struct{}] // by service and id of the client
 }

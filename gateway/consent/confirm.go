@@ -27,7 +27,7 @@ type Confirmation struct {
 	Intent *service.Intent     // nil if the service no longer offers the intent
 	Budget *pat.Budget         // the budget of the consent; nil: none
 	Left   money.Amount        // the rest of the budget, before the call
-	State  ConfirmationDisplay // the content of the page
+	State  ConfirmationDisplay // the state that the page shows
 }
 
 // A ConfirmationDisplay is the state of a Confirmation as the person sees it.

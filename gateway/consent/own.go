@@ -15,8 +15,8 @@ import (
 
 const (
 	mostOwn     = 50  // the maximum number of consents on a person's own page
-	mostCalls   = 100 // the maximum number of executions that are searched for the charges of each
-	mostCharges = 20  // the maximum number of charges that are shown of each
+	mostCalls   = 100 // the maximum number of executions that are searched for the charges of one consent
+	mostCharges = 20  // the maximum number of charges that are shown for one consent
 )
 
 // An OwnConsent is a consent as the person who gave it sees it.

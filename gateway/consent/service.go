@@ -39,8 +39,8 @@ const (
 	fetchTime   = 5 * time.Second // maximum time to fetch a client document, including the wait for a place
 )
 
-// fetches are the places for fetching client documents. The callers share these places fairly, and a quarter of the places is reserved for
-// clients to which an approved agent has consented.
+// fetches are the places for fetching client documents. The callers share these places fairly, and a quarter of the
+// places is reserved for trustedClients.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
 // A Store is the persistent storage of a Service. Its methods return store.ErrNotFound, store.ErrUsed and store.ErrFull.

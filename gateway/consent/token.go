@@ -164,7 +164,7 @@ func (d *Service) end(ctx context.Context, c agree.Call, kept store.Consent, why
 	return c.Service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(kept.AgreementID), Reason: why})
 }
 
-// issue issues a PAT and a refresh token. It returns them only after the store has replaced the refresh token of kept by the new one. If
+// issue issues a PAT and a refresh token. It returns them only after the store has replaced the refresh token of kept with the new one. If
 // another request has replaced that token first, issue revokes the consent.
 func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
 	issued, err := c.Service.Issuance.ConsentedToken(ctx, kept.AgreementID, kept.Resource, scope)
