@@ -7,7 +7,7 @@ const Changed = "change"
 
 // A ChangeLine is the member change of an audit record: the change that an operator made, and the operator.
 type ChangeLine struct {
-	Address string `json:"address,omitempty"` // only of sign-ins and sign-outs: where the request came from
+	Address string `json:"address,omitempty"` // only for sign-ins and sign-outs: where the request came from
 	By      string `json:"by"`
 	// Detail describes the change by names such as amount, state or policy_digest. It may be nil.
 	Detail map[string]string `json:"detail,omitempty"`

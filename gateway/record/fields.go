@@ -35,7 +35,7 @@ func Fields(v *execute.Event) []zap.Field {
 }
 
 // AgreementFields returns the fields of the request log for a request about an agreement or a PAT. For a refused request, the fields
-// contain no value that the agent sent, except the id of an agent that is blocked and its PAT.
+// contain no value that the agent sent, except the ids of a blocked agent and of its PAT.
 func AgreementFields(e *agree.Event) []zap.Field {
 	f := []zap.Field{zap.String("operation", string(e.Operation))}
 	add := func(name, value string) {

@@ -14,7 +14,7 @@ import (
 type Impact struct {
 	Effect Effect
 	Reason reason.Reason // why the other policy denies the call
-	Rule   string        // the reason in the other policy
+	Rule   string        // the rule of the other policy that decided
 	Detail string        // the requirement of the other policy that the call does not meet
 	// Before is the amount that the agent was charged, and After is the amount that it would be charged. They are zero if the call was not
 	// made or its charge was released.
@@ -32,9 +32,9 @@ const (
 	Repriced  Effect = "repriced"  // the gateway made the call; the other policy charges another amount
 )
 
-// Impact decides a recorded call by another policy, from odrl.Publish. keyID is the thumbprint of the agent's key; empty: unknown. It
-// returns ErrOtherPolicy if no policy decided the call, ErrWithheld, or an error of odrl.Policy.Decide. The comparison includes neither
-// limits nor credit.
+// Impact decides a recorded call under another policy, which is the result of odrl.Publish. keyID is the thumbprint of the agent's key;
+// empty: unknown. It returns ErrOtherPolicy if no policy decided the call, ErrWithheld, or an error of odrl.Policy.Decide. The
+// comparison includes neither limits nor credit.
 func (l *Line) Impact(ctx context.Context, p *odrl.Policy, keyID string) (Impact, error) {
 	switch {
 	case l.Request == nil || l.Rule == odrl.ExtraRule || l.Rule == execute.ProofRule || l.Decision == Begun:

@@ -35,7 +35,7 @@ type Line struct {
 	Replayed    bool           `json:"replayed,omitempty"`
 	Duties      []string       `json:"duties,omitempty"`
 	Facts       map[string]any `json:"facts,omitempty"`
-	// FactsSHA256 names the facts that Facts replaces by the SHA-256 of their JSON, because their values came from parameters.
+	// FactsSHA256 names the facts that Facts replaces with the SHA-256 of their JSON, because their values came from parameters.
 	FactsSHA256 []string `json:"facts_sha256,omitempty"`
 	// Request holds request, world and dutyMode in the format that uimgate policy decide reads.
 	Request *odrl.Reproduction `json:"asked,omitempty"`

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A State is the state of the process at one time, which the gauges show.
+// A State is the state of the process at one time, which metrics show.
 type State struct {
 	Version, Commit, Go string
 	ConfigHash          string    // hash of the configuration in use
@@ -53,8 +53,8 @@ type ToolsState struct {
 // stateFor is how long a State is cached. Reading a State is expensive, and anyone who can reach the listener may request the metrics.
 const stateFor = time.Second
 
-// Watch registers gauges for the State. When the metrics are gathered, they call read, at most once a second. Watch must be called at most
-// once.
+// Watch registers the metrics that show the State. When they are gathered, they call read, at most once a second. Watch
+// must be called at most once.
 func (m *Metrics) Watch(now func() time.Time, read func() State) {
 	m.registry.MustRegister(&watchedState{now: now, read: read})
 }
