@@ -83,8 +83,8 @@ func (s *Server) creditWebhook(c echo.Context) error {
 	if paid, ok := payments.RefundOf(&p); ok {
 		had, err := s.ledger.Payment(r.Context(), of.ID, paid)
 		if errors.Is(err, store.ErrNotFound) || err == nil && had.State != store.PaymentCredited {
-			return reason.NoSuchRecord.Refusal("The payment that is returned is not entered yet. Send this event again after that one.").
-				With("reference", paid)
+			return reason.NoSuchRecord.Refusal("The payment that this event refunds is not entered yet. "+
+				"Send this event again after the event of that payment.").With("reference", paid)
 		} else if err != nil {
 			return refusal.For(err)
 		}
@@ -120,8 +120,8 @@ func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, k
 	switch {
 	case errors.Is(err, store.ErrRefund):
 		return s.keep(ctx, p, "the refund is more than the agent has paid in", reason.PaymentUnknown.Refusal(
-			"The refund is more than the agent has paid in so far. It is kept for the operator; if a payment before it is still to come, "+
-				"send this event again after that one.").After(eventAgain))
+			"The refund is more than the agent has paid in so far. It is kept for the operator. "+
+				"If the event of an earlier payment has not been sent yet, send this event again after it.").After(eventAgain))
 	case errors.Is(err, store.ErrReferenceUsed):
 		return out, known, reason.PaymentUsed.Refusal("").Because(err)
 	case errors.Is(err, money.ErrAmount):

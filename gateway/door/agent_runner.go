@@ -42,7 +42,7 @@ func (r *agentRunner[A]) run(ctx context.Context) {
 	watching.Wait()
 }
 
-// when calls a function once a channel is closed, unless ctx ends first.
+// when calls a function after a channel is closed, unless ctx ends first.
 func when(ctx context.Context, closed <-chan struct{}, do func()) {
 	select {
 	case <-closed:

@@ -15,7 +15,7 @@ type Connection struct {
 // Shell is the Place of commands.
 const Shell = "a shell"
 
-// NewConnection returns a Connection with a text of these lines.
+// NewConnection returns a Connection whose Text consists of these lines.
 func NewConnection(client, place string, lines ...string) Connection {
 	return Connection{Client: client, Place: place, Text: strings.Join(lines, "\n")}
 }
@@ -35,7 +35,7 @@ type Connector interface {
 	Connections(t Target) []Connection
 }
 
-// Quoted returns a text as a literal of JSON, which JavaScript and Python share.
+// Quoted returns a string as a JSON literal, which is also valid in JavaScript and Python.
 func Quoted(s string) string {
 	text, _ := json.Marshal(s) // a string can always be encoded
 	return string(text)

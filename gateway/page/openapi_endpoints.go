@@ -48,7 +48,7 @@ func endpoints(s *service.Definition) tree {
 			query("currency", "The currency of the account, with k."), query("k", "The number of the entry in the account, instead of id and line."),
 			query("epoch", "The number of the log. Default: the present log."),
 			query("size", "The size of the log. Default: its present size; the proof then ends with the checkpoint.")),
-		"/api/log/consistency": getText("logConsistency", "The proof that the log contains an earlier state of it",
+		"/api/log/consistency": getText("logConsistency", "The proof that the log has only grown since an earlier size",
 			query("old", "The earlier size."), query("new", "The later size. Default: the present size."),
 			query("epoch", "The number of the log. Default: the present log.")),
 		"/api/pat/issue": post("issue", "Agree to the policy: exchange a signed agreement for a PAT", false, agreementBody(s), patAnswer()),

@@ -51,7 +51,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition, earlier []
 			continue
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // if an agent signs it again, the refusal does not refer to it
+		if err != nil { // refusals of new agreements do not recognize this policy
 			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
 				zap.Error(err))
 			continue

@@ -59,9 +59,9 @@ func Parse(r *http.Request, maxBytes int64, parse func(data []byte) error) error
 // spaces are buffers for short bodies that are being parsed.
 var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
 
-// ReadJSON reads the body of a request whose media type is JSON. maxBytes is the maximum size of the body. The parameter also lists further
-// media types to accept. The memory for the body, and for parsing it with strictjson, comes from the membudget share in the context of the
-// request. The error is a *reason.Refusal.
+// ReadJSON reads the body of a request whose media type is JSON. maxBytes is the maximum size of the body. In addition
+// to JSON, it accepts the media types in also. The memory for the body, and for parsing it with strictjson, comes from
+// the membudget share in the context of the request. The error is a *reason.Refusal.
 func ReadJSON(r *http.Request, maxBytes int64, also ...string) ([]byte, error) {
 	return readJSON(r, maxBytes, nil, also...)
 }
