@@ -54,10 +54,13 @@ func forward(now func() time.Time) func() time.Duration {
 // difference.
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	for name, from := range map[string]int64{"large limits": limit.LeaseFrom, "every limit": 1} {
+	for name, c := range map[string]struct {
+		from int64
+		run  func(*testing.T, storetest.Opener)
+	}{"large limits": {limit.LeaseFrom, storetest.RunLimits}, "every limit": {1, storetest.Run}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, func(t *testing.T, place string, now func() time.Time) storetest.Engine {
+			c.run(t, func(t *testing.T, place string, now func() time.Time) storetest.Engine {
 				t.Helper()
 				path := filepath.Join(place, "state.db")
 				sqlitetest.Empty.Copy(t, path)
@@ -67,7 +70,7 @@ func TestConformance(t *testing.T) {
 				}
 				s.KeepLedger(storetest.LedgerKept)
 				h := lease.New(s, lease.Options{Now: now, Elapsed: forward(now), Sole: true})
-				h.LeaseFrom(from)
+				h.LeaseFrom(c.from)
 				return engine{s, h}
 			})
 		})

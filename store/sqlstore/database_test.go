@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -48,7 +50,24 @@ func ownDatabase(tb testing.TB) string {
 // idle are databases that tests have finished with.
 var idle struct {
 	sync.Mutex
-	dsns []string
+	databases []*emptied
+}
+
+// An emptied is a database that is emptied after each test, over one connection: each new connection would cost the server a process that
+// reads the catalog anew.
+type emptied struct {
+	dsn  string
+	conn *pgx.Conn // nil before the first test has ended
+}
+
+func (e *emptied) empty(ctx context.Context) (err error) {
+	if e.conn == nil || e.conn.IsClosed() {
+		if e.conn, err = pgx.Connect(ctx, e.dsn); err != nil {
+			return err
+		}
+	}
+	_, err = e.conn.Exec(ctx, emptyTables)
+	return err
 }
 
 // emptyTables resets a database to the state of the template.
@@ -66,25 +85,25 @@ func freshDatabase(tb testing.TB) string {
 	tb.Helper()
 	idle.Lock()
 	defer idle.Unlock()
-	var dsn string
-	if n := len(idle.dsns); n > 0 {
-		dsn, idle.dsns = idle.dsns[n-1], idle.dsns[:n-1]
+	var database *emptied
+	if n := len(idle.databases); n > 0 {
+		database, idle.databases = idle.databases[n-1], idle.databases[:n-1]
 	} else {
-		dsn = ownDatabase(tb)
+		database = &emptied{dsn: ownDatabase(tb)}
 	}
 	tb.Cleanup(func() {
 		if tb.Failed() || tb.Skipped() {
 			return
 		}
-		if err := execute(context.WithoutCancel(tb.Context()), dsn, emptyTables); err != nil {
+		if err := database.empty(context.WithoutCancel(tb.Context())); err != nil {
 			tb.Error(err)
 			return
 		}
 		idle.Lock()
 		defer idle.Unlock()
-		idle.dsns = append(idle.dsns, dsn)
+		idle.databases = append(idle.databases, database)
 	})
-	return dsn
+	return database.dsn
 }
 
 // execute runs statements on a database of the shared server.

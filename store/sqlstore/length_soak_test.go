@@ -10,6 +10,7 @@ const (
 	PostgresLives = 4
 	TwinLives     = 200 // random runs of two stores that are compared
 	Backups       = 5
+	Altered       = 100 // changes of a ledger that are looked for on PostgreSQL
 
 	GrownTokens  = 100_000
 	GrownEntries = 100_000

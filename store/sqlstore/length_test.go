@@ -8,8 +8,9 @@ import pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 const (
 	SQLiteLives   = 2 // processes that are killed
 	PostgresLives = 2
-	TwinLives     = 4 // random runs of two stores that are compared
+	TwinLives     = 2 // random runs of two stores that are compared
 	Backups       = 2
+	Altered       = 5 // changes of a ledger that are looked for on PostgreSQL
 
 	GrownTokens  = 20_000
 	GrownEntries = 20_000

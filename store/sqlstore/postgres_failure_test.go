@@ -179,15 +179,10 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	}
 	close(enough)
 	load.Wait()
-	for { // wait until calls without a response are released
-		busy, _ := s.Releasing()
-		if !busy {
-			break
-		}
-		if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) { // the connection is older than the restart
-			t.Fatal(err)
-		}
+	if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) { // the connection is older than the restart
+		t.Fatal(err)
 	}
+	awaitReleases(s.Releasing)
 	balance := s.CheckBalance(t.Context())
 	for errors.Is(balance, store.ErrUnavailable) { // the connection is older than the restart
 		balance = s.CheckBalance(t.Context())

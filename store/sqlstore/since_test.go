@@ -2,8 +2,8 @@ package sqlstore_test
 
 import (
 	"errors"
-	"path/filepath"
-	"strings"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,33 +42,31 @@ func TestCheckSinceAPoint(t *testing.T) {
 			change: "UPDATE evidence SET asked = signed WHERE seq = (SELECT MIN(seq) FROM evidence)", missed: true,
 		},
 	}
-	for _, at := range places {
-		for name, c := range changes {
-			t.Run(at.name+"/"+name, func(t *testing.T) {
+	pay := func(t *testing.T, place, id string) {
+		t.Helper()
+		s, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now})
+		must(t, err)
+		_, err = s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 1000, Currency: "USD"}})
+		must(t, err)
+		_, err = s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 1000, Currency: "USD"}})
+		must(t, err)
+		agreedCall(t, s, id, `{"uid": "p`+id+`"}`)
+		must(t, s.Close())
+	}
+	var points []sqlstore.VerifiedPoint // of each engine
+	for i, whole := range filledOnce(t, func(t *testing.T, place string) {
+		t.Helper()
+		pay(t, place, "1")
+		_, point, err := sqlstore.VerifySince(t.Context(), place, nil)
+		must(t, err)
+		points = append(points, point)
+		pay(t, place, "2")
+	}) {
+		for _, name := range whole.some(slices.Sorted(maps.Keys(changes))) {
+			t.Run(whole.engine+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				place := at.at(t)
-				pay := func(id string) {
-					t.Helper()
-					s, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now})
-					must(t, err)
-					_, err = s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 1000, Currency: "USD"}})
-					must(t, err)
-					_, err = s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 1000, Currency: "USD"}})
-					must(t, err)
-					agreedCall(t, s, id, `{"uid": "p`+id+`"}`)
-					must(t, s.Close())
-				}
-				pay("1")
-				_, point, err := sqlstore.VerifySince(t.Context(), place, nil)
-				must(t, err)
-				pay("2")
-				if strings.HasPrefix(place, "postgres") {
-					if c.change != "" {
-						onDatabase(t, place, c.change)
-					}
-				} else if _, err := otherProcess(t, filepath.Dir(place)).ExecContext(t.Context(), c.change); err != nil {
-					t.Fatal(err)
-				}
+				c, point := changes[name], points[i]
+				place := whole.copyWith(t, c.change)
 				_, now, err := sqlstore.VerifySince(t.Context(), place, &point)
 				wrong := errors.Is(err, store.ErrAltered) || errors.Is(err, store.ErrUnbalanced)
 				if want := c.change != "" && !c.missed; wrong != want || (err != nil) != want {

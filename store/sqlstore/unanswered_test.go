@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -111,12 +110,10 @@ func TestHangingCommitFailsQueuedCalls(t *testing.T) {
 		t.Errorf("%d commits were tried in sequence; want 2 at most", n)
 	}
 	heal()
-	for busy := true; busy; {
-		busy, _ = s.Releasing()
-		if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) {
-			t.Fatal(err)
-		}
+	if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) {
+		t.Fatal(err)
 	}
+	awaitReleases(s.Releasing)
 	list, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
@@ -186,19 +183,23 @@ func TestLateVisibleCommitIsUndone(t *testing.T) {
 	}
 	run("CREATE TABLE hidden AS SELECT * FROM executions; DELETE FROM executions")
 	s.Release(admission)
-	queue := func() (busy, again bool) {
-		busy, tries := s.Releasing()
-		return busy, tries > 0
-	}
-	for busy, again := true, false; busy && !again; busy, again = queue() {
-		runtime.Gosched()
-	}
+	awaitReleases(func() (busy bool, tries int) { // or until the first try has failed
+		busy, tries = s.Releasing()
+		return busy && tries == 0, tries
+	})
 	run("INSERT INTO executions SELECT * FROM hidden")
-	for busy := true; busy; busy, _ = queue() {
-		runtime.Gosched()
-	}
+	awaitReleases(s.Releasing)
 	if e, err := s.Execution(t.Context(), "s", admission.Execution.ID); err != nil || e.State != store.Released {
 		t.Errorf("got %s, %v; want %v, nil", e.State, err, store.Released)
+	}
+}
+
+// awaitReleases returns when a queue of calls to release is empty.
+func awaitReleases(queue func() (busy bool, tries int)) {
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for busy := true; busy; busy, _ = queue() {
+		<-poll.C
 	}
 }
 
@@ -227,9 +228,7 @@ func TestLostBeginningDoesNotEndItsRepetition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for busy := true; busy; busy, _ = s.Releasing() {
-		runtime.Gosched()
-	}
+	awaitReleases(s.Releasing)
 	e, err := s.Settle(t.Context(), again, store.Settlement{State: store.Captured, Outcome: store.Done})
 	if err != nil || e.State != store.Captured {
 		t.Errorf("got %s, %v; want %s, nil", e.State, err, store.Captured)

@@ -4,6 +4,8 @@ package storetest
 
 // The amount of random tests. With the build tag soak there are more.
 const (
+	wholeSuite = false // for engines that differ from others only in the limits that they lease
+
 	// random models of windows and of the ledger
 	modelSeeds  = 1
 	windowSteps = 250

@@ -4,6 +4,8 @@ package storetest
 
 // These constants set how many random tests run.
 const (
+	wholeSuite = true // for engines that differ from others only in the limits that they lease
+
 	// random models of windows and of the ledger
 	modelSeeds  = 3
 	windowSteps = 1000

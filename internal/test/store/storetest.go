@@ -12,6 +12,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -177,40 +179,59 @@ type Opener func(t *testing.T, place string, now func() time.Time) Engine
 // Run runs the tests of the suite in parallel.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, Opener){
-		"limits":      testLimits,
-		"executions":  testExecutions,
-		"chains":      testChains,
-		"billing":     testBilling,
-		"refunds":     testRefunds,
-		"moves":       testMoves,
-		"invoices":    testInvoices,
-		"payments":    testPayments,
-		"budgets":     testBudgets,
-		"agreements":  testAgreements,
-		"tokens":      testTokens,
-		"changes":     testChanges,
-		"upkeep":      testUpkeep,
-		"statements":  testStatements,
-		"restored":    testRestored,
-		"concurrency": testConcurrency,
-		"models":      testModels,
-		"leases":      testLeases,
-		"listings":    testListings,
-		"consents":    testConsents,
-		"confirm":     testConfirmations,
-		"console":     testConsole,
-		"processes":   testProcesses,
-		"almanac":     testAlmanac,
-		"uses":        testUses,
-		"requests":    testRequests,
-		"logs":        testLogs,
-	} {
+	run(t, open, slices.Collect(maps.Keys(suites))...)
+}
+
+// RunLimits runs the tests of calls that count against limits. An engine that differs from another one, which passes Run, only in the
+// limits that it leases must pass them. With the build tag soak, RunLimits runs the whole suite.
+func RunLimits(t *testing.T, open Opener) {
+	t.Helper()
+	if wholeSuite {
+		Run(t, open)
+		return
+	}
+	run(t, open, "limits", "executions", "budgets", "restored", "concurrency", "models", "leases")
+}
+
+func run(t *testing.T, open Opener, names ...string) {
+	t.Helper()
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, open)
+			suites[name](t, open)
 		})
 	}
+}
+
+// suites are the tests of the suite by topic.
+var suites = map[string]func(*testing.T, Opener){
+	"limits":      testLimits,
+	"executions":  testExecutions,
+	"chains":      testChains,
+	"billing":     testBilling,
+	"refunds":     testRefunds,
+	"moves":       testMoves,
+	"invoices":    testInvoices,
+	"payments":    testPayments,
+	"budgets":     testBudgets,
+	"agreements":  testAgreements,
+	"tokens":      testTokens,
+	"changes":     testChanges,
+	"upkeep":      testUpkeep,
+	"statements":  testStatements,
+	"restored":    testRestored,
+	"concurrency": testConcurrency,
+	"models":      testModels,
+	"leases":      testLeases,
+	"listings":    testListings,
+	"consents":    testConsents,
+	"confirm":     testConfirmations,
+	"console":     testConsole,
+	"processes":   testProcesses,
+	"almanac":     testAlmanac,
+	"uses":        testUses,
+	"requests":    testRequests,
+	"logs":        testLogs,
 }
 
 // A Clock is a clock that tests set.
