@@ -77,8 +77,9 @@ func (p *process) serve(ctx context.Context) error {
 	if p.export != nil {
 		group.Go(func() error { return p.export.Run(life) })
 	}
-	group.Go(func() error { return p.sweep(life) })
-	group.Go(func() error { return p.reconcile(life) })
+	found := make(chan struct{}, 1)
+	group.Go(func() error { return p.sweep(life, found) })
+	group.Go(func() error { return p.reconcile(life, found) })
 	group.Go(func() error { return p.checkTools(ctx) })
 	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error { return p.noteUses(life) })

@@ -25,10 +25,10 @@ const (
 	giveBackEvery = time.Minute
 )
 
-// sweep marks calls whose deadline has passed as unresolved, and ends agreements that were replaced by an agreement made in advance, until
-// ctx is done.
-func (p *process) sweep(ctx context.Context) error {
-	return every(ctx, sweepEvery, func() {
+// sweep marks calls whose deadline has passed as unresolved, and ends agreements that were replaced by an agreement made in advance,
+// immediately and then until ctx is done. It sends to found when it has marked calls.
+func (p *process) sweep(ctx context.Context, found chan<- struct{}) error {
+	sweep := func() {
 		if _, err := p.store.ReplacePlans(ctx); err != nil && ctx.Err() == nil {
 			p.Log.Warn("agreements under earlier plans could not be ended", zap.Error(err))
 		}
@@ -38,8 +38,14 @@ func (p *process) sweep(ctx context.Context) error {
 			p.Log.Warn("overdue calls could not be marked as unresolved", zap.Error(err))
 		case n > 0:
 			p.Log.Warn("the outcome of some calls is unknown: see uimgate usage", zap.Int("unresolved", n))
+			select {
+			case found <- struct{}{}:
+			default:
+			}
 		}
-	})
+	}
+	sweep()
+	return every(ctx, sweepEvery, sweep)
 }
 
 // stepped reports that the clock of the database was set, and by how much.
@@ -63,10 +69,19 @@ func (p *process) serverChanged() {
 	)
 }
 
-// reconcile requests the outcome of calls whose outcome is unknown from the services that support this, until ctx is done.
-func (p *process) reconcile(ctx context.Context) error {
+// reconcile requests the outcome of calls whose outcome is unknown from the services that support this, until ctx is done. It receives from
+// found when there are further such calls.
+func (p *process) reconcile(ctx context.Context, found <-chan struct{}) error {
 	r := execute.NewReconciler(p.store, p.store.Counted)
-	return every(ctx, sweepEvery, func() {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-found:
+		case <-ticker.C:
+		}
 		for _, s := range p.directory.Current().Services() {
 			settled, err := r.Round(ctx, s)
 			if err != nil && ctx.Err() == nil {
@@ -76,7 +91,7 @@ func (p *process) reconcile(ctx context.Context) error {
 				p.Log.Info("the service reported the outcome of calls that were unresolved", zap.String("service", s.ID), zap.Int("settled", settled))
 			}
 		}
-	})
+	}
 }
 
 // purge deletes expired records until ctx is done. If a purge deletes at least purgeAgain rows, the next one follows immediately.
