@@ -17,7 +17,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){
 		"uimgate": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+			var code int
+			if os.Getenv(envWorker) == "" {
+				code = run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+			} else if err := work(ctx, os.Stdin, os.Stdout); err != nil {
+				panic(err)
+			}
 			stop()
 			os.Exit(code)
 		},
@@ -64,9 +69,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv(envRace, os.Getenv(envRace))
 			e.Setenv(envGC, os.Getenv(envGC))
-			return ownPath(e)
+			if err := ownPath(e); err != nil {
+				return err
+			}
+			e.Values[workerKey{}] = newWorker(e.Vars)
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"run":     inWorker,
 			"gateway": startGateway, "relay": startRelay, "bridge": startBridge, "tools": listTools,
 			"shop":    startExampleShop,
 			"hangup":  hangup,
