@@ -17,7 +17,7 @@ import (
 func TestLateDutyIsNotExcused(t *testing.T) {
 	end := leaf("dateTime", "lteq", "2025-12-31")
 	before, after := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	for _, tt := range []struct {
+	for n, tt := range []struct {
 		name, constraint string
 		purpose          string
 		overdue          bool
@@ -35,9 +35,10 @@ func TestLateDutyIsNotExcused(t *testing.T) {
 		{"from a day on", leaf("dateTime", "gteq", "2027-01-01"), "", false},
 		{"in the morning", `{"leftOperand":"timeWindow","operator":"within","rightOperand":{"start":"06:00:00Z","end":"07:00:00Z"}}`, "", false},
 	} {
-		for action, why := range map[string]reason.Reason{
-			"pay": reason.PolicyRequiresPayment, "signPayload": reason.PolicyRequiresVerification, "inform": reason.PolicyNotApplicable,
-		} {
+		for i, action := range []string{"pay", "signPayload", "inform"} {
+			why := map[string]reason.Reason{
+				"pay": reason.PolicyRequiresPayment, "signPayload": reason.PolicyRequiresVerification, "inform": reason.PolicyNotApplicable,
+			}[action]
 			duty := `{"action":"` + action + `","constraint":[` + tt.constraint + `]}`
 			if action == "pay" {
 				duty = `{"action":"pay","amount":1,"unit":"USD","constraint":[` + tt.constraint + `]}`
@@ -46,6 +47,10 @@ func TestLateDutyIsNotExcused(t *testing.T) {
 				"duty":       permit(`"duty":[` + duty + `]`),
 				"obligation": policy(`"permission":[{`+all+`}]`, `"obligation":[`+duty+`]`),
 			} {
+				// In make test, all actions and roles are combined for the first constraint; each other has one action in one role, by turns.
+				if !odrl.EveryCombination && n > 0 && (n%3 != i || (role == "duty") != (n%2 == 0)) {
+					continue
+				}
 				want := why
 				if role == "obligation" && why == reason.PolicyNotApplicable {
 					want = reason.PolicyRequiresVerification

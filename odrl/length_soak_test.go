@@ -16,6 +16,9 @@ const (
 	RewrittenRows      = 1    // every nth row of the conformance table also asks its canonical form
 )
 
+// EveryCombination reports whether tests of products run the whole product.
+const EveryCombination = true
+
 // Depths are the nesting depths of published constraints.
 var Depths = []int{1, 2, 3, 4, 5, 6, 7, model.MaxNesting}
 

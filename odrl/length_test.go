@@ -16,6 +16,9 @@ const (
 	RewrittenRows      = 4   // every nth row of the conformance table also asks its canonical form
 )
 
+// EveryCombination reports whether tests of products run the whole product.
+const EveryCombination = false
+
 // Depths are the nesting depths of published constraints.
 var Depths = []int{2, model.MaxNesting}
 
