@@ -3,7 +3,7 @@
 #
 #   deploy/package/wheels.sh v0.1.0 DIRECTORY [PROGRAM linux/amd64]...
 #
-# It needs a Python with pip, setuptools and wheel; PYTHON names another than /usr/bin/python3. It downloads nothing.
+# It needs a Python with setuptools and wheel; PYTHON names another than /usr/bin/python3. It downloads nothing.
 set -euo pipefail
 version=${1:?the version, such as v0.1.0} to=$(realpath "${2:?the directory to write to}")
 shift 2
@@ -23,7 +23,12 @@ find "$work/sdk" -name __pycache__ -prune -exec rm -rf {} +
 sed -i.old -E "s/^version = .*/version = \"$number\"/" "$work/sdk/pyproject.toml"
 sed -i.old -E "s/^__version__ = .*/__version__ = \"$number\"/" "$work/sdk/src/uimgate/__init__.py"
 rm "$work/sdk/pyproject.toml.old" "$work/sdk/src/uimgate/__init__.py.old"
-"$python" -m pip wheel --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation -w "$work" "$work/sdk" >&2
+# The backend that pyproject.toml names (PEP 517), without pip, which takes a second more.
+if ! (cd "$work/sdk" && "$python" -c 'import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])' "$work") >"$work/log" 2>&1
+then
+  cat "$work/log" >&2
+  exit 1
+fi
 "$python" "$here/wheel.py" "$work"/uimgate-*.whl "$to"
 while [ $# -ge 2 ]; do
   "$python" "$here/wheel.py" "$work"/uimgate-*.whl "$to" "$1" "$2"
