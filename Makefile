@@ -54,7 +54,7 @@ soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded
 	@$(RUN) -tags soak -timeout 1h -count=1 -v ./internal/soak
 	@$(RUN) --race -tags soak -count=1 ./store/...
 	@$(RUN) --race -tags soak -count=1 -run LimitAcrossDoors ./bindings
-	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console ./bindings/aea/skill/directory
+	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console ./bindings/aea ./bindings/aea/skill/directory
 	@$(RUN) --race=all -count=1 -run Concurrently ./odrl ./intents
 
 fuzz: ## every fuzz target for FUZZTIME each: over 100 targets, so an hour on two cores at 60s; the corpus grows

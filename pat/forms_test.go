@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,15 +20,17 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew with the python3 and node that are here")
 
-// writers are the ways in which agents in other languages encode the policy that they sign.
+// writers are the ways in which agents in other languages encode the policy that they sign. The programs print the encodings of the files
+// of their arguments as a JSON array of strings.
 var writers = []struct {
 	form, suffix, program string
 	args                  []string
 }{
-	{"compact", ".node", "node", []string{"-e", "process.stdout.write(JSON.stringify(JSON.parse(require('fs').readFileSync(0,'utf8'))))"}},
+	{"compact", ".node", "node", []string{"-e", "console.log(JSON.stringify(process.argv.slice(1)" +
+		".map((f) => JSON.stringify(JSON.parse(require('fs').readFileSync(f, 'utf8'))))))"}},
 	{
 		"python", ".python", "python3",
-		[]string{"-c", "import json,sys; sys.stdout.buffer.write(json.dumps(json.loads(sys.stdin.buffer.read())).encode())"},
+		[]string{"-c", "import json,sys; print(json.dumps([json.dumps(json.loads(open(f, 'rb').read())) for f in sys.argv[1:]]))"},
 	},
 }
 
@@ -90,13 +94,17 @@ func TestTestdataMatchesTheLanguages(t *testing.T) {
 			if _, err := exec.LookPath(w.program); err != nil {
 				t.Skipf("SKIPPED: %s is not installed; only its files in testdata are tested", w.program)
 			}
-			for _, name := range policies(t) {
-				cmd := exec.CommandContext(t.Context(), w.program, w.args...)
-				cmd.Stdin = bytes.NewReader(read(t, name))
-				out, err := cmd.Output()
-				if err != nil {
-					t.Fatalf("%s: %v", name, err)
-				}
+			names := policies(t)
+			out, err := exec.CommandContext(t.Context(), w.program, slices.Concat(w.args, names)...).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			if err := json.Unmarshal(out, &texts); err != nil || len(texts) != len(names) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			for i, name := range names {
+				out := []byte(texts[i])
 				golden := strings.TrimSuffix(name, ".json") + w.suffix
 				if *update {
 					if err := os.WriteFile(golden, out, 0o644); err != nil {

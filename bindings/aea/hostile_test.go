@@ -21,13 +21,13 @@ import (
 // gateway still serves an agent of the delegate and the public listener.
 func TestHalfOpenDialogues(t *testing.T) {
 	t.Parallel()
-	const floods, each = 40, 250
+	const each = 250 // of which each agent may leave 64 open
 	g := gatetest.New(t, settings)
 	at := addresses(g)
 	good := agent(g, "delegate", 2)
 	token := good.Agrees(t, gatetest.Searching)
 	var flooding sync.WaitGroup
-	for n := range floods {
+	for n := range flooders {
 		flooding.Go(func() {
 			a := aeatest.TCP(t, at["tcp"], fmt.Sprintf("flood-%d", n))
 			for i := range each {
@@ -64,7 +64,7 @@ func TestHalfOpenDialogues(t *testing.T) {
 	good.Agrees(t, gatetest.Ordering)
 	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if status, ok := s.Activity.(runtime.Status); ok && (status.Dialogues.HalfOpen > runtime.DefaultLimits.Dialogues.HalfOpen ||
-			status.Dialogues.HalfOpen > (floods+1)*runtime.DefaultLimits.Dialogues.PerOpponent) {
+			status.Dialogues.HalfOpen > (flooders+1)*runtime.DefaultLimits.Dialogues.PerOpponent) {
 			t.Errorf("got %+v", status.Dialogues)
 		}
 	}
