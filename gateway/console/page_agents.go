@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -243,36 +244,36 @@ func (r *request) stopOf(kind pat.StopKind, subject string) *processes.Stop {
 // agentActions are the actions on the page of an agent.
 var agentActions = []action{
 	{
-		path: "agents/{id}/approve", operation: "POST /agents/{id}/approve", done: "The agent is approved.", back: toAgent,
+		path: "agents/{id}/approve", operation: operation.ApproveAgent.Name(), done: "The agent is approved.", back: toAgent,
 		do: func(r *request) error {
 			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.Agreements.ApproveAgent)
 		},
 	},
 	{
-		path: "agents/{id}/block", operation: "POST /agents/{id}/block", done: "The agent is blocked.", back: toAgent,
+		path: "agents/{id}/block", operation: operation.BlockAgent.Name(), done: "The agent is blocked.", back: toAgent,
 		question: "Block this agent?",
 		do: func(r *request) error {
 			return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.Agreements.BlockAgent)
 		},
 	},
 	{
-		path: "agents/{id}/unblock", operation: "POST /agents/{id}/unblock", done: "The agent is no longer blocked.", back: toAgent,
+		path: "agents/{id}/unblock", operation: operation.UnblockAgent.Name(), done: "The agent is no longer blocked.", back: toAgent,
 		do: func(r *request) error {
 			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.Agreements.UnblockAgent)
 		},
 	},
 	{
-		path: "agents/{id}/stop", operation: "POST /stops", done: "The agent is stopped.", back: toAgent,
+		path: "agents/{id}/stop", operation: operation.Stop.Name(), done: "The agent is stopped.", back: toAgent,
 		question: "Stop the calls of this agent now?",
 		do:       func(r *request) error { return r.stop(pat.StopAgent, r.PathValue("id"), r.service()) },
 	},
 	{
-		path: "agents/{id}/resume", operation: "POST /stops/resume", done: "The agent can make calls again.", back: toAgent,
+		path: "agents/{id}/resume", operation: operation.Resume.Name(), done: "The agent can make calls again.", back: toAgent,
 		question: "Let this agent make calls again?",
 		do:       func(r *request) error { return r.resume(pat.StopAgent, r.PathValue("id"), r.scope()) },
 	},
 	{
-		path: "agents/{id}/name", operation: "POST /agents/{id}/name", done: "The name is saved.", back: toAgent,
+		path: "agents/{id}/name", operation: operation.NameAgent.Name(), done: "The name is saved.", back: toAgent,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			return run(
@@ -284,7 +285,7 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/keys", operation: "POST /agents/{id}/keys", done: "The key is added.", back: toAgent,
+		path: "agents/{id}/keys", operation: operation.AddAgentKey.Name(), done: "The key is added.", back: toAgent,
 		question: "Let this key act for the agent?",
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
@@ -293,7 +294,7 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/top-up", operation: "POST /usage/top-up", done: "The account is changed.", back: toAgent,
+		path: "agents/{id}/top-up", operation: operation.TopUp.Name(), done: "The account is changed.", back: toAgent,
 		question: "Change the credit of this agent?", rows: reviewTopUp,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
@@ -307,7 +308,7 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/move", operation: "POST /usage/move", done: "The credit is moved.", back: toAgent,
+		path: "agents/{id}/move", operation: operation.MoveCredit.Name(), done: "The credit is moved.", back: toAgent,
 		question: "Move credit of this agent?",
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
@@ -318,7 +319,7 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/buyer", operation: "POST /agents/{id}/buyer", done: "The buyer is saved.", back: toAgent,
+		path: "agents/{id}/buyer", operation: operation.SetBuyer.Name(), done: "The buyer is saved.", back: toAgent,
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
 			buyer := store.Buyer{Name: f.Get("name"), Country: f.Get("country"), TaxID: f.Get("tax_id"), Email: f.Get("email")}
@@ -331,7 +332,7 @@ var agentActions = []action{
 		},
 	},
 	{
-		path: "agents/{id}/invoice", operation: "POST /agents/{id}/invoice", done: "The invoice is issued.", question: "Issue this invoice?",
+		path: "agents/{id}/invoice", operation: operation.IssueInvoice.Name(), done: "The invoice is issued.", question: "Issue this invoice?",
 		rows: reviewInvoice,
 		back: func(*request) string { return at("money", "invoices") },
 		do: func(r *request) error {

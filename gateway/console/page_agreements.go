@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -105,7 +106,7 @@ func (r *request) agreementPage() error {
 }
 
 var agreementActions = []action{{
-	path: "agreements/{id}/revoke", operation: "POST /agreements/{id}/revoke", done: "The agreement is revoked.",
+	path: "agreements/{id}/revoke", operation: operation.RevokeAgreement.Name(), done: "The agreement is revoked.",
 	question: "Revoke this agreement?",
 	back:     func(r *request) string { return at("agreements", r.PathValue("id")) },
 	do: func(r *request) error {

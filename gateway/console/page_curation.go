@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
@@ -204,8 +205,6 @@ func curationChanges(changes, waiting []string) (out []section) {
 	return out
 }
 
-const saveCurationOperation = "POST /curation"
-
 // saveCurationSection has the form that saves a curation or, if the console cannot save it, the text to copy.
 func (r *request) saveCurationSection(file *policies.Curation, i *policies.CurationItem, edit policies.CurationEdit) section {
 	out := section{Title: "Save"}
@@ -214,7 +213,7 @@ func (r *request) saveCurationSection(file *policies.Curation, i *policies.Curat
 		out.Text = "The gateway cannot write " + file.Path + ", agents.json and the policy. Copy this text into the source of the file, " +
 			"and run uimgate init again."
 		out.Pre = edit.Text
-	case r.console.Operator.MayUse(r.caller, saveCurationOperation) != nil:
+	case r.console.Operator.MayUse(r.caller, operation.SaveCuration.Name()) != nil:
 		out.Text = "To save a curation, sign in as admin."
 	default:
 		f := form{
@@ -306,9 +305,9 @@ func reviewCuration(r *request) []field {
 // curationActions is a function, because the pages that the actions show depend on the list of all actions.
 func curationActions() []action {
 	return []action{
-		{path: "catalogue/curation/impact", operation: "POST /curation/impact", show: (*request).curationImpact},
+		{path: "catalogue/curation/impact", operation: operation.CurationImpact.Name(), show: (*request).curationImpact},
 		{
-			path: "catalogue/curation/save", operation: saveCurationOperation, question: "Save this curation and apply it?",
+			path: "catalogue/curation/save", operation: operation.SaveCuration.Name(), question: "Save this curation and apply it?",
 			rows: reviewCuration, back: func(*request) string { return at("catalogue", "curation") }, show: (*request).saveCuration,
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 )
 
@@ -119,5 +120,5 @@ func factsOf(lines string) map[string]any {
 
 // decideAction is a function, because the page that it shows depends on the list of all actions.
 func decideAction() action {
-	return action{path: "calls/{id}/decide", operation: "POST /decide", show: (*request).decide}
+	return action{path: "calls/{id}/decide", operation: operation.Decide.Name(), show: (*request).decide}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl/words"
@@ -293,7 +294,7 @@ func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) 
 	case !file.Writable:
 		out.Text = "The gateway cannot write " + file.Path + ". Copy this text into the source of the file, and reload."
 		out.Pre = policy
-	case r.console.Operator.MayUse(r.caller, saveOperation) != nil:
+	case r.console.Operator.MayUse(r.caller, operation.SavePolicy.Name()) != nil:
 		out.Text = "To save a policy, sign in as admin."
 	default:
 		out.Forms = []form{{
@@ -306,9 +307,6 @@ func (r *request) saveSection(policy, sha256 string, file *policies.PolicyText) 
 	}
 	return out
 }
-
-// saveOperation is the operation that saves a policy.
-const saveOperation = "POST /policy"
 
 // savePolicy saves the policy of a form, and shows the result of the reload.
 func (r *request) savePolicy() error {
@@ -374,9 +372,9 @@ func reviewPolicy(r *request) []field {
 // editActions is a function, because the pages that the actions show depend on the list of all actions.
 func editActions() []action {
 	return []action{
-		{path: "policy/impact", operation: "POST /policy/impact", show: (*request).impact},
+		{path: "policy/impact", operation: operation.Impact.Name(), show: (*request).impact},
 		{
-			path: "policy/save", operation: saveOperation, question: "Save this policy and apply it?", rows: reviewPolicy,
+			path: "policy/save", operation: operation.SavePolicy.Name(), question: "Save this policy and apply it?", rows: reviewPolicy,
 			back: func(*request) string { return at("policy", "edit") }, show: (*request).savePolicy,
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -330,7 +331,7 @@ func changeText(e calls.Entry) string {
 // moneyActions are the actions on the pages about money.
 var moneyActions = []action{
 	{
-		path: "money/calls/{id}/resolve", operation: "POST /usage/executions/{id}/resolve", done: "The call is resolved.", back: toExecution,
+		path: "money/calls/{id}/resolve", operation: operation.Resolve.Name(), done: "The call is resolved.", back: toExecution,
 		question: "Resolve this call?", rows: reviewResolution,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
@@ -338,7 +339,7 @@ var moneyActions = []action{
 		},
 	},
 	{
-		path: "money/calls/{id}/refund", operation: "POST /usage/executions/{id}/refund", done: "The charge is refunded.", back: toExecution,
+		path: "money/calls/{id}/refund", operation: operation.Refund.Name(), done: "The charge is refunded.", back: toExecution,
 		question: "Refund this charge?", rows: reviewRefund,
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
@@ -347,7 +348,7 @@ var moneyActions = []action{
 		},
 	},
 	{
-		path: "money/payments/resolve", operation: "POST /usage/payments/resolve", done: "The payment is resolved.",
+		path: "money/payments/resolve", operation: operation.ResolvePayment.Name(), done: "The payment is resolved.",
 		question: "Resolve this payment?",
 		back:     func(*request) string { return at("money", "payments") },
 		do: func(r *request) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -114,14 +115,14 @@ var rotated = []option{
 
 var settingsActions = []action{
 	{
-		path: "settings/reload", operation: "POST /reload", done: "The configuration is applied.",
+		path: "settings/reload", operation: operation.Reload.Name(), done: "The configuration is applied.",
 		back: func(*request) string { return at("settings") },
 		do: func(r *request) error {
 			return run(r, api.Record{}, reloads.ReloadRequest{Force: r.PostForm.Get("force") == "yes"}, r.console.Operator.Reloads.Reload)
 		},
 	},
 	{
-		path: "settings/keys/rotate", operation: "POST /keys/rotate", done: "The key is rotated.", question: "Rotate this key?",
+		path: "settings/keys/rotate", operation: operation.RotateKey.Name(), done: "The key is rotated.", question: "Rotate this key?",
 		rows: reviewRotation,
 		back: func(*request) string { return at("settings", "keys") },
 		do: func(r *request) error {
@@ -130,7 +131,7 @@ var settingsActions = []action{
 		},
 	},
 	{
-		path: "settings/sessions/{id}/end", operation: "POST /console/sessions/{id}/end", done: "The session is ended.",
+		path: "settings/sessions/{id}/end", operation: operation.EndConsoleSession.Name(), done: "The session is ended.",
 		back: func(*request) string { return at("settings", "sessions") },
 		do: func(r *request) error {
 			ended := api.Record{ID: r.PathValue("id")}

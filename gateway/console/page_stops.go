@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -142,7 +143,7 @@ func (r *request) scope() string {
 
 var stopActions = []action{
 	{
-		path: "stops/stop", operation: "POST /stops", done: "It is stopped. The column Applied shows how long each process took.",
+		path: "stops/stop", operation: operation.Stop.Name(), done: "It is stopped. The column Applied shows how long each process took.",
 		question: "Stop this now?",
 		back:     toStops,
 		do: func(r *request) error {
@@ -150,7 +151,7 @@ var stopActions = []action{
 		},
 	},
 	{
-		path: "stops/resume", operation: "POST /stops/resume", done: "It is resumed.", question: "Resume this?", back: toStops,
+		path: "stops/resume", operation: operation.Resume.Name(), done: "It is resumed.", question: "Resume this?", back: toStops,
 		do: func(r *request) error {
 			return r.resume(pat.StopKind(r.PostForm.Get("kind")), r.PostForm.Get("subject"), r.scope())
 		},

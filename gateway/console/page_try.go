@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -279,7 +280,7 @@ func (r *request) agreeTest() error {
 // tryActions is a function, because the pages that the actions show depend on the list of all actions.
 func tryActions() []action {
 	return []action{
-		{path: "doors/try/agree", operation: "POST /playground/agree", show: (*request).agreeTest},
-		{path: "doors/try/call", operation: "POST /playground/call", show: (*request).tryCall},
+		{path: "doors/try/agree", operation: operation.AgreeTest.Name(), show: (*request).agreeTest},
+		{path: "doors/try/call", operation: operation.TryCall.Name(), show: (*request).tryCall},
 	}
 }
