@@ -10,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/agent/via"
-	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
@@ -63,28 +62,12 @@ func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door,
 		if err != nil {
 			return nil, "", err
 		}
-		return via.MCP{URL: at, Client: s.client.o.UserAgent}, toolOf(catalog, uid), nil
+		return via.MCP{URL: at, Client: s.client.o.UserAgent}, toolname.Of(catalog, uid), nil
 	case ViaA2A:
 		a2a, err := s.agentCard(ctx)
 		return a2a, "", err
 	}
 	return nil, "", fmt.Errorf("%w: unknown protocol %q", ErrOptions, clean(string(way)))
-}
-
-// toolOf returns the tool name of an intent, or the uid if the service does not offer the intent.
-func toolOf(catalog *intents.Catalog, uid string) string {
-	var offered []intents.UID
-	for _, in := range catalog.Intents() {
-		if !in.Retired {
-			offered = append(offered, in.UID)
-		}
-	}
-	for name, of := range toolname.Names(offered) {
-		if of.String() == uid {
-			return name
-		}
-	}
-	return uid
 }
 
 // agentCard returns the A2A interface from the service's agent card, which is fetched once. A2A 1.0, 8.2.

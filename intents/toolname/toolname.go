@@ -60,6 +60,22 @@ func Names(uids []intents.UID) map[string]intents.UID {
 	return out
 }
 
+// Of returns the name of the tool of an intent, or uid if the catalog does not offer the intent.
+func Of(catalog *intents.Catalog, uid string) string {
+	var offered []intents.UID
+	for _, in := range catalog.Intents() {
+		if !in.Retired {
+			offered = append(offered, in.UID)
+		}
+	}
+	for name, of := range Names(offered) {
+		if of.String() == uid {
+			return name
+		}
+	}
+	return uid
+}
+
 // maxLabel is the maximum length of a label, in bytes, which leaves space for the name.
 const maxLabel = 20
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/intents"
 )
@@ -172,5 +173,26 @@ func TestUnder(t *testing.T) {
 	}
 	if _, ok := Under("shop.example", names)["shop-example_x_v1"]; !ok || len(long) != Max {
 		t.Error("a short name was changed")
+	}
+}
+
+// Only intents that are offered have names, and only they affect the names of others.
+func TestNameOfAnIntent(t *testing.T) {
+	t.Parallel()
+	catalog, problems := intents.Parse([]byte(`{"service-info": {"name": "S"}, "intents": [
+		{"intent_uid": "example.com:find:v1", "intent_name": "Find", "description": "d",
+			"endpoint": {"url": "https://api.example.com/find", "method": "GET"}},
+		{"intent_uid": "example.org:find:v1", "intent_name": "Find", "description": "d", "retire_after": "2026-01-01T00:00:00Z",
+			"endpoint": {"url": "https://api.example.com/old", "method": "GET"}}]}`),
+		intents.Options{Now: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)})
+	if catalog == nil {
+		t.Fatal(problems)
+	}
+	for uid, want := range map[string]string{
+		"example.com:find:v1": "find_v1", "example.org:find:v1": "example.org:find:v1", "example.com:other:v1": "example.com:other:v1",
+	} {
+		if got := Of(catalog, uid); got != want {
+			t.Errorf("%s: got %s, want %s", uid, got, want)
+		}
 	}
 }

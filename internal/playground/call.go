@@ -14,7 +14,6 @@ import (
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/gateway/admin/testcalls"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -46,7 +45,7 @@ func (p *Playground) Call(ctx context.Context, s *service.Service, c testcalls.T
 		return testcalls.TestResult{}, reason.MalformedRequest.Refusal("The parameters cannot be encoded.").Because(err)
 	}
 	call := via.Call{
-		ID: uuid.NewString(), UID: c.Intent, Tool: toolOf(s.Catalog, c.Intent), Parameters: c.Parameters, Body: body,
+		ID: uuid.NewString(), UID: c.Intent, Tool: toolname.Of(s.Catalog, c.Intent), Parameters: c.Parameters, Body: body,
 		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}},
 	}
 	if c.IdempotencyKey != "" {
@@ -120,22 +119,6 @@ func (d direct) Message(c via.Call) (via.Message, error) {
 
 // Read implements via.Door.
 func (direct) Read(_ string, a fetch.Answer) (fetch.Answer, error) { return a, nil }
-
-// toolOf returns the name of the tool of an intent, or the uid if the service does not offer the intent.
-func toolOf(catalog *intents.Catalog, uid string) string {
-	var offered []intents.UID
-	for _, in := range catalog.Intents() {
-		if !in.Retired {
-			offered = append(offered, in.UID)
-		}
-	}
-	for name, of := range toolname.Names(offered) {
-		if of.String() == uid {
-			return name
-		}
-	}
-	return uid
-}
 
 // send passes a message to the handler of the public listener, as if it came from this machine.
 func (p *Playground) send(ctx context.Context, s *service.Service, m via.Message) (answer fetch.Answer, err error) {
