@@ -44,8 +44,8 @@ func (s *Service) Reconcile(ctx context.Context, p receipts.Period) (receipts.Re
 	}
 }
 
-// awaitKeys looks for a new key until there is one, as long as services take to introduce a key. It reports whether there is one. The error
-// is that of the last try.
+// awaitKeys looks for a new key until it finds one, but no longer than services take to introduce a key. It reports
+// whether it found one. The error is that of the last try.
 func (s *Service) awaitKeys(ctx context.Context) (found bool, err error) {
 	for try := range trustTries {
 		if try > 0 {

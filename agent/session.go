@@ -143,8 +143,8 @@ func (s secret) reveal() string {
 	return *s.text
 }
 
-// Session returns a copy of the current session with the service. A session to a policy that was agreed to in advance becomes current on
-// the date of the policy.
+// Session returns a copy of the current session with the service. If the agent has agreed to a policy in advance, the
+// session under that policy becomes current when the policy takes effect.
 func (s *Service) Session() Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// successor returns the digest of the policy that a receipt names, if it is not that of the session and the agreement holds for the intent
-// under it: the agent also agreed to that policy, or it has the same terms for the intent as the agreed policy. Otherwise it returns an
-// empty string.
+// successor returns the digest of the policy that a receipt names if the agreement also covers calls to the intent
+// under that policy, and the session has another policy. The agreement covers them if the agent also agreed to that
+// policy, or if that policy has the same terms for the intent as the agreed one. Otherwise, successor returns an empty string.
 func (s *Service) successor(ctx context.Context, session Session, receipt, intent string) string {
 	r, err := evidence.ParseReceipt(receipt)
 	digest := r.Entry.Policy
@@ -41,8 +41,8 @@ func (s *Service) sameTerms(ctx context.Context, before, after []byte, intent st
 	return err == nil && compare(ctx, before, after, catalog, intent)
 }
 
-// policyWith returns the policy with a digest, if the client has kept it or the service offers it. The client makes at most two such
-// requests a minute.
+// policyWith returns the policy with a digest, if the client has kept it or the service offers it. The client asks the
+// service at most once a minute.
 func (s *Service) policyWith(ctx context.Context, digest string) (Policy, bool) {
 	s.mu.Lock()
 	last, now := s.policy, s.client.o.Now()
@@ -83,7 +83,7 @@ func (s *Service) keepPolicy(p Policy) Policy {
 	return p
 }
 
-// policyAt fetches a policy that the service offers by its digest.
+// policyAt fetches the offered policy that has a digest.
 func (s *Service) policyAt(ctx context.Context, digest string) (Policy, error) {
 	u, err := url.Parse(s.Endpoints().Policy[0])
 	if err != nil {

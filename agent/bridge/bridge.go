@@ -201,7 +201,7 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// instructions returns a description for the model of the services, and of the settings that the owner has not made yet.
+// instructions describes the services to the model, and the settings that the owner has not made yet.
 func (b *Bridge) instructions() string {
 	var out []string
 	for _, s := range b.services {

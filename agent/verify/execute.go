@@ -100,7 +100,7 @@ func (v *verification) executeLimits(context.Context) finding {
 			return pass
 		}
 	}
-	return missing("RateLimit field is missing")
+	return missing("the RateLimit field is missing")
 }
 
 // refusedCall makes a call that must be rejected because of its parameters.

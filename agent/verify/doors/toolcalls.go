@@ -17,7 +17,7 @@ func (d *Doors) callTool(ctx context.Context, name string, arguments map[string]
 }
 
 // noSample is the finding if no call may be made.
-var noSample = point.Skipped.Because("no call was made over HTTP that may be repeated: see execute-answers")
+var noSample = point.Skipped.Because("no repeatable call was made over HTTP: see execute-answers")
 
 func (d *Doors) mcpCall(ctx context.Context) point.Finding {
 	if d.Sample.Intent == nil {

@@ -58,7 +58,7 @@ func (d *Doors) mcpTools(ctx context.Context) point.Finding {
 		case !more:
 			return point.Wrong.Because("nextCursor is not a string")
 		case seen[cursor]:
-			return point.Wrong.Because("the cursor does not change, so a client would request pages forever")
+			return point.Wrong.Because("a cursor is repeated, so a client would request pages forever")
 		}
 		seen[cursor], params = true, map[string]any{"cursor": cursor}
 	}
