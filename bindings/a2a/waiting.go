@@ -41,8 +41,8 @@ func (x *exchange) takeUp(w *execute.WaitingCall) {
 	x.call.Read = func() (execute.Request, error) { return w.Request, nil }
 }
 
-// proceed makes a call that was confirmed, and returns its task as soon as the call has begun. It returns the task of a call that waits
-// unchanged. The error is that of unbegun.
+// proceed makes a call that was confirmed, and returns its task as soon as the call has begun. If the call still waits
+// for the person, proceed does not make it, and returns its task. The error is that of unbegun.
 func (x *exchange) proceed(w *execute.WaitingCall) (task, error) {
 	if !w.Confirmed {
 		return waitingTask(w), nil
@@ -59,7 +59,7 @@ func (x *exchange) proceed(w *execute.WaitingCall) (task, error) {
 
 // unbegun returns the task of a confirmed call that ended before it began. Another request may have made the call in the meantime. If the
 // call was refused, its task still waits while the confirmation can be used: the gateway makes the call when the client reads the task
-// again and the refusal no longer applies. The error is the refusal if it is not about the call, and the task still waits.
+// again and the refusal no longer applies. If the refusal is not about the call, unbegun returns it as the error, and the task still waits.
 func (x *exchange) unbegun(result *execute.Result, err error, w *execute.WaitingCall) (task, error) {
 	f := refusalOf(err)
 	if f == nil {

@@ -88,7 +88,7 @@ func (n *notifications) own(message string) {
 }
 
 // progress sends a notification of an MCP server, with its progress, total and message. It drops those whose progress is not higher than
-// that of the last notification, because MCP forbids them; a call that is repeated may have such.
+// that of the last notification, because MCP forbids them. The progress of a repeated call may begin again.
 func (n *notifications) progress(p execute.Progress) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

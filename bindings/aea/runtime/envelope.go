@@ -18,7 +18,7 @@ type Envelope struct {
 // process. The other part of the framework's envelope context, the URI, is sent with the envelope.
 type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none
-	// back receives the replies to an envelope that arrived by Port.ReceiveFrom. If it is nil, replies go to the peer with the address.
+	// back receives the replies to an envelope that arrived through Port.ReceiveFrom. If it is nil, replies go to the peer with the address.
 	back *Queue
 	// peer is the queue of the peer that sent an envelope. It is closed when the peer leaves. nil: the connection has no such queue.
 	peer *Queue
@@ -40,7 +40,8 @@ type Limits struct {
 	Workers int
 	// Handler is how long the runtime waits for a handler of a skill that is not patient. 0 means 30 seconds.
 	Handler time.Duration
-	// Tasks limits the waiting tasks and behaviours, and TaskWorkers the running ones. From four on, no skill takes all of them.
+	// Tasks limits the waiting tasks and behaviours, and TaskWorkers the running ones. If a limit is at least four, one
+	// skill never uses all of it.
 	Tasks, TaskWorkers int
 	// Routes limits the peers whose last connection is remembered. A connection is remembered for RouteAge after the last envelope of the
 	// peer.

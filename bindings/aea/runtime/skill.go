@@ -20,12 +20,13 @@ type Skill struct {
 	Behaviours []Behaviour
 	Tasks      []Task
 	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, a call of a handler that
-	// takes longer than Limits.Handler no longer counts as one of the messages that are processed, and its dialogue continues. While a quarter
-	// of Limits.Workers such calls have not returned, the skill gets no messages; their senders get an error if no other skill handles them.
+	// takes longer than Limits.Handler no longer counts as one of the messages that are processed, and its dialogue continues. While the
+	// number of such calls that have not returned is a quarter of Limits.Workers or more, the skill gets no messages. The senders of
+	// messages that no other skill handles get an error.
 	Patient bool
 	// Disabled means that the skill is added disabled. Filter.SetEnabled enables it.
 	Disabled bool
-	// State returns the state that other skills may read by Resources.State. It must be safe for concurrent use. nil: none.
+	// State returns the state that other skills may read with Resources.State. It must be safe for concurrent use. nil: none.
 	State func() any
 }
 
@@ -62,7 +63,7 @@ type Task struct {
 type Message struct {
 	dialogue.Turn
 	Sender string // the claimed address; the connection may have verified it
-	// Connection is the connection on which the message arrived. Replies leave by the same connection.
+	// Connection is the connection on which the message arrived. Replies leave over the same connection.
 	Connection wire.PublicID
 	// Confidential reports whether only the sender can read the replies.
 	Confidential bool

@@ -95,7 +95,7 @@ func (r *registrar) reset() {
 	r.present, r.steps, r.asked = map[string]registration{}, nil, ""
 }
 
-// retry is act, unless act has succeeded within registerEvery.
+// retry calls act, unless act ran within registerEvery and could send its message.
 func (r *registrar) retry(ctx context.Context) error {
 	r.mu.Lock()
 	due := r.Now().Sub(r.acted) >= registerEvery

@@ -24,9 +24,10 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Treasury is the account of the service's agent with the gateway. It agrees to the policy of the service like any other agent, when a
-// skill proposes the first transaction. A transaction is a call to an intent. The pipeline of the gateway decides whether the agent may
-// make it, and begins it only within its limits and its credit. It implements runtime.Treasury.
+// A Treasury is the account of the service's agent with the gateway. The agent agrees to the policy of the service like
+// any other agent, when a skill proposes the first transaction. A transaction is a call to an intent. The pipeline of
+// the gateway decides whether the agent may make it, and begins it only within the limits and the credit of the agent. It implements
+// runtime.Treasury.
 type Treasury struct {
 	Config
 

@@ -1,5 +1,5 @@
-// Package mailbox keeps envelopes for agents of the uAgents protocol that have no endpoint, until the agents fetch them. An agent proves
-// its address by an attestation, as for a mailbox of Agentverse.
+// Package mailbox keeps envelopes for agents of the uAgents protocol that have no endpoint, until the agents fetch
+// them. An agent proves its address with an attestation, as for a mailbox of Agentverse.
 //
 //	m := mailbox.New(time.Now)
 //	release, ok := m.Reserve("shop", address) // before the work whose reply is kept
