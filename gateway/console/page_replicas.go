@@ -24,7 +24,7 @@ func appliedCell(a *processes.Propagation) cell {
 	return c
 }
 
-// appliedTimes has how long each process took, if this is known.
+// appliedTimes returns how long each process took or, if this is unknown, that the process has applied the change.
 func appliedTimes(a *processes.Propagation) (list []string) {
 	for _, p := range a.By {
 		switch {

@@ -31,7 +31,7 @@ func (r *request) stopsPage() error {
 	if err != nil {
 		return err
 	}
-	p := pageView{Title: "Kill switch", Lead: "Every replica refuses what is stopped within a second. Agreements and PATs remain."}
+	p := pageView{Title: "Kill switch", Lead: "Within a second, every replica refuses what is stopped. Agreements and PATs remain."}
 	current := section{Title: "In force", Filters: r.filtered(r.search("search", "Agent, intent, door, service or person")), Table: inForce}
 	for _, s := range shown {
 		current.Forms = append(current.Forms, r.resumeForm(s))
@@ -88,7 +88,7 @@ func (r *request) stopForms() (list []form) {
 		everywhere, onlyField bool
 	}{
 		{kind: pat.StopCharging, title: "All charging", text: "Calls that would be charged are refused. Free calls continue."},
-		{kind: pat.StopConsent, title: "All consents", text: "Everything under the consents of people is refused."},
+		{kind: pat.StopConsent, title: "All consents", text: "Everything that agents do under consents of people is refused."},
 		{kind: pat.StopService, title: "A service", text: "Everything at the service is refused."},
 		{
 			kind: pat.StopIntent, title: "An intent", label: "Intent", subjects: uids, onlyField: len(uids) == 0,

@@ -60,7 +60,7 @@ func offeredIntent(c *intents.Catalog, uid string) *intents.Intent {
 	return in
 }
 
-// testAgent describes the test agent, and has the form with which it agrees.
+// testAgent describes the test agent, and has the form that makes the agent agree.
 func (r *request) testAgent(a *testcalls.TestAgent) section {
 	state := map[testcalls.TestState]cell{
 		testcalls.TestUnsigned: {Text: "has not agreed", State: "warn"}, testcalls.TestPending: {Text: "waits for approval", State: "warn"},
@@ -122,7 +122,8 @@ func (r *request) chooseCall(c *intents.Catalog, a *testcalls.TestAgent, intent,
 // parameterField is the prefix of the names of fields with parameters, which keeps them apart from the other fields.
 const parameterField = "p."
 
-// callForm is the form of one call. Its idempotency key makes the form call once, however often a browser sends it.
+// callForm is the form of one call. Because of its idempotency key, the gateway makes the call only once, however often
+// a browser sends the form.
 func (r *request) callForm(in *intents.Intent, through string, values map[string]string) form {
 	f := form{
 		Path: r.address(at("doors", "try", "call")), Title: in.UID.String(), Text: shortened(in.Description), Button: "Call", Wide: true,

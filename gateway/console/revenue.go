@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// slowRevenue is how long a sum over the ledger may take before it is kept, and revenueKept for how long it is then shown.
+	// The console keeps a sum over the ledger that took slowRevenue or longer, and shows it for revenueKept.
 	slowRevenue = 20 * time.Millisecond
 	revenueKept = time.Minute
 )

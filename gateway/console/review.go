@@ -101,7 +101,7 @@ func reviewInvoice(r *request) []field {
 	}
 	address := strings.Join(append(append([]string{buyer.Name}, buyer.Address...), buyer.Country), ", ")
 	if buyer.Name == "" {
-		address = "not set: fill in Invoices go to on the page of the agent first"
+		address = "not set: first fill in the form \"Invoices go to\" on the page of the agent"
 	}
 	return append(rows, field{Label: "Goes to", Value: address})
 }
