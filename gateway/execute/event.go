@@ -34,7 +34,7 @@ type Event struct {
 	// Wanted is the requirement or the price that the call did not meet, without values of facts. It is empty if there is none.
 	Wanted      string
 	Limits      []limit.Status // the states of the limits of the call, if it was admitted or a limit refused it
-	Near        []limit.Status // the limits and the budget that this call uses to at least 80 %
+	Near        []limit.Status // the limits and the budget that are at least 80 % used after this call
 	Shed        reason.Cause   // cause of a shed call; empty: not shed
 	Outcome     store.Outcome
 	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it
@@ -55,7 +55,7 @@ type Event struct {
 	Unsettled       error  // why the end of the call could not be stored when the call ended
 	Engine          string // engine that evaluated the policy: plan or opa
 	Facts           map[string]any
-	// Reproduction is the request for the decision. With it, the policy alone can repeat the decision. nil: no decision.
+	// Reproduction is the request for the decision. It and the policy are enough to repeat the decision. nil: no decision.
 	Reproduction   *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
@@ -124,7 +124,8 @@ func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *
 	return v
 }
 
-// reproduced returns the question that the policy decided. This form of it and the policy are enough to repeat the decision.
+// reproduced returns the question that the policy decided. The returned form of the question and the policy are enough
+// to repeat the decision.
 func (e *execution) reproduced() *odrl.Reproduction {
 	if e.reproduction.DutyMode == "" { // the question was not made yet
 		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)

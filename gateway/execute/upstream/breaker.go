@@ -21,11 +21,11 @@ type breaker struct {
 
 	mu     sync.Mutex
 	all    *circuit
-	failed map[string]int // failures of each agent in the current state of all, since the last success of any agent
+	failed map[string]int // failures of each agent since the state of all last changed, and since the last success of any agent
 	own    *ownCircuits
 	intent string
 
-	changes int // number of state changes of all
+	changes int // how often the state of all has changed
 }
 
 // ownCircuits are the circuits of individual agents, by intent and agent.
@@ -220,8 +220,8 @@ func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }
 
-// Breakers returns the states, open or half-open, of the breakers of approved agents that are not closed, by intent. heldBack is the
-// number of agents whose own circuit for an intent is not closed.
+// Breakers returns the states of the open and half-open breakers of approved agents, by intent. heldBack is the number
+// of circuits of individual agents that are not closed. Each circuit is for one agent and one intent.
 func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -239,7 +239,7 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	return states, heldBack
 }
 
-// UnapprovedBreakers returns the states of the breakers of unapproved agents that are not closed, by intent.
+// UnapprovedBreakers returns the states of the open and half-open breakers of unapproved agents, by intent.
 func (u *Upstream) UnapprovedBreakers() map[string]string {
 	u.routing.Lock()
 	defer u.routing.Unlock()

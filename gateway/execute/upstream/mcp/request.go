@@ -45,8 +45,9 @@ func (b *params) tree(name string, value map[string]any) {
 	b.out = out
 }
 
-// request returns a request with a new id. meta are members of _meta in addition to those of the revision. If reported is true, the request
-// asks for notifications about its progress, with its id as the token. See MCP 2026-07-28, basic, _meta.
+// request returns a request with a new id, or a notification if the method is one of notifications. meta are members of
+// _meta in addition to those of the revision. If reported is true, the request asks for notifications about its
+// progress, with its id as the token. See MCP 2026-07-28, basic, _meta.
 func (s *Server) request(
 	in *session, method, name string, meta pool.Fields, reported bool, write func(*params),
 ) (message, error) {
