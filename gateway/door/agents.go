@@ -110,8 +110,8 @@ func (as *Agents[A]) add(id string, a A) {
 	}
 }
 
-// end stops the agents for which the function which returns true, and waits until they have ended. If ctx ends first, it cuts off the
-// remaining agents and returns how many messages they abandoned.
+// end calls which for each agent, and stops the agent if the result is true. It then waits until these agents have
+// ended. If ctx ends first, it cuts off the remaining agents and returns how many messages they abandoned.
 func (as *Agents[A]) end(ctx context.Context, which func(id string, a A) bool) (left int) {
 	var ending []*agentRunner[A]
 	as.mu.Lock()

@@ -126,7 +126,7 @@ func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.
 	return nil
 }
 
-// others reports whether a log has keys for a purpose other than own.
+// others reports whether a log has keys other than own for a purpose.
 func (r *round) others(of store.LogKey, own keys.ID) bool {
 	for k := range r.s.known {
 		if k.Service == of.Service && k.Purpose == of.Purpose && k.KeyID != own {

@@ -46,7 +46,7 @@ type Watch struct {
 
 	last atomic.Pointer[State] // the last State that was read without an error
 
-	mu  sync.Mutex // held while it is read
+	mu  sync.Mutex // held while the State is read
 	at  time.Time  // the time of the last reading
 	err error
 }

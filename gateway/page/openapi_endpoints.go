@@ -204,8 +204,8 @@ func agreementBody(s *service.Definition) tree {
 			names = append(names, plan.Name)
 		}
 		schema["properties"].(tree)["plan"] = tree{ //nolint:forcetypeassert // the function object makes it
-			"type": "string", "enum": names, "description": "The plan of the policy that the agent chooses. What is signed must contain the same " +
-				"as declared.plan. " + planWords(plans),
+			"type": "string", "enum": names, "description": "The plan of the policy that the agent chooses. The agent must sign the same plan, " +
+				"as declared.plan of the agreement. " + planWords(plans),
 		}
 	}
 	schema["additionalProperties"] = false

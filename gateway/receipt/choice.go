@@ -18,7 +18,7 @@ type Introductions interface {
 // recheckAfter is how long an earlier key, or none, stays the choice.
 const recheckAfter = 200 * time.Millisecond
 
-// A choice is the key that signs as long as the newest key of the process is newest.
+// A choice is the key that signs as long as newest is the newest key of the process.
 type choice struct {
 	newest keys.ID
 	key    *keys.PrivateKey // nil: no key may sign

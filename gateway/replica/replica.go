@@ -83,7 +83,8 @@ func (r *Reporter) Run(ctx context.Context) error {
 	}
 }
 
-// Report writes to the store what is new since the last report, and that the process still runs. It logs the first of several errors.
+// Report writes what is new since the last report to the store, which also shows that the process still runs. It logs
+// only the first of consecutive errors.
 func (r *Reporter) Report(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTime)
 	defer cancel()

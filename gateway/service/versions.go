@@ -69,7 +69,7 @@ func (l *loadState) versions(s *Definition, at int) *Definition {
 	return s
 }
 
-// doorTerms adds the errors of the doors whose settings the intents or the policy of d do not permit, and reports whether there are none.
+// doorTerms adds an error for each setting of a door that the intents or the policy of d do not permit, and reports whether there are none.
 func (l *loadState) doorTerms(d *Definition, at int) bool {
 	ok := true
 	for _, name := range slices.Sorted(maps.Keys(d.Doors)) {
