@@ -82,7 +82,7 @@ type DecisionStatus struct {
 	Signed    uint64 `json:"signed"`
 	Refused   uint64 `json:"refused"`
 	Holdings  any    `json:"holdings,omitempty"` // see Treasury
-	// Budgets has the state of the skills that have stated one, by their ids.
+	// Budgets has the budgets of the skills that have stated one, by the ids of the skills.
 	Budgets map[string]Budget `json:"budgets,omitempty"`
 }
 

@@ -59,8 +59,8 @@ func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	}
 }
 
-// first cuts off the oldest body and returns it, unless that body is but. It returns nil if there is no body, if but itself is the
-// oldest body, or if the oldest body cannot be cut off.
+// first cuts off the oldest body and returns it, unless the parameter but is that body. It returns nil if there is no
+// body, if but is the oldest one, or if the oldest one cannot be cut off.
 func (c *pendingBodies) first(but *pendingBody) *pendingBody {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package delivery posts envelopes of the uAgents protocol to endpoints that agents choose. It connects to hosts in the gateway's network
-// only if the operator has named them. An endpoint that hangs or fails does not delay deliveries to others.
+// Package delivery posts envelopes of the uAgents protocol to endpoints that agents choose. It connects to hosts in
+// private networks only if the operator has named or permitted them. An endpoint that hangs or fails does not delay
+// deliveries to others.
 //
 //	courier := delivery.New(delivery.Options{})
 //	err := courier.Deliver(ctx, delivery.Route{Endpoints: endpoints}, body, closing)
