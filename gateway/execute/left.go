@@ -107,7 +107,7 @@ func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agr
 	return allowed, nil
 }
 
-// limitsOf returns the limits that can refuse a call to the intent under a permission, of those that begin reserves. own is the limit of
+// Of the limits that begin reserves, limitsOf returns those that can refuse a call to the intent under a permission. own is the limit of
 // the PAT; it may be nil.
 func (e *execution) limitsOf(own *limit.Limit, c *odrl.Candidate) []store.Reservation {
 	return slices.DeleteFunc(e.appendLimits(e.appendOwn(nil, own), c), func(r store.Reservation) bool { return hidden(r.Limit) })

@@ -1,5 +1,5 @@
 // Package ledgerlog appends the lines of the ledger to the logs of services, signs their checkpoints, and asks witnesses to confirm them.
-// Of all processes that share a database, one does so at a time. Calls never wait for this package.
+// Of all processes that share a database, only one does this at a time. Calls never wait for this package.
 //
 //	sequencer := ledgerlog.New(ledgerlog.Options{Store: state.Logs(), Keys: keyring, …})
 //	err := sequencer.Run(ctx)

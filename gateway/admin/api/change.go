@@ -84,7 +84,7 @@ func Flag(set bool) string {
 	return strconv.FormatBool(set)
 }
 
-// ChangedID returns the id of the record that an operation has changed, if its result names one by a method ChangedID.
+// ChangedID returns the id of the record that an operation has changed, if its result names one with a method ChangedID.
 func ChangedID(answer any) (string, bool) {
 	named, ok := answer.(interface{ ChangedID() string })
 	if !ok {
