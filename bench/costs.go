@@ -137,7 +137,7 @@ const storeTime = time.Second
 
 const flushQuantiles = 50
 
-// measureFlush measures transactions of one paid call after another, and takes the CPU times off.
+// measureFlush measures consecutive transactions of one paid call each, and subtracts their CPU times.
 func (c *costs) measureFlush(ctx context.Context, server *pgtest.Cluster, rounds int) error {
 	var best []time.Duration
 	for range rounds {

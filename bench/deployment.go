@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A deployment is what a simulation predicts: gateway processes on one PostgreSQL, with their agents and their upstream. Agents are closed
-// loops, which send the next call after a response, or, if arrivals is positive, calls arrive at random at this rate per second.
+// A deployment is what a simulation predicts: gateway processes on one PostgreSQL, with their agents and their upstream. If arrivals is
+// positive, calls arrive at random at this rate per second. Otherwise, agents are closed loops: each sends its next call after a response.
 type deployment struct {
 	costs       *costs
 	processes   int
 	cores       int // of each process
 	serverCores int // of the machine with PostgreSQL
-	shared      int // if positive, everything runs on one machine with as many processors, including the agents
+	shared      int // if positive, everything, including the agents, runs on one machine with this many processors
 	agents      int // each has the same process and the same writer for all of its calls
 	loops       int // concurrent calls of all agents together
 	arrivals    float64

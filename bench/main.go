@@ -13,7 +13,7 @@
 //	relay   MRP messages that are sent and polled, on both engines, and the memory of a relay with many agents
 //	idle    the memory of a gateway with many connections that are kept alive
 //
-// Three more run only if they are named:
+// Three more sections run only if -only names them:
 //
 //	costs     the costs of the steps of a call on this machine, written to the file -costs
 //	simulate  a simulation of gateways on one PostgreSQL, from the costs in that file: calls per second, latency, bottleneck

@@ -47,7 +47,8 @@ func kindOf(paid bool) string {
 }
 
 // checkSimulation measures deployments on this machine, and prints predictions next to the measurements. Gateways, PostgreSQL, the service
-// and the agents share its processors. The last column is how many of them these programs used: others may have used the rest.
+// and the agents share its processors. The last column is the number of processors that these programs used; other programs may have used
+// the rest.
 func checkSimulation(ctx context.Context, p plan) (err error) {
 	c, err := readCosts(p.costs)
 	if err != nil {
