@@ -36,8 +36,8 @@ var help = map[Reason]string{
 		"characters, new each time), aud (the issuer), pat (the jti of the PAT) and digest. The digest is the unpadded base64url of " +
 		"the SHA-256 of the RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",
 	ProofReplayed: "The jti of a proof can be used only once. A repeated call needs a new proof, but keeps its Idempotency-Key.",
-	BudgetExceeded: "A person permitted the client to spend at most details.budget, and the charge of the call exceeds what is left of it, " +
-		"details.left. A released charge becomes available again. details.until is when more is available, as far as is known. On the page at " +
+	BudgetExceeded: "A person permitted the client to spend at most details.budget, and the charge of the call exceeds the rest of it, " +
+		"details.left. A released charge becomes available again. details.until, if present, is when more becomes available. On the page at " +
 		"details.consents_url, the person sees the consent, changes its budget, and ends it.",
 	ConfirmationRequired: "The call is made under a person's consent. It costs details.charge, which is above details.without_confirmation " +
 		"(the smaller of the person's and the operator's amounts), or the service requires a confirmation of each call to this intent. A " +
@@ -97,8 +97,8 @@ var help = map[Reason]string{
 		"for, or for more than it accepts. The facilitator did not receive it, so nothing was paid. details.member names the part that differs.",
 	PaymentFailed: "The facilitator did not accept the payment, or could not settle it, for example because the payer has too little of the " +
 		"token. Nothing was paid, and nothing was done. details.error_reason has the reason of the facilitator.",
-	PaymentUsed: "Each payment has a reference, and each reference belongs to one payment with one agent, amount and currency. The gateway " +
-		"received it before with other values. Nothing was entered.",
+	PaymentUsed: "Each payment has a reference, and each reference belongs to one payment with one agent, amount and currency. The gateway has " +
+		"already received this reference with other values. Nothing was entered in the ledger.",
 	PaymentUnknown: "A payment was begun and has not ended, or it cannot be entered yet. The gateway obtains the outcome, or the operator " +
 		"decides. Until then, it asks for no other payment.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is available for your key.",
@@ -110,7 +110,7 @@ var help = map[Reason]string{
 		"time in Retry-After; you then get the response of the first call. details.execution_id identifies that call for the operator.",
 	OutcomeUnknown: "The connection to the service behind the gateway broke during the call. The key stays bound to the call until " +
 		"its outcome is known, so that nothing is done twice. Repeat the same request with the same key later, or ask the operator for the " +
-		"outcome of details.execution_id. With Retry-After, the gateway is asking the service for the outcome. If you use a new key, the call " +
+		"outcome of details.execution_id. If the response has Retry-After, the gateway is asking the service for the outcome. If you use a new key, the call " +
 		"may be executed twice.",
 	UpstreamRejected: "The gateway permitted the call and sent it, and the service behind the gateway rejected it: details.upstream " +
 		"has the status and the message of the service. Nothing was charged. error.code is INVALID_PARAMETER, NOT_FOUND or CONFLICT, " +
@@ -143,8 +143,8 @@ var help = map[Reason]string{
 	NotLoggedYet: "The gateway appends the entries of its ledger to a log every second. The receipt of the call is valid without the log; the " +
 		"proof of its place in the log exists a moment later.",
 
-	Stopped: "The operator can stop all requests to the service, or only those of one agent, intent or protocol, those that are charged, or " +
-		"those under the consents of people. details.stopped names what was stopped. Agreements and PATs stay valid: continue when the " +
+	Stopped: "The operator can stop all requests to the service, only those of one agent, intent or protocol, only those that are charged, or " +
+		"only those under the consents of people. details.stopped names what was stopped. Agreements and PATs stay valid: continue when the " +
 		"operator resumes.",
 	StoreUnavailable: "The gateway has to account for limits and charges. It executes a request only if it can record the request " +
 		"and check the token for revocation. The cause usually passes within seconds.",

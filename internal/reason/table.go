@@ -301,7 +301,7 @@ var table = map[Reason]row{
 
 	ReceiptNotFound: {
 		code: CodeNotFound, status: http.StatusNotFound,
-		message:    "This agent has no charge with this execution id, or not in this state.",
+		message:    "This agent has no such charge or entry.",
 		suggestion: "The UIM-Charge header of a response contains the execution id. GET /api/usage/entries lists the entries of the account.",
 	},
 	EvidenceExpired: {
@@ -312,7 +312,7 @@ var table = map[Reason]row{
 	NotLoggedYet: {
 		code: CodeNotFound, status: http.StatusNotFound,
 		message:    "The entry is not in the log yet.",
-		suggestion: "Repeat the request after the time in Retry-After. An entry is in the log within the seconds of uim-mmd in agents.json.",
+		suggestion: "Repeat the request after the time in Retry-After. An entry is in the log within the number of seconds in uim-mmd of agents.json.",
 	},
 
 	Stopped: {
