@@ -30,7 +30,7 @@ func agentConfirmCodeCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
 		Use: "confirm-code", Short: "Set the code that confirms the calls of your assistant",
 		Long: `Confirm-code reads a code of 6 to 128 characters: twice from the terminal, or one line from stdin. uimgate mcp
---confirm-above asks for it on the page on which you confirm a call. The file has only a digest of the code. Do
+--confirm-above asks for it on the page on which you confirm a call. The file contains only a digest of the code. Do
 not give the code to an assistant.`,
 		Example: "  uimgate agent confirm-code\n  uimgate mcp shop.example --confirm-above \"1 EUR\"",
 		Args:    cli.Args(cobra.NoArgs),

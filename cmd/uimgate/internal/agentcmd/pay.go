@@ -47,7 +47,7 @@ func payWith(command string, notes io.Writer) signer {
 	}
 }
 
-// A boundedBuffer is a buffer that accepts at most left more bytes, and fails after that.
+// A boundedBuffer is a buffer with a maximum size. left is the number of bytes that it still accepts.
 type boundedBuffer struct {
 	bytes.Buffer
 	left int

@@ -289,8 +289,9 @@ func receiptsExportCommand(s *agentSettings) *cobra.Command {
 		Use: "export FILE", Short: "Export the receipts as a bundle of evidence",
 		Long: `Export writes what the agent has about one service as a bundle of evidence: JSON lines with the keys of the
 service, the agreements and policies, the entries that the service signed, and the proofs that they are in
-the log, compressed with gzip. Run reconcile first: it fetches entries and proofs that the agent lacks. It is
-the form of uimgate usage bundle, without what only the service has: proofs of key and decisions.`,
+the log, compressed with gzip. Run reconcile first: it fetches entries and proofs that the agent lacks. The
+bundle has the form of those of uimgate usage bundle, but lacks what only the service has: proofs of key and
+decisions.`,
 		Example: `  uimgate agent receipts export receipts.jsonl.gz
   uimgate agent receipts export november.jsonl.gz --service shop.example --month 2026-11`,
 		Args: cli.Args(cobra.ExactArgs(1)),

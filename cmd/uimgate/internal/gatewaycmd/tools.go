@@ -28,7 +28,7 @@ type toolServer struct {
 
 func (t *toolServer) isSet() bool { return t.url != "" || t.command != "" }
 
-// check returns an error of the command line if the flags contradict each other.
+// check returns a usage error if the flags contradict each other.
 func (t *toolServer) check(document string) error {
 	switch {
 	case t.url != "" && t.command != "":
@@ -84,7 +84,7 @@ func (t *toolServer) document(ctx context.Context, namespace string) ([]byte, er
 // listTime is the time limit for listing the tools, and for ending the process that listed them.
 const listTime = 30 * time.Second
 
-// open returns the upstream for the server, as the gateway would.
+// open returns an upstream for the server, with the settings that the gateway would use.
 func (t *toolServer) open() (*upstream.Upstream, error) {
 	cfg := upstream.Config{
 		MCP:     &upstream.MCP{Command: mcp.Command{Path: t.command, Args: t.args, Env: t.env}, Sessions: 1},

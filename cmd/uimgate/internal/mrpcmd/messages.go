@@ -29,9 +29,9 @@ func (s *settings) send() *cobra.Command {
 	var o sendFlags
 	c := &cobra.Command{
 		Use: "send KEY [JSON | -]", Short: "Send a message, and optionally wait for the reply", Args: cli.Args(cobra.RangeArgs(1, 2)),
-		Long: `Send sends a message whose body is JSON, from the command line or from stdin (-), or a text. With --action the message
-is a request, and the JSON contains its parameters. With --wait, send waits for the reply, prints it, and reports progress
-on stderr.`,
+		Long: `Send sends a message. The body is JSON, from the command line or from stdin (-), or the text of --text. With --action,
+the message is a request, and the JSON contains its parameters. With --wait, send waits for the reply, prints it, and
+reports progress on stderr.`,
 		Example: `  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text hello
   uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc '{"text":"tea","to":"de"}' --action text:translate --wait 1m --encrypt`,
 		RunE: func(c *cobra.Command, args []string) error {

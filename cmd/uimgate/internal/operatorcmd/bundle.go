@@ -66,7 +66,7 @@ show that none is missing between them.`,
 	c.Flags().StringVar(&month, "month", "", "the month, such as 2026-11 (UTC)")
 	c.Flags().StringVar(&currency, "currency", "", "the currency of the account; needed only if the agent has several")
 	c.Flags().StringVar(&entries, "entries", "", "the entries of the month to write, such as 0-99999, without the statement and the invoice")
-	c.Flags().Int64Var(&most, "max-lines", evidence.MostBundleLines, "the most lines of the file")
+	c.Flags().Int64Var(&most, "max-lines", evidence.MostBundleLines, "maximum number of lines in the file")
 	c.Flags().StringVar(&out, "out", "", "the file to write; an existing file is replaced")
 	return c
 }

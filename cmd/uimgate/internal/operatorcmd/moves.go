@@ -39,7 +39,7 @@ func (o *operator) usageMove() *cobra.Command {
 		Long: `Move takes credit that an agent has not used, and adds it to the credit of another agent of the service, in one
 transaction. "all EUR" moves all credit in a currency. Use it when the consent of a person has ended and the person
 consents again: the new consent is another agent, and nothing can spend the credit of the old one. An amount that is
-held for calls stays.
+held for calls is not moved.
 
 A move is made only once under its --reference: repeat the command if the gateway did not respond.`,
 		Example: `  uimgate usage move mcp.0123456789abcdef mcp.fedcba9876543210 all EUR --reason "consented again"

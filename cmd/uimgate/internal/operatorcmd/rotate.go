@@ -98,7 +98,7 @@ func printAbsent(w io.Writer, list []agreements.Key) {
 	for _, k := range list { // by process
 		if !k.NotAfter.IsZero() && k.Process != absent {
 			absent = k.Process
-			fmt.Fprintf(w, "Process %s has not created a new key yet: it does when it starts.\n", cli.Sanitize(absent))
+			fmt.Fprintf(w, "Process %s has not created a new key yet: it will create one when it starts.\n", cli.Sanitize(absent))
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestRotatedKeysHaveOneLineForEachSigner(t *testing.T) {
 		want, absent string
 		complete     bool
 	}{
-		"a process does not run": {half, "a3 a4-p256 a4 b1", "Process b has not created a new key yet: it does when it starts.\n", false},
+		"a process does not run": {half, "a3 a4-p256 a4 b1", "Process b has not created a new key yet: it will create one when it starts.\n", false},
 		"all processes run":      {append(half, key("b2", "b", "", 3, false)), "a3 a4-p256 a4 b2", "", true},
 	} {
 		list, complete := rotated(before, tt.after)
