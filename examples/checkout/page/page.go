@@ -56,7 +56,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// A payment is what the form of the page has.
+// A payment is the content of the form.
 type payment struct {
 	Agent, Amount, Currency string
 	Reference               string // the reference of this payment; a form that is sent twice is one payment
@@ -69,7 +69,7 @@ var (
 	currencies = regexp.MustCompile(`^[A-Z]{3}$`)
 )
 
-// problem returns what is wrong in the payment, or "".
+// problem describes what is wrong with the payment. It returns "" if nothing is wrong.
 func (p *payment) problem() string {
 	switch {
 	case p.Agent == "" || len(p.Agent) > 200:
