@@ -117,7 +117,7 @@ func (s Schema) Normal(tb testing.TB, message string, data []byte) []byte {
 	return out
 }
 
-// Writes fails the test if the official library encodes the message in data to other bytes.
+// Writes fails the test if the official library encodes the message in data as other bytes.
 func (s Schema) Writes(tb testing.TB, message string, data []byte) {
 	tb.Helper()
 	if want := s.Normal(tb, message, data); !bytes.Equal(data, want) {

@@ -61,7 +61,7 @@ type Service struct {
 	books    *books         // nil: the service gives no receipts
 }
 
-// An approval is the operator's part in new agreements.
+// An approval is the state of the operator's approval of new agreements.
 type approval struct {
 	required bool
 	given    bool
