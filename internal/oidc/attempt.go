@@ -25,7 +25,7 @@ const maxCookie = 3500
 type Attempt struct {
 	// Next is the address of the page that the person wants to see. If it is too long for a cookie, it is not kept.
 	Next string `json:"next,omitempty"`
-	// Session is the session whose person proves again who it is. Empty: the person signs in.
+	// Session is the session whose user must authenticate again. If it is empty, a person signs in for a new session.
 	Session string `json:"session,omitempty"`
 
 	Secret string    `json:"secret"` // of this attempt: state, nonce and code verifier are derived from it
@@ -104,7 +104,7 @@ func (p *Provider) open(cookie string) (*Attempt, error) {
 	return &a, nil
 }
 
-// spend reports whether this process has not seen the end of an attempt before.
+// spend records that an attempt has been used. It returns false if this process had recorded that before.
 func (p *Provider) spend(a *Attempt) bool {
 	first := false
 	p.used.Update(a.state(), func(_ bool, found bool) bool {

@@ -36,7 +36,8 @@ func claimsOf(into func(any) error) (claims, error) {
 	return claims{tree}, nil
 }
 
-// values returns the texts of a claim, which is named, or a JSON pointer. A claim with one text has one value.
+// values returns the strings in a claim, which may be one string or an array. The parameter claim is the name of the claim, or a JSON
+// pointer.
 func (c claims) values(claim string) (list []string, found bool) {
 	value, found := c.tree[claim]
 	if strings.HasPrefix(claim, "/") {
@@ -55,7 +56,7 @@ func (c claims) values(claim string) (list []string, found bool) {
 	return list, found
 }
 
-// has reports whether there is the claim with groups or roles. Empty: one of the usual ones.
+// has reports whether the claim with groups or roles is present. If the parameter claim is empty, one of the usual claims suffices.
 func (c claims) has(claim string) bool {
 	return slices.ContainsFunc(claimNames(claim), func(name string) bool { _, found := c.values(name); return found })
 }
@@ -80,7 +81,7 @@ func (c claims) authenticated() time.Time {
 	return time.Unix(int64(seconds), 0).UTC()
 }
 
-// roleOf returns the last of roles that has a value of the claim, or an empty string.
+// roleOf returns the name of the last role that is given for a value of the claim; empty if there is none.
 func roleOf(roles []Role, claim string, all []claims) string {
 	for _, role := range slices.Backward(roles) {
 		for _, c := range all {
@@ -95,8 +96,8 @@ func roleOf(roles []Role, claim string, all []claims) string {
 	return ""
 }
 
-// nameOf returns the name of a person: the email address unless the provider states that it has not verified it, the user name, or the
-// subject.
+// nameOf returns a name for a person: the email address, the user name or the subject, whichever comes first in this order. It skips an
+// email address that the provider has not verified, according to its claim email_verified.
 func nameOf(subject string, all []claims) string {
 	var email, user string
 	for _, c := range all {
@@ -112,7 +113,7 @@ func nameOf(subject string, all []claims) string {
 	return cmp.Or(email, user, cleaned(subject), "unnamed")
 }
 
-// cleaned returns a text without characters that are invisible or reorder text, and of at most maxName characters.
+// cleaned removes from a string the characters that are invisible or reorder text, and truncates the string to maxName characters.
 func cleaned(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs) || c == unicode.ReplacementChar {

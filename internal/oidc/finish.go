@@ -20,7 +20,7 @@ const (
 	maxCode = 8 << 10     // bytes of an authorization code
 )
 
-// A Person is who has signed in at the provider.
+// A Person has signed in at the provider.
 type Person struct {
 	Attempt Attempt
 	Subject string // identifies the person at the provider
@@ -31,8 +31,8 @@ type Person struct {
 }
 
 // Finish returns the person who has signed in. cookie is that of Begin, and query that of the redirect URL. If the attempt has a Session,
-// the provider must have authenticated the person since the attempt began: otherwise the error wraps ErrStale. With ErrNoRole and ErrStale,
-// the Person is complete except for what is missing. A cookie can be used once.
+// the provider must have authenticated the person since the attempt began: otherwise the error wraps ErrStale. If the error is ErrNoRole,
+// all fields of the Person except Role are set; if it is ErrStale, all are set. A cookie can be used once.
 func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) (Person, error) {
 	a, err := p.open(cookie)
 	if err != nil {

@@ -25,7 +25,7 @@ type metadata struct {
 	issIs    bool     // each response of the provider has the parameter iss (RFC 9207)
 }
 
-// A document is the document of the provider.
+// A document is the part of the provider's metadata document that the gateway reads.
 type document struct {
 	Issuer      string   `json:"issuer"`
 	Authorize   string   `json:"authorization_endpoint"`

@@ -62,7 +62,7 @@ type Options struct {
 	Scopes       []string // in addition to openid
 	// Claim is the name of the claim with the groups or roles of a person, or a JSON pointer into the claims. Empty: groups and roles.
 	Claim string
-	// Roles are from the lowest to the highest.
+	// Roles are ordered from the lowest to the highest.
 	Roles    []Role
 	Redirect *url.URL // to which the provider sends the browser back
 	// Private permits http and addresses that are not on the public internet.

@@ -47,7 +47,7 @@ const (
 	atOnce = 16
 )
 
-// Check makes all checks, and returns their findings in the order of the configuration. If a server does not answer, it takes about five
+// Check makes all checks, and returns their findings in the order of the configuration. If a server does not answer, Check takes about five
 // seconds. A nil resolver means Go's default.
 func Check(ctx context.Context, c *config.Config, resolver *net.Resolver) []Finding {
 	checks := checksOf(c, resolver)
@@ -128,7 +128,7 @@ func publishes(ctx context.Context, o *config.OIDC) (string, error) {
 	if err := p.Discover(ctx); err != nil {
 		return "", err
 	}
-	return "the identity provider at " + p.Host() + " publishes its metadata; check that it knows the client and its redirect URL by signing in", nil
+	return "the identity provider at " + p.Host() + " publishes its metadata; sign in to check that it knows the client and its redirect URL", nil
 }
 
 // supports checks that a facilitator settles payments on the networks of all tokens that are accepted.

@@ -30,7 +30,7 @@ const (
 
 const executePath = "/api/intents/execute"
 
-// Call implements testcalls.Playground. Without a PAT, the call has none, and the gateway refuses it.
+// Call implements testcalls.Playground. If the test agent has no PAT, Call sends none, and the gateway refuses the call.
 func (p *Playground) Call(ctx context.Context, s *service.Service, c testcalls.TestCall) (testcalls.TestResult, error) {
 	way, err := p.way(s, c.Door)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Playground) Call(ctx context.Context, s *service.Service, c testcalls.T
 	if c.Parameters == nil {
 		c.Parameters = strictjson.Object{}
 	}
-	i, _ := p.identity(s.ID, false) // it does not fail, because it creates nothing
+	i, _ := p.identity(s.ID, false) // cannot fail, because nothing is created
 	body, err := strictjson.Append(nil, map[string]any{"intent_uid": c.Intent, "parameters": map[string]any(c.Parameters)})
 	if err != nil {
 		return testcalls.TestResult{}, reason.MalformedRequest.Refusal("The parameters cannot be encoded.").Because(err)

@@ -1,5 +1,5 @@
 // Package quote determines, before a call, the conditions on which the policy of a service permits the call to an agent: the maximum
-// price, and how often the agent may make the call. It reads the policy as the gateway that offers it does.
+// price, and how often the agent may make the call. It interprets the policy in the same way as the gateway that offers it.
 package quote
 
 import (
@@ -72,7 +72,7 @@ func Publish(ctx context.Context, policy []byte, catalog *intents.Catalog) *odrl
 
 // A Difference describes what changes for an agent when one policy replaces another.
 type Difference struct {
-	Same    map[string]bool // UIDs of the intents whose terms stay the same, so that an agreement to the first policy holds for them
+	Same    map[string]bool // UIDs of the intents whose terms stay the same, so that an agreement to the first policy covers them
 	Changes []words.Change
 }
 
