@@ -76,7 +76,7 @@ type Manager struct {
 }
 
 // New returns a Manager that has no names yet: see Manage. A TLS client that sends no server name, or an unknown one, gets the certificate
-// of the name first. The caller must call Close once.
+// of the name in the parameter first. The caller must call Close once.
 func New(first string, o Options) *Manager {
 	log := o.Log.Named("acme")
 	m := &Manager{
@@ -167,7 +167,7 @@ func (m *Manager) has(name string) bool {
 	return names != nil && slices.Contains(*names, strings.ToLower(name))
 }
 
-// First returns the certificate of the name first that New received; nil if there is none yet.
+// First returns the certificate of the name that New received as first; nil if there is none yet.
 func (m *Manager) First() *tls.Certificate {
 	certificate, ok := m.certificate(m.first)
 	if !ok {

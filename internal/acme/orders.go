@@ -218,7 +218,7 @@ func (o *orders) pause(ctx context.Context, name string, c cause, until time.Tim
 	}
 }
 
-// paused returns the present pause of a name. A pause that begins later than now does not count, because the clock was set back.
+// paused returns the present pause of a name. If a pause begins later than now, the clock was set back, and the pause does not count.
 func (o *orders) paused(ctx context.Context, name string) (p pause, ok bool) {
 	text, err := o.storage.Load(ctx, pauseKey(name))
 	if err != nil || json.Unmarshal(text, &p) != nil {

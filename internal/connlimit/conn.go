@@ -43,7 +43,7 @@ func (s *socket) end() error {
 	return s.Close()
 }
 
-// A Conn is an accepted connection as the server sees it. When the socket is parked, the server reads the end of the Conn and closes it.
+// A Conn is an accepted connection as the server sees it. When the socket is parked, the server reads io.EOF from the Conn, and closes it.
 // When there is data to read again, the server accepts another Conn for the same socket.
 type Conn struct {
 	net.Conn

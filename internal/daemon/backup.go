@@ -52,7 +52,7 @@ func copyOf(file string, c sqlstore.Contents) Copy {
 	if file != "" {
 		out.Engine = config.SQLite
 	}
-	for _, suffix := range []string{"", "-wal"} { // of a running gateway, much of the state is in the write-ahead log
+	for _, suffix := range []string{"", "-wal"} { // while a gateway runs, much of its state is in the write-ahead log
 		if info, err := os.Stat(file + suffix); err == nil && file != "" {
 			out.Bytes += info.Size()
 		}
@@ -104,9 +104,10 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	return found, err
 }
 
-// VerifyLedgerSince is VerifyLedger for the entries that were added since the check that wrote the file at path, and replaces the file by
-// the present point. If there is no such file, it checks the whole ledger; whole reports that. The file has at most mostPoint bytes. The
-// error also wraps sqlstore.ErrBeforePoint if the ledger has fewer entries than the file states. If the check fails, the file stays.
+// VerifyLedgerSince does what VerifyLedger does, but only for the entries that were added since the check that wrote the file at path. It
+// then replaces the file with one that states the present point. If there is no such file, it checks the whole ledger, and whole is true.
+// The file has at most mostPoint bytes. The error also wraps sqlstore.ErrBeforePoint if the ledger has fewer entries than the file states.
+// If the check fails, the file is not changed.
 func (k *Keeper) VerifyLedgerSince(ctx context.Context, path string) (found Copy, whole bool, err error) {
 	since, err := readPoint(path)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 // dump returns the configuration in use as YAML, with masked secrets. It does not wait for a reload.
 func (p *process) dump() []byte { return p.applied.Load().Dump().YAML() }
 
-// consoleURL returns the URL of the console at the admin listener: with the first of admin.hosts if the listener serves TLS, because
-// certificates are for names, and otherwise with the address of the listener.
+// consoleURL returns the URL of the console at the admin listener. If the listener serves TLS, the URL contains the first of admin.hosts,
+// because certificates are for names. Otherwise it contains the address of the listener.
 func (p *process) consoleURL() string {
 	return p.consoleOf(p.directory.Current().AdminHosts).String()
 }
 
-// consoleOf is consoleURL for a configuration with these admin.hosts.
+// consoleOf returns what consoleURL returns under a configuration with these admin.hosts.
 func (p *process) consoleOf(hosts []string) *url.URL {
 	u, err := url.Parse(p.addresses.Admin)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // mostLimits is the maximum number of limits that limitNotices remembers. While the maximum is reached, other limits cause no notice.
 const mostLimits = 5000
 
-// limitNotices holds the Conditions for limits and budgets of agents that are nearly or completely used. Each Condition exists until the
+// limitNotices keeps a Condition for each limit or budget of an agent that is nearly or completely used. Each Condition exists until the
 // window has passed, so that there is one notice for each agent, limit and window. Limits of less than a day cause no notices, because
 // their windows end before an operator can act. It implements execute.Recorder.
 type limitNotices struct {
@@ -76,15 +76,15 @@ func windowEnd(p limit.Period, now time.Time) time.Time {
 
 // limitText describes a used limit for people.
 func limitText(s limit.Status) string {
-	what := "The limit of " + s.String() + " of the agent"
+	what := "limit of " + s.String() + " of the agent"
 	if s.Kind == limit.Budget {
-		what = fmt.Sprintf("The budget of %s in a %s that a person gave the client",
+		what = fmt.Sprintf("budget of %s a %s that a person gave the client",
 			limit.AllowanceLeft(s.Max, limit.BudgetCurrency(s.ID)), s.Period)
 	}
 	if s.Stage() == limit.Reached {
-		return what + " is used up."
+		return "The " + what + " is used up."
 	}
-	return what + " is used to 80 % or more."
+	return "At least 80 % of the " + what + " is used."
 }
 
 // conditions returns the Conditions of the windows that have not passed, and forgets the others.

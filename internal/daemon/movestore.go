@@ -17,7 +17,7 @@ import (
 var ErrEmbedded = errors.New("the configuration does not name a PostgreSQL database")
 
 // MoveStore moves the state from the SQLite database in the data directory into the PostgreSQL database of the configuration, and renames
-// the file. No gateway may use either of them. If MoveStore fails, the file keeps the state. It returns ErrEmbedded if the configuration
+// the file. No gateway may use either database. If MoveStore fails, the file keeps the state. It returns ErrEmbedded if the configuration
 // names no PostgreSQL database.
 func (k *Keeper) MoveStore(ctx context.Context) (made Copy, err error) {
 	if k.Config.Store.Engine == config.SQLite {
@@ -48,8 +48,8 @@ func (k *Keeper) MoveStore(ctx context.Context) (made Copy, err error) {
 }
 
 // LeftBehind returns a problem if the configuration names a PostgreSQL database without agents, and the data directory has an SQLite
-// database with agents: without their state, blocked agents could return, and limits and debts would begin anew. It changes nothing, and
-// ignores databases that it cannot read.
+// database with agents. Without the state in that database, blocked agents could return, and limits and debts would begin anew. LeftBehind
+// changes nothing, and ignores databases that it cannot read.
 func (k *Keeper) LeftBehind(ctx context.Context) config.Problems {
 	state := config.StatePath(k.Config.Data)
 	if _, err := os.Stat(state); err != nil || k.Config.Store.Engine == config.SQLite {

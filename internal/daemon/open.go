@@ -224,5 +224,5 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	if err := p.view.Refresh(ctx); err != nil {
 		return err
 	}
-	return p.keys.Reload(ctx) // the view has not read the keys that ended since they were opened
+	return p.keys.Reload(ctx) // the view has not read which keys have ended since p.keys was opened
 }

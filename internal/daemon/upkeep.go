@@ -19,8 +19,8 @@ const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
 	purgeAgain = 1000 // rows: if a purge deletes at least this many, another follows immediately
-	// Memory is returned to the system if at least this many connections were parked since it was last returned, and are parked now, but not
-	// more often than giveBackEvery.
+	// Memory is returned to the system if at least parkedMany connections were parked since it was last returned, and as many are parked now,
+	// but at most once per giveBackEvery.
 	parkedMany    = 1000
 	giveBackEvery = time.Minute
 )

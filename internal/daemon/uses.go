@@ -156,7 +156,7 @@ func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, ser
 				list += fmt.Sprintf(" and %d more", more)
 			}
 			problems = append(problems, c.Problemf(problem.Error, cause,
-				"intents that agents called in the last 7 days would end: %s: set retire_after in agents.json to keep them until then, or use --force of check and reload", list))
+				"intents that agents called in the last 7 days would end: %s: set retire_after in agents.json to announce when they end, or use --force of check and reload", list))
 		}
 	}
 	return problems

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// For waits for d. If ctx ends by then, For returns its error at once.
+// For waits for d. If ctx ends first, For returns the error of ctx at once.
 func For(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -2,8 +2,8 @@ package fetch
 
 import "bytes"
 
-// Events returns, from a stream (text/event-stream), the data of each complete event that has data. See HTML, 9.2.6 Interpreting an event
-// stream.
+// Events returns, from a stream (text/event-stream), the data of each complete event that has data. See section 9.2.6 of the HTML standard
+// (Interpreting an event stream).
 func Events(stream []byte) [][]byte {
 	var list [][]byte
 	var data []byte

@@ -50,8 +50,8 @@ func (s Allowance) Check() error {
 // String returns the form that ParseAllowance parses.
 func (s Allowance) String() string { return s.Amount.String() + "/" + string(s.Period) }
 
-// Fits reports whether an agent that spends at most s never spends more than most. It counts 31 days to a month, and permits the whole
-// amount of a month on one day.
+// Fits reports whether an agent that keeps to the Allowance s always keeps to the Allowance most as well. It counts 31 days to a month, and
+// permits the whole amount of a month on one day.
 func (s Allowance) Fits(most Allowance) bool {
 	const longestMonth = 31
 	switch {

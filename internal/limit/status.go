@@ -9,7 +9,7 @@ type Status struct {
 	Resets time.Duration // time until the oldest counted slot expires; 0 for a lifetime limit, and if no units are counted
 }
 
-// Shown bounds the wait for a limit that agents see. In a rolling period, the wait is at most the period and one slot. A call counts for up
+// Shown returns the wait that agents see for a limit. In a rolling period, it is at most the period and one slot. A call counts for up
 // to two slots longer than the period, because it may be sent in the slot after its own. If an agent repeats a call in the last of these
 // slots, the call is refused again, with the remaining time.
 func (r Rate) Shown(wait time.Duration) time.Duration {

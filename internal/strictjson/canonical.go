@@ -103,7 +103,7 @@ func exactInFloat64(n string) bool {
 }
 
 // few reports whether a number has at most 15 digits and no exponent. float64 distinguishes all such numbers, so the shortest decimal form
-// of its float64 has the same value.
+// of the number's float64 has the same value.
 func few(n string) bool {
 	digits := 0
 	for i := range len(n) {

@@ -65,8 +65,9 @@ var nameSeed = maphash.MakeSeed()
 // next reads the name that begins at i, after its opening quote, as the name of member n of the object, counted from 0. It returns the
 // position after the closing quote; failed if the name is not a valid string, or the object already has it.
 //
-// The name is equal to the expected one if their bytes are equal, including the closing quote. Whole words are compared: the first eight
-// bytes, without those after the quote; of a longer name also the last eight bytes; and of one longer than two words all bytes.
+// The name is equal to the expected one if their bytes are equal, including the closing quote. next compares the first eight bytes as a
+// word, without those after the quote. If the name is longer, it also compares the last eight bytes or, if it is longer than two words, all
+// bytes.
 func (l *names) next(data []byte, i, n int) int {
 	if n < len(l.spans) {
 		s := &l.spans[n]

@@ -61,7 +61,8 @@ type Rules struct {
 	// the message that they reply to.
 	Ends   map[Performative]EndState
 	EndsBy map[[2]Performative]EndState // the key is the performative and the one that it replies to
-	// Repeats are the performatives whose message is replied to again if it is the last one of a dialogue and is repeated byte for byte.
+	// Repeats are performatives. If the last message of a dialogue has one of them and arrives again, byte for byte, the recipient replies
+	// again.
 	Repeats []Performative
 	// KeepsEnded means that ended dialogues are remembered, so that their references cannot be used again.
 	KeepsEnded bool

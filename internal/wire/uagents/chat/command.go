@@ -32,8 +32,9 @@ func cut(text string) (word, rest string) {
 }
 
 // Agrees returns the digest of the policy that a message agrees to, and the plan that it chooses; empty: none. ok is true only if the
-// message has exactly one text item, which consists of agree and the digest, or of these, the word plan and its name, and no other items
-// except the start or the end of a session. Therefore an agent cannot agree by accident, or because another agent joins two of its texts.
+// message has exactly one text item, and no other items except the start or the end of a session. The text must consist of agree and the
+// digest, optionally followed by the word plan and the name of the plan. Therefore an agent cannot agree by accident, or because another
+// agent joins two of its texts.
 func (m Message) Agrees() (digest, plan string, ok bool) {
 	c := Read(m.Text)
 	digest, rest := c.Cut()

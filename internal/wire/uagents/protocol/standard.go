@@ -20,7 +20,8 @@ var (
 	MCP    = sync.OnceValue(func() Manifest { return manifest("mcp") })    // MCPProtocol 0.1.0, for servers that offer tools
 	Health = sync.OnceValue(func() Manifest { return manifest("health") }) // HealthProtocol 0.1.0
 	UIM    = sync.OnceValue(func() Manifest { return manifest("uim") })    // UIMProtocol 1.0.0, for services
-	// Plans is UIMPlanProtocol 1.0.0: UIMAgreeToPlan, an agreement that chooses a plan. UIMProtocol keeps its digest without it.
+	// Plans is UIMPlanProtocol 1.0.0: UIMAgreeToPlan, an agreement that chooses a plan. It is a separate protocol, so that the digest of
+	// UIMProtocol does not change.
 	Plans = sync.OnceValue(func() Manifest { return manifest("plans") })
 )
 
