@@ -13,14 +13,14 @@ import (
 func testAlmanac(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a registration is stored unchanged":   registrationRoundTrip,
-		"the newest registration wins":         registrationNewest,
-		"registrations are bounded":            registrationsBounded,
-		"sources that begin alike are bounded": registrationsOfNetworks,
-		"who is active":                        registrationActive,
-		"registrations are found by protocol":  registrationsFound,
-		"registrations are forgotten":          registrationsPurged,
-		"one of many at once is the newest":    registrationsAtOnce,
+		"a registration is stored unchanged":      registrationRoundTrip,
+		"the newest registration wins":            registrationNewest,
+		"registrations are bounded":               registrationsBounded,
+		"networks of sources are bounded":         registrationsOfNetworks,
+		"an agent becomes active and inactive":    registrationActive,
+		"registrations are found by protocol":     registrationsFound,
+		"registrations are forgotten":             registrationsPurged,
+		"one of many parallel ones is the newest": registrationsAtOnce,
 	})
 }
 

@@ -26,8 +26,8 @@ func testChains(t *testing.T, open Opener) {
 		"an entry contains the evidence of its charge": entryHasEvidence,
 		"entries of others are not found":              entriesAreScoped,
 		"a chain survives restarts":                    chainGoesOn,
-		"what is deleted is carried":                   chainIsPruned,
-		"an open call keeps what follows it":           openCallKeepsChain,
+		"the sums of deleted entries are carried":      chainIsPruned,
+		"an open call keeps the entries after it":      openCallKeepsChain,
 		"parallel charges make one chain":              parallelChain,
 		"a restored state begins another epoch":        restoredChain,
 	})

@@ -16,13 +16,13 @@ import (
 func testConfirmations(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a call has one confirmation":            confirmationOnce,
-		"a confirmation is decided, then used":   confirmationUsed,
-		"open confirmations of an agent bounded": confirmationsBounded,
-		"attempts to decide are bounded":         confirmationTries,
-		"a confirmation ends":                    confirmationEnds,
-		"a consent is found by its agreement":    consentOf,
-		"changes of a budget do not overlap":     budgetChanged,
+		"a call has one confirmation":              confirmationOnce,
+		"a confirmation is decided, then used":     confirmationUsed,
+		"open confirmations are bounded per agent": confirmationsBounded,
+		"attempts to decide are bounded":           confirmationTries,
+		"a confirmation ends":                      confirmationEnds,
+		"a consent is found by its agreement":      consentOf,
+		"changes of a budget do not overlap":       budgetChanged,
 	})
 }
 

@@ -17,17 +17,17 @@ import (
 func testListings(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"agents come by id, each with its keys":         listAgents,
-		"agents wait until they are approved":           listWaiting,
-		"agents have the names that they were given":    nameAgents,
-		"agents are found by id and by name":            searchAgents,
-		"agreements come newest first without evidence": listAgreements,
-		"tokens come newest first":                      listTokens,
-		"agreements are listed by when they were made":  listAgreementsMadeLast,
-		"tokens show whether a revocation names them":   listRevokedTokens,
-		"pages never overlap nor leave a gap":           listPages,
-		"policies come in the order they were offered":  recentPolicies,
-		"an agreement keeps a policy without an offer":  agreedPolicies,
+		"agents are listed by id, with their keys":     listAgents,
+		"agents wait until they are approved":          listWaiting,
+		"agents have the names that they were given":   nameAgents,
+		"agents are found by id and by name":           searchAgents,
+		"agreements are listed without evidence":       listAgreements,
+		"tokens are listed newest first":               listTokens,
+		"agreements are listed by when they were made": listAgreementsMadeLast,
+		"tokens show whether a revocation names them":  listRevokedTokens,
+		"pages never overlap nor leave a gap":          listPages,
+		"policies are listed in the order of offers":   recentPolicies,
+		"an agreement keeps a policy without an offer": agreedPolicies,
 	})
 }
 

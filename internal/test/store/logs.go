@@ -16,10 +16,10 @@ import (
 func testLogs(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"lines get into the log of their service": linesAreLogged,
-		"a log never forks":                       logsDoNotFork,
-		"a key is introduced once":                keysAreLoggedOnce,
-		"one process has the lease":               oneLease,
+		"lines enter the log of their service": linesAreLogged,
+		"a log never forks":                    logsDoNotFork,
+		"a key is introduced once":             keysAreLoggedOnce,
+		"one process has the lease":            oneLease,
 	})
 }
 

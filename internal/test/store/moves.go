@@ -18,7 +18,7 @@ func testMoves(t *testing.T, open Opener) {
 		"unused credit moves to another agent":   creditMoved,
 		"what is held or owed does not move":     heldCreditStays,
 		"a move with a reference is made once":   moveOnce,
-		"moves at once, through three processes": movesAtOnce,
+		"parallel moves through three processes": movesAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ func testPayments(t *testing.T, open Opener) {
 		"a refund takes back what was paid in":           paymentRefund,
 		"an unclaimed payment waits for the operator":    paymentUnclaimed,
 		"an agent settles one payment at a time":         paymentOpen,
-		"an x402 payment is of one service":              paymentOfOneService,
+		"an x402 payment belongs to one service":         paymentOfOneService,
 		"processes that receive a payment enter it once": paymentAtReplicas,
 		"a payment that has ended is kept, then deleted": paymentDeleted,
 		"payments are listed in pages, the newest first": paymentPages,

@@ -27,14 +27,14 @@ type processes interface {
 func testProcesses(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a process has one record":              processKept,
-		"the records of processes expire":       processExpires,
-		"the first read of a stop is kept":      stopReadsKept,
-		"the reads of a process are bounded":    stopReadsBounded,
-		"ended stops are listed by their end":   endedStopsListed,
-		"figures of a period replace earlier":   figuresKept,
-		"figures are kept as long as displayed": figuresExpire,
-		"the newest reloads are kept":           reloadsKept,
+		"a process has one record":                 processKept,
+		"the records of processes expire":          processExpires,
+		"the first read of a stop is kept":         stopReadsKept,
+		"the reads of a process are bounded":       stopReadsBounded,
+		"ended stops are listed by their end":      endedStopsListed,
+		"figures of a period replace earlier ones": figuresKept,
+		"figures are kept as long as displayed":    figuresExpire,
+		"the newest reloads are kept":              reloadsKept,
 	})
 }
 

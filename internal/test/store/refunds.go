@@ -19,14 +19,14 @@ import (
 func testRefunds(t *testing.T, open Opener) {
 	t.Helper()
 	for name, test := range map[string]func(*suite){
-		"a captured charge is refunded":           chargeRefunded,
-		"never more than was charged":             refundBounded,
-		"never more than was charged, by many":    refundBoundedAtOnce,
-		"a refund with a name is made once":       refundOnce,
-		"what was not captured is not refunded":   notCaptured,
-		"a refund is an entry of the chain":       refundChained,
-		"revenue is what was captured":            revenueGroups,
-		"revenue of more than the largest amount": revenueOfMuch,
+		"a captured charge is refunded":            chargeRefunded,
+		"refunds never exceed the charge":          refundBounded,
+		"parallel refunds never exceed the charge": refundBoundedAtOnce,
+		"a refund with a name is made once":        refundOnce,
+		"only captured charges are refunded":       notCaptured,
+		"a refund is an entry of the chain":        refundChained,
+		"revenue is what was captured":             revenueGroups,
+		"revenue of more than the largest amount":  revenueOfMuch,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,7 +13,7 @@ import (
 func testRestored(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"what was counted before is not given back":  restoredReturns,
+		"units counted before are not released":      restoredReturns,
 		"every rolling window is used up":            restoredWindows,
 		"a month keeps its count, and an allowance":  restoredCalendar,
 		"agents that the backup lacks start anew":    restoredStrangers,
@@ -22,11 +22,11 @@ func testRestored(t *testing.T, open Opener) {
 		"limits start anew":                          restoredFresh,
 		"the last choice counts":                     restoredTwice,
 		"invalid limits change nothing":              restoredInvalid,
-		"limits of the service's own go on":          restoredOwnLimits,
+		"limits of the service itself continue":      restoredOwnLimits,
 		"a lifetime counter keeps what is known":     restoredLifetime,
-		"other processes read it":                    restoredElsewhere,
+		"other processes read the restore":           restoredElsewhere,
 		"PATs and signing keys end, agreements stay": restoredPATs,
-		"charges are as they were":                   restoredCharges,
+		"charges do not change":                      restoredCharges,
 	})
 }
 

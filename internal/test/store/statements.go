@@ -25,7 +25,7 @@ func testStatements(t *testing.T, open Opener) {
 		"every entry is in the statement of a month": statementsOfMonths,
 		"a clock that is set back":                   statementsAfterClockStep,
 		"later calls do not change what was read":    statementStays,
-		"what is old is removed, its sums stay":      retention,
+		"old entries are removed, their sums stay":   retention,
 		"many charges are removed in steps":          retainMany,
 		"statements begin where the ledger is kept":  statementsAfterRetention,
 	})

@@ -15,15 +15,15 @@ import (
 func testTokens(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
-		"a token is stored unchanged":               tokenRoundTrip,
-		"only agreements in force issue":            issueNeedsAgreement,
-		"a renewal gives one successor":             renewOnce,
-		"a renewal uses its nonce once":             renewNonce,
-		"what is revoked is not renewed":            revokedNotRenewed,
-		"a family ends together":                    familyRevoked,
-		"a renewal never makes the old live longer": renewNeverExtends,
-		"a renewal by a message is told once":       renewReportedOnce,
-		"the newest are those that have not ended":  newestTokens,
+		"a token is stored unchanged":            tokenRoundTrip,
+		"issuing requires an agreement in force": issueNeedsAgreement,
+		"a renewal gives one successor":          renewOnce,
+		"a renewal uses its nonce once":          renewNonce,
+		"a revoked token is not renewed":         revokedNotRenewed,
+		"all tokens of a family end together":    familyRevoked,
+		"a renewal never extends the old token":  renewNeverExtends,
+		"a nonce reports a renewal once":         renewReportedOnce,
+		"the newest valid tokens are listed":     newestTokens,
 	})
 }
 

@@ -17,15 +17,15 @@ func testUpkeep(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
 		"nonces are deleted":                             purgeNonces,
-		"keys go with their answers":                     purgeKeys,
-		"charged executions stay":                        purgeKeepsCharges,
-		"counters go when nothing counts":                purgeCounters,
-		"tokens, revocations and keys go":                purgePATs,
+		"keys are deleted with their outputs":            purgeKeys,
+		"charged executions are kept":                    purgeKeepsCharges,
+		"counters without counts are deleted":            purgeCounters,
+		"tokens, revocations and keys are deleted":       purgePATs,
 		"unused agreements are deleted with their id":    purgeUnused,
-		"agreements somebody used stay":                  purgeKeepsUsed,
-		"an approved agent stays":                        purgeKeepsKnown,
-		"many rows go in steps":                          purgeMany,
-		"purging twice finds nothing":                    purgeTwice,
+		"used agreements are kept":                       purgeKeepsUsed,
+		"an approved agent is kept":                      purgeKeepsKnown,
+		"many rows are deleted in steps":                 purgeMany,
+		"a second purge finds nothing":                   purgeTwice,
 		"many overdue records are swept and purged once": sweepMany,
 	})
 }
