@@ -75,7 +75,7 @@ func (o *orders) limited(retryAfter string) {
 	o.after = after
 }
 
-// limitedUntil returns the end of the pause that the CA demanded last.
+// limitedUntil returns the end of the pause that the CA demanded last. If it has demanded none, the pause is limitPause from now on.
 func (o *orders) limitedUntil() time.Time {
 	o.mu.Lock()
 	defer o.mu.Unlock()

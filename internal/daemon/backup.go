@@ -17,8 +17,8 @@ import (
 // ErrNotEmbedded means that the state is in PostgreSQL, which must be copied with its own tools.
 var ErrNotEmbedded = errors.New("the state is in PostgreSQL")
 
-// A Keeper copies and restores the state of the gateway that a configuration describes. It works directly on the data directory, and does
-// not need a running gateway.
+// A Keeper backs up, restores, moves and verifies the state of the gateway that a configuration describes. It works directly on the data
+// directory and the database, and does not need a running gateway.
 type Keeper struct {
 	Config   *config.Config
 	Now      func() time.Time
@@ -34,7 +34,7 @@ type Progress struct {
 	Checking func(time.Duration)
 }
 
-// A Copy describes a state that was backed up, restored or verified.
+// A Copy describes a state that was backed up, restored, moved or verified.
 type Copy struct {
 	sqlstore.Contents
 
@@ -60,8 +60,8 @@ func copyOf(file string, c sqlstore.Contents) Copy {
 	return out
 }
 
-// Backup writes a snapshot of the state to a new file named to. The file appears only once it is complete, checked and synced. A gateway
-// may be running. Backup returns ErrNotEmbedded if the state is in PostgreSQL.
+// Backup writes a snapshot of the state to a new file; to is its path. The file appears only once it is complete, checked and synced. A
+// gateway may be running. Backup returns ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded
@@ -97,8 +97,8 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	return copyOf(to, found), nil
 }
 
-// VerifyLedger checks that the balance of each account is the sum of its ledger entries. If one is not, the error wraps
-// store.ErrUnbalanced. A gateway may be running.
+// VerifyLedger checks that the balance of each account is the sum of its ledger entries, and rebuilds the entries: see sqlstore.Verify. If
+// something differs, the error wraps store.ErrUnbalanced or store.ErrAltered. A gateway may be running.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	found, _, err := k.verifyLedger(ctx, nil)
 	return found, err

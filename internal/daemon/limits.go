@@ -63,7 +63,8 @@ func (l *limitNotices) add(e *execute.Event, s limit.Status) {
 	l.of[k] = usedSince{now, windowEnd(s.Period, now), limitText(s)}
 }
 
-// windowEnd returns the end of the present window of a limit: the end of the calendar month or year, or a period from now on.
+// windowEnd returns the end of the present window of a limit: the end of the calendar month or year, or a period from now on. The zero time
+// means that the window never ends.
 func windowEnd(p limit.Period, now time.Time) time.Time {
 	switch {
 	case p == limit.Lifetime:

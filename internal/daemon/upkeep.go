@@ -225,7 +225,7 @@ func (p *process) files() []string {
 	return p.config.Files()
 }
 
-// reload is reloadFor for an operation of the operator.
+// reload calls reloadFor at the request of the operator.
 func (p *process) reload(ctx context.Context, force bool) config.Problems {
 	return p.reloadFor(ctx, reloads.ReloadByRequest, force)
 }

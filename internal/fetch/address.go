@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ErrRefused means that a URL or an address is not permitted. Nothing was sent.
+// ErrRefused means that a URL or an address is not permitted. Nothing was sent to it.
 var ErrRefused = errors.New("refused")
 
 // specialPurpose lists the addresses that are not on the public internet: the complete IANA special-purpose registries (RFC 6890) as of

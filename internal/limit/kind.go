@@ -2,7 +2,7 @@ package limit
 
 import "strings"
 
-// A Kind is the origin of a limit: the policy, a PAT or the service.
+// A Kind is the origin of a limit: the policy, a PAT, the service or a person's consent.
 type Kind uint8
 
 // The kinds of limits. Each has separate counters.

@@ -81,7 +81,7 @@ func (c claims) authenticated() time.Time {
 	return time.Unix(int64(seconds), 0).UTC()
 }
 
-// roleOf returns the name of the last role that is given for a value of the claim; empty if there is none.
+// roleOf returns the name of the last role that has a value of the claim among its Values. It returns "" if there is none.
 func roleOf(roles []Role, claim string, all []claims) string {
 	for _, role := range slices.Backward(roles) {
 		for _, c := range all {

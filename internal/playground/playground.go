@@ -103,7 +103,7 @@ func (p *Playground) keep(service string, i identity) {
 
 // Agent implements testcalls.Playground.
 func (p *Playground) Agent(s *service.Service) testcalls.TestAgent {
-	i, _ := p.identity(s.ID, false) // it does not fail, because it creates nothing
+	i, _ := p.identity(s.ID, false) // cannot fail, because nothing is created
 	offer := s.Offer()
 	out := testcalls.TestAgent{
 		State: testcalls.TestUnsigned, AgentID: i.id, AgreementID: i.agreement, Agreed: i.digest, Doors: p.doors(s),

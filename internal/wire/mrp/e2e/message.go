@@ -15,8 +15,8 @@ func SealSend(private ed25519.PrivateKey, s wire.Send) (wire.Send, error) {
 	return sealSend(private, s, "")
 }
 
-// SealAnswer is like SealSend, but seals a reply to the message with the encrypted body to. The plaintext contains the Digest of that
-// body, so that a relay cannot present the reply as one to another message.
+// SealAnswer is like SealSend, but seals a reply to a message with an encrypted body, the parameter to. The plaintext contains the Digest
+// of that body, so that a relay cannot present the reply as one to another message.
 func SealAnswer(private ed25519.PrivateKey, s wire.Send, to []byte) (wire.Send, error) {
 	digest, err := Digest(to)
 	if err != nil {
