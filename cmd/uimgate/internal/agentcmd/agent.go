@@ -131,7 +131,7 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 // is set, and otherwise options without a key.
 func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	if s.timeout < 0 {
-		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
+		return agent.Options{}, cli.Usage(errors.New("--timeout must not be negative"))
 	}
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout,
