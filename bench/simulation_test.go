@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// near fails the test if a number differs from the expected one by more than a part of it.
+// near fails the test if a number differs from the expected one by more than the given part of the expected one.
 func near(t *testing.T, what string, got, want, part float64) {
 	t.Helper()
 	if math.Abs(got-want) > part*want {

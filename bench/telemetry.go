@@ -13,8 +13,8 @@ import (
 const roleCollector = "collector"
 
 // traced measures free calls without telemetry and with traces, as multiples of the CPU time without telemetry: the median of the ratios of
-// all rounds. The differences are small, and the best rounds of two gateways would be of different times. Two gateways without telemetry
-// show how far equal gateways differ in this run; the ratios refer to the mean of both.
+// all rounds. The differences are small, and the best rounds of two gateways would come from different times. Two gateways without
+// telemetry show how far equal gateways differ in this run; the ratios refer to the mean of both.
 func traced(ctx context.Context, p plan) error {
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {

@@ -162,7 +162,7 @@ func tokenError(err error) error {
 	return fmt.Errorf("%w: its issuer, audience, time or signature is wrong", ErrIdentity)
 }
 
-// errorCode returns an error code of OAuth, or a text if code is not one.
+// errorCode returns code if it has the form of an OAuth error code, and otherwise a text without it.
 func errorCode(code string) string {
 	unusual := func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') }
 	if len(code) > 64 || strings.ContainsFunc(code, unusual) {

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// metadata is what the provider publishes about itself (OpenID Connect Discovery 1.0 section 4.2).
+// metadata is the checked metadata of the provider (OpenID Connect Discovery 1.0 section 4.2).
 type metadata struct {
 	endpoint oauth2.Endpoint
 	provider *goidc.Provider
@@ -38,7 +38,7 @@ type document struct {
 	Iss         bool     `json:"authorization_response_iss_parameter_supported"`
 }
 
-// algorithms are the signatures of ID tokens that are accepted, if the provider uses them.
+// algorithms are the signature algorithms that the gateway accepts for ID tokens.
 var algorithms = []string{
 	goidc.RS256, goidc.RS384, goidc.RS512, goidc.ES256, goidc.ES384, goidc.ES512, goidc.PS256, goidc.PS384, goidc.PS512, goidc.EdDSA,
 }

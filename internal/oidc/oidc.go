@@ -77,7 +77,7 @@ type Role struct {
 	Values []string
 }
 
-// A Provider is an OpenID Connect provider. It is contacted when it is needed. A Provider is safe for concurrent use.
+// A Provider is an OpenID Connect provider. Its methods contact the provider only when necessary. A Provider is safe for concurrent use.
 type Provider struct {
 	o      Options
 	digest string

@@ -265,7 +265,7 @@ func directory(ctx context.Context, resolver *net.Resolver, a config.ACME) (stri
 	return "the CA at " + a.DirectoryURL() + " answers", nil
 }
 
-// reason returns the cause of a network error without the address, which the message has already.
+// reason returns the cause of a network error without the address, which the message already contains.
 func reason(err error) error {
 	if err == nil {
 		return errors.New("no address")

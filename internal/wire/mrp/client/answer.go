@@ -83,8 +83,8 @@ func unpack(document []byte, v any) error {
 	return nil
 }
 
-// cursorOf returns the cursor of the next page; "" if this is the last one. If a relay announces a further page without giving a cursor,
-// there are no more pages.
+// cursorOf returns the cursor of the next page; "" if this is the last one. If a relay announces a further page but sends no cursor, the
+// page counts as the last one.
 func cursorOf(more bool, cursor *string) string {
 	if !more || cursor == nil || len(*cursor) > maxCursor {
 		return ""
