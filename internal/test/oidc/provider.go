@@ -258,7 +258,7 @@ func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, http.StatusOK, out)
 }
 
-// logout ends what the provider knows of the browser.
+// logout ends the browser's session at the provider.
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	back := r.URL.Query().Get("post_logout_redirect_uri")
 	if r.URL.Query().Get("client_id") != ClientID || !p.redirects(back) {

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Grow copies one row of a table n times in a database that no process uses, as one with many records. place is a path of SQLite or a URL
-// of PostgreSQL. values are SQL expressions of columns that differ; in them, n.n is the number of the copy, from 1 on, and r is the row.
+// Grow copies one row of a table n times in a database that no process uses, so that the database has many records. place is a path of
+// SQLite or a URL of PostgreSQL. values are SQL expressions of columns that differ; in them, n.n is the number of the copy, from 1 on, and
+// r is the row.
 func Grow(tb testing.TB, place, table string, n int, values map[string]string) {
 	tb.Helper()
 	driver := "sqlite"
