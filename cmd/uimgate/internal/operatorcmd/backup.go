@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A StateCopy is the output of backup and restore.
+// A StateCopy is the output of backup, restore, move-store and verify-ledger.
 type StateCopy struct {
 	Engine     string    `json:"engine"`         // sqlite or postgres
 	File       string    `json:"file,omitempty"` // only for sqlite
@@ -70,7 +70,7 @@ var stateCopyColumns = []cli.Column[StateCopy]{
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 
-// A keeper holds the flags of backup, restore and verify-ledger.
+// A keeper holds the flags of backup, restore, move-store and verify-ledger.
 type keeper struct {
 	operator
 	data string
