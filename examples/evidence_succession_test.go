@@ -16,7 +16,7 @@ func edited(replacements ...string) string {
 	return strings.NewReplacer(replacements...).Replace(bookPolicy)
 }
 
-// later makes a policy that succeeds the agreed one decide the third call.
+// later changes the book so that the third call was decided by a policy that succeeds the agreed one.
 func (b *book) later(policy string) {
 	charges("exec-c", func(e *bookEntry) { e.Policy = policyDigest(policy) })(b)
 }

@@ -20,18 +20,18 @@ import (
 	storetest "github.com/uimgate/uimgate/internal/test/store"
 )
 
-// The calls in the database of TestPagesOfAGrownGateway, of a tenth as many agents. 0 skips the test:
+// grownCalls is the number of calls in the database of TestPagesOfAGrownGateway, made by a tenth as many agents. 0 skips the test:
 //
 //	go test ./cmd/uimgate -run PagesOfAGrownGateway -v -growth.calls 1000000
-var grownCalls = flag.Int("growth.calls", 0, "calls in TestPagesOfAGrownGateway, of a tenth as many agents; 0: skip it")
+var grownCalls = flag.Int("growth.calls", 0, "calls in TestPagesOfAGrownGateway, made by a tenth as many agents; 0 skips the test")
 
 const (
 	largestPage = 150_000 // bytes
 	slowestPage = 100 * time.Millisecond
 )
 
-// Each page of the console stays small and fast on a database with many calls and agents. A time is the least of seven, so that the machine
-// may be busy.
+// Each page of the console stays small and fast on a database with many calls and agents. Each time is the minimum of seven measurements,
+// because the machine may be busy.
 func TestPagesOfAGrownGateway(t *testing.T) {
 	if *grownCalls == 0 {
 		t.Skip("-growth.calls is 0")

@@ -156,8 +156,8 @@ func TestUnreachableCAAtTheFirstStart(t *testing.T) {
 	}
 }
 
-// A CA that is unreachable when a certificate is due for renewal is asked after growing pauses. The gateway serves the certificate, even
-// after it has expired.
+// If the CA is unreachable when a certificate is due for renewal, the gateway tries again after growing pauses. It serves the certificate,
+// even after it has expired.
 func TestUnreachableCAAtRenewal(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{Seconds: 6})

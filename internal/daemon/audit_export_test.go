@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// The collector gets each record of the audit stream, also of calls that ended while it was away and before a restart of the gateway. No
-// call waits for it.
+// The collector gets each record of the audit stream, including those of calls that ended while it was away, or before a restart of the
+// gateway. No call waits for it.
 func TestAuditStreamIsExported(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool

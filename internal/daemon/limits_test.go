@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// The agent reads in each answer that a limit is nearly or completely used, and the operator gets one notice of each for each agent.
+// Each response informs the agent that a limit is nearly or completely used. For each agent, the operator gets one notice of each event.
 func TestEndOfALimitIsNoticed(t *testing.T) {
 	t.Parallel()
 	webhook, accepted := noticesTo(t)

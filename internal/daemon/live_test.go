@@ -83,7 +83,7 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	}
 }
 
-// An order that takes longer than any request was allowed before the reload is answered after it, and charged once.
+// After a reload with a longer timeout, an order may take longer than requests could before. It is charged once.
 func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 	t.Parallel()
 	const before = 800*time.Millisecond + 500*time.Millisecond + time.Millisecond // the time for a request before the reload

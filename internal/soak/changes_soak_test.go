@@ -25,8 +25,8 @@ import (
 )
 
 // Under load, a policy with another price is announced and takes effect, an intent gets a second version, all signing keys rotate, and a
-// process is replaced. No call is refused but orders of agents that have not agreed to the new price when it takes effect, and each charge
-// has the price that its agent had agreed to.
+// process is replaced. No call is refused except orders of agents that have not agreed to the new price when it takes effect, and each
+// charge has the price that its agent had agreed to.
 func TestChangesUnderLoad(t *testing.T) {
 	for engine, begin := range map[string]func(*testing.T) *world{
 		"sqlite": sqliteWorld, "postgres": func(t *testing.T) *world { t.Helper(); return postgresWorld(t, pgtest.Start(t)) },
