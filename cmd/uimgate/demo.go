@@ -16,10 +16,10 @@ func demoCommand() *cobra.Command {
 		Use: "demo", Short: "Watch an agent discover, agree and execute, with a real gateway and an example shop", Args: cli.Args(cobra.NoArgs),
 		Long: `Demo starts the example shop, and a gateway in front of it, on free ports. It then shows each step of an
 agent: discover the shop, read the policy, agree, execute, and place the same order through MCP and A2A.
-It also shows an assistant with a budget, a person who agrees without a key, permits an assistant to spend
-money and confirms a call, the ledger, an invalid call, a limit, renewal and revocation. It prints each
-exchange, and then keeps running until you interrupt it, so that you can try it yourself. It removes its
-files when it exits.
+It also shows an assistant with a budget, and a person who agrees without a key, permits an assistant to
+spend money and confirms a call. It then shows the ledger, an invalid call, a limit, renewal and
+revocation. It prints each exchange, and then keeps running until you interrupt it, so that you can try it
+yourself. It removes its files when it exits.
 
 With --doors, demo shows agents of three other networks instead: uAgents, the AEA framework and MRP.
 Each agent agrees with its own key, executes intents and reaches a limit, and its PAT is revoked.`,

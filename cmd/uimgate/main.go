@@ -1,4 +1,4 @@
-// Command uimgate is a gateway that makes the API of a web service usable by AI agents: it publishes what the service offers, accepts
+// Command uimgate is a gateway that makes the API of a web service usable by AI agents. It publishes what the service offers, accepts
 // signed agreements to the service's terms, and forwards only the calls that those terms allow.
 package main
 

@@ -23,9 +23,9 @@ func Types() *cobra.Command {
 	var script, python bool
 	c := &cobra.Command{
 		Use: "types SERVICE|FILE", Short: "Write typed code for the intents of a service",
-		Long: `Types writes a class with a method for each intent of a service, and the types of its parameters
-and output, to stdout: for the npm package uimgate with --ts, or for the Python package with --py.
-The argument is a file (an agents.json), or a service as in uimgate agent discover.`,
+		Long: `Types writes a class to stdout, with a method for each intent of a service, and the types of its
+parameters and output. The code is for the npm package uimgate with --ts, or for the Python package
+with --py. The argument is a file (an agents.json), or a service as in uimgate agent discover.`,
 		Example: `  uimgate types --ts shop.example > src/shop.ts
   uimgate types --py agents.json > shop.py`,
 		Args: cli.Args(cobra.ExactArgs(1)),

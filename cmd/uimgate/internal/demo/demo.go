@@ -1,6 +1,5 @@
-// Package demo demonstrates a real gateway in front of the example shop: an agent, an assistant with a bridge, a person without a key and a
-// person's assistant find the shop's intents, agree to its policy, and call the intents through every door that accepts a PAT. Each step
-// checks its result.
+// Package demo demonstrates a real gateway in front of the example shop. An agent, an assistant with a bridge, a person without a key and a
+// person's assistant agree to the shop's policy. They call its intents through every door that accepts a PAT. Each step checks its result.
 package demo
 
 import (

@@ -152,16 +152,16 @@ func Check() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Report all problems of a configuration at once", Args: cli.Args(cobra.NoArgs),
 		Long: `Check loads a configuration with all files that it names, as serve would, and prints each problem as
-file:line: message. It opens no port. If there is a database, check reads it: state of a service that the
-configuration no longer names is an error, and an agent id that allow or parties reserves although another key
-already uses it is a warning.
+file:line: message. It opens no port. If there is a database, check reads it. State of a service that the
+configuration no longer names is an error. An agent id that allow or parties reserves although another key already
+uses it is a warning.
 
-If agents can call no intent of a service, or can no longer call an intent that they called in the last 7 days
-according to the database, that is an error: a running gateway would refuse the configuration. With --force, it is a
-warning.
+It is an error if agents can call no intent of a service, or can no longer call an intent that they called in the
+last 7 days according to the database, because a running gateway would refuse the configuration. With --force, it is
+a warning.
 
-With --online, check also looks up the names of the services, connects to their ports, to the upstreams and to
-the collectors, and fetches the directory of the CA and the metadata of the identity provider. It prints what works,
+With --online, check also looks up the names of the services, and connects to their ports, to the upstreams and to
+the collectors. It fetches the directory of the CA and the metadata of the identity provider. It prints what works,
 and a warning for what does not.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors

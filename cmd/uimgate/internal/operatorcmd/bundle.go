@@ -30,16 +30,16 @@ func (o *operator) usageBundle() *cobra.Command {
 	var most int64
 	c := &cobra.Command{
 		Use: "bundle", Short: "Write the evidence for the charges of an agent in a month to a file", Args: cli.Args(cobra.NoArgs),
-		Long: `Bundle writes one file with everything that is needed to check the charges of an agent in a month without this gateway:
-every entry of the ledger with its signature, the decision of the policy, the agent's proofs of key, agreements, policies,
-keys, and the signed statement and invoice. It is JSON, one object per line, compressed with gzip; docs/evidence.md
-describes it, and examples/evidence has two programs that check it.
+		Long: `Bundle writes one file with everything that is needed to check the charges of an agent in a month without this gateway.
+It contains every entry of the ledger with its signature, the decisions of the policy, the agent's proofs of key,
+agreements, policies, keys, and the signed statement and invoice. It is JSON, one object per line, compressed with gzip;
+docs/evidence.md describes it, and examples/evidence has two programs that check it.
 
 The file contains the decisions about the agent's calls, but no parameters or outputs of calls.
 
 Verifiers read at most 1,000,000 lines. A charge takes up to seven. If the month needs more, bundle writes nothing, and
 names the entries that fit. Write them with --entries, and the other entries into further files. Such a file has no
-statement and no invoice, because these cover the whole month; the last entry of a file and the first of the next one
+statement and no invoice, because these cover the whole month. The last entry of a file and the first of the next one
 show that none is missing between them.`,
 		Example: "  uimgate usage bundle --agent agent-1 --month 2026-11 --out agent-1.jsonl.gz\n  node examples/evidence/verify.mjs agent-1.jsonl.gz",
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -31,9 +31,9 @@ func (o *operator) usageInvoice() *cobra.Command {
 	var issue bool
 	c := &cobra.Command{
 		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON: the calls to each
-intent under each rule at each price, the sums by currency with the tax, and the agreements of the calls, each with the
-digests of its signature and of its policy. A call counts in the month in which it was captured. Amounts that were
+		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON. It lists the calls to
+each intent under each rule at each price, and the sums by currency with the tax. It also lists the agreements of the
+calls, each with the digests of its signature and of its policy. A call counts in the month in which it was captured. Amounts that were
 still held at the end of the month, such as for calls of unknown outcome, are listed separately and are not part of any
 sum.
 
@@ -111,9 +111,9 @@ func (o *operator) usageCreditNote() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use: "credit-note NUMBER", Short: "Write the credit note of a refund", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Credit-note writes the credit note of a refund as a page to print or as JSON: seller and buyer as they were when the
-refund was made, the charge, the part that was refunded, its tax, and the number of the invoice with the charge if it was
-issued. uimgate usage refunds lists the numbers.`,
+		Long: `Credit-note writes the credit note of a refund as a page to print or as JSON. It names the seller and the buyer at the
+time of the refund, the charge, the part that was refunded, and its tax. If an invoice with the charge was issued, it
+names the number of the invoice. uimgate usage refunds lists the numbers.`,
 		Example: "  uimgate usage credit-note CN-000001 > credit-note.html\n  uimgate usage credit-note CN-000001 -o json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "html" && format != "json" {

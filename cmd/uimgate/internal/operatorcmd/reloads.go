@@ -31,8 +31,8 @@ var reloadColumns = []cli.Column[reloads.ReloadRecord]{
 func (o *operator) reloadList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the last reloads, and what they changed", Args: cli.Args(cobra.NoArgs),
-		Long: `List shows the last 50 reloads of all processes on the database, the newest first: who or what caused each, whether it
-was applied, the policies and intents that it changed, and the keys of the settings that it changed. It shows no values.
+		Long: `List shows the last 50 reloads of all processes on the database, the newest first. It shows who or what caused each,
+whether it was applied, and the policies, intents and keys of settings that it changed. It shows no values.
 -o json has the uids of the intents. A reload that changed nothing is listed only if somebody asked for it.`,
 		Example: "  uimgate reload list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {

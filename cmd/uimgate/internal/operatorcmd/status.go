@@ -275,9 +275,9 @@ func Reload() *cobra.Command {
 		Long: `Reload makes the gateway read its configuration again and apply the whole of it. If the configuration has errors, the
 gateway keeps the present one, and reload prints each problem as file:line: message and exits with code 1.
 
-The gateway also refuses a configuration with which agents could call no intent of a service, or could no longer call
-an intent that they called in the last 7 days, unless the retire_after of the intent has passed. --force applies such
-a configuration.`,
+The gateway also refuses a configuration with which agents could call no intent of a service. It refuses one with which
+agents could no longer call an intent that they called in the last 7 days, unless the retire_after of the intent has
+passed. --force applies such a configuration.`,
 		Example: "  uimgate reload\n  uimgate reload --force\n  uimgate reload list",
 		RunE: func(c *cobra.Command, _ []string) error {
 			done, err := call(c, o, operation.Reload, request)

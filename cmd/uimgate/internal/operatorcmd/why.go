@@ -38,7 +38,7 @@ func Why() *cobra.Command {
 	var again decideFlags
 	c := &cobra.Command{
 		Use: "why REQUEST_ID", Short: "Explain why a request was permitted or refused",
-		Long: `Why explains how the gateway decided a request, by the request_id that an agent quotes: the steps, the
+		Long: `Why explains how the gateway decided a request, by the request_id that an agent quotes. It shows the steps, the
 rule, the values that the policy required and found, limits, the charge, the outcome, and the status of your
 API. It finds requests that any process with the same database handled, for as long as audit.index keeps
 them. It shows no parameter values and no secrets.

@@ -25,8 +25,8 @@ func policyValidateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "validate FILE", Short: "Report all problems of a policy",
 		Long: `Validate checks a policy against the ODRL Information Model 2.2 and the known profiles, and reports
-every problem: errors, which make the policy invalid, and warnings about doubtful parts, such as rules
-that contradict each other or can never apply. FILE may be - for stdin. The exit code is 1 if the policy
+every problem. Errors make the policy invalid. Warnings concern doubtful parts, such as rules that
+contradict each other or can never apply. FILE may be - for stdin. The exit code is 1 if the policy
 is invalid.
 
 With --batch, each line of FILE (default stdin) is one document, and the command writes one result per

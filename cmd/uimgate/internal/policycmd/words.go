@@ -21,8 +21,8 @@ func policyExplainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain FILE", Short: "Explain a policy in plain English",
 		Long: `Explain prints the meaning of a policy in plain English: who may do what, how often, at what price, when
-and where; what is forbidden; which duties apply, and what follows if they are not fulfilled; how the
-rules work together; and which parts are doubtful. Each sentence names the rule that it comes from, by
+and where, and what is forbidden. It also states which duties apply, what follows if they are not
+fulfilled, how the rules work together, and which parts are doubtful. Each sentence names the rule that it comes from, by
 the rule's uid or its position in the document. FILE may be - for stdin.`,
 		Example: `  uimgate policy explain policy.json
   uimgate policy explain policy.json -o markdown > terms.md`,
