@@ -24,8 +24,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// proven measures what the evidence of charges takes on SQLite: the size of a receipt, the size of the database for each charge, with and
-// without the texts of proofs (evidence.proofs), and how fast verify-ledger rebuilds every entry. The best round counts.
+// proven measures what the evidence of charges takes on SQLite: the size of a receipt, the size of the database for each charge, and how
+// fast verify-ledger rebuilds every entry. It measures with and without the texts of proofs (evidence.proofs). The best round counts.
 func proven(ctx context.Context, p plan) error {
 	dir, err := os.MkdirTemp("", "uimgate-bench")
 	if err != nil {

@@ -28,8 +28,8 @@ const (
 	idleLong = 70 * time.Second
 )
 
-// idle opens connections that are kept alive, and prints the resident memory of the gateway: before, when they are open, after one call on
-// each of them, after they have been idle, and after another call on each.
+// idle opens connections that are kept alive. It prints the resident memory of the gateway before that, when they are open, after one call
+// on each, after an idle time, and after another call on each.
 func idle(ctx context.Context, p plan) error {
 	if runtime.GOOS != "linux" {
 		fmt.Fprintln(os.Stderr, "idle: skipped, because only Linux reports the resident memory of a process")

@@ -21,7 +21,7 @@ import (
 // Bounds limit concurrent connections. All fields except Answer, Park and Trouble are required.
 type Bounds struct {
 	// All limits the connections of all addresses together. When the limit is reached, the oldest connection on which Keep was not called is
-	// closed to make room for a new one; if Keep was called on all, the connection that has waited longest for a request is closed. If all
+	// closed to make room for a new one. If Keep was called on all, the connection that has waited longest for a request is closed or, if all
 	// have a request in progress, the new connection is refused.
 	All int
 	// PerAddress limits the connections of one IPv4 address or one IPv6 /64; a /56 may have twice as many, and a /48 four times as many.

@@ -114,8 +114,8 @@ func (k *Keeper) place() string {
 	return place
 }
 
-// CheckEndings returns the problems that make a reload refuse a configuration unless it is forced: a service without an intent that agents
-// can call and, if there is a store, intents that agents called in the last week and could no longer call. It changes nothing.
+// CheckEndings returns the problems that make a reload refuse a configuration unless it is forced: see endings. If there is no store, it
+// only finds services without an intent that agents can call. It changes nothing.
 func (k *Keeper) CheckEndings(ctx context.Context, l *service.LoadedConfig) config.Problems {
 	return endings(ctx, k.Config, l, nil, storeAt(k.place()), k.Now())
 }

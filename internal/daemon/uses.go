@@ -104,10 +104,10 @@ type usesReader interface {
 	Uses(ctx context.Context, service string, since time.Time) ([]store.IntentUse, error)
 }
 
-// endings returns the problems of a configuration that ends the calls of agents: a service without an intent that agents can call, and
-// intents that agents called in the last week and can no longer call, unless their retire_after announced the end. serving is the
-// configuration in use. If it is not nil, only intents that agents can call under it count. If the uses cannot be read, endings returns a
-// warning.
+// endings returns the problems of a configuration that ends the calls of agents. A service without an intent that agents can call is a
+// problem. So are intents that agents called in the last week and can no longer call, unless their retire_after announced the end. serving
+// is the configuration in use. If it is not nil, only intents that agents can call under it count. If the uses cannot be read, endings
+// returns a warning.
 func endings(ctx context.Context, c *config.Config, l *service.LoadedConfig, serving *service.Snapshot, uses usesReader,
 	now time.Time,
 ) (problems config.Problems) {

@@ -33,8 +33,8 @@ type Party struct {
 	Unapproved bool
 }
 
-// Places are shared between parties. A party may take another place while it holds fewer places than are free: a single party gets half of
-// the places, each of two parties a third, and so on, so that one place is always left for the next party. The same rule applies to the
+// Places are shared between parties. A party may take another place while it holds fewer places than are free, so that one place is always
+// left for the next party. A single party gets half of the places, each of two parties a third, and so on. The same rule applies to the
 // queue. Places is safe for concurrent use.
 type Places struct {
 	b Bounds

@@ -1,7 +1,7 @@
-// Package online checks the dependencies of a configuration outside of this machine: the names of the services in DNS, whether their ports
-// accept connections, and whether the upstreams, the CA and the collectors can be reached. Apart from opening connections, it sends only
-// three requests: one for the directory of the CA, one for the payments that the facilitator supports, and one for the metadata of the
-// identity provider.
+// Package online checks the dependencies of a configuration outside of this machine. It looks up the names of the services in DNS, and
+// checks that their ports accept connections, and that the upstreams, the CA and the collectors can be reached. Apart from opening
+// connections, it sends only three requests: one for the directory of the CA, one for the payments that the facilitator supports, and one
+// for the metadata of the identity provider.
 package online
 
 import (

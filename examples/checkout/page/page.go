@@ -1,5 +1,5 @@
-// Package page is a small page that imitates a hosted checkout, such as that of a card processor: a person sees whom the payment is
-// for, confirms the amount, and the page posts the signed event of the payment to a gateway. It takes no money. Use it on your own machine.
+// Package page is a small page that imitates a hosted checkout, such as that of a card processor. A person sees whom the payment is for,
+// and confirms the amount; the page then posts the signed event of the payment to a gateway. It takes no money. Use it on your own machine.
 package page
 
 import (
