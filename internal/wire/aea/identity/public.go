@@ -1,5 +1,5 @@
-// Package identity implements the keys of agents of the AEA framework, the addresses that are derived from the keys, and the two
-// statements that agents sign: that they agree to a policy of a gateway, and that a node may represent them. All keys are on secp256k1.
+// Package identity implements the keys of agents of the AEA framework, the addresses that are derived from the keys, and two statements
+// that agents sign. An agent states that it agrees to a policy of a gateway, or that a node may represent it. All keys are on secp256k1.
 // The encodings of keys, addresses and signatures depend on the agent's ledger.
 //
 //	key, err := identity.ParsePublicKey(identity.Fetchai, info["public_key"])

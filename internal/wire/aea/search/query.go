@@ -38,9 +38,9 @@ type Constraint struct {
 	Test      Test
 }
 
-// DecodeQuery decodes a query. Empty data means an empty query. Like agents, it rejects an And or an Or with fewer than two parts, a set
-// without values, and a constraint on an attribute that is missing from the query's model or has a different type there. It also rejects a
-// query that exceeds a limit. The error wraps wire.ErrUndecodable.
+// DecodeQuery decodes a query. Empty data means an empty query. Like agents, it rejects an And or an Or with fewer than two parts, and a
+// set without values. It rejects a constraint on an attribute that is missing from the query's model or has a different type there. It also
+// rejects a query that exceeds a limit. The error wraps wire.ErrUndecodable.
 func DecodeQuery(data []byte) (Query, error) {
 	var q Query
 	d := decoder{nodes: MaxNodes, values: MaxValues}

@@ -15,8 +15,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ErrKey means that a key cannot be used for sealing or opening: it is not a canonical point of the curve, or it is a point of small
-// order, with which everyone computes the same shared secret.
+// ErrKey means that a key cannot be used for sealing or opening: it is not a canonical point of the curve, or it has small order. With a
+// point of small order, everyone computes the same shared secret.
 var ErrKey = errors.New("the key cannot be used for encryption")
 
 // suite is the protocol's cipher suite. See RFC 9180, section 7.

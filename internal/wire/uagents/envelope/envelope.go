@@ -66,8 +66,8 @@ type Envelope struct {
 // identity.Signature.
 //
 // The parts have no separator between them. Nevertheless, two envelopes that Parse accepts and that differ in a part have different
-// digests: the parts before the payload have a fixed length, expires begins with a zero byte, which strict JSON does not allow in a
-// payload, and a nonce always follows expires.
+// digests. The parts before the payload have a fixed length, and a nonce always follows expires. expires begins with a zero byte, which
+// strict JSON does not allow in a payload.
 func (e Envelope) Digest() [32]byte {
 	h := sha256.New()
 	for _, part := range []string{string(e.Sender), string(e.Target), string(e.Session), string(e.SchemaDigest), e.Payload} {
