@@ -227,7 +227,7 @@ func timed(
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// relayMemory registers many agents, connects many of them by WebSocket, and prints the maximum memory of the relay.
+// relayMemory registers many agents, connects many of them through WebSockets, and prints the maximum memory of the relay.
 func relayMemory(ctx context.Context) error {
 	relay, err := start(ctx, roleRelay, "", storeVariable+"=")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package acme obtains the certificates of a gateway from a certificate authority by ACME (RFC 8555), and renews them. It answers the
+// Package acme obtains the certificates of a gateway from a certificate authority through ACME (RFC 8555), and renews them. It answers the
 // challenges HTTP-01 (RFC 8555 §8.3) and TLS-ALPN-01 (RFC 8737) on the listeners of the gateway, or writes DNS-01 records (RFC 8555 §8.4)
-// by DNS updates. certmagic does most of the work; this package provides the names, the storage and the listeners.
+// with DNS updates. certmagic does most of the work; this package provides the names, the storage and the listeners.
 //
 // Processes that share the storage share the certificates and the ACME account: one process orders a certificate, and any of them can
 // answer the challenges.

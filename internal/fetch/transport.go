@@ -8,8 +8,9 @@ import (
 	"net/url"
 )
 
-// Transport returns a RoundTripper for libraries that need an *http.Client. It sends requests by Do, and reads each response completely.
-// most is the maximum size of the body of a request and of a response in bytes; a larger body is an error. from is Request.From.
+// Transport returns a RoundTripper for libraries that need an *http.Client. It sends requests through Do, and reads each response
+// completely. most is the maximum size of the body of a request and of a response in bytes; a larger body is an error. from is
+// Request.From.
 func (c *Client) Transport(most int64, from *url.URL) http.RoundTripper {
 	return &transport{c, most, from}
 }

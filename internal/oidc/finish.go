@@ -30,9 +30,10 @@ type Person struct {
 	AuthenticatedAt time.Time
 }
 
-// Finish returns the person who has signed in. cookie is that of Begin, and query that of the redirect URL. If the attempt has a Session,
-// the provider must have authenticated the person since the attempt began: otherwise the error wraps ErrStale. If the error is ErrNoRole,
-// all fields of the Person except Role are set; if it is ErrStale, all are set. A cookie can be used once.
+// Finish returns the person who has signed in. cookie is the value that Begin returned, and query is the query with which the provider
+// redirected the browser. If the attempt has a Session, the provider must have authenticated the person since the attempt began: otherwise
+// the error wraps ErrStale. If the error is ErrNoRole, all fields of the Person except Role are set; if it is ErrStale, all are set. A
+// cookie can be used once.
 func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) (Person, error) {
 	a, err := p.open(cookie)
 	if err != nil {
@@ -131,7 +132,7 @@ func userInfo(ctx context.Context, m *metadata, subject string, token *oauth2.To
 	return claimsOf(info.Claims)
 }
 
-// exchangeError returns an error for a code that could not be exchanged, without the code and the texts of the provider.
+// exchangeError returns an error for a code that could not be exchanged, without the code and without text from the provider.
 func exchangeError(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.ErrorCode != "" {
 		code := errorCode(refused.ErrorCode)
@@ -154,7 +155,7 @@ func transportError(err error, text string) error {
 	return fmt.Errorf("%w: %s", ErrAway, text)
 }
 
-// tokenError returns the error of an ID token that is not valid, without texts from the token.
+// tokenError returns the error of an ID token that is not valid, without text from the token.
 func tokenError(err error) error {
 	if _, ok := errors.AsType[*goidc.TokenExpiredError](err); ok {
 		return fmt.Errorf("%w: it has expired", ErrIdentity)

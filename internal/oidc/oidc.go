@@ -1,4 +1,4 @@
-// Package oidc signs people in through an OpenID Connect provider, by the authorization code flow with PKCE (OpenID Connect Core 1.0
+// Package oidc signs people in through an OpenID Connect provider, with the authorization code flow and PKCE (OpenID Connect Core 1.0
 // section 3.1, RFC 7636).
 //
 //	provider := oidc.New(oidc.Options{Issuer: "https://id.example", ClientID: "uimgate", …})
@@ -167,8 +167,8 @@ func (p *Provider) Discover(ctx context.Context) error {
 	return err
 }
 
-// LogoutURL returns the URL at which the person can sign out of the provider, which then sends the browser to back. It is empty if the
-// provider has none, or has not been contacted yet (OpenID Connect RP-Initiated Logout 1.0).
+// LogoutURL returns the URL at which the person can sign out of the provider, which then sends the browser to the URL back. It is empty if
+// the provider has none, or has not been contacted yet (OpenID Connect RP-Initiated Logout 1.0).
 func (p *Provider) LogoutURL(back string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -71,7 +71,7 @@ func Check(ctx context.Context, c *config.Config, resolver *net.Resolver) []Find
 	return found
 }
 
-// A check returns a text that describes the success, or an error.
+// A check returns a description of the success, or an error.
 type check struct {
 	path string
 	run  func(context.Context) (string, error)

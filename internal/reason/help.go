@@ -7,7 +7,7 @@ func (r Reason) Help() string { return help[r] }
 // ForOperators reports whether only the admin API refuses with r.
 func (r Reason) ForOperators() bool { return help[r] == "" }
 
-// help has a text for each reason that agents can receive. The texts name paths and members of details, but never a value.
+// help explains each reason that agents can receive. The explanations name paths and members of details, but never a value.
 var help = map[Reason]string{
 	MissingToken: "Every call to an intent, every renewal and every introspection requires the token (PAT) that the service issued " +
 		"for an agreement, in the header Authorization: Bearer <PAT>.",

@@ -425,7 +425,7 @@ var table = map[Reason]row{
 	HostNotAllowed: {
 		code: CodeForbidden, status: http.StatusForbidden,
 		message: "The admin API accepts only an IP address, localhost or a name in admin.hosts as Host.",
-		suggestion: "Call the admin API by its IP address or as localhost, or list the name in admin.hosts; with server.tls, call it by https. " +
+		suggestion: "Call the admin API by its IP address or as localhost, or list the name in admin.hosts; with server.tls, call it over https. " +
 			"From another machine, you can also use an SSH tunnel.",
 	},
 	NoSuchRecord: {

@@ -15,14 +15,14 @@ import (
 // A Scalar describes how a Go type is decoded from a YAML scalar.
 type Scalar struct {
 	Want    string // completes "want …" in messages
-	Rule    string // follows Want in the message about a text that Parse rejects
-	Pattern string // regular expression of the texts, for the JSON Schema; empty if every text is possible
-	Hidden  bool   // no message shows the text, because it may contain a secret
-	Secret  bool   // the text is a secret, so messages also do not show unknown keys of the same mapping
+	Rule    string // follows Want in the message about a string that Parse rejects
+	Pattern string // regular expression of the values, for the JSON Schema; empty if every string is possible
+	Hidden  bool   // no message shows the value, because it may contain a secret
+	Secret  bool   // the value is a secret, so messages also do not show unknown keys of the same mapping
 	Number  bool   // the value may be a YAML number or boolean, without quotes
-	// Hint returns advice on a valid replacement for an invalid text, or "" if there is none. It may be nil.
+	// Hint returns advice on a valid replacement for an invalid value, or "" if there is none. It may be nil.
 	Hint func(text string) string
-	// Parse converts a text to a value of the type. Messages do not contain the text of its error.
+	// Parse converts a string to a value of the type. Messages do not contain the text of its error.
 	Parse func(text string) (any, error)
 }
 
@@ -30,7 +30,7 @@ type Scalar struct {
 // (31 bits), int64 (a size in bytes) and time.Duration (not negative).
 type Scalars map[reflect.Type]Scalar
 
-// MaxText is the maximum length of a text in bytes, and TextRule describes the limits of a text for people.
+// MaxText is the maximum length of a string in bytes, and TextRule describes the limits of a string for people.
 const (
 	MaxText  = 4096
 	TextRule = " of at most 4096 bytes without control characters"

@@ -1,4 +1,4 @@
-// Package dns01 writes the records of DNS-01 challenges of ACME (RFC 8555 §8.4) by DNS updates (RFC 2136).
+// Package dns01 writes the records of DNS-01 challenges of ACME (RFC 8555 §8.4) with DNS updates (RFC 2136).
 package dns01
 
 import (
@@ -23,7 +23,7 @@ const (
 	fudge      = 300 // permitted difference of the clocks in seconds, as RFC 8945 §10 recommends
 )
 
-// A Solver writes records by DNS updates that are signed by TSIG (RFC 8945). It is safe for concurrent use.
+// A Solver writes records with DNS updates that are signed with TSIG (RFC 8945). It is safe for concurrent use.
 type Solver struct {
 	// Server is the address of the zone's primary server: host:port.
 	Server string
@@ -139,7 +139,7 @@ func (s *Solver) zone(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("the server %s is not authoritative for a zone of %s: set server.tls.acme.dns.zone", s.Server, name)
 }
 
-// exchange sends a message to the server by TCP, and returns the response. If there is a key, it signs the message, and verifies the
+// exchange sends a message to the server over TCP, and returns the response. If there is a key, it signs the message, and verifies the
 // signature of the response.
 func (s *Solver) exchange(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
 	client := &dns.Client{Net: "tcp", Timeout: dnsTimeout}

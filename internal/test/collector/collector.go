@@ -1,4 +1,4 @@
-// Package collector has an OpenTelemetry collector for tests. It stores the telemetry that it receives by OTLP over HTTP.
+// Package collector has an OpenTelemetry collector for tests. It stores the telemetry that it receives through OTLP over HTTP.
 package collector
 
 import (

@@ -1,5 +1,5 @@
 // Package oidctest is an OpenID Connect provider for tests: discovery, the authorization code flow with PKCE, UserInfo and logout, over
-// HTTP on the loopback address. A person signs in by a form, and remains signed in at the provider by a cookie.
+// HTTP on the loopback address. A person signs in with a form, and remains signed in at the provider through a cookie.
 //
 //	p := oidctest.Start(t, time.Now)
 //	p.Person = oidctest.Person{Subject: "1", Claims: map[string]any{"groups": []string{"staff"}}}

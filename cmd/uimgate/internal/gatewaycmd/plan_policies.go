@@ -141,8 +141,8 @@ func (p *plan) missing(planned []*terms, merged bool) (out []string) {
 	return out
 }
 
-// uncovered lists the intents that the policy does not cover: one line names those that no policy permits, and another one those that one
-// of the other policies permits.
+// uncovered lists the intents that the policy does not cover. One line names those that no policy permits, and another line those that
+// another policy permits.
 func (t *terms) uncovered(all []*terms, merged bool) (out []string) {
 	if failed := firstError(t.problems); failed != "" {
 		return []string{t.file + " cannot be checked: " + failed}
