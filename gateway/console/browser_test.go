@@ -118,7 +118,7 @@ func TestEveryButton(t *testing.T) {
 	for _, role := range api.Roles {
 		t.Run(string(role), func(t *testing.T) {
 			t.Parallel()
-			g, pages := furnished(t) //nolint:contextcheck // a test
+			g, pages := furnished(t)
 			b := g.presser(role, slices.Contains(clicking, role))
 			pressed := 0
 			for _, path := range pages {
