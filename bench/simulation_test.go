@@ -28,7 +28,7 @@ func waits(rate float64, servers int, service func(s *simulation) float64) float
 		})
 	}
 	arrive()
-	s.run(1e6)
+	s.run(5e5)
 	return sum / n
 }
 

@@ -1,4 +1,4 @@
-package invoice_test
+package admin_test
 
 import (
 	"strings"
