@@ -30,7 +30,8 @@ func TestSchemasOfOpenAPIInAjv(t *testing.T) {
 	}
 	for i, found := range all {
 		if found.Schemas < 10 || len(found.Faults) > 0 {
-			t.Errorf("%s: %d schemas, %d examples, faults %q; want at least 10 schemas and no fault", paths[i], found.Schemas, found.Examples, found.Faults)
+			t.Errorf("%s: %d schemas, %d examples, faults %q; want at least 10 schemas and no fault",
+				paths[i], found.Schemas, found.Examples, found.Faults)
 		}
 		t.Logf("%s: %d schemas, %d examples", paths[i], found.Schemas, found.Examples)
 	}

@@ -92,7 +92,8 @@ type toolResult struct {
 // check checks the log of a client that registers, or has the metadata document at a URL.
 func (l clientLog) check(t *testing.T, document string, registers bool) {
 	t.Helper()
-	if registers != (l.ClientID != document) || l.Scope != gatetest.Searching+":execute" || l.Asked != 1 || !slices.Contains(l.Tools, "search_v1") {
+	if registers != (l.ClientID != document) || l.Scope != gatetest.Searching+":execute" || l.Asked != 1 ||
+		!slices.Contains(l.Tools, "search_v1") {
 		t.Errorf("the first consent: %+v", l)
 	}
 	for name, done := range map[string]toolResult{"first": l.Done, "refreshed": l.Refreshed, "again": l.Again, "after": l.After} {
