@@ -35,7 +35,7 @@ func TestFreeCallAllocatesWithinItsBudget(t *testing.T) {
 		free := target{
 			name: kind, url: gate.addresses.Gateway + "/api/intents/execute", body: callOf(kind, sizes[0].products), of: gate,
 		}
-		best, err := compare(t.Context(), []target{free}, agents, 2, 3, 2000)
+		best, err := compare(t.Context(), []target{free}, agents, 2, 3, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -261,9 +261,18 @@ func TestAlgorithms(t *testing.T) {
 // that was retired at once do not verify, whatever its algorithm.
 func TestPATsOutliveAlgorithmChange(t *testing.T) {
 	t.Parallel()
+	var rsaKey []byte // of all gateways that begin with RS256, because it takes a second to generate one
 	for _, before := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
 		for _, after := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
-			w := newWorld(t, func(_ *world, c *keys.Config) { c.Algorithm = before })
+			w := newWorld(t, func(w *world, c *keys.Config) {
+				c.Algorithm = before
+				if before == keys.RS256 {
+					w.files.pem = rsaKey
+				}
+			})
+			if before == keys.RS256 {
+				rsaKey = w.files.pem
+			}
 			agent := newEd()
 			issued := w.issue(t, w.fresh(t, "agent", agent))
 			old := w.keys.Current()
