@@ -32,11 +32,22 @@ const slow = time.Minute
 
 // OpenByClock opens a database that uses the clock in the options, even if the engine has its own.
 func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {
+	return OpenByClockSeen(ctx, place, opts, func(string) {})
+}
+
+// OpenByClockSeen is like OpenByClock, and calls seen with each statement that the database receives.
+func OpenByClockSeen(ctx context.Context, place string, opts Options, seen func(query string)) (*Store, error) {
 	d := engine.DialectOf(place)
 	d.Counting = engine.ByClock
 	if engine.IsPostgres(place) {
 		d.Clock, d.Patience, d.CallPatience = "", slow, slow
 		place += "&connect_timeout=" + strconv.Itoa(int(slow.Seconds()))
+	}
+	rewrite := d.Rewrite
+	d.Rewrite = func(query string) string {
+		query = rewrite(query)
+		seen(query)
+		return query
 	}
 	return open(ctx, place, opts, d, newJournal)
 }

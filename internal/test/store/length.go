@@ -4,7 +4,7 @@ package storetest
 
 // The amount of random tests. With the build tag soak there are more.
 const (
-	wholeSuite = false // for engines that differ from others only in the limits that they lease
+	wholeSuite = false // RunLimits and RunExcept run the whole suite
 
 	// random models of windows and of the ledger
 	modelSeeds  = 1

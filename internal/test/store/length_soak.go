@@ -4,7 +4,7 @@ package storetest
 
 // These constants set how many random tests run.
 const (
-	wholeSuite = true // for engines that differ from others only in the limits that they lease
+	wholeSuite = true // RunLimits and RunExcept run the whole suite
 
 	// random models of windows and of the ledger
 	modelSeeds  = 3

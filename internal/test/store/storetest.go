@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -182,6 +183,28 @@ func Run(t *testing.T, open Opener) {
 	run(t, open, slices.Collect(maps.Keys(suites))...)
 }
 
+// RunExcept is like Run without some scenarios, whose names have the form topic/scenario with underscores for spaces. With the build tag
+// soak, it runs the whole suite.
+func RunExcept(t *testing.T, without map[string]bool, open Opener) {
+	t.Helper()
+	if !wholeSuite {
+		left.Store(t.Name(), without)
+	}
+	Run(t, open)
+}
+
+// left are the scenarios that a test leaves out: the name of the test → map[string]bool.
+var left sync.Map
+
+// leavesOut reports whether a test of a topic leaves out a scenario.
+func leavesOut(t *testing.T, scenario string) bool {
+	t.Helper()
+	i := strings.LastIndexByte(t.Name(), '/')
+	without, _ := left.Load(t.Name()[:max(0, i)])
+	names, _ := without.(map[string]bool)
+	return names[t.Name()[i+1:]+"/"+strings.ReplaceAll(scenario, " ", "_")]
+}
+
 // RunLimits runs the tests of calls that count against limits. An engine that differs from another one, which passes Run, only in the
 // limits that it leases must pass them. With the build tag soak, RunLimits runs the whole suite.
 func RunLimits(t *testing.T, open Opener) {
@@ -274,6 +297,9 @@ type suite struct {
 func each(t *testing.T, open Opener, scenarios map[string]func(*suite)) {
 	t.Helper()
 	for name, scenario := range scenarios {
+		if leavesOut(t, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			scenario(newSuite(t, open))
