@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// The whole suite runs on SQLite. The scenarios in testdata/soak_on_postgres.txt run on PostgreSQL only with the build tag soak, because the
-// other scenarios send all of their statements.
+// The whole suite runs on SQLite. The scenarios in testdata/soak_on_postgres.txt run on PostgreSQL only with the build tag soak, because
+// the other scenarios send all of their statements.
 func TestConformanceOfPostgres(t *testing.T) { //nolint:tparallel // the scenarios of the suite run in parallel, before the check
 	t.Parallel()
 	pgtest.Start(t)
