@@ -54,7 +54,8 @@ func TestAMigrationHasNoTimeLimit(t *testing.T) {
 	}
 	usual := limits()
 	var own registration
-	err = own.upgrade(context.WithoutCancel(t.Context()), dsn, write, func(ctx context.Context, db *sql.DB, _ func(context.Context) error) error {
+	ctx := context.WithoutCancel(t.Context())
+	err = own.upgrade(ctx, dsn, write, func(ctx context.Context, db *sql.DB, _ func(context.Context) error) error {
 		if at, bounded := ctx.Deadline(); bounded {
 			t.Errorf("the migration has the deadline %s", at)
 		}
