@@ -1,7 +1,10 @@
 package lint_test
 
 import (
+	"encoding/json"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -16,5 +19,31 @@ func TestChartHasTheRules(t *testing.T) {
 		if copied, err := os.ReadFile("../../deploy/helm/uimgate/files/" + name); err != nil || string(copied) != string(source) {
 			t.Errorf("deploy/helm/uimgate/files/%s is not that of deploy/observability (%v): run make generate", name, err)
 		}
+	}
+}
+
+// TestChartAcceptsTheConfiguration: the schema of the chart's values lists the keys that uimgate.yaml may have.
+func TestChartAcceptsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	type node struct {
+		Properties    map[string]node `json:"properties"`
+		PropertyNames struct {
+			Enum []string `json:"enum"`
+		} `json:"propertyNames"`
+	}
+	read := func(path string) (schema node) {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = json.Unmarshal(text, &schema)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema
+	}
+	chart := read("../../deploy/helm/uimgate/values.schema.json").Properties["config"].PropertyNames.Enum
+	keys := slices.Sorted(maps.Keys(read("../../config/schema.json").Properties))
+	if got := slices.Sorted(slices.Values(chart)); !slices.Equal(got, keys) {
+		t.Errorf("values.schema.json permits the keys %q below config; uimgate.yaml has %q", got, keys)
 	}
 }

@@ -24,7 +24,7 @@ func TestArgumentsOfDirectStatements(t *testing.T) {
 	})
 	w := &Writer{db: db}
 	t.Cleanup(w.drop)
-	if err := w.connect(ctx); err != nil {
+	if _, err := w.connect(ctx); err != nil {
 		t.Fatal(err)
 	}
 	const insert = "INSERT INTO seen (value) VALUES (?)"
