@@ -19,6 +19,9 @@ const (
 	unsettledKept = 24 * time.Hour // if the facilitator was not asked to settle it
 )
 
+// insertAttempts is how often enterPayment tries to write a payment while others of the agent begin and end.
+const insertAttempts = 10
+
 // never is the deletion time of payments that have not ended.
 const never = int64(1) << 62
 
@@ -57,17 +60,10 @@ func (l *Ledger) Pay(ctx context.Context, p store.Payment, most money.Amount) (o
 		}
 		out.BegunAt = engine.FromNanos(engine.Nanos(t.Now()))
 		out.ChangedAt = out.BegunAt
-		inserted, err := insertPayment(ctx, t, &out)
-		if err != nil {
+		if known, err = enterPayment(ctx, t, &out); err != nil {
 			return err
 		}
-		if !inserted {
-			if out, known, err = readPayment(ctx, t, p.Service, p.Reference); err != nil {
-				return err
-			}
-			if !known {
-				return cmp.Or(elsewhere(ctx, t, p), unopened(ctx, t, p), store.ErrPaymentIDUsed)
-			}
+		if known {
 			if !out.Same(&p) {
 				return store.ErrReferenceUsed
 			}
@@ -210,6 +206,39 @@ func elsewhere(ctx context.Context, t *engine.Tx, p store.Payment) error {
 		return store.ErrReferenceUsed
 	}
 	return err
+}
+
+// unused returns store.ErrPaymentIDUsed if another payment of the agent has the PaymentID.
+func unused(ctx context.Context, t *engine.Tx, p store.Payment) error {
+	var other string
+	found, err := t.Row(ctx, "SELECT reference FROM payments WHERE service = ? AND agent_id = ? AND payment_id = ? AND payment_id <> '' "+
+		"AND reference <> ?", []any{p.Service, string(p.AgentID), p.PaymentID, p.Reference}, &other)
+	if err == nil && found {
+		return store.ErrPaymentIDUsed
+	}
+	return err
+}
+
+// enterPayment writes the row of a payment or, if there is one with its reference, reads that row into p; known reports which. It returns
+// an error if another payment prevents this one.
+func enterPayment(ctx context.Context, t *engine.Tx, p *store.Payment) (known bool, err error) {
+	for range insertAttempts {
+		if inserted, err := insertPayment(ctx, t, p); err != nil || inserted {
+			return false, err
+		}
+		found, known, err := readPayment(ctx, t, p.Service, p.Reference)
+		if known {
+			*p = found
+		}
+		if err != nil || known {
+			return known, err
+		}
+		if err := cmp.Or(elsewhere(ctx, t, *p), unopened(ctx, t, *p), unused(ctx, t, *p)); err != nil {
+			return false, err
+		}
+		// On PostgreSQL, the payment that prevented this one has ended in the meantime.
+	}
+	return false, store.ErrPaymentOpen
 }
 
 // insertPayment writes the row of a payment, unless there is one with its reference or its PaymentID. An x402 payment has one row in all
