@@ -1,7 +1,7 @@
 package odrl
 
-// AsAgreed returns a policy from Load in the form in which it binds once it has been agreed: an Offer, a Request or an Assertion grants its
-// permissions, and a policy that another one replaces remains valid. Any other policy is returned unchanged.
+// AsAgreed returns p, a policy from Load, as it binds after an agreement. An Offer, a Request or an Assertion then grants its permissions,
+// and a policy that another one replaces remains valid. AsAgreed returns any other policy unchanged.
 func (p *Policy) AsAgreed() *Policy {
 	if p.program != nil || p.form.Grants() && p.form.ReplacedBy == "" {
 		return p

@@ -66,7 +66,8 @@ func steers(r rune) bool {
 	return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != nonJoiner && r != joiner
 }
 
-// visible returns the same JSON, with escapes for the characters of strings that steers reports, except U+FFFD.
+// visible replaces the characters of a JSON document for which steers is true, except white space and U+FFFD, with their escapes. The
+// decoded value stays the same.
 func visible(document []byte) []byte {
 	hidden := func(r rune) bool { return steers(r) && r > ' ' && r != utf8.RuneError }
 	if !bytes.ContainsFunc(document, hidden) {

@@ -25,9 +25,9 @@ type Left struct {
 // maxLeft bounds the limits that Left reads, so that a search for intents costs one short read of the store.
 const maxLeft = 64
 
-// Left returns how many more calls to each intent the agent whose PAT is in call can make, for each permission in order of preference. It
-// omits intents that the agent cannot call, and those for which it would have to read more than 64 limits in all. It reads the store once,
-// and takes nothing. The error is a *reason.Refusal.
+// Left returns, for each intent and for each permission in order of preference, how many more calls the agent of the PAT in call can make.
+// It omits intents that the agent cannot call, and those for which it would have to read more than 64 limits in all. It reads the store
+// once, and takes nothing. The error is a *reason.Refusal.
 func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[string][]Left, error) {
 	if x.limits == nil {
 		return nil, nil
@@ -87,8 +87,8 @@ func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[stri
 	return out, nil
 }
 
-// candidates returns the permissions that can permit a call to an intent to the agent, and sets the service and the intent of e. It returns
-// none if the agent cannot call it.
+// candidates returns the permissions that may allow the agent to call an intent, and sets the service and the intent of e. It returns none
+// if the agent cannot call the intent.
 func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agreed func() (keys.Key, error)) ([]odrl.Candidate, error) {
 	in, err := e.current.Executable(uid)
 	if err != nil || !e.claims.Permits(uid) {
@@ -107,8 +107,8 @@ func (x *Executor) candidates(ctx context.Context, e *execution, uid string, agr
 	return allowed, nil
 }
 
-// Of the limits that begin reserves, limitsOf returns those that can refuse a call to the intent under a permission. own is the limit of
-// the PAT; it may be nil.
+// limitsOf returns the limits that begin reserves for a call under a permission, except hidden ones. own is the limit of the PAT; it may be
+// nil.
 func (e *execution) limitsOf(own *limit.Limit, c *odrl.Candidate) []store.Reservation {
 	return slices.DeleteFunc(e.appendLimits(e.appendOwn(nil, own), c), func(r store.Reservation) bool { return hidden(r.Limit) })
 }

@@ -2,8 +2,8 @@
 // section 3.1, RFC 7636).
 //
 //	provider := oidc.New(oidc.Options{Issuer: "https://id.example", ClientID: "uimgate", …})
-//	to, cookie, err := provider.Begin(ctx, oidc.Attempt{Next: "/console/"}) // send the browser to to, with the cookie
-//	person, err := provider.Finish(ctx, cookie, query)                      // when the browser comes back with the cookie
+//	location, cookie, err := provider.Begin(ctx, oidc.Attempt{Next: "/console/"}) // redirect the browser, and set the cookie
+//	person, err := provider.Finish(ctx, cookie, query)                            // when the browser comes back with the cookie
 package oidc
 
 import (
@@ -30,7 +30,8 @@ const (
 	exchangeTime = 10 * time.Second // for one request to the provider
 	maxDocument  = 1 << 20          // bytes of a response of the provider
 	mostAtOnce   = 16               // sign-ins that exchange their code at the same time
-	// refreshAfter is how long the metadata of the provider is used. After a failure, the provider is not asked again for retryAfter.
+	// refreshAfter is how long the metadata of the provider is used. After a failure, the Provider waits for
+	// retryAfter before it fetches the metadata again.
 	refreshAfter = time.Hour
 	retryAfter   = 3 * time.Second
 	maxUsed      = 10_000 // attempts that are remembered as finished
@@ -38,7 +39,7 @@ const (
 
 // Errors of Begin and Finish. Each error wraps at most one of them.
 var (
-	// ErrAway means that the provider does not answer as a provider must.
+	// ErrAway means that the provider cannot be reached, sends an invalid response, or rejects the client's credentials.
 	ErrAway = errors.New("the identity provider cannot be used")
 	// ErrAttempt means that the browser has not begun this sign-in, or has finished it, or began it more than AttemptTime ago.
 	ErrAttempt = errors.New("this browser has not begun the sign-in, or it has expired")
@@ -167,8 +168,8 @@ func (p *Provider) Discover(ctx context.Context) error {
 	return err
 }
 
-// LogoutURL returns the URL at which the person can sign out of the provider, which then sends the browser to the URL back. It is empty if
-// the provider has none, or has not been contacted yet (OpenID Connect RP-Initiated Logout 1.0).
+// LogoutURL returns the URL at which the person can sign out of the provider. The provider then redirects the browser to back. The result
+// is empty if the provider has no such URL, or has not been contacted yet (OpenID Connect RP-Initiated Logout 1.0).
 func (p *Provider) LogoutURL(back string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

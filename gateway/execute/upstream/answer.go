@@ -35,8 +35,8 @@ type Answer struct {
 
 var emptyObject = []byte("{}")
 
-// Tree parses a 2xx response, and returns the object that represents the response if that is content. It takes the memory from the
-// membudget share in ctx, and waits for memory until ctx ends. The error is a *ResponseError.
+// Tree parses the JSON of a 2xx response. If the response is content (a file or text), Tree returns the object that represents it.
+// Tree takes the memory from the membudget share in ctx, and waits for memory until ctx ends. The error is a *ResponseError.
 func (a *Answer) Tree(ctx context.Context) (any, error) {
 	if a.JSON == nil {
 		return a.content, nil

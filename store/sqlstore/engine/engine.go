@@ -86,8 +86,8 @@ func (db *DB) readServer(ctx context.Context) error {
 	return nil
 }
 
-// noteNow is like Note before the writers start. It writes the rows at once, so that no writer connects only for them. If this fails, they
-// stay pending.
+// noteNow is like Note, for use before the writers start. It writes the rows at once, so that no writer connects only for them. If this
+// fails, they stay pending.
 func (db *DB) noteNow(ctx context.Context, rows map[string]int64) {
 	db.Note(rows)
 	if db.alone(ctx, aside, func(ctx context.Context, t *Tx) error { return t.Note(ctx, rows) }) == nil {

@@ -56,7 +56,7 @@ func Postgres() *Dialect {
 		Schema: strings.NewReplacer(
 			" TEXT ", ` TEXT COLLATE "C" `,
 			"INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY", // SQLite has no index for a primary key of type INTEGER
-			// JSON in PostgreSQL cannot contain NUL, not even escaped.
+			// PostgreSQL cannot convert the escape \u0000 in JSON to text.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
 		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, begin: "BEGIN",
@@ -119,8 +119,8 @@ func SQLState(err error) string {
 const InsufficientPrivilege = "42501"
 
 // PrivilegeHint explains how to grant the missing privileges to the role in the URL.
-const PrivilegeHint = "the role in the URL lacks privileges: as the owner of the database, run GRANT ALL ON SCHEMA public TO the role; " +
-	"if another role owns the tables, also run GRANT ALL ON ALL TABLES IN SCHEMA public TO the role"
+const PrivilegeHint = "the role in the URL lacks privileges: as the owner of the database, run GRANT ALL ON SCHEMA public TO the role. " +
+	"If another role owns the tables, also run GRANT ALL ON ALL TABLES IN SCHEMA public TO the role"
 
 // lostPostgres reports whether an error means that the connection has ended. Every error that the server did not report means this. An
 // error that the server reported means this only if its code announces the end of the connection.

@@ -45,7 +45,8 @@ Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen
 renew and execute.
 
 With --pay-with, execute pays by x402 if the service asks for a payment of at most --pay-at-most. The command
-holds the wallet; it must check the terms itself, because the service itself states the value of the payment token.
+that --pay-with names holds the wallet; it must check the terms itself, because the service itself states the
+value of the payment token.
 
 An agreement that was made before the service offered a protocol lacks its endpoint: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// initTime is the time limit of init, including fetching the document.
+// initTime is the time limit of plan, which fetches the document.
 const initTime = 2 * time.Minute
 
 type initSettings struct {
@@ -212,7 +212,7 @@ func (s *initSettings) finish(ctx context.Context, p *plan, stderr io.Writer) er
 	}
 	if slices.ContainsFunc(p.policies, func(o policyPlan) bool { return o.inForce && len(o.changed) > 0 }) {
 		fmt.Fprintln(stderr, "Agents must then agree to the new prices and limits at once. To give notice, put them into another file, "+
-			"and list it under policies with the date in the key from: see docs/for-services/policies.md#change-it-on-a-date")
+			"and list it under policies with the date in the key \"from\". See docs/for-services/policies.md#change-it-on-a-date")
 	}
 	return nil
 }
