@@ -26,7 +26,7 @@ const (
 )
 
 // sweep marks calls whose deadline has passed as unresolved, and ends agreements that were replaced by an agreement made in advance,
-// immediately and then until ctx is done. It sends to found when it has marked calls.
+// immediately and then repeatedly, until ctx is done. It sends to found when it has marked calls.
 func (p *process) sweep(ctx context.Context, found chan<- struct{}) error {
 	sweep := func() {
 		if _, err := p.store.ReplacePlans(ctx); err != nil && ctx.Err() == nil {

@@ -128,6 +128,15 @@ func (w *world) restored(b backup) {
 	if _, err := sqlstore.Restore(ctx, g.statePath(), store.DefaultRestoredLimits(), sqlstore.Options{Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
+	after, err := backup{path: g.statePath()}.read(ctx, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(after.Ledger, before.Ledger) || len(after.Executions) != len(before.Executions) ||
+		!slices.Equal(after.Accounts, before.Accounts) {
+		t.Errorf("%d entries, %d executions, %d accounts after the restore; in the backup %d, %d, %d",
+			len(after.Ledger), len(after.Executions), len(after.Accounts), len(before.Ledger), len(before.Executions), len(before.Accounts))
+	}
 	w.startAll()
 	for _, a := range w.known {
 		old := (call{agent: a, token: a.token(), intent: details, ref: "old-" + a.id}).at(g)
@@ -160,14 +169,23 @@ func (w *world) restored(b backup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := &evidence{}
-	if err := after.readStore(ctx, s); err != nil {
+	served := &evidence{}
+	if err := served.readStore(ctx, s); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(after.Ledger, before.Ledger) || len(after.Executions) != len(before.Executions) ||
-		!slices.Equal(after.Accounts, before.Accounts) {
-		t.Errorf("%d entries, %d executions, %d accounts after the restore; in the backup %d, %d, %d",
-			len(after.Ledger), len(after.Executions), len(after.Accounts), len(before.Ledger), len(before.Executions), len(before.Accounts))
+	if len(served.Executions) != len(before.Executions) || len(served.Ledger) < len(before.Ledger) {
+		t.Fatalf("the gateway has %d entries and %d executions; in the backup %d and %d",
+			len(served.Ledger), len(served.Executions), len(before.Ledger), len(before.Executions))
+	}
+	// readStore lists the newest first. The gateway ends the calls that the backup has as interrupted.
+	added := len(served.Ledger) - len(before.Ledger)
+	if !slices.Equal(served.Ledger[added:], before.Ledger) {
+		t.Error("the gateway has changed entries of the backup")
+	}
+	for _, e := range served.Ledger[:added] {
+		if !open(e.From) {
+			t.Errorf("after the restore, the gateway has added %+v", e)
+		}
 	}
 	agreements, err := s.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: pat.AgentID(w.known[0].id), Limit: 1000})
 	if err != nil || len(agreements) < 2 {
