@@ -40,7 +40,7 @@ func DefaultRestoredLimits() RestoredLimits { return RestoredLimits{RestoreUsed,
 
 // A LimitHold is an event after which limits count as used up.
 type LimitHold struct {
-	At time.Time // when the event was detected, by the clock that counts limits; the zero time means never
+	At time.Time // when the event was detected, by the clock for limits; the zero time means never
 	// Periods are the periods whose limits are still held back, the shortest first.
 	Periods []HeldPeriod
 }

@@ -16,8 +16,8 @@ const (
 	maxFile     = 4 << 20
 )
 
-// accounts are the contents of the file: the amount spent in the current period, by currency and kind of period. The file counts
-// every kind of period regardless of the limits, so that limits that are set later include the amounts.
+// accounts are the contents of the file: the amount spent in the current period, by currency and kind of period. The file has every
+// kind of period, whatever the limits are, so that a limit that is set later also counts what was spent before.
 type accounts struct {
 	Version int                           `json:"version"`
 	Spent   map[string]map[Period]*window `json:"spent"`
@@ -85,7 +85,8 @@ func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	return w
 }
 
-// fits returns an *ExceededError if a price exceeds one of the limits. The zero Amount, an unknown price, exceeds a limit that is used up.
+// fits returns an *ExceededError if the amount spent and a price together exceed one of the limits. The zero Amount is an unknown price; it
+// exceeds a limit that is used up.
 func (a *accounts) fits(limits []Limit, price money.Amount, now time.Time) error {
 	unknown := price == (money.Amount{})
 	for _, l := range limits {

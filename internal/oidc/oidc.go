@@ -145,7 +145,7 @@ func (p *Provider) Same(other *Provider) bool {
 // Redirect is the URL to which the provider sends browsers back.
 func (p *Provider) Redirect() *url.URL { return p.o.Redirect }
 
-// Host returns the host of the provider, for people.
+// Host returns the host of the provider, to show to people.
 func (p *Provider) Host() string { return p.issuer.Host }
 
 // Close closes idle connections. Sign-ins in progress continue.

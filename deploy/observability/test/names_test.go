@@ -70,7 +70,7 @@ func described() map[string]map[string]bool {
 
 var description = regexp.MustCompile(`fqName: "(\w+)".*variableLabels: \{([^}]*)\}`)
 
-// target are the labels that Prometheus adds, and those that the operator of Prometheus adds.
+// target are the labels that Prometheus adds, and those that the Prometheus Operator adds.
 var target = map[string]bool{"job": true, "instance": true, "namespace": true, "le": true, model.MetricNameLabel: true}
 
 // An expression belongs to a rule or a panel.

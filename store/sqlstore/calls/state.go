@@ -25,7 +25,7 @@ type Calls struct {
 	nonces   usedNonces
 	used     *recent // agreements that have used_at set
 	releases releaseQueue
-	noncesAs map[string]string // the former ids that digests of nonces contain, by service
+	noncesAs map[string]string // by service: its former id, if the digests of its nonces contain that id
 }
 
 // Bounds are the limits of the stored data.
@@ -207,8 +207,8 @@ type answerSizes struct {
 	added map[ref]int64 // to be written
 }
 
-// Counted returns the time of the clock that counts limits and measures the deadlines of calls. In an embedded database, this clock does
-// not jump when the wall clock is set.
+// Counted returns the time of the clock for limits and the deadlines of calls. In an embedded database, this clock does not jump when the
+// wall clock is set.
 func (c *Calls) Counted() time.Time { return c.db.Counted() }
 
 // A counter is a window inside a transaction.
@@ -219,7 +219,7 @@ type counter struct {
 	err   error // the stored counts are invalid
 	was   Counter
 
-	// The largest number of dispatch slots recently used, and the slot in which it was used.
+	// The largest number of dispatch slots that a recent admission has, and the slot of that admission.
 	dispatch, dispatchSlot int64
 	own                    int64 // the dispatch slots of this transaction's admissions
 }

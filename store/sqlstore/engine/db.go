@@ -113,7 +113,7 @@ type queues struct {
 type clocks struct {
 	clock   clock.Source
 	elapsed func() time.Duration
-	anchor  *clock.Anchor // counts limits; nil: the database's clock does
+	anchor  *clock.Anchor // the clock for limits; nil: it is the clock of the database
 	steps   clock.Steps
 	pace    clock.Pace
 }
@@ -157,7 +157,7 @@ const (
 // times are the times of a transaction.
 type times struct {
 	now         time.Time // the time of the whole transaction
-	counted     time.Time // by the clock that counts limits
+	counted     time.Time // by the clock for limits
 	requestedAt time.Time // when the process requested these times, by its own clock
 }
 

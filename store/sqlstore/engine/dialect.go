@@ -21,7 +21,7 @@ const (
 	Shared
 )
 
-// CountClock determines which clock counts limits and measures deadlines.
+// CountClock determines the clock for limits and deadlines.
 type CountClock int
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/clock"
 )
 
-// times returns the time of the store's clock, and the time of the clock that counts limits and deadlines.
+// times returns the time of the store's clock, and the time of the clock for limits and deadlines.
 func (db *DB) times(ctx context.Context) (now, counted time.Time) {
 	if db.clocks.anchor == nil {
 		now = db.Now()

@@ -14,14 +14,14 @@ import (
 
 // A Rewind describes the last restore of a database to an earlier state. The zero value means that the database was never restored.
 type Rewind struct {
-	at    int64 // by the clock that counts limits
+	at    int64 // by the clock for limits
 	hold  Hold
 	limit store.RestoredLimits
 }
 
 // A Hold defines which windows are held back because of a restore. The zero value holds back none.
 type Hold struct {
-	Since     time.Time // by the clock that counts limits; zero: nothing is held back
+	Since     time.Time // by the clock for limits; zero: nothing is held back
 	Allowance int64     // the percentage of a limit per month or year that counts as used
 	agents    int64     // agents that were created later, by the clock of the store, were not in the restored state
 }
@@ -81,7 +81,7 @@ func (db *DB) lastRestored() Rewind {
 	return Rewind{}
 }
 
-// Floor returns when the state was last restored to an earlier one, for example from a backup, by the clock that counts limits. It returns
+// Floor returns when the state was last restored to an earlier one, for example from a backup, by the clock for limits. It returns
 // the zero time if that never happened.
 func (db *DB) Floor() time.Time { return FromNanos(db.lastRestored().at) }
 

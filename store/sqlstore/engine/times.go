@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// Counted returns the time of the clock that counts limits and measures the deadlines of calls. In an embedded database, this clock does
-// not jump when the wall clock is set.
+// Counted returns the time of the clock for limits and the deadlines of calls. In an embedded database, this clock does not jump when the
+// wall clock is set.
 func (db *DB) Counted() time.Time {
 	if db.clocks.anchor == nil {
 		return db.Now()
@@ -32,14 +32,14 @@ func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.Slots(t.times.requestedAt
 // Now returns the time of the transaction by the store's clock.
 func (t *Tx) Now() time.Time { return t.times.now }
 
-// Counted returns the time of the transaction by the clock that counts limits.
+// Counted returns the time of the transaction by the clock for limits.
 func (t *Tx) Counted() time.Time { return t.times.counted }
 
 // Asked returns when the process requested the times of the transaction, by its own clock.
 func (t *Tx) Asked() time.Time { return t.times.requestedAt }
 
-// Since returns the duration from requested, a time of the process's clock, to at, a time of the clock that counts limits. The result is
-// never too long, because the clock that counts limits was read after the process had requested the reading.
+// Since returns the duration from requested, a time of the process's clock, to at, a time of the clock for limits. The result is
+// never too long, because the clock for limits was read after the process had requested the reading.
 func (t *Tx) Since(requested, at time.Time) time.Duration {
 	return max(0, t.times.requestedAt.Sub(requested)) + at.Sub(t.times.counted)
 }

@@ -141,7 +141,7 @@ func (u *Upkeep) purgeDocuments(ctx context.Context) (total int, err error) {
 	return total, nil
 }
 
-// purgeCounters deletes counters that have expired by the clock that counts limits.
+// purgeCounters deletes counters that have expired by the clock for limits.
 func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
 	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
 		query := expired("counters", "service, agent_id, limit_id, period", "frees_at > 0 AND frees_at <= ?", "frees_at")
