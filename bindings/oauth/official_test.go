@@ -68,6 +68,7 @@ func TestOfficialClientsByConsent(t *testing.T) {
 	}
 	for i, w := range ways {
 		t.Run(w.era+map[bool]string{true: " registered", false: " document"}[w.registers], func(t *testing.T) {
+			t.Parallel()
 			seen[i].check(t, gates[i].client.ID(), w.registers)
 		})
 	}

@@ -23,44 +23,44 @@ const (
 // checks the whole ledger if it has no point, if the state was restored, and every day.
 func TestRestartedGatewayChecksItsLedger(t *testing.T) {
 	t.Parallel()
-	sql := func(statement string) func(*testing.T, *gate) {
-		return func(t *testing.T, g *gate) { sqlitetest.Alter(t, g.state(), statement) }
+	sql := func(statement string) func(*gate) {
+		return func(g *gate) { sqlitetest.Alter(g.t, g.state(), statement) }
 	}
 	earlier := `UPDATE ledger SET intent = 'x' WHERE execution_id = (SELECT execution_id FROM ledger WHERE execution_id <> '' ORDER BY seq LIMIT 1)`
 	later := `UPDATE ledger SET intent = 'x' WHERE execution_id = (SELECT execution_id FROM ledger WHERE execution_id <> '' ORDER BY seq DESC LIMIT 1)`
 	for name, c := range map[string]struct {
-		change func(*testing.T, *gate)
+		change func(*gate)
 		want   []string // of the log
 	}{
-		"nothing":          {func(*testing.T, *gate) {}, []string{verifiedLine, `"whole":false`}},
+		"nothing":          {func(*gate) {}, []string{verifiedLine, `"whole":false`}},
 		"a later entry":    {sql(later), []string{alteredLine}},
 		"an earlier entry": {sql(earlier), []string{verifiedLine, `"whole":false`}}, // the daily check finds it
-		"an earlier entry, a day later": {func(t *testing.T, g *gate) {
-			sql(earlier)(t, g)
+		"an earlier entry, a day later": {func(g *gate) {
+			sql(earlier)(g)
 			g.changePoint(func(p map[string]any) { p["whole"] = time.Now().Add(-25 * time.Hour) })
 		}, []string{alteredLine}},
-		"a day later": {func(_ *testing.T, g *gate) {
+		"a day later": {func(g *gate) {
 			g.changePoint(func(p map[string]any) { p["whole"] = time.Now().Add(-25 * time.Hour) })
 		}, []string{verifiedLine, `"whole":true`}},
-		"a check in the future": {func(_ *testing.T, g *gate) {
+		"a check in the future": {func(g *gate) {
 			g.changePoint(func(p map[string]any) { p["whole"] = time.Now().Add(time.Hour) })
 		}, []string{verifiedLine, `"whole":true`}},
-		"no point": {func(t *testing.T, g *gate) { must(t, os.Remove(g.point())) }, []string{verifiedLine, `"whole":true`}},
-		"no JSON":  {func(t *testing.T, g *gate) { must(t, os.WriteFile(g.point(), []byte("{"), 0o600)) }, []string{verifiedLine, `"whole":true`}},
-		"a point of another service": {func(_ *testing.T, g *gate) {
+		"no point": {func(g *gate) { must(g.t, os.Remove(g.point())) }, []string{verifiedLine, `"whole":true`}},
+		"no JSON":  {func(g *gate) { must(g.t, os.WriteFile(g.point(), []byte("{"), 0o600)) }, []string{verifiedLine, `"whole":true`}},
+		"a point of another service": {func(g *gate) {
 			g.changePoint(func(p map[string]any) { p["logs"].([]any)[0].(map[string]any)["service"] = "former" })
 		}, []string{verifiedLine, `"whole":true`}},
-		"an older copy of the database": {func(t *testing.T, g *gate) {
+		"an older copy of the database": {func(g *gate) {
 			g.verifiedAgain()
-			must(t, os.Rename(g.state()+".copy", g.state()))
+			must(g.t, os.Rename(g.state()+".copy", g.state()))
 		}, []string{alteredLine, "fewer entries"}},
-		"a restored backup": {func(t *testing.T, g *gate) {
+		"a restored backup": {func(g *gate) {
 			g.verifiedAgain()
 			cfg, _ := g.load()
 			quiet := daemon.Progress{Copied: func(int64, int64) {}, Checking: func(time.Duration) {}}
 			keeper := daemon.Keeper{Config: cfg, Now: time.Now, Progress: quiet, Limits: store.DefaultRestoredLimits()}
-			_, err := keeper.Restore(t.Context(), g.state()+".copy")
-			must(t, err)
+			_, err := keeper.Restore(g.t.Context(), g.state()+".copy")
+			must(g.t, err)
 		}, []string{verifiedLine, `"whole":true`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestRestartedGatewayChecksItsLedger(t *testing.T) {
 			a = a.at(g).agree()
 			a.logProof("id=" + a.chargedCall())
 			g.stop()
-			c.change(t, g)
+			c.change(g)
 
 			g = startGate(t, setup{dir: g.dir, config: logged("")})
 			g.awaitLog(1, c.want...)

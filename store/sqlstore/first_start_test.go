@@ -55,7 +55,7 @@ func killWhenWritten(t *testing.T, path, file string) {
 			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 				t.Fatal(err)
 			}
-			<-ended
+			<-ended //nolint:errcheck // it was killed
 			return
 		}
 		select {

@@ -100,7 +100,8 @@ type Options struct {
 // Migrate updates the schema to the version of this program. Only one process at a time may call it. If the database has a later version,
 // Migrate leaves it unchanged, and returns an error that wraps ErrNewer if this program cannot use it.
 func Migrate(ctx context.Context, db *sql.DB, o Options) error {
-	created, err := false, error(nil)
+	var created bool
+	var err error
 	if o.Dialect == goose.DialectSQLite3 {
 		if created, err = createNew(ctx, db, o.Before); err != nil {
 			return err
