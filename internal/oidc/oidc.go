@@ -65,7 +65,7 @@ type Options struct {
 	Claim string
 	// Roles are ordered from the lowest to the highest.
 	Roles    []Role
-	Redirect *url.URL // to which the provider sends the browser back
+	Redirect *url.URL // URL to which the provider sends the browser back
 	// Private permits http and addresses that are not on the public internet.
 	Private bool
 	Roots   *x509.CertPool // nil: those of the system

@@ -58,10 +58,10 @@ type rowSet struct {
 	answers    []ref // agents with answers to store
 }
 
-// readCached moves the cached executions of a row set to those that are read. At first, a call that settles an execution does not read its
-// record: until the deadline, only the call that began the execution changes it, so the change expects the record as Begin left it. If the
-// record differs, because an operator, the sweeper of a process with another clock or an earlier settlement has changed it, the transaction
-// is retried and reads the record.
+// readCached moves the cached executions of a row set to those that are read. The first attempt to settle an execution does not read its
+// record. It assumes that the record is as Begin left it, because until the deadline, only the call that began the execution changes it. If
+// the record differs, because an operator, the sweeper of a process with another clock or an earlier settlement has changed it, the
+// transaction is retried and reads the record.
 func (n *rowSet) readCached() {
 	for _, e := range n.cached {
 		n.executions = append(n.executions, ref{e.Service, e.ID})

@@ -76,7 +76,7 @@ type limitRows struct {
 	created map[ref]int64
 }
 
-// executionRows are executions, and those that idempotency keys belong to.
+// executionRows are the executions of a transaction, by id and by idempotency key.
 type executionRows struct {
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
@@ -221,7 +221,7 @@ type counter struct {
 
 	// The largest number of dispatch slots that a recent admission has, and the slot of that admission.
 	dispatch, dispatchSlot int64
-	own                    int64 // the dispatch slots of this transaction's admissions
+	own                    int64 // the number of dispatch slots that each admission of this transaction has
 }
 
 // usedNonces is the set of used nonces that the only writer keeps in memory: those that it read from the database, and those that it

@@ -103,7 +103,7 @@ func TakeLedger(n int) (numbers func(i int) any, take Command) {
 // A ledgerPlace is a ledger number that becomes known only when its statement runs.
 type ledgerPlace struct {
 	last   *int64
-	before int64 // how many numbers it comes before the last one
+	before int64 // the difference between the last allocated number and this one
 }
 
 // Value implements driver.Valuer.
