@@ -61,13 +61,10 @@ func (x *exchange) malformed(fail *fault) {
 // the content of the message does not matter. Other tasks take no further messages. If the agent has no such task, the response is
 // taskNotFound.
 func (x *exchange) continued(m *message) {
-	_, err := x.Record(x.r.Context(), x.call, m.taskID)
-	if errors.Is(err, execute.ErrNoRecord) {
-		var w execute.WaitingCall
-		if w, err = x.Waiting(x.r.Context(), x.call, m.taskID); err == nil {
-			x.resume(&w, m)
-			return
-		}
+	_, w, err := x.lookUp(m.taskID)
+	if w != nil {
+		x.resume(w, m)
+		return
 	}
 	if err != nil {
 		if !errors.Is(err, execute.ErrNoRecord) {

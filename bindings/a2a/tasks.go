@@ -33,17 +33,28 @@ func (x *exchange) named() (execute.Record, *execute.WaitingCall, bool) {
 
 // find is named for a task with an id.
 func (x *exchange) find(id string) (execute.Record, *execute.WaitingCall, bool) {
-	r, err := x.Record(x.r.Context(), x.call, id)
-	if errors.Is(err, execute.ErrNoRecord) {
-		var w execute.WaitingCall
-		if w, err = x.Waiting(x.r.Context(), x.call, id); err == nil {
-			return r, &w, true
-		}
-	}
+	r, w, err := x.lookUp(id)
 	if err != nil {
 		x.unfound(err)
 	}
-	return r, nil, err == nil
+	return r, w, err == nil
+}
+
+// lookUp returns the record of a task or, if its call has not begun, the waiting call. If the agent has no such task, the error wraps
+// execute.ErrNoRecord.
+func (x *exchange) lookUp(id string) (execute.Record, *execute.WaitingCall, error) {
+	r, err := x.Record(x.r.Context(), x.call, id)
+	if !errors.Is(err, execute.ErrNoRecord) {
+		return r, nil, err
+	}
+	w, err := x.Waiting(x.r.Context(), x.call, id)
+	if err == nil {
+		return execute.Record{}, &w, nil
+	}
+	if errors.Is(err, execute.ErrNoRecord) { // another request may have begun the call in the meantime
+		r, err = x.Record(x.r.Context(), x.call, id)
+	}
+	return r, nil, err
 }
 
 // getTask responds to GetTask. If the task waits for a person, and the person has confirmed it in the meantime, the task continues. A2A
