@@ -54,12 +54,17 @@ func TestAuditStreamIsExported(t *testing.T) {
 	g.stop()
 	away.Store(false)
 	g = startGate(t, s)
-	if e := <-accepted; !strings.Contains(string(e.Data), `"agent":"agent-1"`) || e.Source != "/services/default" {
-		t.Errorf("got %+v", e)
+	first := <-accepted
+	if !strings.Contains(string(first.Data), `"agent":"agent-1"`) || first.Source != "/services/default" {
+		t.Errorf("got %+v", first)
 	}
 	g.newAgent("agent-2").agree().execute(details, map[string]any{"id": "2"}, nil)
-	if e := <-accepted; !strings.Contains(string(e.Data), `"agent":"agent-2"`) {
-		t.Errorf("got %+v", e)
+	next := <-accepted
+	for next.ID == first.ID { // the collector may receive an event twice: an attempt of the first process can arrive late
+		next = <-accepted
+	}
+	if !strings.Contains(string(next.Data), `"agent":"agent-2"`) {
+		t.Errorf("got %+v", next)
 	}
 }
 
