@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -17,15 +18,9 @@ const wholeEvery = 24 * time.Hour
 
 // verify checks the ledger immediately, and the whole ledger every day, until ctx is done.
 func (p *process) verify(ctx context.Context) error {
-	for {
-		timer := time.NewTimer(p.checkLedger(ctx))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
+	for delay.For(ctx, p.checkLedger(ctx)) == nil {
 	}
+	return nil
 }
 
 // checkLedger checks the entries after the point of the last check or, if wholeEvery has passed, the whole ledger. It records the finding
