@@ -32,26 +32,37 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 	return true, err
 }
 
-// check checks that no document is missing whose number is above the highest number that was deleted because of its age.
-func (d documentTable) check(ctx context.Context, reader *sql.Tx) error {
-	last, purged := map[string]int64{}, map[string]int64{}
+// issuedNumbers are the last number that was issued and the highest one that was deleted because of its age, by service.
+type issuedNumbers struct{ last, purged map[string]int64 }
+
+// readIssued returns the numbers of each kind of document.
+func readIssued(ctx context.Context, reader *sql.Tx) (map[string]issuedNumbers, error) {
+	issued := map[string]issuedNumbers{}
+	for _, d := range numbered {
+		issued[d.kind] = issuedNumbers{map[string]int64{}, map[string]int64{}}
+	}
 	rows, err := reader.QueryContext(ctx, "SELECT service, kind, n, purged FROM document_numbers")
 	if err != nil {
-		return engine.Unavailable(err)
+		return nil, engine.Unavailable(err)
 	}
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
+	return issued, engine.Drain(rows, func(scan engine.Scan) error {
 		var service, kind string
 		var n, gone int64
-		err := scan(&service, &kind, &n, &gone)
-		if kind == d.kind {
-			last[service], purged[service] = n, gone
+		if err := scan(&service, &kind, &n, &gone); err != nil {
+			return engine.Unavailable(err)
 		}
-		return err
-	}); err != nil {
-		return engine.Unavailable(err)
-	}
+		if of, known := issued[kind]; known {
+			of.last[service], of.purged[service] = n, gone
+		}
+		return nil
+	})
+}
+
+// check checks that no document is missing whose number is above the highest number that was deleted because of its age.
+func (d documentTable) check(ctx context.Context, reader *sql.Tx, issued issuedNumbers) error {
+	last, purged := issued.last, issued.purged
 	next := map[string]int64{}
-	rows, err = reader.QueryContext(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number") //nolint:gosec // a constant
+	rows, err := reader.QueryContext(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number") //nolint:gosec // a constant
 	if err != nil {
 		return engine.Unavailable(err)
 	}
@@ -124,8 +135,12 @@ const (
 // checkDocuments compares refunds, moves of credit and invoices with the ledger. implied has the numbers of entries that refunds and moves
 // have made.
 func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied impliedRows) error {
+	issued, err := readIssued(ctx, reader)
+	if err != nil {
+		return err
+	}
 	for _, d := range numbered {
-		if err := d.check(ctx, reader); err != nil {
+		if err := d.check(ctx, reader, issued[d.kind]); err != nil {
 			return err
 		}
 	}
