@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	fronttest "github.com/uimgate/uimgate/internal/test/front"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -17,7 +18,7 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
 		t.Run(binding, func(t *testing.T) {
 			t.Parallel()
-			url, serve := bindtest.Public(t)
+			url, serve := fronttest.Public(t)
 			g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+
 				url+", "+gatetest.Unproved+"}\n")
 			g.Upstream = echoing

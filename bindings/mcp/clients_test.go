@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	fronttest "github.com/uimgate/uimgate/internal/test/front"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -71,7 +72,7 @@ type toolResult struct {
 // bearerProxy starts a gateway behind a proxy that adds a PAT to each request, for clients that cannot. It returns the proxy's URL.
 func bearerProxy(t *testing.T) string {
 	t.Helper()
-	url, serve := bindtest.Public(t)
+	url, serve := fronttest.Public(t)
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n")
 	token := g.Agreed("agent-1").Token
 	serve(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {

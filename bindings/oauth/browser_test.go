@@ -12,6 +12,7 @@ import (
 
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 	chromiumtest "github.com/uimgate/uimgate/internal/test/chromium"
+	fronttest "github.com/uimgate/uimgate/internal/test/front"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -61,7 +62,7 @@ type purchase struct {
 // newShop returns a gate with budgets, and its URL. A POST of a token to /test/pay pays in for the client that has it.
 func newShop(t *testing.T) (*confirmGate, string) {
 	t.Helper()
-	url, serve := bindtest.Public(t)
+	url, serve := fronttest.Public(t)
 	c := newConfirmGate(t, strings.Replace(budgets, "services:\n- {", "services:\n- {public_url: "+url+", ", 1))
 	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(c.Parse("")) }}
 	serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	fronttest "github.com/uimgate/uimgate/internal/test/front"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -343,7 +344,7 @@ func TestOfficialA2AClientConfirms(t *testing.T) {
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {
 		t.Run(binding, func(t *testing.T) {
 			t.Parallel()
-			url, serve := bindtest.Public(t)
+			url, serve := fronttest.Public(t)
 			c := newConfirmGate(t, strings.Replace(confirmed, "services:\n- {", "services:\n- {public_url: "+url+", ", 1))
 			proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(c.Parse("")) }}
 			serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	fronttest "github.com/uimgate/uimgate/internal/test/front"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -19,7 +20,7 @@ import (
 // below /test/ runs the function in does for its path.
 func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
 	t.Helper()
-	public, serve := bindtest.Public(t)
+	public, serve := fronttest.Public(t)
 	g := newGate(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		"public_url: "+public+", "+gatetest.Unproved+"}\n")
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {

@@ -1,4 +1,5 @@
-package bindtest
+// Package fronttest provides servers in front of gateways.
+package fronttest
 
 import (
 	"bytes"
@@ -15,14 +16,14 @@ func Public(t *testing.T) (url string, serve func(http.Handler)) {
 	s := httptest.NewUnstartedServer(nil)
 	t.Cleanup(s.Close)
 	return "http://" + s.Listener.Addr().String(), func(h http.Handler) {
-		s.Config.Handler = ReadFirst(h)
+		s.Config.Handler = readFirst(h)
 		s.Start()
 	}
 }
 
-// ReadFirst returns a handler that reads the body of a request before it calls h. A proxy needs that: the server closes the body when the
+// readFirst returns a handler that reads the body of a request before it calls h. A proxy needs that: the server closes the body when the
 // response begins, and if the proxy's transport still reads the body for its end then, it aborts the response.
-func ReadFirst(h http.Handler) http.Handler {
+func readFirst(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

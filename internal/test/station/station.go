@@ -4,13 +4,13 @@ package station
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"testing"
 	"time"
 
+	fronttest "github.com/uimgate/uimgate/internal/test/front"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -23,36 +23,25 @@ type Station struct {
 	Controls *http.ServeMux
 	Proxy    http.Handler // passes requests to the gateway
 
-	public  *httptest.Server
+	serve   func(http.Handler)
 	control *httptest.Server
 }
 
 // New returns a station that does not listen yet. For prepare, see gatetest.New.
 func New(t *testing.T, prepare ...func(*gatetest.Gate)) *Station {
 	t.Helper()
-	public := httptest.NewUnstartedServer(nil) // the gateway needs its URL in the configuration
-	t.Cleanup(public.Close)
-	s := &Station{URL: "http://" + public.Listener.Addr().String(), Controls: http.NewServeMux(), public: public}
+	url, serve := fronttest.Public(t) // the gateway needs the URL in the configuration
+	s := &Station{URL: url, Controls: http.NewServeMux(), serve: serve}
 	s.Gate = gatetest.New(t,
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+s.URL+"}\n", prepare...)
 	s.Later(-time.Until(s.Now()))
-	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+	s.Proxy = &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(s.Parse(""))
 		r.Out.Host = r.In.Host
 	}, ModifyResponse: func(r *http.Response) error {
 		r.Header.Set("Date", s.Now().UTC().Format(http.TimeFormat)) // net/http does not use the clock of the gateway
 		return nil
 	}}
-	s.Proxy = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The server closes the body when the response begins. If the transport still reads it for its end then, it aborts the response.
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(w, "the body cannot be read", http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		proxy.ServeHTTP(w, r)
-	})
 	s.Controls.HandleFunc("POST /policy", func(_ http.ResponseWriter, r *http.Request) {
 		var text bytes.Buffer
 		_, _ = text.ReadFrom(r.Body)
@@ -73,8 +62,7 @@ func (s *Station) Start(t *testing.T, public http.Handler) {
 	if public == nil {
 		public = s.Proxy
 	}
-	s.public.Config.Handler = public
-	s.public.Start()
+	s.serve(public)
 	s.control = httptest.NewServer(s.Controls)
 	t.Cleanup(s.control.Close)
 }
