@@ -50,17 +50,17 @@ func ownDatabase(tb testing.TB) string {
 // idle are databases that tests have finished with.
 var idle struct {
 	sync.Mutex
-	databases []*emptied
+	databases []*usedDatabase
 }
 
-// An emptied is a database that is emptied after each test, over one connection: each new connection would cost the server a process that
-// reads the catalog anew.
-type emptied struct {
+// A usedDatabase is a database that is emptied after each test, over one connection: each new connection would cost the server a process
+// that reads the catalog anew.
+type usedDatabase struct {
 	dsn  string
 	conn *pgx.Conn // nil before the first test has ended
 }
 
-func (e *emptied) empty(ctx context.Context) (err error) {
+func (e *usedDatabase) empty(ctx context.Context) (err error) {
 	if e.conn == nil || e.conn.IsClosed() {
 		if e.conn, err = pgx.Connect(ctx, e.dsn); err != nil {
 			return err
@@ -85,11 +85,11 @@ func freshDatabase(tb testing.TB) string {
 	tb.Helper()
 	idle.Lock()
 	defer idle.Unlock()
-	var database *emptied
+	var database *usedDatabase
 	if n := len(idle.databases); n > 0 {
 		database, idle.databases = idle.databases[n-1], idle.databases[:n-1]
 	} else {
-		database = &emptied{dsn: ownDatabase(tb)}
+		database = &usedDatabase{dsn: ownDatabase(tb)}
 	}
 	tb.Cleanup(func() {
 		if tb.Failed() || tb.Skipped() {

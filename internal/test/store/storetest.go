@@ -12,9 +12,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,86 +173,6 @@ const LedgerKept = 400 * 24 * time.Hour
 // An Opener opens the state in a directory, which is empty at first. The engine keeps the ledger for LedgerKept. The suite closes each
 // engine, and may open the same place twice at a time.
 type Opener func(t *testing.T, place string, now func() time.Time) Engine
-
-// Run runs the tests of the suite in parallel.
-func Run(t *testing.T, open Opener) {
-	t.Helper()
-	run(t, open, slices.Collect(maps.Keys(suites))...)
-}
-
-// RunExcept is like Run without some scenarios, whose names have the form topic/scenario with underscores for spaces. With the build tag
-// soak, it runs the whole suite.
-func RunExcept(t *testing.T, without map[string]bool, open Opener) {
-	t.Helper()
-	if !wholeSuite {
-		left.Store(t.Name(), without)
-	}
-	Run(t, open)
-}
-
-// left are the scenarios that a test leaves out: the name of the test → map[string]bool.
-var left sync.Map
-
-// leavesOut reports whether a test of a topic leaves out a scenario.
-func leavesOut(t *testing.T, scenario string) bool {
-	t.Helper()
-	i := strings.LastIndexByte(t.Name(), '/')
-	without, _ := left.Load(t.Name()[:max(0, i)])
-	names, _ := without.(map[string]bool)
-	return names[t.Name()[i+1:]+"/"+strings.ReplaceAll(scenario, " ", "_")]
-}
-
-// RunLimits runs the tests of calls that count against limits. An engine that differs from another one, which passes Run, only in the
-// limits that it leases must pass them. With the build tag soak, RunLimits runs the whole suite.
-func RunLimits(t *testing.T, open Opener) {
-	t.Helper()
-	if wholeSuite {
-		Run(t, open)
-		return
-	}
-	run(t, open, "limits", "executions", "budgets", "restored", "concurrency", "models", "leases")
-}
-
-func run(t *testing.T, open Opener, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			suites[name](t, open)
-		})
-	}
-}
-
-// suites are the tests of the suite by topic.
-var suites = map[string]func(*testing.T, Opener){
-	"limits":      testLimits,
-	"executions":  testExecutions,
-	"chains":      testChains,
-	"billing":     testBilling,
-	"refunds":     testRefunds,
-	"moves":       testMoves,
-	"invoices":    testInvoices,
-	"payments":    testPayments,
-	"budgets":     testBudgets,
-	"agreements":  testAgreements,
-	"tokens":      testTokens,
-	"changes":     testChanges,
-	"upkeep":      testUpkeep,
-	"statements":  testStatements,
-	"restored":    testRestored,
-	"concurrency": testConcurrency,
-	"models":      testModels,
-	"leases":      testLeases,
-	"listings":    testListings,
-	"consents":    testConsents,
-	"confirm":     testConfirmations,
-	"console":     testConsole,
-	"processes":   testProcesses,
-	"almanac":     testAlmanac,
-	"uses":        testUses,
-	"requests":    testRequests,
-	"logs":        testLogs,
-}
 
 // A Clock is a clock that tests set.
 type Clock struct {
