@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,8 +26,9 @@ func (a *answer) wantsNotices() bool {
 }
 
 // notify responds to a GET request with a stream, if the client has a valid PAT. The stream has a notification for each call that the
-// person decides on. It ends when the client disconnects or the PAT ends. MCP 2025-11-25, client/elicitation, Completion Notifications for
-// URL Mode Elicitation.
+// person decides on, and begins with those for recent calls: the person may have decided before the client opened the stream, or while it
+// had none. Clients ignore notifications for calls that they do not wait for. The stream ends when the client disconnects or the PAT ends.
+// MCP 2025-11-25, client/elicitation, Completion Notifications for URL Mode Elicitation.
 func (d *Door) notify(r *http.Request, a *answer) {
 	call := a.Call(Name)
 	token, err := wire.Bearer(r.Header)
@@ -36,9 +36,9 @@ func (d *Door) notify(r *http.Request, a *answer) {
 		call.Token = token
 		_, err = a.Identify(r, &call)
 	}
-	var open []string
+	var calls map[string]bool
 	if err == nil {
-		open, err = a.Undecided(r.Context(), call)
+		calls, err = a.Decided(r.Context(), call)
 	}
 	// 405 means that the endpoint offers no stream. After a 401, the client would ask the person to consent before it makes a call.
 	if err != nil || !d.notices.Enter(token) {
@@ -53,23 +53,23 @@ func (d *Door) notify(r *http.Request, a *answer) {
 	ask, keep := time.NewTicker(noticeEvery), time.NewTicker(aliveEvery)
 	defer ask.Stop()
 	defer keep.Stop()
-	for s.Write(alive); !s.Lost; {
+	s.Write(alive)
+	for known := map[string]bool(nil); !s.Lost; {
+		for id, decided := range calls {
+			if decided && !known[id] {
+				s.Write(completed(id))
+			}
+		}
+		known = calls
 		select {
 		case <-r.Context().Done():
 			return
 		case <-keep.C:
 			s.Write(alive)
 		case <-ask.C:
-			now, err := a.Undecided(r.Context(), call)
-			if err != nil {
+			if calls, err = a.Decided(r.Context(), call); err != nil {
 				return
 			}
-			for _, id := range open {
-				if !slices.Contains(now, id) {
-					s.Write(completed(id))
-				}
-			}
-			open = now
 		}
 	}
 }

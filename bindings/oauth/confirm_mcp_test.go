@@ -1,12 +1,17 @@
 package oauth_test
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -192,5 +197,53 @@ func TestNoticesAreForClientsThatOpenAddresses(t *testing.T) {
 		if got := open(session, mine, "Authorization", "Bearer "+c.client.Token); got != want {
 			t.Errorf("stream %d: %d, want %d", n+1, got, want)
 		}
+	}
+}
+
+// A stream has a notification for each call that the person decides on, even if the person decides at once, or before the client opens the
+// stream.
+func TestEachDecisionIsNotified(t *testing.T) {
+	c := newConfirmGate(t, confirmed)
+	var want []string
+	decide := func(product, decision string) {
+		asked := c.asks(c.Call("/api/intents/execute", c.client.Token, map[string]any{
+			"intent_uid": gatetest.Ordering, "parameters": map[string]any{"product": product},
+		}))
+		c.person.decide(asked.URL, decision)
+		want = append(want, asked.Confirmation)
+	}
+	decide("before the stream", "confirm")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a stream without the notifications would never end
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+"/mcp", nil)
+	c.Must(err)
+	for name, value := range map[string]string{
+		"Accept": "text/event-stream", "Mcp-Session-Id": "url.ABC", "Authorization": "Bearer " + c.client.Token,
+	} {
+		r.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	c.Must(err)
+	t.Cleanup(func() { _ = answer.Body.Close() })
+	for n := range 4 {
+		decide(fmt.Sprint("during the stream ", n), []string{"confirm", "refuse"}[n%2])
+	}
+	events, got := bufio.NewScanner(answer.Body), map[string]bool{}
+	for len(got) < len(want) && events.Scan() {
+		var event struct {
+			Method string
+			Params struct{ ElicitationID string }
+		}
+		if data, isData := strings.CutPrefix(events.Text(), "data: "); isData {
+			c.Must(json.Unmarshal([]byte(data), &event))
+			if event.Method != "notifications/elicitation/complete" || !slices.Contains(want, event.Params.ElicitationID) ||
+				got[event.Params.ElicitationID] {
+				t.Errorf("event %+v; decided on %v", event, want)
+			}
+			got[event.Params.ElicitationID] = true
+		}
+	}
+	if len(got) < len(want) {
+		t.Errorf("%d notifications, want %d: %v", len(got), len(want), events.Err())
 	}
 }

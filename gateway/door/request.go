@@ -130,9 +130,9 @@ func (p Pipeline) Waiting(ctx context.Context, c execute.Call, id string) (execu
 	return p.executor.Waiting(ctx, c, id)
 }
 
-// Undecided returns the ids of an agent's open confirmations. See execute.Executor.Undecided.
-func (p Pipeline) Undecided(ctx context.Context, c execute.Call) ([]string, error) {
-	return p.executor.Undecided(ctx, c)
+// Decided reports whether an agent's open and recent confirmations have ended. See execute.Executor.Decided.
+func (p Pipeline) Decided(ctx context.Context, c execute.Call) (map[string]bool, error) {
+	return p.executor.Decided(ctx, c)
 }
 
 // Records returns a page of the records of an agent's calls. See execute.Executor.Records.

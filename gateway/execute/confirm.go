@@ -33,8 +33,9 @@ type Confirmations interface {
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
 	// Confirmation returns one Confirmation, or store.ErrNotFound.
 	Confirmation(ctx context.Context, service, id string) (store.Confirmation, error)
-	// OpenConfirmations returns the ids of the calls of an agent about which a person has not decided.
-	OpenConfirmations(ctx context.Context, service, agent string) ([]string, error)
+	// RecentConfirmations returns the states of Confirmations of an agent, by id: of those on which a person has not
+	// decided yet, and of those created at since or later.
+	RecentConfirmations(ctx context.Context, service, agent string, since time.Time) (map[string]store.ConfirmationState, error)
 	// UseConfirmation stores that a call has used a Confirmation.
 	UseConfirmation(ctx context.Context, service, id, execution string) error
 	// Budget returns the newest record of a changed budget of a consent, with its number, or store.ErrNotFound.

@@ -107,9 +107,9 @@ func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCa
 	return w, nil
 }
 
-// Undecided returns the ids of the confirmations about which a person has not decided yet, for the agent whose PAT is in call. The error is
-// a *reason.Refusal.
-func (x *Executor) Undecided(ctx context.Context, call Call) ([]string, error) {
+// Decided reports whether confirmations have ended, by id: of the agent whose PAT is in call, those on which a person has not decided yet,
+// and those created in the last 20 minutes. The error is a *reason.Refusal.
+func (x *Executor) Decided(ctx context.Context, call Call) (map[string]bool, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {
 		return nil, err
@@ -117,9 +117,14 @@ func (x *Executor) Undecided(ctx context.Context, call Call) ([]string, error) {
 	if x.confirmations == nil {
 		return nil, nil
 	}
-	ids, err := x.confirmations.OpenConfirmations(ctx, asks.service.ID, string(asks.claims.Principal().Record()))
+	states, err := x.confirmations.RecentConfirmations(ctx, asks.service.ID, string(asks.claims.Principal().Record()),
+		x.now().Add(-2*confirmationTime))
 	if err != nil {
 		return nil, refusal.For(err)
 	}
-	return ids, nil
+	decided := make(map[string]bool, len(states))
+	for id, state := range states {
+		decided[id] = state != store.ConfirmationAsked
+	}
+	return decided, nil
 }

@@ -21,6 +21,7 @@ func testConfirmations(t *testing.T, open Opener) {
 		"open confirmations are bounded per agent": confirmationsBounded,
 		"attempts to decide are bounded":           confirmationTries,
 		"a confirmation ends":                      confirmationEnds,
+		"open and recent confirmations are listed": confirmationsRecent,
 		"a consent is found by its agreement":      consentOf,
 		"changes of a budget do not overlap":       budgetChanged,
 	})
@@ -132,6 +133,32 @@ func confirmationTries(b *suite) {
 	}
 	b.must(b.MissConfirmation(b.Context(), service, "c", 5))
 	b.want(b.DecideConfirmation(b.Context(), service, "c", "token", "record", start.Add(time.Hour)), store.ErrUsed)
+}
+
+func confirmationsRecent(b *suite) {
+	b.asked("old", "1")
+	b.asked("decided", "2")
+	b.must(b.DecideConfirmation(b.Context(), service, "decided", "token", "record", start.Add(time.Hour)))
+	b.clock.Advance(time.Minute)
+	b.asked("refused", "3")
+	b.must(b.DecideConfirmation(b.Context(), service, "refused", "", "", start.Add(time.Hour)))
+	other := confirmationOf("other", "4")
+	other.AgentID = "another"
+	_, err := b.AskConfirmation(b.Context(), other, 3)
+	b.must(err)
+	for since, want := range map[time.Time]map[string]store.ConfirmationState{
+		start: {
+			"old": store.ConfirmationAsked, "decided": store.ConfirmationConfirmed, "refused": store.ConfirmationRefused,
+		},
+		start.Add(time.Minute):     {"old": store.ConfirmationAsked, "refused": store.ConfirmationRefused},
+		start.Add(2 * time.Minute): {"old": store.ConfirmationAsked},
+	} {
+		got, err := b.RecentConfirmations(b.Context(), service, string(spender), since)
+		b.must(err)
+		if d := cmp.Diff(want, got); d != "" {
+			b.Errorf("since %v, differs (-want +got):\n%s", since, d)
+		}
+	}
 }
 
 func confirmationEnds(b *suite) {

@@ -130,6 +130,7 @@ type consents interface {
 	NewestConfirmation(ctx context.Context, service, agent, binding string) (store.Confirmation, error)
 	DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error
 	MissConfirmation(ctx context.Context, service, id string, most int) error
+	RecentConfirmations(ctx context.Context, service, agent string, since time.Time) (map[string]store.ConfirmationState, error)
 	SetBudget(ctx context.Context, service string, id pat.AgreementID, number int, b pat.SignedBudget) error
 	Budgets(ctx context.Context, service string, id pat.AgreementID) ([]pat.SignedBudget, error)
 	Budget(ctx context.Context, service string, id pat.AgreementID) (record string, number int, err error)

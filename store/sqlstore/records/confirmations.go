@@ -66,13 +66,22 @@ func (s *Records) NewestConfirmation(ctx context.Context, service, agent, bindin
 	return s.confirmation(ctx, selectNewestConfirmation, service, agent, binding)
 }
 
-// OpenConfirmations returns the ids of the Confirmations of an agent on which a person has not decided yet.
-func (s *Records) OpenConfirmations(ctx context.Context, service, agent string) ([]string, error) {
-	return engine.All(ctx, s.db, "SELECT id FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked'",
-		[]any{service, agent}, func(scan engine.Scan) (id string, err error) {
-			err = scan(&id)
-			return id, err
+// RecentConfirmations returns the states of Confirmations of an agent, by id: of those on which a person has not decided yet, and of those
+// created at since or later.
+func (s *Records) RecentConfirmations(
+	ctx context.Context, service, agent string, since time.Time,
+) (map[string]store.ConfirmationState, error) {
+	states := map[string]store.ConfirmationState{}
+	err := s.db.List(ctx, `SELECT id, state FROM confirmations
+		WHERE service = ? AND agent_id = ? AND (state = 'asked' OR created_at >= ?)`,
+		[]any{service, agent, engine.Nanos(since)}, func(scan engine.Scan) error {
+			var id string
+			var state store.ConfirmationState
+			err := scan(&id, &state)
+			states[id] = state
+			return err
 		})
+	return states, err
 }
 
 func (s *Records) confirmation(ctx context.Context, query string, args ...any) (c store.Confirmation, err error) {
