@@ -276,7 +276,7 @@ type Party struct {
 type IntentRule struct {
 	Agreement AgreementRule    `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: the intent accepts only PATs from a fresh agreement."`
 	Proof     ProofRule        `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required for calls that cost money."`
-	Confirm   ConfirmRule      `yaml:"confirm" enum:"always" doc:"always: a person must confirm each call under consent, also calls that cost nothing. Default: only calls above doors.mcp.consent.budget.confirm_above."`
+	Confirm   ConfirmRule      `yaml:"confirm" enum:"always" doc:"always: a person must confirm each call under consent, even one that costs nothing. Default: only calls above doors.mcp.consent.budget.confirm_above."`
 	Ceiling   limit.Rate       `yaml:"ceiling" doc:"Maximum calls of all agents together, such as 1000/hour. Default: only pat.newcomers applies."` // an empty Period means none
 	Timeout   time.Duration    `yaml:"timeout" min:"1ms" max:"10m" doc:"Time limit for one call to this intent, including retries. Agents read it as x-timeout in agents.json, and wait as long. Default: upstream.timeout."`
 	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Like services[].fixed, for this intent. If both have a value for the same place, this one is sent."`

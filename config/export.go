@@ -37,7 +37,7 @@ type AuditOTLP struct {
 // AuditSyslog is a syslog server. Address is empty if it is not set.
 type AuditSyslog struct {
 	Address string `yaml:"address" doc:"Host and port, such as syslog.example:6514."`
-	TLS     bool   `yaml:"tls" default:"true" doc:"Connect by TLS."`
+	TLS     bool   `yaml:"tls" default:"true" doc:"Connect over TLS."`
 }
 
 // Enabled reports whether a collector is set.

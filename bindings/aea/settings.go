@@ -30,7 +30,7 @@ type Settings struct {
 	HTTP     bool        `yaml:"http" default:"true" doc:"Whether the service executes requests in messages of the http protocol, as it does over HTTP."`
 	Relay    Relay       `yaml:"relay" doc:"Whether agents that are connected by delegate or mailbox may send messages to each other. The gateway relays the messages without reading them. Off unless this block is present."`
 	// Clear applies to connections that are not confidential.
-	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are also sent by tcp to other machines, although anyone on the network path can read them. Only for closed networks."`
+	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are also sent over tcp to other machines, although anyone on the network path can read them. Only for closed networks."`
 	Connections       Connections       `yaml:"connections" doc:"Connections inside the process, and those of skills to HTTP."`
 	DefaultConnection ConnectionName    `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub,local" doc:"Connection for messages that are not replies. Empty: the first open connection."`
 	DefaultRouting    map[string]string `yaml:"default_routing" max:"100" doc:"Connections for messages that are not replies, by the specification id of their protocol, such as fetchai/default:1.0.0."`
@@ -60,9 +60,9 @@ type Connections struct {
 
 // Skills is the configuration block skills.
 type Skills struct {
-	Search bool     `yaml:"search" default:"true" doc:"Whether agents can register with the agent of the service, and search for it and for each other, by the protocols oef_search and oef."`
+	Search bool     `yaml:"search" default:"true" doc:"Whether agents can register with the agent of the service, and search for it and for each other, with the protocols oef_search and oef."`
 	Echo   bool     `yaml:"echo" default:"false" doc:"Whether the agent returns bytes that are not calls, to test a connection."`
-	Own    []string `yaml:"own" max:"32" doc:"Names of skills that the program adds by RegisterSkill."`
+	Own    []string `yaml:"own" max:"32" doc:"Names of skills that the program adds with RegisterSkill."`
 	// Disabled does not remove skills, so they keep their state.
 	Disabled []string `yaml:"disabled" max:"35" doc:"Skills that receive no messages and do not act, but keep their state: intents, search, echo, or the name of one of your own."`
 }

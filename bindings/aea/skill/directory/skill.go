@@ -1,5 +1,5 @@
 // Package directory implements the search skill: agents register descriptions of their services with the agent of a service, and search
-// for each other, by the protocols oef_search and oef. The agent of the service registers its own intents in the same way.
+// for each other, with the protocols oef_search and oef. The agent of the service registers its own intents in the same way.
 //
 //	d := directory.New(directory.Config{Address: address, Now: time.Now})
 //	r.Resources().Add(d.Skill())
