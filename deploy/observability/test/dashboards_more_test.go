@@ -132,12 +132,12 @@ var processBoard = board{
 				0,
 			},
 			{
-				graph, "Goroutines and files", "short", "Both grow with connections. A growth without more connections is a leak: report it.",
+				graph, "Goroutines and files", "short", "Both grow with connections. Growth without more connections is a leak: report it.",
 				[]query{{`go_goroutines{instance}`, "{{instance}} goroutines"}, {`process_open_fds{instance}`, "{{instance}} files"}},
 				0,
 			},
 			{
-				graph, "Days until the certificate expires", "d", "Nothing without TLS. The gateway serves a renewed certificate at once.",
+				graph, "Days until the certificate expires", "d", "Empty without TLS. The gateway serves a renewed certificate at once.",
 				[]query{{`(uimgate_certificate_expires_timestamp_seconds{instance} - time()) / 86400`, "{{instance}}"}},
 				0,
 			},
