@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const writtenOtherwise = "charges under a policy that is written otherwise than the agreed one"
+const writtenOtherwise = "charges under a policy that is written differently from the agreed one"
 
 // edited returns the policy of a book with some texts replaced.
 func edited(replacements ...string) string {

@@ -261,7 +261,7 @@ func TestVerifiersDecideAgain(t *testing.T) {
 			out, err := exec.CommandContext(t.Context(), command[0], args...).Output()
 			denied := strings.Count(string(out), `"the policy does not permit the call"`)
 			denied += strings.Count(string(out), `"the agreed policy does not permit the call"`)
-			shallow := strings.Count(string(out), `"charges under a policy that is written otherwise than the agreed one": 1`)
+			shallow := strings.Count(string(out), `"charges under a policy that is written differently from the agreed one": 1`)
 			if (err == nil) != (tt.denied == 0) || denied != tt.denied || shallow != tt.shallow {
 				t.Errorf("%v: %v, got %d denied and %d not checked:\n%s", args, err, denied, shallow, out)
 			}

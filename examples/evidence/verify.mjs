@@ -35,7 +35,7 @@ const bad = (name, detail) => { throw new Bad(name, detail) }
 
 // check runs a function and reports what it throws.
 function check (where, name, f) {
-  try { return f() } catch (e) { problem(e instanceof Bad ? e.problem : name, where, e instanceof Bad ? e.message : 'it has another form'); return undefined }
+  try { return f() } catch (e) { problem(e instanceof Bad ? e.problem : name, where, e instanceof Bad ? e.message : 'it does not have the required form'); return undefined }
 }
 
 // --- JSON, RFC 8785, base64, hashes ---
@@ -303,7 +303,7 @@ function agreementLine (line) {
   const where = (...rest) => bad('AGREEMENT', rest.join(' '))
   if (addPolicy(p.uid, p.digest, url(p.document)) !== a.policy_digest || p.uid !== a.policy_uid) where('the agreement names another policy')
   if (head && (a.issuer !== head.issuer || (a.agent_id !== head.agent && a.agent_id + ' static' !== head.agent))) {
-    where('the agreement is of another service or agent')
+    where('the agreement belongs to another service or agent')
   }
   const consent = a.assurance === 'consent'
   const key = fromSPKI(url(consent ? a.gateway_public_key : a.agent_public_key)) || where('the key has an unknown type')
@@ -336,7 +336,7 @@ function agreementLine (line) {
 
 function keyEntry (e, j) {
   const key = keys.get(e.purpose + ' ' + j.header.kid) || bad('KEY', 'the key that signed the entry is unknown, or has another purpose')
-  if (e.by !== j.header.kid) bad('KEY', 'the entry names another key as the one before')
+  if (e.by !== j.header.kid) bad('KEY', 'the key that the entry names as the previous one did not sign it')
   let own = null
   try { own = fromJWK(e.jwk) } catch { }
   if (!own || own.kid !== e.kid) bad('KEY', 'the kid is not the thumbprint of the key')
@@ -375,7 +375,7 @@ function entryLine (line, at) {
   leaves.set(leaf, { where, epoch: e.epoch, at: at_ })
   if (e.kind === 'restored') restored.push({ at, last: e.last, epoch: e.epoch })
   if (!e.account) return
-  if (e.account.agent !== head.agent) problem('AGREEMENT', where, 'the entry is of another agent')
+  if (e.account.agent !== head.agent) problem('AGREEMENT', where, 'the entry belongs to another agent')
   let a = accounts.get(e.account.currency)
   if (!a) accounts.set(e.account.currency, a = { currency: e.account.currency, list: [], byK: new Map(), last: -1 })
   const other = a.byK.get(e.k)
@@ -405,7 +405,7 @@ function execution (id) {
 function charge (e, where, at) {
   const x = execution(e.id)
   if (e.amount[0] === '-' || amount(e.amount) === 0n) problem('AMOUNT', where, 'a charge must be above zero')
-  if (e.ans_form !== undefined && e.ans === undefined) problem('ANSWER', where, 'the entry has the form of a digest, and no digest')
+  if (e.ans_form !== undefined && e.ans === undefined) problem('ANSWER', where, 'the entry has the form of a digest, but no digest')
   if (e.ans !== undefined && e.to !== 'captured') problem('ANSWER', where, 'only a captured charge has the digest of an output')
   if (e.to === 'captured') x.captured = true
   if (!x.terms) {
@@ -586,7 +586,7 @@ function decisionLine (line) {
   const x = execution(line.execution), q = JSON.parse(line.asked)
   x.asked = digest(line.asked)
   x.target = q.request?.target
-  if (line.sha256 !== x.asked) problem('DECISION', line.execution, 'the line has another digest than its text')
+  if (line.sha256 !== x.asked) problem('DECISION', line.execution, 'the digest of the line is not that of its text')
   if (useOPA) decisions.push([line.execution, line.asked])
 }
 
@@ -594,7 +594,7 @@ function finishExecutions () {
   for (const [id, x] of executions) {
     if (!x.terms) { problem('UNKNOWN_EXECUTION', id, 'a proof or a decision names an execution that has no entry'); continue }
     const t = x.terms, where = x.beganWhere || x.where
-    if (x.agreed !== undefined && !(useOPA && x.asked !== undefined)) skip('charges under a policy that is written otherwise than the agreed one')
+    if (x.agreed !== undefined && !(useOPA && x.asked !== undefined)) skip('charges under a policy that is written differently from the agreed one')
     if (x.asked !== undefined) {
       if (x.asked !== t.dec) problem('DECISION', where, 'the question has another digest')
       else if (x.target !== t.intent) problem('DECISION', where, 'the question is about another intent')
@@ -825,7 +825,7 @@ function inLog (p) {
   check(of.where, 'LOG', () => {
     const origin = originOf(issuers.get(of.epoch), of.epoch)
     const c = p.note === '' ? [...(checkpoints.get(origin) || new Map()).values()].pop() : openCheckpoint(p.note)
-    if (!c || c.origin !== origin) bad('LOG', 'the checkpoint is not of the log of the epoch')
+    if (!c || c.origin !== origin) bad('LOG', 'the checkpoint is not from the log of the epoch')
     if (!included(p.index, c.size, url(p.leaf, 32).toString('base64'), p.path, c.root.toString('base64'))) bad('LOG', 'the proof does not lead to the root of the checkpoint')
     if (!of.proven) counts.logged++
     of.proven = true
@@ -858,11 +858,11 @@ function finishLog () {
   }
   for (const r of restored) {
     const of = r.last && [...checkpoints].find(([origin]) => epochOf(origin) === r.last.epoch)
-    if (r.last && r.last.epoch >= r.epoch) problem('EPOCH', r.at, 'the entry names a later epoch as the one before')
+    if (r.last && r.last.epoch >= r.epoch) problem('EPOCH', r.at, 'the epoch that the entry names as the previous one is not an earlier one')
     if (!of) continue
     if (Math.max(...of[1].keys()) > r.last.size) problem('EPOCH', r.at, 'the log had grown beyond the state that was restored')
     const was = of[1].get(r.last.size)
-    if (was && was.root.toString('base64url') !== r.last.root) problem('FORK', r.at, 'the entry names another root than the checkpoint of that size')
+    if (was && was.root.toString('base64url') !== r.last.root) problem('FORK', r.at, 'the root in the entry is not that of the checkpoint of that size')
   }
   const latest = Math.max(0, ...newest.keys())
   for (const of of leaves.values()) {
@@ -873,7 +873,7 @@ function finishLog () {
     else skip('entries that need not be in the log yet')
   }
   for (const [epoch, iss] of issuers) {
-    if (iss !== head.issuer && epoch >= Math.max(latest, ...issuers.keys())) problem('AGREEMENT', iss, 'the entries are of another service')
+    if (iss !== head.issuer && epoch >= Math.max(latest, ...issuers.keys())) problem('AGREEMENT', iss, 'the entries belong to another service')
   }
 }
 
@@ -891,16 +891,16 @@ function totalLine (line, at, kind) {
 function finishTotal ({ kind, at, p }) {
   const say = detail => problem(kind, at, detail)
   const agent = p.agent_id ?? p.agent, currency = p.currency ?? p.totals?.[0]?.currency
-  if (agent !== head.agent || (p.issuer ?? p.iss ?? head.issuer) !== head.issuer) return say('it is of another service or agent')
+  if (agent !== head.agent || (p.issuer ?? p.iss ?? head.issuer) !== head.issuer) return say('it belongs to another service or agent')
   const a = accounts.get(currency), from = p.from_k, to = p.to_k
   const c = typeof p.checkpoint === 'string' ? openCheckpoint(p.checkpoint) : p.checkpoint
   const had = isObject(c) && checkpoints.get(c.origin)?.get(c.size)
   if (had && ![had.root.toString('base64'), had.root.toString('base64url')].includes(Buffer.isBuffer(c.root) ? c.root.toString('base64') : c.root)) {
-    problem('FORK', at, 'it names another root than the checkpoint of that size')
+    problem('FORK', at, 'its root is not that of the checkpoint of that size')
   }
   const range = []
   if (from === null && to === null) {
-    if (canonical(p.opening_head ?? null) !== canonical(p.closing_head ?? null)) say('it has no entries, and two heads')
+    if (canonical(p.opening_head ?? null) !== canonical(p.closing_head ?? null)) say('it has no entries, but two different heads')
   } else {
     if (!whole(from) || !whole(to) || from > to || to - from > MAX_LINES) return say('want from_k and to_k')
     range.push(...(a ? a.list.filter(e => e.k >= from && e.k <= to) : []))
@@ -911,7 +911,7 @@ function finishTotal ({ kind, at, p }) {
   }
   const start = Date.parse(p.from) / 1000, end = Date.parse(p.to) / 1000
   const outside = a?.list.find(e => (from === null || e.k < from || e.k > to) && e.at >= start + 60 && e.at < end - 60)
-  if (outside) say(`entry ${outside.k} is of the period, and not between from_k and to_k`)
+  if (outside) say(`entry ${outside.k} is in the period, but not between from_k and to_k`)
   if (kind === 'STATEMENT') statement(p, range, say)
   else invoice(p, range, currency, say)
 }

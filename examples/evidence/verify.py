@@ -59,7 +59,7 @@ def check(where, name, f):
     except Bad as e:
         problem(e.name, where, e.detail)
     except MALFORMED:
-        problem(name, where, "it has another form")
+        problem(name, where, "it does not have the required form")
     return None
 
 
@@ -563,7 +563,7 @@ def agreement_line(line, _):
     if add_policy(p["uid"], p["digest"], url(p["document"])) != a["policy_digest"] or p["uid"] != a["policy_uid"]:
         wrong("the agreement names another policy")
     if a["issuer"] != head["issuer"] or head["agent"] not in (a["agent_id"], a["agent_id"] + " static"):
-        wrong("the agreement is of another service or agent")
+        wrong("the agreement belongs to another service or agent")
     consent = a["assurance"] == "consent"
     key = from_spki(url(a["gateway_public_key" if consent else "agent_public_key"])) or wrong("the key has an unknown type")
     if a.get("jkt", "") != ("" if consent else key["kid"]):
@@ -612,7 +612,7 @@ def key_entry(e, j):
     if key is None:
         raise Bad("KEY", "the key that signed the entry is unknown, or has another purpose")
     if e.get("by") != j["header"]["kid"]:
-        raise Bad("KEY", "the entry names another key as the one before")
+        raise Bad("KEY", "the key that the entry names as the previous one did not sign it")
     try:
         own = from_jwk(e["jwk"])
     except MALFORMED:
@@ -661,7 +661,7 @@ def entry_line(line, at):
     if "account" not in e:
         return
     if e["account"]["agent"] != head["agent"]:
-        problem("AGREEMENT", where, "the entry is of another agent")
+        problem("AGREEMENT", where, "the entry belongs to another agent")
     a = accounts.setdefault(e["account"]["currency"], {"list": [], "by_k": {}, "last": -1})
     if e["k"] in a["by_k"]:
         problem("FORK", where, "there are two entries with this number")
@@ -687,7 +687,7 @@ def charge(e, where, at):
     if amount(e["amount"], True) <= 0:
         problem("AMOUNT", where, "a charge must be above zero")
     if "ans_form" in e and "ans" not in e:
-        problem("ANSWER", where, "the entry has the form of a digest, and no digest")
+        problem("ANSWER", where, "the entry has the form of a digest, but no digest")
     if "ans" in e and e["to"] != "captured":
         problem("ANSWER", where, "only a captured charge has the digest of an output")
     if e["to"] == "captured":
@@ -935,7 +935,7 @@ def decision_line(line, _):
     x["asked"] = digest(line["asked"].encode())
     x["target"] = (q.get("request") or {}).get("target")
     if line.get("sha256") != x["asked"]:
-        problem("DECISION", line["execution"], "the line has another digest than its text")
+        problem("DECISION", line["execution"], "the digest of the line is not that of its text")
     if use_opa:
         decisions.append((line["execution"], line["asked"]))
 
@@ -946,7 +946,7 @@ def finish_execution(id_, x):
         return
     t, where, p = x["terms"], x.get("began_where", x["where"]), x.get("claims")
     if "agreed" in x and not (use_opa and "asked" in x):
-        skip("charges under a policy that is written otherwise than the agreed one")
+        skip("charges under a policy that is written differently from the agreed one")
     if "asked" in x:
         if x["asked"] != t["dec"]:
             problem("DECISION", where, "the question has another digest")
@@ -1229,7 +1229,7 @@ def finish_inclusion(leaf, index, path, note, at):
     origin = origin_of(issuers[of["epoch"]], of["epoch"])
     c = open_checkpoint(note) if note else next(reversed(list(checkpoints.get(origin, {}).values())), None)
     if not c or c["origin"] != origin:
-        raise Bad("LOG", "the checkpoint is not of the log of the epoch")
+        raise Bad("LOG", "the checkpoint is not from the log of the epoch")
     if not included(index, c["size"], url(leaf, 32), path, c["root"]):
         raise Bad("LOG", "the proof does not lead to the root of the checkpoint")
     counts["logged"] += leaf not in proven
@@ -1272,12 +1272,12 @@ def finish_log():
         if not r["last"]:
             continue
         if r["last"]["epoch"] >= r["epoch"]:
-            problem("EPOCH", r["at"], "the entry names a later epoch as the one before")
+            problem("EPOCH", r["at"], "the epoch that the entry names as the previous one is not an earlier one")
         of = next((of for origin, of in checkpoints.items() if epoch_of(origin) == r["last"]["epoch"]), None)
         if of and max(of) > r["last"]["size"]:
             problem("EPOCH", r["at"], "the log had grown beyond the state that was restored")
         if of and r["last"]["size"] in of and b64url(of[r["last"]["size"]]["root"]) != r["last"]["root"]:
-            problem("FORK", r["at"], "the entry names another root than the checkpoint of that size")
+            problem("FORK", r["at"], "the root in the entry is not that of the checkpoint of that size")
     for leaf, of in leaves.items():
         latest = max((t for epoch, t in newest.items() if epoch >= of["epoch"]), default=0)
         if leaf in proven:
@@ -1290,7 +1290,7 @@ def finish_log():
             skip("entries that need not be in the log yet")
     for epoch, iss in issuers.items():
         if iss != head["issuer"] and epoch >= max([0, *newest, *issuers]):
-            problem("AGREEMENT", iss, "the entries are of another service")
+            problem("AGREEMENT", iss, "the entries belong to another service")
 
 
 # --- statements and invoices ---
@@ -1313,7 +1313,7 @@ def finish_total(kind, at, p):
         problem(kind, at, detail)
     currency = p.get("currency") or (p["totals"][0]["currency"] if p.get("totals") else None)
     if p.get("agent_id", p.get("agent")) != head["agent"] or p.get("issuer", p.get("iss", head["issuer"])) != head["issuer"]:
-        return say("it is of another service or agent")
+        return say("it belongs to another service or agent")
     a = accounts.get(currency) if isinstance(currency, str) else None
     first, last, range_ = p.get("from_k"), p.get("to_k"), []
     c = p.get("checkpoint")
@@ -1321,10 +1321,10 @@ def finish_total(kind, at, p):
         c = open_checkpoint(c)
     had = checkpoints.get(c.get("origin"), {}).get(c.get("size")) if isinstance(c, dict) else None
     if had and c["root"] not in (had["root"], b64url(had["root"]), base64.b64encode(had["root"]).decode()):
-        problem("FORK", at, "it names another root than the checkpoint of that size")
+        problem("FORK", at, "its root is not that of the checkpoint of that size")
     if first is None and last is None:
         if p.get("opening_head") != p.get("closing_head"):
-            say("it has no entries, and two heads")
+            say("it has no entries, but two different heads")
     else:
         if not whole(first) or not whole(last) or first > last or last - first > MAX_LINES:
             return say("want from_k and to_k")
@@ -1340,7 +1340,7 @@ def finish_total(kind, at, p):
     outside = next((e for e in (a["list"] if a else []) if (first is None or not first <= e["k"] <= last) and
                     start + 60 <= e["at"] < end - 60), None)
     if outside:
-        say(f'entry {outside["k"]} is of the period, and not between from_k and to_k')
+        say(f'entry {outside["k"]} is in the period, but not between from_k and to_k')
     if kind == "STATEMENT":
         statement(p, range_, say)
     else:
