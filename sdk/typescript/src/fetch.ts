@@ -22,8 +22,8 @@ const MAX_BODY = 8 << 20;
 /**
  * Returns a fetch that sends the requests of any client, such as one of MCP (Streamable HTTP) or A2A, as requests of the agent: with the
  * token and, for calls that need one, with a proof that is signed for each request. It renews the token, keeps calls within the budget,
- * and repeats a call whose response was lost under one idempotency key. Requests to other origins than those of the service pass as they
- * are, without a token. Requests to the service through the global fetch connect only to addresses that the client itself uses. Another
+ * and repeats a call whose response was lost under one idempotency key. Requests to origins other than those of the service are sent unchanged,
+ * without a token. Requests to the service through the global fetch connect only to addresses that the client itself uses. Another
  * function has to check addresses itself. Errors: those of fetch, and BudgetError, ApprovalError, NotAgreedError, RenewalError,
  * RedirectError and AddressError.
  */

@@ -73,7 +73,7 @@ export async function generatePem(): Promise<string> {
 
 /**
  * Imports a private key from PEM (PKCS#8) or a JWK, as text or as an object. It is not extractable from then on. It throws a KeyError for
- * keys that are encrypted, of another curve than Ed25519 and P-256, or RSA outside of 2048 to 4096 bits.
+ * keys that are encrypted, of a curve other than Ed25519 and P-256, or RSA outside of 2048 to 4096 bits.
  */
 export async function importKey(key: string | JsonWebKey): Promise<AgentKey> {
   const jwk = typeof key === "string" && !key.trimStart().startsWith("{") ? await jwkOfPem(key) : jwkOf(key);

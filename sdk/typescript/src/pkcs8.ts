@@ -49,7 +49,7 @@ export function algorithmOfPkcs8(der: Uint8Array): Algorithm {
       return "RS256";
     case EC:
       if (hex(read(identifier.value, algorithm.end, 0x06).value) === P256) return "ES256";
-      throw new KeyError("the key is of another curve than P-256: use Ed25519, ECDSA P-256 or RSA");
+      throw new KeyError("the key is of a curve other than P-256: use Ed25519, ECDSA P-256 or RSA");
     default:
       throw new KeyError("this type of key is not supported: use Ed25519, ECDSA P-256 or RSA of 2048 to 4096 bits");
   }

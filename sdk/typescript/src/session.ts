@@ -27,7 +27,7 @@ export interface Session {
   readonly declared: Record<string, string[]> | null;
   readonly scope: string[];
   readonly scopeOmitted: OmittedEntry[];
-  /** Milliseconds since 1970 by the clock of the service, as all times of this object; 0 if the service does not state it. */
+  /** Milliseconds since 1970 by the clock of the service, like all times of this object; 0 if the service does not state it. */
   readonly expiresAt: number;
   readonly notBefore: number;
   readonly issuedAt: number;

@@ -146,7 +146,7 @@ class Key(PublicKey):
             except FileError:
                 text = read_private(at, _MAX_FILE)  # another process has created it
         if text is None:
-            raise FileError(f"{at}: there is no such file: uimgate agent keygen creates a key, and from_file(path, create=True) as well")
+            raise FileError(f"{at}: there is no such file: create a key with uimgate agent keygen, or with from_file(path, create=True)")
         return cls._from_pem(text, str(at))
 
     @classmethod

@@ -170,7 +170,7 @@ def _compare(entry: dict[str, Any], amount: Amount, known: Known) -> list[Proble
     if amount != known.amount:
         problems.append(Problem("AMOUNT", f"the receipt is for {amount}, and UIM-Charge for {known.amount}"))
     if known.state in ("captured", "released") and entry.get("to") != known.state:
-        problems.append(Problem("STATE", "the receipt has another state of the charge than UIM-Charge"))
+        problems.append(Problem("STATE", "the receipt and UIM-Charge state different states of the charge"))
     if differs("req", known.request):
         problems.append(Problem("REQUEST", "the receipt is for a call with another intent or other parameters"))
     if entry.get("to") == "captured" and differs("ans", known.canonical if entry.get("ans_form") == "jcs" else known.answer):

@@ -31,7 +31,7 @@ class Tool:
     def call(self, parameters: dict[str, Any]) -> str:
         """Calls the intent, and returns a text for a model: the output as JSON, or the reason of a refusal."""
         if not isinstance(self._client, UimClient):
-            raise TypeError("these tools are of an AsyncUimClient: use the asynchronous way of the framework")
+            raise TypeError("these tools belong to an AsyncUimClient: use the asynchronous calls of the framework")
         try:
             return _output(self._client.execute(self.intent.uid, parameters, budget=self._budget, approve=self._approve))
         except (RefusalError, ParametersError, BudgetError, ApprovalError) as error:
@@ -40,7 +40,7 @@ class Tool:
     async def acall(self, parameters: dict[str, Any]) -> str:
         """The same on asyncio."""
         if isinstance(self._client, UimClient):
-            raise TypeError("these tools are of a UimClient: use an AsyncUimClient on asyncio")
+            raise TypeError("these tools belong to a UimClient: use an AsyncUimClient on asyncio")
         try:
             return _output(await self._client.execute(self.intent.uid, parameters, budget=self._budget, approve=self._approve))
         except (RefusalError, ParametersError, BudgetError, ApprovalError) as error:
