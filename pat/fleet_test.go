@@ -30,7 +30,7 @@ func (w *world) peer(tb testing.TB, files *memory, process string) peer {
 	return p
 }
 
-// follows runs a peer until its Keyrings sign with other keys than before.
+// follows runs a peer until its Keyrings sign with different keys.
 func (p peer) follows(tb testing.TB, rings map[*keys.Keyring]keys.ID) {
 	tb.Helper()
 	noError(tb, p.view.Refresh(tb.Context()))

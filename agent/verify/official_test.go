@@ -57,7 +57,7 @@ func TestOfficialMCPServer(t *testing.T) {
 	}
 }
 
-// lamps is a tool that returns no products, and an error for every other query than "lamp".
+// lamps is a tool that returns no products, and an error for every query other than "lamp".
 func lamps(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if string(r.Params.Arguments) != `{"query":"lamp"}` {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "No."}}}, nil

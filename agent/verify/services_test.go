@@ -18,7 +18,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// verify works with services in other dialects than ours. It reports the checks of level Must that they fail, and the others hold.
+// verify works with services in dialects other than ours. It reports the checks of level Must that they fail, and the others hold.
 func TestForeignServices(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -24,7 +24,7 @@ import (
 
 var hostsOf = regexp.MustCompile(`hosts: \[[^]]*\]`)
 
-// withHosts returns a setup whose service has other hosts than withACME gives it, and whose metrics need no certificate.
+// withHosts returns a setup whose service has hosts other than those that withACME gives it, and whose metrics need no certificate.
 func withHosts(s setup, hosts ...string) setup {
 	s.config = hostsOf.ReplaceAllString(s.config, "hosts: ["+strings.Join(hosts, ", ")+"]")
 	if !strings.Contains(s.config, "telemetry:") {
