@@ -24,7 +24,7 @@ var help = map[Reason]string{
 		"that includes details.scope_needed, or without a scope to get everything that the policy permits.",
 	PolicyViolation: "A prohibition of the policy applies to this call. details.rule identifies it by its uid or by a JSON pointer " +
 		"into the policy. Sending the same call again does not help.",
-	PolicyExpired: "A rule that permitted the call was valid until a time that has passed.",
+	PolicyExpired: "A rule that permitted the call was limited to a period that has ended.",
 	PolicyNotApplicable: "A permission covers a call only if all its constraints hold, for example on the time, a parameter, the " +
 		"place or the declared purpose. No permission of the policy covers this call.",
 	PolicyRequiresAgreement: "The terms of the intent have changed since you agreed. Your agreement remains valid for intents with the " +
@@ -99,8 +99,8 @@ var help = map[Reason]string{
 		"token. Nothing was paid, and nothing was done. details.error_reason has the reason of the facilitator.",
 	PaymentUsed: "Each payment has a reference, and each reference belongs to one payment with one agent, amount and currency. The gateway has " +
 		"already received this reference with other values. Nothing was entered in the ledger.",
-	PaymentUnknown: "A payment was begun and has not ended, or it cannot be entered yet. The gateway obtains the outcome, or the operator " +
-		"decides. Until then, it asks for no other payment.",
+	PaymentUnknown: "An earlier payment has not ended, or the gateway cannot enter it in the ledger yet. The gateway obtains " +
+		"the outcome, or the operator decides. Until then, it asks for no other payment.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is available for your key.",
 	KeyTaken: "A key has one agent_id at each service: the one that it first agreed with. After a fresh agreement, which proves that you " +
 		"hold the key, details.agent_id has it.",
@@ -173,8 +173,8 @@ var help = map[Reason]string{
 	MethodNotAllowed:     "The path exists, but does not support the method. Calls and agreements use POST; documents use GET.",
 	NoSuchPath:           "agents.json lists every endpoint of the service; openapi.json describes them.",
 	OriginNotAllowed: "The Origin header names a site that the operator does not allow, or the request reached this machine under a " +
-		"host name that is not the service's. A web page that someone happens to open must not use what their browser can reach. The " +
-		"operator can allow further origins in services[].doors.mcp.origins.",
+		"host name that is not the service's. A web page must not use a service only because the browser of its reader can " +
+		"reach that service. The operator can allow further origins in services[].doors.mcp.origins.",
 	UnknownHost: "The gateway selects the service by the Host header, and no service has this host name. Use the address that " +
 		"agents.json publishes.",
 	TooManyConnections: "The address of the sender sent more requests than the operator allows.",

@@ -24,7 +24,7 @@ var table = map[Reason]row{
 	},
 	InvalidToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-001",
-		message:    "The PAT is not valid here: another service issued it, or its signing key has ended.",
+		message:    "The PAT is not valid here: another service issued it, or its signing key is no longer valid.",
 		suggestion: "Send the PAT exactly as this service issued it, or agree to the policy again to get a new PAT.",
 		operator:   "The token is in the file admin.token in the data directory, unless the configuration sets admin.token.",
 	},
