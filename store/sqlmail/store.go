@@ -7,8 +7,8 @@
 //
 // If a method returns no error, its changes are stored durably. Times are from the store's clock. Methods that return lists have a limit,
 // and report whether there are more records. Several processes may share a database. The limits of the whole relay (Options.MaxAgents, and
-// the fields All of the limits for messages and blobs) count committed rows, so each of several concurrent transactions may exceed them by
-// one record. All limits of one agent are exact. An error that does not wrap an error of package mail wraps store.ErrUnavailable.
+// All in the limits for messages and blobs) count committed rows, so each of several concurrent transactions may exceed them by one record.
+// All limits of one agent are exact. An error that does not wrap an error of package mail wraps store.ErrUnavailable.
 //
 // A transaction that changes which messages wait for a recipient locks the recipient's row of relay_boxes. So messages for one recipient
 // are accepted one after another with increasing times, and a reader that continues at the end of a page does not miss a message.

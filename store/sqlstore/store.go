@@ -199,14 +199,14 @@ type VerifiedPoint = upkeep.VerifiedPoint
 // A VerifiedLog is the state of a log at a VerifiedPoint.
 type VerifiedLog = upkeep.VerifiedLog
 
-// ErrBeforePoint means that a ledger has fewer entries than an earlier check has verified.
+// ErrBeforePoint means that a ledger has fewer entries than an earlier check verified.
 var ErrBeforePoint = upkeep.ErrBeforePoint
 
-// ErrRestored means that the state was restored after an earlier check has verified it.
+// ErrRestored means that the state was restored after an earlier check had verified it.
 var ErrRestored = upkeep.ErrRestored
 
-// VerifySince is Verify for a ledger that was verified up to a point; nil means that it was not verified. It returns the point up to which
-// the ledger is now verified. See upkeep.Upkeep.CheckSince.
+// VerifySince is like Verify, but continues from the point up to which an earlier check verified the ledger; nil means that there was none.
+// VerifySince returns the point up to which the ledger is now verified. See upkeep.Upkeep.CheckSince.
 func VerifySince(ctx context.Context, place string, since *VerifiedPoint) (Contents, VerifiedPoint, error) {
 	return upkeep.VerifySince(ctx, place, newJournal, since)
 }
@@ -214,9 +214,9 @@ func VerifySince(ctx context.Context, place string, since *VerifiedPoint) (Conte
 // Fold merges the write-ahead log of the SQLite database at path into the database file: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 
-// Restore prepares the SQLite database at path to replace a lost database. The file must be a copy of a backup and must not be in use. It
-// migrates the schema, checks that the accounts balance, and marks the state as restored: see MarkRestored. When it returns, the file is
-// synced and contains the whole database, without a write-ahead log.
+// Restore prepares the SQLite database at path to replace a lost database. The file must be a copy of a backup and must not be in use.
+// Restore migrates the schema, checks that the accounts balance, and marks the state as restored: see MarkRestored. When it returns, the
+// file is synced and contains the whole database, without a write-ahead log.
 func Restore(ctx context.Context, path string, l store.RestoredLimits, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {

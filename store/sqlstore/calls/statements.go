@@ -141,8 +141,8 @@ func (w *work) readCounters() (list []engine.Command) {
 	return append(list, w.readCreated()...)
 }
 
-// readCreated returns the statements that read when those agents were created whose limits a restore may hold back, except the agents in
-// the cache. An agent that was not read counts as older than the restore, and one that was not found as younger.
+// readCreated returns the statements that read the creation times of agents whose limits a restore may hold back, except agents in the
+// cache. An agent that was not read counts as older than the restore, and one that was not found as younger.
 func (w *work) readCreated() (list []engine.Command) {
 	hold, now := w.calls.db.Hold(), w.calls.db.Counted()
 	if hold.Since.IsZero() {

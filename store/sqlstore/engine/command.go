@@ -14,7 +14,7 @@ type Command struct {
 	Query string
 	Args  []any
 	Row   func(Scan) error // called for each row; nil if the statement returns no rows
-	Must  int              // how many rows it must change or select, or the transaction is retried; 0 for any number
+	Must  int              // how many rows it must change or select; otherwise the transaction is retried; 0 for any number
 }
 
 // chunks are the numbers of rows that one statement may write, so that few different statements are prepared.

@@ -166,7 +166,7 @@ type observation struct {
 	witnessed     int64
 	testified     bool  // the transaction increments its witness
 	floor         int64 // when the database was last restored
-	serverChanged bool  // recently, so that calls are refused; see serverChangePause
+	serverChanged bool  // recently: calls are refused; see serverChangePause
 	replicated    bool  // commits wait for synchronous standbys
 }
 

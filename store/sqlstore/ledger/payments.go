@@ -19,14 +19,15 @@ const (
 	unsettledKept = 24 * time.Hour // if the facilitator was not asked to settle it
 )
 
-// insertAttempts is how often enterPayment tries to write a payment while others of the agent begin and end.
+// insertAttempts is how often enterPayment tries to write a payment while other payments of the agent begin and end.
 const insertAttempts = 10
 
 // never is the deletion time of payments that have not ended.
 const never = int64(1) << 62
 
 // Pay records a payment. If its state is PaymentCredited, it also enters the payment in the ledger, in the same transaction. If the payment
-// was recorded before, Pay returns that record; a record that is unclaimed is then entered. known reports whether the record existed.
+// was recorded before, Pay returns that record; if the record is unclaimed and p is credited, Pay enters it in the ledger. known reports
+// whether the record existed.
 //
 // If most has a currency, which must be that of the payment, it is the maximum of the unused amounts that the agent has paid in by the
 // rail, including a new payment. If the sum is larger, the error is a *store.UnspentError and nothing is recorded. An amount that is held

@@ -50,8 +50,8 @@ func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err e
 }
 
 // Resume ends the stop with the service, kind and subject of stop, and records stop.EndedBy. It returns the record, or store.ErrNotFound if
-// no such stop is in force. Even then, every process that still holds such a stop drops it, for example one from before the database was
-// restored.
+// no such stop is in force. Even then, every process drops such a stop if it still has it, for example because the stop was made before the
+// database was restored.
 func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, err error) {
 	found := false
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {

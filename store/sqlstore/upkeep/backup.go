@@ -70,7 +70,7 @@ func Verify(ctx context.Context, place string, journal NewJournal) (Contents, er
 	return found, err
 }
 
-// VerifySince is Verify for a ledger that was verified up to a point; see CheckSince.
+// VerifySince is like Verify, but continues from the point of an earlier check; see CheckSince.
 func VerifySince(ctx context.Context, place string, journal NewJournal, since *VerifiedPoint) (
 	found Contents, now VerifiedPoint, err error,
 ) {

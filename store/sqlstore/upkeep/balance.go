@@ -42,10 +42,10 @@ func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	return err
 }
 
-// CheckSince is CheckBalance for a ledger that an earlier check has verified up to a point; nil means that it was not verified. CheckSince
-// rebuilds only the entries after the point, and reads only their texts and records. It checks all logs, all sums, and that no entry is
-// missing. It returns the point up to which the ledger is now verified. If the ledger is older than the point, the error also wraps
-// ErrBeforePoint, and ErrRestored if a restore explains it.
+// CheckSince is like CheckBalance, but continues from the point up to which an earlier check verified the ledger; nil means that there was
+// none. CheckSince rebuilds only the entries after the point, and reads only their texts and records. It checks all logs, all sums, and
+// that no entry is missing. It returns the point up to which the ledger is now verified. If the ledger is older than the point, the error
+// also wraps ErrBeforePoint, and ErrRestored if a restore explains it.
 func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now VerifiedPoint, err error) {
 	if err := u.db.CatchUp(ctx); err != nil {
 		return now, err

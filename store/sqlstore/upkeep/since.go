@@ -27,12 +27,12 @@ type VerifiedLog struct {
 	Root    evidence.Hash `json:"root"`
 }
 
-// ErrBeforePoint means that the ledger has fewer entries than an earlier check has verified: the state was restored, or entries were
+// ErrBeforePoint means that the ledger has fewer entries than an earlier check verified: the state was restored, or entries were
 // removed.
-var ErrBeforePoint = errors.New("the ledger has fewer entries than the last check has verified: the state was restored from a backup, or " +
+var ErrBeforePoint = errors.New("the ledger has fewer entries than the last check verified: the state was restored from a backup, or " +
 	"entries were removed")
 
-// ErrRestored means that the state was restored from a backup after an earlier check has verified it: a restore begins a new epoch.
+// ErrRestored means that the state was restored from a backup after an earlier check had verified it: a restore begins a new epoch.
 var ErrRestored = errors.New("the state was restored since the last check")
 
 // selectRows counts the entries that are left of each account. It reads only an index.

@@ -1,6 +1,6 @@
 // Package schema creates the tables of a database, and migrates them to the version of this program. migrations/*.sql describe each column.
 //
-//	sequences    (name)                                the last numbers of changes and ledger entries; when restored;
+//	sequences    (name)                                the last numbers of changes and ledger entries; the last restore;
 //	                                                   notes of processes about clocks and servers
 //	agents       (service, id)                         the claimed ids, and their status
 //	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
@@ -93,7 +93,8 @@ type Options struct {
 	Rewrite func(string) string
 	// Before is called before anything is migrated, with the version of the database; 0 means that the database is new.
 	Before func(ctx context.Context, version int64) error
-	// Alone is called before a migration after which processes of earlier releases cannot continue. It must return an error if there are any.
+	// Alone is called before a migration after which processes of earlier releases cannot continue. It must return an error if such a process
+	// is running.
 	Alone func(context.Context) error
 }
 
