@@ -11,8 +11,8 @@
 //
 // Publish is for policies that the gateway enforces. It rejects everything that the gateway could not enforce: remedies and consequences,
 // refinements of assets and parties, values by reference, constraints that no fact of a call can decide, and duties without a handler.
-// Load, Validate and Canonical accept any ODRL 2.2 document. Evaluate decides any Question about it and reports on each rule; it implements
-// ODRL IM 2 in full.
+// Load, Validate and Canonical accept any ODRL 2.2 document. Evaluate decides any Question about such a document and reports on each rule;
+// it implements ODRL IM 2 in full.
 //
 // An unknown fact never helps the caller. A constraint is true, false or unknown: a permission requires it to be true, and a prohibition or
 // obligation binds unless it is false. Decide reads no counters. Before making the call, the caller must reserve all Limits and the Charge

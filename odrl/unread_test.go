@@ -27,11 +27,11 @@ var unreadable = []struct{ limit, context, says string }{
 	{`{"leftOperand":"count","operator":"neq","rightOperand":5}`, "", "needs the operator lteq or lt, not neq"},
 	{
 		`{"or":[{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"},{"leftOperand":"purpose","operator":"eq","rightOperand":"study"}]}`,
-		"", "outside or, xone and andSequence",
+		"", "not inside or, xone and andSequence",
 	},
 	{
 		`{"xone":[{"leftOperand":"count","operator":"lteq","rightOperand":5},{"leftOperand":"purpose","operator":"eq","rightOperand":"study"}]}`,
-		"", "outside or, xone and andSequence",
+		"", "not inside or, xone and andSequence",
 	},
 }
 

@@ -66,7 +66,7 @@ type Interval struct {
 	Zoneless bool
 }
 
-// Beyond reports whether a time is too far away to be represented, so that it cannot be distinguished from other such times.
+// Beyond reports whether a time is too far away to be represented, and therefore cannot be distinguished from other such times.
 func (i Interval) Beyond() bool { return i.From == math.MinInt64 || i.To == math.MaxInt64 }
 
 var (

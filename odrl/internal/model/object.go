@@ -252,7 +252,7 @@ func (n *Names) word(f Field, what string) (string, bool) {
 			}
 		}
 	}
-	n.Problems.Errorf("type", f.Pointer, "%s must be a text or an IRI", what)
+	n.Problems.Errorf("type", f.Pointer, "%s must be a string or an IRI", what)
 	return "", false
 }
 

@@ -25,7 +25,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 	}
 	if s, isText := f.Value.(string); isText {
 		if depth > 0 { // for and, or, xone and andSequence, a string is a literal
-			r.Problems.Doubtf("reference", f.Pointer, "a text is not a reference here: write {\"@id\": %s}", Quote(s))
+			r.Problems.Doubtf("reference", f.Pointer, "a string is not a reference here: write {\"@id\": %s}", Quote(s))
 		}
 	}
 	if known, ok := r.readConstraints[id]; ok && id != "" {
@@ -161,7 +161,7 @@ func (r *reader) comparison(o *object, c *Constraint) bool {
 	if hasStatus {
 		s, good := Scalar(status.Value)
 		if !good {
-			r.Problems.Errorf("status", status.Pointer, "a status must be a number or a text")
+			r.Problems.Errorf("status", status.Pointer, "a status must be a number or a string")
 		}
 		c.Status = s
 		c.state, _ = r.literal(status)
@@ -218,7 +218,7 @@ func (r *reader) literal(f Field) (Literal, bool) {
 	case map[string]any:
 		return r.valueObject(f)
 	}
-	r.Problems.Errorf("value", f.Pointer, "a right operand must be a text, a number, an IRI or a window, not %s", strictjson.Kind(f.Value))
+	r.Problems.Errorf("value", f.Pointer, "a right operand must be a string, a number, an IRI or a window, not %s", strictjson.Kind(f.Value))
 	return Literal{}, false
 }
 
@@ -274,7 +274,7 @@ func (r *reader) valueObject(f Field) (Literal, bool) {
 		lit.Text, lit.json = strconv.FormatBool(v), v
 		return lit, has
 	}
-	r.Problems.Errorf("value", f.Pointer, "a right operand must be a text, a number, an IRI or a window")
+	r.Problems.Errorf("value", f.Pointer, "a right operand must be a string, a number, an IRI or a window")
 	return lit, false
 }
 

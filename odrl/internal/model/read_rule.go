@@ -194,7 +194,7 @@ func (r *reader) amount(o *object) []*Constraint {
 	}
 	s, ok := Scalar(value)
 	if !ok {
-		r.Problems.Errorf("amount", f.Pointer, "an amount must be a number or a text with a number, not %s", strictjson.Kind(value))
+		r.Problems.Errorf("amount", f.Pointer, "an amount must be a number or a string with a number, not %s", strictjson.Kind(value))
 		return nil
 	}
 	c.Right = []Literal{{Pointer: f.Pointer, Text: s}}

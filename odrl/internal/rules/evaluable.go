@@ -46,7 +46,7 @@ func (e *Evaluable) Grants() bool {
 	return e.Form.ReplacedBy == "" && (!e.Literal || e.Form.Grants())
 }
 
-// GrantsNothing returns why the policy's permissions have no effect, or "" if they have.
+// GrantsNothing returns why the policy's permissions have no effect, or "" if they have one.
 func (e *Evaluable) GrantsNothing() string {
 	switch {
 	case e.Grants():

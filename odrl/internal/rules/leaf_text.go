@@ -14,7 +14,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	values := make([]any, 0, len(c.Right))
 	for i, r := range c.Right {
 		if r.Window || r.Text == "" {
-			k.Problems.Errorf("value", r.Pointer, "%s must be compared with a text or an IRI", c.Operand)
+			k.Problems.Errorf("value", r.Pointer, "%s must be compared with a string or an IRI", c.Operand)
 			return false
 		}
 		this := left.TextForm(r.Text)

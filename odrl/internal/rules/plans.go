@@ -66,7 +66,7 @@ func (n *normalizer) unplanned(d *Duty) bool {
 // misplaced adds an error for a constraint on a plan.
 func (n *normalizer) misplaced(c *model.Constraint) {
 	n.Problems.Errorf("plan", c.Pointer,
-		"a plan can only be a constraint of a permission, outside or, xone and andSequence: write a permission for each plan")
+		"a plan can only be a constraint of a permission, and not inside or, xone and andSequence: write a permission for each plan")
 }
 
 // planIn returns the constraint on a plan that c is or contains, or nil.
