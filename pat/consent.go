@@ -89,7 +89,7 @@ type ConsentRecord struct {
 }
 
 // ConsentScope returns those of the requested entries that a consent with the plan can cover. A nil requested means all entries, and an
-// empty plan means no plan. spends is as in ScopeRequest.Spends. Errors: a *PlanError, of kind ErrBadScope, ErrNothingGranted,
+// empty plan means no plan. spends is as in ScopeRequest.Spends. Errors: a *PlanError, errors of kind ErrBadScope, ErrNothingGranted and
 // ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
 func (i *Issuer) ConsentScope(
 	ctx context.Context, requested []string, plan string, spends func(intent, currency string) bool,

@@ -114,7 +114,7 @@ type Issuance struct {
 	Omitted     []OmittedEntry
 }
 
-// Issue verifies an agreement, stores it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported, keys.ErrWeak, those of
+// Issue verifies an agreement, stores it, and issues a PAT for it. Errors: keys.ErrUnsupported, keys.ErrWeak, those of
 // VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted, ErrAgentIDTaken,
 // ErrKeyTaken, ErrBlocked, ErrNothingGranted, a *PlanError, those of Terms, and those of the store. ErrRevoked means that an implied
 // agreement of this agent to this policy was revoked, so that it cannot have another one.

@@ -27,9 +27,9 @@ type RenewRequest struct {
 
 // Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that minute returns the
 // same successor. A renewal without proof of key is permitted only if the service accepts static agreements and the policy charges nothing,
-// and only within a day of the agreement. Errors: those of Verifier.Verify and VerifyProof, of kind ErrPolicyChanged, ErrProofRequired,
-// ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, ErrFreshRequired, and those of the key ring and the
-// store.
+// and only within a day of the agreement. Errors: those of Verifier.Verify and VerifyProof, errors of kind ErrPolicyChanged,
+// ErrProofRequired, ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted and ErrFreshRequired, and those of
+// the key ring and the store.
 func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	now := i.now()
 	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)

@@ -99,7 +99,7 @@ func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 	return i.change(ctx, id, func(c *AgentChange) { c.Status, c.Reason = AgentActive, "" })
 }
 
-// AddKey adds a key to the keys that may have the id of an agent. Errors: of kind keys.ErrUnsupported, ErrBadAgentID, ErrNotFound,
+// AddKey adds a key to the keys that may have the id of an agent. Errors: keys.ErrUnsupported, ErrBadAgentID, ErrNotFound,
 // ErrKeyTaken, and those of the store.
 func (i *Issuer) AddKey(ctx context.Context, id AgentID, key keys.ID) error {
 	if _, err := keys.ParseID(string(key)); err != nil {

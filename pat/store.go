@@ -31,12 +31,12 @@ type IssuerStore interface {
 type Agreements interface {
 	// Agree records an agreement completely, or returns ErrAgentIDTaken, ErrKeyTaken, ErrReplayed or ErrBlocked. If there is an active static
 	// agreement with the same service, agent, key, digest and signature, Agree returns that agreement and records nothing. Once a static
-	// agreement was revoked, Agree returns ErrReplayed for every static agreement with the same key and digest. A static agreement belongs to
-	// its principal, and does not claim the key and the id for fresh agreements.
+	// agreement has been revoked, Agree returns ErrReplayed for every static agreement with the same key and digest. A static agreement
+	// belongs to its principal, and does not claim the key and the id for fresh agreements.
 	//
 	// The same holds for implied agreements, with three differences. Agree returns the earlier agreement if it has the same scope, even with
-	// another signature, unless its agent or its policy was revoked since. It also returns an earlier agreement that is pending. An implied
-	// agreement belongs to the agent itself, but takes no id from another key.
+	// another signature, unless its agent or its policy has been revoked since. It also returns an earlier agreement that is pending. An
+	// implied agreement belongs to the agent itself, but takes no id from another key.
 	Agree(ctx context.Context, n NewAgreement) (Agreement, error)
 	// Agreement returns one agreement, or ErrNotFound.
 	Agreement(ctx context.Context, service string, id AgreementID) (Agreement, error)
