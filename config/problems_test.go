@@ -75,8 +75,8 @@ var problemCases = map[string]problemCase{
 	"merge key": {"…pat: &p {ttl: 1h}\nbilling: {<<: *p}\n", []string{
 		"uimgate.yaml:7: billing: merge keys (<<) are not supported: write the keys out, or use an alias for a whole value",
 	}},
-	"tag":                     {"data: !!str x\n", []string{"uimgate.yaml:1: YAML tags (!) are not supported: remove it"}},
-	"directive":               {"%YAML 1.2\n---\ndata: x\n", []string{"uimgate.yaml:1: YAML directives (%) are not supported: remove it"}},
+	"tag":                     {"data: !!str x\n", []string{"uimgate.yaml:1: YAML tags (!) are not supported: remove this one"}},
+	"directive":               {"%YAML 1.2\n---\ndata: x\n", []string{"uimgate.yaml:1: YAML directives (%) are not supported: remove this one"}},
 	"alias without anchor":    {"…data: *there\n", []string{"uimgate.yaml:6: data: the alias *there has no anchor before it"}},
 	"alias before its anchor": {"…data: *d\nstore: &d sqlite\n", []string{"uimgate.yaml:6: data: the alias *d has no anchor before it"}},
 	"alias in itself":         {"services: &s [*s]\n", []string{"uimgate.yaml:1: services[0]: want keys and values, got a list"}},

@@ -80,9 +80,9 @@ func scan(tokens token.Tokens) (Position, error) {
 		at := Position{tk.Position.Line, tk.Position.Column}
 		switch tk.Type {
 		case token.TagType:
-			return at, errors.New("YAML tags (!) are not supported: remove it")
+			return at, errors.New("YAML tags (!) are not supported: remove this one")
 		case token.DirectiveType:
-			return at, errors.New("YAML directives (%) are not supported: remove it")
+			return at, errors.New("YAML directives (%) are not supported: remove this one")
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:

@@ -40,7 +40,7 @@ func (d *Document) setTree(path string, node ast.Node, v reflect.Value) bool {
 	return true
 }
 
-// A treeReader converts nodes to JSON values. If hidden is set, it expands their texts, and no message shows a text.
+// A treeReader converts nodes to JSON values. If hidden is set, it expands their texts, and no message shows any of them.
 type treeReader struct {
 	*Document
 
