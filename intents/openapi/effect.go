@@ -18,7 +18,7 @@ type effect struct {
 	internal string
 }
 
-// Words in names, in lower case. If a delicate or writing word is misinterpreted, an operation is hidden that could be offered.
+// Words in names, in lower case. If a delicate or writing word is misinterpreted, an operation that could be offered is hidden.
 var (
 	delicateWords = wordSet("login logout signin signout oauth oauth2 authorize token tokens password passwords delete uninstall")
 	searchWords   = wordSet("search query find list lookup get count filter")

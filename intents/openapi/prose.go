@@ -33,7 +33,7 @@ func trimmed(v any, maxRunes int) string {
 	return out
 }
 
-// cut truncates a text to maxRunes characters including an ellipsis, at a space if there is one near the end. It also trims white space.
+// cut truncates text to maxRunes characters including an ellipsis, at a space if there is one near the end. It also trims white space.
 func cut(s string, maxRunes int) string {
 	s = strings.TrimSpace(s)
 	if utf8.RuneCountInString(s) <= maxRunes {

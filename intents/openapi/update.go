@@ -96,7 +96,7 @@ func readRecord(data []byte) (*record, error) {
 // same files.
 //
 // Update compares each part of an intent with the last version that it wrote: it keeps a part that the operator has edited, and takes all
-// other parts from the document. It marks intents as retired whose operations are no longer in the document, removes hidden intents, and
+// other parts from the document. It marks intents whose operations are no longer in the document as retired, removes hidden intents, and
 // keeps intents that the operator wrote. It replaces other files only if they were not edited; otherwise, it writes the new text as
 // NAME.new.
 //
@@ -217,7 +217,8 @@ func (u *update) keep(force bool) error {
 	return nil
 }
 
-// file adds a file to the result that is replaced as a whole, or under the name NAME.new if the operator has edited the existing file.
+// file adds a file that is replaced as a whole to the result. If the operator has edited the existing file, the name of the new one is
+// NAME.new.
 func (u *update) file(name string, data []byte) { u.replace(name, name, data) }
 
 // replace is like file for a file that the record contains under key.

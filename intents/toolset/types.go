@@ -224,7 +224,7 @@ func summary(in *intents.Intent) string {
 	return text
 }
 
-// short returns the first characters of a text in one line, and appends an ellipsis if the text is longer.
+// short returns the first characters of text in one line, and appends an ellipsis if text is longer.
 func short(text string, characters int) string {
 	if characters <= 0 {
 		return ""

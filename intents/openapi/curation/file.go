@@ -47,7 +47,7 @@ const (
 
 // A File is the content of a curation file.
 type File struct {
-	Selection  Selection            `yaml:"selection"  doc:"Which operations are offered that are not listed yet."`
+	Selection  Selection            `yaml:"selection"  doc:"Which of the operations that are not listed yet are offered."`
 	Operations map[string]Operation `yaml:"operations" max:"5000"                                                  doc:"By operationId, or by METHOD /path if there is none."`
 
 	text    []byte            // the text that was read; nil for a new file
@@ -92,7 +92,7 @@ var scalars = yamlconf.Scalars{
 		}
 		return nil, errValue
 	}},
-	reflect.TypeFor[Prose](): {Want: fmt.Sprintf("a text of at most %d bytes", maxProse), Parse: func(s string) (any, error) {
+	reflect.TypeFor[Prose](): {Want: fmt.Sprintf("text of at most %d bytes", maxProse), Parse: func(s string) (any, error) {
 		control := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
 		if len(s) > maxProse || !utf8.ValidString(s) || strings.ContainsFunc(s, control) {
 			return nil, errValue

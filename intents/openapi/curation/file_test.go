@@ -139,7 +139,7 @@ func TestInvalidFiles(t *testing.T) {
 		"operations: {a: {uid: n:x:v1}, b: {uid: n:x:v1}}":       "choose another uid",
 		"operations: {a: {}, a: {}}":                             "duplicate key",
 		"selection: {new: some}":                                 "want reads, all or none",
-		"operations: {a: {description: \"a\\u0007\"}}":           "is not valid: want a text of at most",
+		"operations: {a: {description: \"a\\u0007\"}}":           "is not valid: want text of at most",
 		"operations: [":                                          "not valid YAML",
 		"operations: {" + strings.Repeat("x: {}, ", 1<<18) + "}": "",
 	} {

@@ -142,8 +142,8 @@ func withoutNull(schema map[string]any) map[string]any {
 }
 
 // Body determines how a body that is one file or text is sent. names are the media types of the body in the document. declared is the media
-// type to send, or several separated by commas, or empty if the body may have any media type. text is true if the body is text, so that its
-// schema must be that of a string. ok is false if the gateway cannot send the body.
+// type to send, or several separated by commas, or empty if the body may have any media type. text is true if the body is text; its schema
+// must then be that of a string. ok is false if the gateway cannot send the body.
 func Body(names []string, schema map[string]any, old bool) (declared string, text, ok bool) {
 	var files, texts []string
 	for _, name := range names {
