@@ -55,7 +55,7 @@ type Demand struct {
 	Owed      string // the debt of the agent; 0 if it does not owe anything
 	Limit     string // the maximum that the agent can owe
 	Shortfall string // the smallest payment that pays for the call
-	Minimum   string // the amount to pay at least
+	Minimum   string // the least amount to pay
 	TopUpURL  string // empty: there is no page
 	CreditURL string // where the agent pays by x402 without a call; empty: nowhere
 	Contact   string // empty: unknown

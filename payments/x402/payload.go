@@ -111,10 +111,10 @@ var (
 	name    = regex.Lazy(`^[A-Za-z0-9_-]{16,128}$`)
 )
 
-// Network reports whether a text is the name of a network that payments can be made on: eip155 and the number of a chain.
+// Network reports whether a string is the name of a network on which payments can be made: eip155 and the number of a chain.
 func Network(text string) bool { return network().MatchString(text) }
 
-// Address reports whether a text is the address of an account or a contract: 0x and 40 hexadecimal digits.
+// Address reports whether a string is the address of an account or a contract: 0x and 40 hexadecimal digits.
 func Address(text string) bool { return address().MatchString(text) }
 
 func read(tree strictjson.Object) (*Payload, error) {
