@@ -12,7 +12,7 @@ import (
 )
 
 // Only public documents are compressed: the catalogue, the policy, search results and pages. Responses with outputs or PATs are not: the
-// compressed size of a text that contains both a secret and an attacker's input can reveal the secret (BREACH).
+// compressed size of a response that contains both a secret and an attacker's input can reveal the secret (BREACH).
 
 // worthZipping is the size of the smallest response that is compressed, in bytes.
 const worthZipping = 1 << 10

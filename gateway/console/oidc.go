@@ -145,7 +145,7 @@ func (r *request) proved(p *oidc.Provider, person oidc.Person) error {
 	})
 }
 
-// Errors of people who prove again who they are.
+// Errors when a person proves again who they are.
 var (
 	errOther       = errors.New("another person has signed in at the provider")
 	errRoleChanged = errors.New("the provider now gives the person another role")

@@ -279,7 +279,7 @@ func (r *request) saveCuration() error {
 	return r.show(http.StatusOK, pageView{Title: "The curation is saved", Sections: sections})
 }
 
-// reviewCuration describes what a person confirms who saves a curation.
+// reviewCuration describes what a person who saves a curation confirms.
 func reviewCuration(r *request) []field {
 	out := []field{{Label: "Service", Value: r.service()}, {Label: "Operation", Value: r.PostForm.Get("key")}}
 	edit, _, _, err := r.editedCuration()

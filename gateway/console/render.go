@@ -86,8 +86,8 @@ func (r *request) section() string {
 	return first
 }
 
-// service returns the id of the service that the record on the page belongs to, that the request names or, if there is neither, of the
-// first service.
+// service returns the id of a service: the one of the record on the page, the one that the request names or, if there is neither, the first
+// one.
 func (r *request) service() string {
 	if r.of != "" {
 		return r.of

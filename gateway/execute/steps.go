@@ -276,7 +276,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 }
 
 // allow keeps only the candidates for which the assurance of the agreement and the budget are sufficient, and that need no confirmation by
-// a person or have one. It refuses the call if none is left.
+// a person or are already confirmed. It refuses the call if none is left.
 func (x *Executor) allow(ctx context.Context, e *execution) error {
 	var spends func(currency string) bool
 	if e.budget != nil {

@@ -172,7 +172,7 @@ type Shown struct {
 	Digest string // the digest of the content before the person deselected anything
 }
 
-// Shown renders the content for a request. The content depends only on the request including its Earlier, the client and the terms.
+// Shown renders the content for a request. The content depends only on the request (including Earlier), the client and the terms.
 func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) {
 	s := c.service
 	to, local := consent.SentTo(r.RedirectURI)

@@ -15,7 +15,7 @@ import (
 
 // Limits of the guides for coding agents and for language models.
 const (
-	guideIntents  = 50     // the maximum number of intents by name
+	guideIntents  = 50     // the maximum number of intents that are listed by name
 	guideRules    = 60     // the maximum number of sentences of the policy
 	guideText     = 300    // the maximum length of a description, in bytes
 	guideExamples = 3      // the maximum number of calls in the guide for coding agents

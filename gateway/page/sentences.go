@@ -30,7 +30,7 @@ func PolicyText(s *service.Definition) []byte {
 	return []byte(b.String())
 }
 
-// oneLine turns a text of the operator into one line without control characters, which a terminal would interpret.
+// oneLine turns text of the operator into one line without control characters, which a terminal would interpret.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.C, r) }), " ")
 }

@@ -88,7 +88,7 @@ type Exchange struct {
 const (
 	// maxWanted is the maximum number of requirements in an Explanation.
 	maxWanted = 8
-	// maxPhrase is the maximum length of a text in an Explanation, in bytes.
+	// maxPhrase is the maximum length of a string in an Explanation, in bytes.
 	maxPhrase = 512
 	// maxExplanation is the maximum length of the JSON of an Explanation, in bytes. A longer Explanation is recorded without Found.
 	maxExplanation = 8 << 10
@@ -166,7 +166,7 @@ func (x *Explanation) refused(f *reason.Refusal) {
 	}
 }
 
-// phrase shortens a text to maxPhrase bytes.
+// phrase shortens a string to maxPhrase bytes.
 func phrase(text string) string {
 	if len(text) <= maxPhrase {
 		return text

@@ -78,7 +78,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"an unset variable":                      {own("read", `account: "${HUSHHUSH}"`), "the environment variable HUSHHUSH is not set"},
 		"a path that leaves its segment":         {own("path", `id: hush/hush`), "the fixed value of id is part of the URL and must not contain /"},
 		"body text next to an agent's parameter": {own("text", `rest: hushhush`), ""},
-		"object below an agent's text":           {own("text", `rest: {a: hushhush}`), "the fixed value of rest is part of a text in the URL"},
+		"object below an agent's text":           {own("text", `rest: {a: hushhush}`), "the fixed value of rest is part of a longer value in the URL"},
 		"a query the endpoint has":               {own("read", `"query:v": hushhush`), "the query of the endpoint already contains it"},
 		"a query that is a parameter":            {own("read", `"query:n": hushhush`), ""},
 		"a query member that is an object":       {own("read", `"query:x": {a: hushhush}`), "cannot be in a query"},

@@ -231,7 +231,7 @@ func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	return all
 }
 
-// inBoth returns the limits whose ids are in both maps. The function which selects one of the two maxima.
+// inBoth returns the limits whose ids are in both maps. which is the function that selects one of the two maxima.
 func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[string]limit.Limit {
 	both := map[string]limit.Limit{}
 	for id, l := range a {

@@ -37,7 +37,7 @@ type Snapshot struct {
 	TakenAt time.Time
 	Hash    string // SHA-256 over the digests of all files of the configuration
 
-	// These are the earliest versions of the services; now selects the version that is in force.
+	// These are the earliest versions of the services; inForce selects the version that is in force.
 	byHost  map[string]*Service
 	every   *Service // the only service, if it names no hosts: it accepts every host
 	byID    map[string]*Service

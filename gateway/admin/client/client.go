@@ -42,9 +42,9 @@ type Options struct {
 	Socket string
 }
 
-// A Client calls one gateway. It is safe for concurrent use. Do returns a *RefusedError if the gateway refused the request, which has
-// the problems of a configuration that was refused, an *UnansweredError if no response began, and other errors if the response was not
-// that of an admin API.
+// A Client calls one gateway. It is safe for concurrent use. Do returns a *RefusedError if the gateway refused the request, and an
+// *UnansweredError if no response began. If the gateway refused a configuration, the *RefusedError has its problems. Other errors mean that
+// the response was not that of an admin API.
 type Client struct {
 	base  *url.URL
 	token string

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// FactOf returns the value of a fact that a person has written as JSON. A text that is not JSON is a string.
+// FactOf returns the value of a fact that a person has written as JSON. Text that is not JSON counts as a string.
 func FactOf(text string) any {
 	v, err := strictjson.Decode([]byte(text))
 	if err != nil {

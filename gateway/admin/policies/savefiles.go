@@ -13,7 +13,7 @@ import (
 
 // A fileEdit replaces one file of the configuration.
 type fileEdit struct {
-	path, what string // what names the file in refusals, such as policy
+	path, what string // what is the name of the file in refusals, such as policy
 	most       int64  // bytes
 	sha256     string // of the text that was edited
 	text       []byte // the new text

@@ -126,7 +126,7 @@ func (o *Operations) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, 
 // keptPath returns the path of the previous text of a file.
 func keptPath(path string) string { return path + ".1" }
 
-// savingPath returns the path of the previous text of a file until the reload has succeeded.
+// savingPath returns the path of the previous text of a file while a reload is in progress.
 func savingPath(path string) string { return path + ".saving" }
 
 func readPolicyFile(path string) ([]byte, error) { return readFile(path, "policy", odrl.MaxDocument) }

@@ -220,7 +220,7 @@ func (b *builder) scalar(name string) bool {
 	}
 	_, ok := strictjson.ScalarText(v)
 	if !ok {
-		b.violate(name, "is part of a text in the URL and must be a string, number or boolean")
+		b.violate(name, "is part of a longer value in the URL and must be a string, number or boolean")
 	}
 	return ok
 }

@@ -110,7 +110,7 @@ type slot struct {
 	current   atomic.Pointer[session]
 }
 
-// A session holds what client and server have agreed on.
+// A session contains what client and server have agreed on.
 type session struct {
 	revision string
 	id       string // Mcp-Session-Id; empty: the server has no sessions
@@ -164,7 +164,7 @@ func New(cfg Config) (*Server, error) {
 	case cfg.Sessions < 1 || cfg.Sessions > MaxSessions:
 		return nil, fmt.Errorf("want 1 to %d sessions", MaxSessions)
 	case cfg.MaxMessage <= 0 || cfg.Now == nil:
-		return nil, errors.New("the bound of messages or the clock is missing")
+		return nil, errors.New("the maximum size of messages or the clock is missing")
 	}
 	s := &Server{cfg: cfg}
 	for range cfg.Sessions {

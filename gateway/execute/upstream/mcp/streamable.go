@@ -94,7 +94,7 @@ func headerText(s string) string {
 	return s
 }
 
-// maxErrorBody is how many bytes are read of the body of an error response.
+// maxErrorBody is how many bytes of the body of an error response are read.
 const maxErrorBody = 64 << 10
 
 func (t *streamable) read(ctx context.Context, to *session, m *message, answer *pool.Answer) (Reply, error) {
