@@ -128,7 +128,7 @@ func (p *process) logTrouble() string {
 // cosignedWithin is how long the checkpoints of a log may lack cosignatures.
 const cosignedWithin = 30 * time.Second
 
-// uncosigned reports whether the newest checkpoints of a log have lacked cosignatures for longer than that.
+// uncosigned reports whether the newest checkpoints of a log have lacked cosignatures for longer than cosignedWithin.
 func uncosigned(state ledgerlog.State, evidence config.Evidence, now time.Time) bool {
 	for _, h := range state.Heads {
 		cosigned := false

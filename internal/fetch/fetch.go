@@ -73,7 +73,7 @@ func New(o Options) *Client {
 		MaxIdleConns:           32,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true, // gzipTransport does it
+		DisableCompression:     true, // gzipTransport decompresses
 	}
 	var transport http.RoundTripper = gzipTransport{plain}
 	if o.Wrap != nil {
@@ -174,7 +174,7 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 	if err != nil {
 		return nil, fmt.Errorf("%w: the method or the URL is not valid", ErrRefused)
 	}
-	// Without GetBody, net/http does not retry a request on its own, as it would one with an Idempotency-Key. Only the caller can judge
+	// Without GetBody, net/http does not retry a request on its own, not even one with an Idempotency-Key. Only the caller can judge
 	// whether a retry is safe.
 	request.GetBody, request.ContentLength = nil, size
 	if size == 0 {

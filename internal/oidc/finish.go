@@ -163,7 +163,7 @@ func tokenError(err error) error {
 	return fmt.Errorf("%w: its issuer, audience, time or signature is wrong", ErrIdentity)
 }
 
-// errorCode returns code if it has the form of an OAuth error code, and otherwise a text without it.
+// errorCode returns code if it has the form of an OAuth error code, and otherwise a description that does not contain code.
 func errorCode(code string) string {
 	unusual := func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') }
 	if len(code) > 64 || strings.ContainsFunc(code, unusual) {

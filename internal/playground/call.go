@@ -177,7 +177,7 @@ func (w *response) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// maxShown bounds a text of an Exchange, in bytes.
+// maxShown bounds a string of an Exchange, in bytes.
 const maxShown = 64 << 10
 
 // exchange returns the texts of a request and its response. It replaces each secret in hidden with its name.

@@ -2,7 +2,7 @@ package chat
 
 import "strings"
 
-// A Command is the command at the beginning of a text. Commands are words from a fixed list; no language model interprets the text.
+// A Command is the command at the beginning of a chat message. Commands are words from a fixed list; no language model interprets the text.
 type Command struct {
 	Name string // help, list, show, policy, agree or run; empty if there is no command
 	Rest string // the text after the name of the command; without a command, the whole text
@@ -11,7 +11,7 @@ type Command struct {
 // commands contains the known commands.
 var commands = map[string]bool{"help": true, "list": true, "show": true, "policy": true, "agree": true, "run": true}
 
-// Read returns the command at the beginning of a text.
+// Read returns the command at the beginning of the text of a chat message.
 func Read(text string) Command {
 	text = strings.TrimSpace(text)
 	first, rest := cut(text)

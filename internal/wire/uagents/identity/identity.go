@@ -23,9 +23,9 @@ import (
 // The errors for an invalid address or signature wrap one of these two. They never quote the input.
 var (
 	// ErrBech32 means that a string is not lowercase bech32, or not the canonical spelling of its bytes.
-	ErrBech32 = errors.New("not a bech32 text in its canonical spelling")
+	ErrBech32 = errors.New("not a bech32 string in its canonical spelling")
 	// ErrPrefix means that a bech32 string is of the wrong kind: its prefix or its length is wrong, or its bytes are not a key or a signature.
-	ErrPrefix = errors.New("wrong kind of bech32 text")
+	ErrPrefix = errors.New("wrong kind of bech32 string")
 )
 
 // decode returns the bytes that a bech32 string encodes. The string must have the given prefix and encode size bytes.
