@@ -14,9 +14,9 @@ const MaxDocument = model.MaxDocument
 
 // LoadOptions configure Load.
 type LoadOptions struct {
-	// Lenient makes Load accept policies that are invalid under ODRL IM 2.2 but can still be evaluated: a rule without an action, a target or
-	// an assignee applies to every action, target or assignee, and unknown keys and terms are only warnings. If Lenient is false, whatever
-	// ODRL IM 2.2 does not permit is an error.
+	// Lenient makes Load accept policies that are invalid under ODRL IM 2.2 but can still be evaluated. A rule without an action, a target or
+	// an assignee then applies to every action, target or assignee, and unknown keys and terms are only warnings. If Lenient is false,
+	// whatever ODRL IM 2.2 does not permit is an error.
 	Lenient bool
 	// Policy is the uid of the policy to load. If it is empty, Load takes the only policy that no other policy inherits from or replaces.
 	Policy string
@@ -26,8 +26,8 @@ type LoadOptions struct {
 	Vocabularies []*Vocabulary
 }
 
-// Load makes a Policy from any ODRL document, for evaluation on its own: Load looks up no intents and no agents, so that an IRI refers only
-// to itself, and the policy need not be enforceable. Use Publish for a policy that the gateway enforces. The list contains errors and
+// Load makes a Policy from any ODRL document, for evaluation on its own. Load looks up no intents and no agents; an IRI therefore refers
+// only to itself. The policy need not be enforceable. Use Publish for a policy that the gateway enforces. The list contains errors and
 // warnings with their JSON pointers; if it contains an error, the Policy is nil. Load fetches nothing. The sizes of the document and of its
 // expansion bound its work.
 func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List) {

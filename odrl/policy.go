@@ -99,7 +99,7 @@ func (p *Policy) Covers(intent string) bool {
 	return false
 }
 
-// NamesKeys reports whether the policy requires signatures with particular keys, so that its Terms and Decisions differ for agents with
+// NamesKeys reports whether the policy requires signatures with particular keys. Its Terms and Decisions then differ for agents with
 // different keys.
 func (p *Policy) NamesKeys() bool { return p.program != nil && p.program.Keys }
 

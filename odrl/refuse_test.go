@@ -50,7 +50,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			permit(`"duty":{"action":"pay","amount":{"@value":"1","currency":"EUR"},"unit":"USD"}`), "amount", "/permission/0/duty/amount",
-			"a number or a text",
+			"a number or a string",
 		},
 		{
 			limited(`{"leftOperand":"timeWindow","operator":"within","rightOperand":{"start":{"@value":"09:00","x":1},"end":"17:00"}}`),
@@ -296,7 +296,7 @@ func TestRefusals(t *testing.T) {
 			limited(`{"leftOperand":"count","operator":"lteq","rightOperand":5,"unit":"hour","status":1}`), "status", "/permission/0/constraint",
 			"without a unit",
 		},
-		{limited(`{"or":[{"leftOperand":"count","operator":"lteq","rightOperand":5},{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}`), "limit", "/permission/0/constraint/or/0", "outside or"},
+		{limited(`{"or":[{"leftOperand":"count","operator":"lteq","rightOperand":5},{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}`), "limit", "/permission/0/constraint/or/0", "not inside or"},
 		// Logic.
 		{
 			limited(`{"xone":[{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}]}`), "logic", "/permission/0/constraint/xone",

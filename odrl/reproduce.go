@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Reproduction is a Request to a published policy, rewritten so that the policy's document is enough to decide it: Load and Evaluate, and
+// A Reproduction is a Request to a published policy, rewritten so that the policy's document is enough to decide it. Load and Evaluate, and
 // therefore uimgate policy decide and plain OPA, do not have the gateway's intents, hosts and agents. Its JSON form is a line for policy
 // decide --batch without the policy.
 type Reproduction struct {

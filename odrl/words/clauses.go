@@ -13,7 +13,7 @@ type Clause [sha256.Size]byte
 
 // Clauses returns the clause of each intent in the World of a policy from Publish, by UID. If two policies that were published in the same
 // World have equal clauses for an intent, they decide equally about each call to the intent. Names, descriptions and the order of rules do
-// not change a clause. A rule without a target, or with a target that names no intent, belongs to every clause, as do the uid and the type
+// not change a clause. A rule without a target, or with a target that names no intent, belongs to every clause. So do the uid and the type
 // of the policy, the conflict strategy, and the collections that the document defines.
 func Clauses(p *odrl.Policy) map[string]Clause {
 	form, program := p.Model()

@@ -73,8 +73,9 @@ func constraintMeaning(c *model.Constraint) string {
 	return sequence([]string{c.Operand, operator, list(values), unit, c.Status})
 }
 
-// closedBound normalizes a bound of a count, or of the time if it is a whole day, so that bounds with the same meaning are equal: "fewer
-// than 101" becomes "at most 100", and "until the end of a day" becomes "before the next day". It returns false for all other constraints.
+// closedBound normalizes a bound of a count, or of the time if it is a whole day, so that bounds with the same meaning are equal. For
+// example, "fewer than 101" becomes "at most 100", and "until the end of a day" becomes "before the next day". It returns false for all
+// other constraints.
 func closedBound(c *model.Constraint) (operator, value string, ok bool) {
 	if len(c.Right) != 1 || c.Right[0].Window || len(c.RightRef) > 0 {
 		return "", "", false

@@ -21,8 +21,8 @@ var (
 	errUncertain = errors.New("comparing the plan with OPA")
 )
 
-// A planCheck compares a plan with OPA: first each constraint alone, with values around its right operand and with facts that are missing
-// or of a wrong type, and then whole rules, with combinations of these values.
+// A planCheck compares a plan with OPA. It first compares each constraint alone, with values around its right operand and with facts that
+// are missing or of a wrong type. It then compares whole rules, with combinations of these values.
 type planCheck struct {
 	program *rules.Program
 	inputs  *Inputs

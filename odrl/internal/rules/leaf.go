@@ -124,8 +124,8 @@ var forms = []struct {
 	{model.Instant, func(s string) bool { _, ok := model.ParseInstant(s); return ok }},
 }
 
-// compileLeaf converts a constraint to normal form. If the constraint cannot be decided, the result depends on the policy: in an enforced
-// one, compileLeaf reports the constraint and returns nil; in any other, it returns a leaf that no fact makes true or false.
+// compileLeaf converts a constraint to normal form. If the constraint of an enforced policy cannot be decided, compileLeaf reports the
+// constraint and returns nil. In any other policy, it then returns a leaf that no fact makes true or false.
 func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	l := &Leaf{Source: c, Operator: c.Operator, Slot: Slot{Operand: c.Operand}}
 	if c.Operator == "isA" {
