@@ -226,7 +226,7 @@ var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "
 
 var errNotAgreement = errors.New("an unexpected value")
 
-// namable returns name if it has at most 64 visible ASCII characters, so that it may appear in errors and logs. Otherwise it returns "".
+// namable returns name if it has at most 64 visible ASCII characters, and may therefore appear in errors and logs. Otherwise it returns "".
 func namable(name string) string {
 	if len(name) > 64 || !visible(name) {
 		return ""

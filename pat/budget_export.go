@@ -55,9 +55,9 @@ func publicKeys(list []SignedBudget) (out [][]byte) {
 	return out
 }
 
-// verifyBudgets verifies the changed budgets of a consent, the oldest first: each names the consent and the digest of the record before it,
-// changes only the amounts of the budget in the record of the consent, and is signed by its PublicKey, unless that is empty. The error is
-// of kind ErrBadExport.
+// verifyBudgets verifies the changed budgets of a consent, the oldest first. Each must name the consent and the digest of the record before
+// it, and may change only the amounts of the budget in the record of the consent. Unless its PublicKey is empty, that key must have signed
+// it. The error is of kind ErrBadExport.
 func verifyBudgets(a Agreement, list []SignedBudget) ([]ExportedBudget, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -143,12 +143,12 @@ func ExportEvidence(
 	}, policy, forms)
 }
 
-// VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
+// VerifyExport reads a bundle and verifies everything in it that cryptography can prove. The key must have signed, in one of the forms, the
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent, the key is the gateway's: the
 // signature proves the gateway's observations, and nothing about other parties. Each changed budget follows the record before it, and
-// changes only amounts; see ExportedBudget.Proved for its signature. The id, the state and the times are not proved, with two exceptions.
-// A fresh agreement or a consent was made within five minutes of CreatedAt. An agreement in a Form was valid at CreatedAt if it expires.
-// The error is of kind ErrBadExport.
+// changes only amounts; see ExportedBudget.Proved for its signature. The id, the state and the times are not proved, with two exceptions. A
+// fresh agreement or a consent was made within five minutes of CreatedAt. An agreement in a Form was valid at CreatedAt if it expires. The
+// error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {
 		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle may have at most %d bytes", MaxExport)

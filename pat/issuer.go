@@ -117,7 +117,7 @@ type Issuance struct {
 // Issue verifies an agreement, stores it, and issues a PAT for it. Errors: keys.ErrUnsupported, keys.ErrWeak, those of
 // VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted, ErrAgentIDTaken,
 // ErrKeyTaken, ErrBlocked, ErrNothingGranted, a *PlanError, those of Terms, and those of the store. ErrRevoked means that an implied
-// agreement of this agent to this policy was revoked, so that it cannot have another one.
+// agreement of this agent to this policy was revoked; the agent cannot make another one.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	e := r.Evidence
 	if e == nil {

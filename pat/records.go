@@ -22,8 +22,8 @@ const (
 	Implied Assurance = "implied"
 )
 
-// lastingEvidence reports whether an agent can have several PATs under one agreement without another signature about the policy, so that
-// the end of one of them must end the agreement.
+// lastingEvidence reports whether an agent can have several PATs under one agreement without another signature about the policy. The end of
+// one of them must then end the agreement.
 func (a Assurance) lastingEvidence() bool { return a == Consent || a == Implied }
 
 // AgentStatus is the decision of the operator (or the gateway itself) about an agent.

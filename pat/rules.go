@@ -179,9 +179,9 @@ func (r Recipient) at(sent string) bool {
 
 const maxURL = 2048
 
-// targetOf normalizes a URL without query and fragment, so that equivalent URLs become equal strings (RFC 3986 6.2.2 and 6.2.3): scheme and
-// host are in lowercase, a default port is omitted, an empty path is "/", and each path has only one escaping. It returns false if text is
-// not an absolute http or https URL of at most maxURL bytes without a user.
+// targetOf normalizes a URL without query and fragment, so that equivalent URLs become equal strings (RFC 3986 6.2.2 and 6.2.3). In the
+// result, scheme and host are in lowercase, a default port is omitted, an empty path is "/", and each path has only one escaping. It
+// returns false if text is not an absolute http or https URL of at most maxURL bytes without a user.
 func targetOf(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || u.User != nil || u.Host == "" || u.Opaque != "" {

@@ -169,8 +169,8 @@ func SetOf(list []SigningKey) ([]byte, error) {
 	return out, nil
 }
 
-// PublicKey returns the value of uim-public-key in agents.json: the DER SubjectPublicKeyInfo, in standard base64, of the key with the
-// lowest id that signs at now or, if no key signs, of the key with the lowest id that verifies. It is empty if there is no key.
+// PublicKey returns the value of uim-public-key in agents.json: the DER SubjectPublicKeyInfo of a key, in standard base64. It is the key
+// with the lowest id that signs at now or, if no key signs, the key with the lowest id that verifies. It is empty if there is no key.
 func (k *Keyring) PublicKey(now time.Time) string {
 	keys := slices.DeleteFunc(k.Keys(now), func(s SigningKey) bool { return s.Purpose != k.purpose })
 	if len(keys) == 0 {

@@ -14,9 +14,9 @@ import (
 // maxKeyText is the maximum size of a public key as sent, in bytes. An RSA key of 4096 bits needs 1.1 KiB as base64 of PEM.
 const maxKeyText = 16 << 10
 
-// Parse parses a public key in any of the forms that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA), base64 or base64url of
-// such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or base64 or base64url of a raw Ed25519 key. It rejects certificates
-// and private keys. The error is of kind ErrWeak or ErrUnsupported.
+// Parse parses a public key in any of the forms that agents send. These are a JWK, PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA), and
+// base64 or base64url of such PEM, of a DER SubjectPublicKeyInfo or of a raw Ed25519 key. It rejects certificates and private keys. The
+// error is of kind ErrWeak or ErrUnsupported.
 func Parse(text string) (Key, error) {
 	if len(text) > maxKeyText {
 		return Key{}, keyErrorf(ErrUnsupported, "a public key may have at most %d bytes", maxKeyText)

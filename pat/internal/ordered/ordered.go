@@ -180,8 +180,8 @@ func pythonQuote(b []byte, s string) []byte {
 	return strictjson.AppendASCII(b, ecmascriptQuote(nil, s))
 }
 
-// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: with the fewest digits, with an exponent if the
-// value is below 1e-4 or at least 1e16, and always with a point or an exponent.
+// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr. That form has the fewest digits, an exponent if the
+// value is below 1e-4 or at least 1e16, and always a point or an exponent.
 func pythonNumber(text string) (string, error) {
 	if !strings.ContainsAny(text, ".eE") {
 		if text == "-0" {
