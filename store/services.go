@@ -6,7 +6,7 @@ import "strings"
 type Service struct {
 	ID     string
 	Issuer string // the issuer of its PATs
-	// IssuerSet means that the configuration sets the issuer, so that a change of the issuer is intended.
+	// IssuerSet means that the configuration sets the issuer; a change of the issuer is then intended.
 	IssuerSet bool
 	// Formerly is the previous id of the service, which the store may still use for its state; empty means none.
 	Formerly string

@@ -30,7 +30,7 @@ type Statement struct {
 	ToppedUp         money.Amount // in the period
 	Reversed         money.Amount // top-ups reversed in the period
 	Lines            []StatementLine
-	// Range is the part of the account's chain that the statement summarizes: it begins with the entry that has the earliest time at or after
+	// Range is the part of the account's chain that the statement summarizes. It begins with the entry that has the earliest time at or after
 	// From, and ends before the entry that has the earliest time at or after To.
 	Range evidence.Range
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // Left returns the states of limits, one for each reservation, and takes nothing. It reads the store once, and adds the units that this
-// process has leased and not used, so that in a single process the numbers are exact. While a restored state holds limits back, the numbers
-// are too low for limits that count in one counter with different maxima. The error wraps store.ErrUnavailable, or is about an invalid
-// limit.
+// process has leased and not used. If there is only one process, the numbers are therefore exact. While a restored state holds limits back,
+// the numbers are too low for limits that count in one counter with different maxima. The error wraps store.ErrUnavailable, or is about an
+// invalid limit.
 func (h *Holder) Left(ctx context.Context, service string, list []store.Reservation) ([]store.Remainder, error) {
 	if len(list) == 0 {
 		return nil, nil

@@ -27,7 +27,7 @@ type calls struct {
 }
 
 // freeAttempts is how many times a transaction of calls is tried without locks on a Shared database. Later attempts lock the rows that they
-// read, so that no other writer can change it.
+// read, so that no other writer can change them.
 const freeAttempts = 2
 
 // NewCalls returns a Calls. For each attempt at a transaction, begin returns the work to do; attempt counts from 1.

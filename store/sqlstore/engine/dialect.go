@@ -33,7 +33,7 @@ const (
 
 // A Dialect is everything that differs between databases. Statements are written once, with `?` for arguments, and ` FOR UPDATE` if they
 // read a row that is going to be changed. {ledger} is the ledger number that was last allocated. {whole} means that a failure of the
-// statement ends the whole transaction, so that the database need not be able to undo the statement alone.
+// statement ends the whole transaction; the database then need not be able to undo the statement alone.
 type Dialect struct {
 	Goose    goose.Dialect
 	Sharing  ShareMode
@@ -76,7 +76,7 @@ type Dialect struct {
 	Send func(ctx context.Context, w *Writer, list []Command) error
 	// Retriable reports whether a failed transaction conflicted with another writer and should be repeated.
 	Retriable func(error) bool
-	// Lost reports whether an error means that the connection ended, so that it is unknown whether the last statements were executed.
+	// Lost reports whether an error means that the connection ended. It is then unknown whether the last statements were executed.
 	Lost func(error) bool
 	// constraint reports whether a statement failed only because of the stored data or its arguments.
 	constraint func(error) bool

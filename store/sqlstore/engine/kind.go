@@ -62,8 +62,8 @@ func (db *DB) Update(ctx context.Context, run func(context.Context, *Tx) error) 
 }
 
 // Aside is like Update, for operations that use none of CallTables. Such an operation does not wait until the journal is written into these
-// tables, and works even if they cannot be written, for example on a full disk: agents can still be blocked and tokens revoked. A statement
-// on one of these tables fails with ErrAside.
+// tables, and works even if they cannot be written. For example, agents can still be blocked and tokens revoked when the disk is full. A
+// statement on one of these tables fails with ErrAside.
 func (db *DB) Aside(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: aside, run: run})
 }

@@ -77,7 +77,7 @@ func (j *Journal) Pending(ctx context.Context) (bool, error) {
 	return j.db.One(ctx, selectRecord, nil, new(int64))
 }
 
-// Before implements calls.Journal. It reads the journal if its changes are not in memory, and writes the pending changes into the tables if
+// Before implements calls.Journal. It reads the journal if its changes are not in memory. It writes the pending changes into the tables if
 // they were just read, if the transaction reads the tables, or if too many changes are pending.
 func (j *Journal) Before(ctx context.Context, t *engine.Tx, reads bool) error {
 	due := reads || j.pending.Size() > MostPending || j.pending.Records > mostRecords

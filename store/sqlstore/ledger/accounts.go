@@ -86,7 +86,7 @@ type PoolKey struct{ Service, Currency string }
 type pool struct {
 	owed, faded int64     // as read; faded is part of owed
 	fadedAt     time.Time // the time for which faded is computed; if zero, fading starts with the next charge
-	// charged means that the transaction charges the pool, so that faded and fadedAt must be written. owed must then not exceed most, which
+	// charged means that the transaction charges the pool; faded and fadedAt must then be written. owed must then not exceed most, which
 	// includes the faded part.
 	charged bool
 	most    int64

@@ -71,8 +71,8 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 }
 
 // TopUp adds an amount to the balance of an agent or, if u.Reverse is set, takes back an amount that was topped up. repeated reports that
-// the same top-up was made before, under the same reference, so that nothing was changed. The error wraps money.ErrAmount if the amount is
-// not positive or the balance would be out of range, and store.ErrReferenceUsed if another top-up has the reference.
+// the same top-up was made before, under the same reference; nothing was changed then. The error wraps money.ErrAmount if the amount is not
+// positive or the balance would be out of range, and store.ErrReferenceUsed if another top-up has the reference.
 func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)

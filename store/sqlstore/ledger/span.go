@@ -67,9 +67,10 @@ const selectFirst = `(SELECT l.k FROM ledger l WHERE l.service = a.service AND l
 const selectSpan = "SELECT COALESCE(" + selectFirst + ", a.lines), COALESCE(" + selectFirst + ", a.lines) FROM accounts a " +
 	"WHERE a.service = ? AND a.agent_id = ? AND a.currency = ?"
 
-// span returns the part of a chain that belongs to a period: it begins with the entry that has the earliest time in the period, and ends
-// before the entry that has the earliest time after it. Each entry therefore belongs to exactly one of several adjacent periods, even where
-// times are not in the order of the chain because a clock was set. No span that was read contains an entry that is made later.
+// span returns the part of a chain that belongs to a period. The part begins with the entry that has the earliest time in the period, and
+// ends before the entry that has the earliest time after the period. Each entry therefore belongs to exactly one of several adjacent
+// periods, even where times are not in the order of the chain because a clock was set. No span that was read contains an entry that is made
+// later.
 func (l *Ledger) span(ctx context.Context, k AccountKey, p period) (span, error) {
 	now := engine.Nanos(l.db.Now())
 	bound := func(at int64) int64 {

@@ -19,8 +19,8 @@ func scanRegistration(scan engine.Scan) (store.Registration, error) {
 }
 
 // Register records the endpoints of an agent. If the recorded registration was signed at the same time, Register changes nothing. It
-// returns store.ErrOlder if the recorded registration is newer, store.ErrFull if the service has too many registrations, and store.ErrShare
-// if the source of the registration, or a wider range of sources around it, has too many.
+// returns store.ErrOlder if the recorded registration is newer, and store.ErrFull if the service has too many registrations. It returns
+// store.ErrShare if the source of the registration, or a wider range of sources around it, has too many.
 func (s *Records) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var attested, until int64

@@ -81,8 +81,8 @@ func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revoca
 	return n == 0, err
 }
 
-// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it, including a PAT from a process whose
-// clock is ahead, and a PAT whose time of issue is the start of the next second.
+// coverIssued moves the time of a revocation so that the revocation ends every PAT that was issued before. These include PATs from a
+// process whose clock is ahead, and PATs whose time of issue is the start of the next second.
 func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) error {
 	var column string
 	switch r.Kind {

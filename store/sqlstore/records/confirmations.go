@@ -92,9 +92,9 @@ func (s *Records) confirmation(ctx context.Context, query string, args ...any) (
 	return c, err
 }
 
-// DecideConfirmation records the decision of a person: to confirm the call, with the digest of a token, a signed record, and the time until
-// which the call can be made; or to refuse it, if record is empty. It returns store.ErrUsed if the time to decide is over, or if the person
-// has decided before.
+// DecideConfirmation records the decision of a person. If record is empty, the person refuses the call. Otherwise the person confirms it,
+// and DecideConfirmation stores the digest of a token, the signed record, and the time until which the call can be made. It returns
+// store.ErrUsed if the time to decide is over, or if the person has decided before.
 func (s *Records) DecideConfirmation(ctx context.Context, service, id, token, record string, until time.Time) error {
 	state := store.ConfirmationConfirmed
 	if record == "" {

@@ -41,9 +41,9 @@ func Backup(ctx context.Context, path, to string) error {
 	return nil
 }
 
-// Inspect checks that the SQLite database at path is complete: its pages and indexes agree, each reference has a target and, if its schema
-// has the version of this program, its accounts are the sums over its ledger. The database must not be in use. It changes nothing. The
-// error wraps engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
+// Inspect checks that the SQLite database at path is complete: its pages and indexes agree, and each reference has a target. If its schema
+// has the version of this program, its accounts must also be the sums over its ledger. The database must not be in use. It changes nothing.
+// The error wraps engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
 func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
 	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {

@@ -34,8 +34,8 @@ const (
 
 // CheckBalance checks that each account is the sum of its ledger entries and carried amounts, that held amounts are those of executions,
 // and that each pool is the sum of its accounts. If not, the error wraps store.ErrUnbalanced and names an account. It also rebuilds the
-// chain of each account and the tree of each log, verifies the signatures of the logs, and compares the records of calls, the texts that
-// entries refer to, refunds, moves of credit and invoices with the entries. If a row was altered, added or deleted, the error wraps
+// chain of each account and the tree of each log, and verifies the signatures of the logs. It compares the entries with the records of
+// calls, the texts to which entries refer, refunds, moves of credit and invoices. If a row was altered, added or deleted, the error wraps
 // store.ErrAltered. CheckBalance reads a snapshot of the whole ledger; calls do not wait for it.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	_, err := u.CheckSince(ctx, nil)

@@ -33,9 +33,9 @@ type loggedHead struct {
 	root             evidence.Hash
 }
 
-// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that its root and its tiles are the stored ones and that each
-// line of the ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log. It also verifies what
-// the keys of the logs have signed. If since is not nil, each log must begin with the leaves that it had at that point.
+// checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that the root and the tiles are the stored ones. It also
+// checks that each line of the ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log. It
+// also verifies what the keys of the logs have signed. If since is not nil, each log must begin with the leaves that it had at that point.
 func (u *Upkeep) checkLogs(
 	ctx context.Context, reader *sql.Tx, heads []loggedHead, issuers epochIssuers, since *VerifiedPoint,
 ) error {
