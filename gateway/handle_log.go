@@ -141,8 +141,8 @@ func (s *Server) checkpoint(c echo.Context) error {
 	return c.Blob(http.StatusOK, mediaText, q.head.Checkpoint)
 }
 
-// find returns the place of the entry that the query parameters name: id and line for an entry about a call, or currency and k for the
-// entry with a number in the account of the agent.
+// find returns the place of the entry that the query parameters name. id and line name an entry about a call; currency and k name the entry
+// with the number k in an account of the agent.
 func (q *logRequest) find(c echo.Context) (store.LoggedLine, error) {
 	line, err := lineOf(c)
 	if err != nil {

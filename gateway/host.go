@@ -13,7 +13,7 @@ import (
 const forwardedHost = "X-Forwarded-Host"
 
 // serviceFor returns the service of a request. It is the only function that reads the host of a request, and runs before all doors and
-// routes. If the connection came to a loopback address, the host must be a name of the service: otherwise a web page could reach the
+// routes. If the connection came to a loopback address, the host must be a name of the service. Otherwise a web page could reach the
 // gateway through a domain name that resolves to this machine (DNS rebinding). This does not apply to requests from a trusted proxy, which
 // has already checked the host. The error is a *reason.Refusal.
 func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {

@@ -52,7 +52,7 @@ const ConsolePath = "/console/"
 
 // Handler returns the handler of the admin listener. Requests under Path need the bearer token; /livez, /healthz, /readyz and /metrics do
 // not. Unless the path is /livez or /healthz, which reveal nothing, the Host of a request must be an IP address, localhost or one of
-// admin.hosts: otherwise a web page could reach the listener through a domain name that resolves to this machine (DNS rebinding).
+// admin.hosts. Otherwise a web page could reach the listener through a domain name that resolves to this machine (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := newListener(o, l)
 	mux := a.probes()

@@ -39,8 +39,8 @@ func (s *schemas) needed(request api.Request) bool {
 	return len(s.definitions[schemaName(reflect.TypeOf(request).Elem())].Required) > 0
 }
 
-// qualifier matches the part of the full name of a type that schemaName removes: for this package and those below it,
-// the whole path of the package; for other packages, the path without its last element.
+// qualifier matches the part of the full name of a type that schemaName removes. For this package and those below it, this is the whole
+// path of the package; for other packages, it is the path without its last element.
 var qualifier = regexp.MustCompile(`[\w.~/-]+/gateway/admin(/\w+)*\.|[\w.~-]+/`)
 
 // otherRunes matches the characters that must not occur in the name of a component.

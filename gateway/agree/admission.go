@@ -20,8 +20,8 @@ const keptPerSecond = 100
 // once at most, because the refusal suggests an available id.
 var takenPerHour = limit.Rate{Max: 5, Period: limit.Hour}
 
-// An admission limits the rate of one operation: for each caller before the request is read, and for all callers together after all checks
-// that need no write, so that refused requests do not use up the limit of others.
+// An admission limits the rate of one operation. It applies the limit of each caller before the request is read. It applies the limit of
+// all callers together after all checks that need no write, so that refused requests do not use up the limit of others.
 type admission struct {
 	perCaller *ratelimit.Set
 	all       *rate.Limiter

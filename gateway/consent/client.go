@@ -126,9 +126,9 @@ func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.Agent
 	}
 }
 
-// Client returns the client with an id. If the id is a URL, it is the address of the client's metadata document: Client fetches the
-// document and caches it for as long as its header fields allow, but at least 5 minutes and at most a day. Any other id is that of a
-// registered client. Errors are an *Error or a *reason.Refusal. See draft-ietf-oauth-client-id-metadata-document; RFC 7591.
+// Client returns the client with an id. If the id is a URL, it is the address of the client's metadata document. Client fetches the
+// document and caches it for as long as the header fields of the response allow, but at least 5 minutes and at most a day. Any other id is
+// that of a registered client. Errors are an *Error or a *reason.Refusal. See draft-ietf-oauth-client-id-metadata-document; RFC 7591.
 func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
 	if !strings.HasPrefix(id, "https://") {
 		unknown := failed(InvalidClient, "No client with this id is registered: register again, or use a client-ID metadata document.")
@@ -224,7 +224,7 @@ func readMetadata(tree map[string]any) (Client, *Error) {
 	return c, nil
 }
 
-// notOfClients are schemes that browsers handle themselves, so that they cannot be private-use schemes of clients.
+// notOfClients are schemes that browsers handle themselves. They cannot be private-use schemes of clients.
 var notOfClients = []string{
 	"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "search-ms", "sms", "tel",
 	"vbscript", "view-source", "ws", "wss",

@@ -37,8 +37,8 @@ func periodOf(value string) period {
 	return periods[max(0, i)]
 }
 
-// partsAtOnce is the maximum number of parts of the audit stream that one page reads. Impact reads a part for at most 10 seconds, so that
-// all parts take less than workTime.
+// partsAtOnce is the maximum number of parts of the audit stream that one page reads. Impact reads a part for at most 10 seconds; all parts
+// together therefore take less than workTime.
 const partsAtOnce = 2
 
 // editPage has the form that compares an edited policy with the one in force.
@@ -79,7 +79,7 @@ func (r *request) lines(name string) string { return plainLines(r.PostForm.Get(n
 // plainLines replaces CRLF, which browsers send in forms, with LF.
 func plainLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// shownAsWritten reports whether a page shows a text without replacing characters, so that a form sends back the same text.
+// shownAsWritten reports whether a page shows text without replacing characters, and a form therefore sends back the same text.
 func shownAsWritten(s string) bool { return string(visible([]byte(s))) == s }
 
 func (r *request) impactForm(policy, sha256 string) form {

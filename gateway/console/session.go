@@ -157,8 +157,8 @@ func (r *request) checkForm() error {
 // maxText is the maximum length of a value of the query and of the id in a path, in bytes.
 const maxText = 512
 
-// checkText returns a refusal if a value of the query or the id in the path is not one line of at most maxText bytes, or if a form contains
-// NUL or invalid UTF-8, which PostgreSQL does not store.
+// checkText returns a refusal if a value of the query or the id in the path is not one line of at most maxText bytes. It also refuses a
+// form that contains NUL or invalid UTF-8, which PostgreSQL does not store.
 func (r *request) checkText() error {
 	line := func(s string) bool {
 		return len(s) <= maxText && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)

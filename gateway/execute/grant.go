@@ -55,8 +55,8 @@ func (a *attempt) Unused(ctx context.Context) {
 	}
 }
 
-// stillAgreed is the last check before a call is sent. It returns nil if token, agreement, agent and policy have not been revoked or
-// replaced, and the operator has not stopped the call, since the decision, according to a view of revocations that is at most a second old.
+// stillAgreed is the last check before a call is sent. It returns nil if, since the decision, token, agreement, agent and policy have not
+// been revoked or replaced, and the operator has not stopped the call. It relies on a view of revocations that is at most a second old.
 // Call it right before the first byte of each attempt, because begin, connecting and earlier attempts may take long.
 func (e *execution) stillAgreed(now time.Time) error {
 	s := e.call.Service()

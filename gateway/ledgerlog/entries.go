@@ -93,9 +93,9 @@ func (r *round) introduce(ctx context.Context) error {
 	return nil
 }
 
-// introduceTo adds entries for the keys of one purpose to the log of one service: first for the key of this process, signed by the newest
-// earlier key of this process in the log, and then for the keys of other processes and for keys that were replaced before they were
-// introduced.
+// introduceTo adds entries for the keys of one purpose to the log of one service. The first entry is for the key of this process, and the
+// newest earlier key of this process in the log signs it. Further entries are for the keys of other processes and for keys that were
+// replaced before they were introduced.
 func (r *round) introduceTo(ctx context.Context, h *store.LogHead, purpose keys.Purpose, ring *keys.Keyring, own *keys.PrivateKey) error {
 	id := func(kid keys.ID) store.LogKey {
 		return store.LogKey{Service: h.Service, Purpose: string(purpose), KeyID: kid}

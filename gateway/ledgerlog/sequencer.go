@@ -63,7 +63,7 @@ type Options struct {
 	Settings func() config.Evidence
 	// Process is the name of the process, which is unique among the processes that share the database.
 	Process string
-	// Sole means that no other process uses the database, so that no lease is necessary.
+	// Sole means that no other process uses the database; no lease is then necessary.
 	Sole bool
 	Log  *zap.Logger
 	Now  func() time.Time

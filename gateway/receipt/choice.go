@@ -42,7 +42,7 @@ func (c *choice) signer() (*keys.PrivateKey, error) {
 var ErrNotIntroduced = errors.New("the log has not introduced a key of this process yet")
 
 // Await makes the Signer sign only with keys that the logs introduce, so that agents that trust an earlier key can verify each receipt at
-// once: the newest key of this process that is introduced signs. If only keys of other processes are introduced, the error is
+// once. The newest key of this process that is introduced signs. If only keys of other processes are introduced, the error is
 // ErrNotIntroduced. If the logs introduce no key at all, the newest key signs. Await must be called before the Signer is used.
 func (s *Signer) Await(i Introductions, now func() time.Time) { s.introductions, s.now = i, now }
 

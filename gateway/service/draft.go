@@ -35,7 +35,7 @@ func (d *Definition) ChangedBy(other *odrl.Policy) []string {
 	return list
 }
 
-// NamesKeys reports whether the policy names an agent with a certain key as a party, so that decisions depend on the key of the agent.
+// NamesKeys reports whether the policy names an agent with a certain key as a party. Decisions then depend on the key of the agent.
 func (d *Definition) NamesKeys() bool {
 	for _, p := range d.world.Parties {
 		if p.KeyID != "" {

@@ -100,8 +100,8 @@ func usualText(body any) string {
 	return ""
 }
 
-// saidBy returns the message in a value: a string itself, the message of the first element of a list, the message of an error object
-// preceded by its subject, or the message of the first member of an object that maps fields to errors.
+// saidBy returns the message in a value. For a string, this is the string itself; for a list, the message of its first element; for an
+// error object, its message, preceded by its subject; for an object that maps fields to errors, the message of its first member.
 func saidBy(v any) string {
 	switch v := v.(type) {
 	case string:

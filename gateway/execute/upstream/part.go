@@ -18,8 +18,8 @@ import (
 // A Part describes how the value of a parameter is encoded as a part of a multipart/form-data body, or as a complete body of
 // application/octet-stream.
 type Part struct {
-	// Base64 means that the value is a file in base64 (RFC 4648 section 4, with padding, without line breaks), or a data URL in base64, which
-	// can also state the media type and the name of the file. The decoded bytes are sent.
+	// Base64 means that the value is a file in base64 (RFC 4648 section 4, with padding, without line breaks), or a data URL in base64. A data
+	// URL can also state the media type and the name of the file. The decoded bytes are sent.
 	Base64 bool
 	// MediaType is the media type of the value. It may list several types, separated by commas, and ranges such as image/*. The type that the
 	// bytes seem to have is then sent, if the list includes it; otherwise, the first type that is not a range is sent or, if there is none,

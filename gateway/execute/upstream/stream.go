@@ -42,9 +42,9 @@ const maxEvents = 100_000
 // must not keep the event. Without Each, the events are only in the answer.
 func (p *PreparedRequest) Each(receive func(event []byte)) { p.receive = receive }
 
-// readStream reads a response that is a stream. The result is a JSON object: events has the data of all events, each as JSON or, if it is
-// not JSON, as a string; complete is false if the stream broke after its first event and Stream.FirstCounts is set. The errors are those of
-// read.
+// readStream reads a response that is a stream. The result is a JSON object. Its member events has the data of all events, each as JSON or,
+// if it is not JSON, as a string. Its member complete is false if the stream broke after its first event and Stream.FirstCounts is set. The
+// errors are those of read.
 func (u *Upstream) readStream(ctx context.Context, resp *pool.Answer, p *PreparedRequest, answer Answer) (Answer, error) {
 	share := membudget.Of(ctx)
 	if coding := resp.Header.List(contentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {

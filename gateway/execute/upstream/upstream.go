@@ -1,8 +1,8 @@
 // Package upstream calls the web service behind the gateway.
 //
-// It converts the parameters of an intent into an HTTP request (Route, Prepare), sends it (Call checks the caller's grant right before the
-// first byte), determines the outcome (store.Outcome), and converts error responses of the service into errors. Apart from the codes of
-// RejectedError, it defines no codes that agents see.
+// It converts the parameters of an intent into an HTTP request (Route, Prepare), and sends the request (Call checks the caller's grant
+// right before the first byte). It determines the outcome (store.Outcome), and converts error responses of the service into errors. Apart
+// from the codes of RejectedError, it defines no codes that agents see.
 //
 //	u, err := upstream.New(cfg)                        // once per service
 //	route, err := u.Route(endpoint)                    // once per intent, when the configuration is loaded

@@ -1,5 +1,5 @@
 // Package export sends the audit stream to a collector of the operator, over HTTP, OTLP or syslog. The files of the stream remain
-// authoritative: an Exporter reads them with a cursor that it keeps on disk, so that it sends each record at least once, even after an
+// authoritative. An Exporter reads them with a cursor that it keeps on disk. It therefore sends each record at least once, even after an
 // outage of the collector or a restart. Calls of agents do not wait for the export.
 package export
 

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// A Cursor is a position in the audit stream. Files keep their first line when they are renamed, compressed or copied, so that line
-// identifies a file.
+// A Cursor is a position in the audit stream. Files keep their first line when they are renamed, compressed or copied; the first line
+// therefore identifies a file.
 type Cursor struct {
 	First  string    `json:"first"`  // SHA-256 of the first line of the file, in hexadecimal; empty: the stream has not been read yet
 	At     time.Time `json:"at"`     // time of the first record of the file

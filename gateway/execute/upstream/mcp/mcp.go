@@ -233,8 +233,9 @@ func (r *Reply) refusesSession(s *session) bool {
 }
 
 // forgets reports whether the response means that the server did not execute the request, because it does not know the session or no longer
-// speaks its revision: status 404 for a request of a session (MCP 2025-11-25, basic/transports, Session Management), or the error for an
-// unsupported revision. A tool, or the framework around the server, may send any other status after the tool has had effects.
+// supports its revision. Such a response has status 404, for a request of a session (MCP 2025-11-25, basic/transports, Session Management),
+// or the error for an unsupported revision. A tool, or the framework around the server, may send any other status after the tool has had
+// effects.
 func (r *Reply) forgets(s *session) bool {
 	return r.Status == 404 && s.id != "" || r.Err != nil && r.Err.Code == codeUnsupportedRevision
 }
