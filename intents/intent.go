@@ -100,8 +100,9 @@ type Parameter struct {
 	compiled *schema.Schema
 }
 
-// JSON returns the intent as the operator wrote it, byte for byte, but with the endpoint of Options.Endpoint, without hidden inputs and
-// without the from members of its outputs, which describe the private response of the upstream. Callers must not modify the result.
+// JSON returns the intent as the operator wrote it, byte for byte, with three exceptions. It has the endpoint of Options.Endpoint, and
+// lacks hidden inputs and the from members of outputs, which describe the private response of the upstream. Callers must not modify the
+// result.
 func (i *Intent) JSON() []byte { return i.raw }
 
 // MarshalJSON returns a copy of the result of JSON.

@@ -89,7 +89,7 @@ func (c *call) members(body map[string]any) ([]input, error) {
 }
 
 // choose returns the media type in which the body is sent, and its kind: media.JSON, media.Form or media.Multipart. Both are empty if no
-// media type of the body has members, so that the body must be sent as a whole.
+// media type of the body has members; the body must then be sent as a whole.
 func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 	parts := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {

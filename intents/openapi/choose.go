@@ -58,7 +58,7 @@ func matches(globs []*regexp.Regexp, op *operation) bool {
 	return false
 }
 
-// excludes reports whether a pattern excludes an operation, so that it is never offered.
+// excludes reports whether a pattern excludes an operation, which is then never offered.
 func (s *selection) excludes(op *operation) bool { return matches(s.exclude, op) }
 
 // named reports whether the selection includes an operation by its operationId or by method and path, without a pattern.
@@ -153,8 +153,8 @@ func (w *work) isListed(key string) bool {
 	return is
 }
 
-// uid returns the UID of an operation: the UID in the curation, unless the namespace or the major version of the document has changed, and
-// otherwise a new one that it derives from the name of the operation.
+// uid returns the UID of an operation. This is the UID in the curation, unless the namespace or the major version of the document has
+// changed. Otherwise, uid derives a new UID from the name of the operation.
 func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before := w.out.curation.file.Operations[op.entry].UID; before != "" {

@@ -14,7 +14,7 @@ type Terms struct {
 	Permitted bool
 	// Covered means that the policy decides about the intent: it permits the intent, at least to some agents, or forbids it.
 	Covered bool
-	// Certain means that there is one permission with at most one limit, so that Price and Limit do not depend on the call.
+	// Certain means that there is one permission with at most one limit. Price and Limit then do not depend on the call.
 	Certain bool
 	Price   money.Amount // zero: free
 	Limit   limit.Rate   // zero: none

@@ -29,7 +29,7 @@ var (
 	givenName = regex.Lazy(`^[A-Za-z0-9_.-]{1,100}$`)
 	// accountNames are parameter names that identify an account, in the form that intents.BareName returns.
 	accountNames = wordSet("accountid tenantid organizationid orgid workspaceid projectid")
-	// callHeaders matches headers that depend on the call or that the gateway sets, so that they cannot have a fixed value.
+	// callHeaders matches headers that depend on the call or that the gateway sets. They cannot have a fixed value.
 	callHeaders = regex.Lazy(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
 		`Prefer|Proxy|Range|Referer|Te|Trailer|Traceparent|Tracestate|Transfer|Uim|Upgrade|Via|X-Forwarded|X-Request|X-Correlation)(-|$)`)
 )
@@ -39,8 +39,9 @@ func fixable(header string) bool {
 	return givenName().MatchString(header) && !callHeaders().MatchString(http.CanonicalHeaderKey(header))
 }
 
-// givens finds values that the operator may have to supply: required headers, parameters with the name of a credential, and parameters
-// that all operations require, or at least half of them if the name is that of an account.
+// givens finds values that the operator may have to supply. These are required headers, parameters with the name of a credential, and
+// parameters that all operations require. If the name is that of an account, it is enough that half of the operations require the
+// parameter.
 func (w *work) givens() {
 	found := map[string]*Given{}
 	count := func(key, name string, needed bool) {

@@ -14,8 +14,8 @@ const (
 	maxPathText       = strictjson.MaxPath
 )
 
-// checkTree reports whether a value is a tree that can be processed, and adds a fault to r if it is not: it has known Go types, JSON
-// numbers of bounded size, bounded depth and bounded names. In trees from strictjson, only the names can be invalid; trees from other
+// checkTree reports whether a value is a tree that can be processed, and adds a fault to r if it is not. Such a tree has known Go types,
+// JSON numbers of bounded size, bounded depth and bounded names. In trees from strictjson, only the names can be invalid; trees from other
 // decoders may contain anything.
 func checkTree(v any, r *Report, at *Path) bool {
 	message := treeFault(v, 1, 0, &r.meter)

@@ -116,7 +116,7 @@ func (f *files) anchorFile(tree map[string]any, from string) {
 }
 
 // anchor makes the references in v relative to the root of fsys, so that they do not depend on where a part of the file is used. It skips
-// values that are data. members means that the author has chosen the names in v, so that they are not keywords.
+// values that are data. members means that the author has chosen the names in v; they are then not keywords.
 func (f *files) anchor(v any, from string, members bool) {
 	switch v := v.(type) {
 	case []any:

@@ -1,7 +1,7 @@
 // Package terms changes the prices, limits and targets in a policy that people have edited. It keeps all other bytes of the policy.
 //
-// It reads policies in the form that uimgate init writes: rules in permission, prohibition and obligation, whose targets are UIDs or lists
-// of UIDs, with the price in a pay duty and the limit in a rateLimit constraint. It does not change rules in another form.
+// It reads policies in the form that uimgate init writes. Their rules are in permission, prohibition and obligation, and have UIDs or lists
+// of UIDs as targets; the price is in a pay duty, and the limit in a rateLimit constraint. It does not change rules in another form.
 package terms
 
 import (
