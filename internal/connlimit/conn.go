@@ -88,8 +88,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// waited returns the result of Read after Read has waited for a request. done is false if all received bytes were skipped, so that Read
-// must wait again.
+// waited returns the result of Read after Read has waited for a request. done is false if all received bytes were skipped; Read must then
+// wait again.
 func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

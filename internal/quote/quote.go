@@ -72,7 +72,7 @@ func Publish(ctx context.Context, policy []byte, catalog *intents.Catalog) *odrl
 
 // A Difference describes what changes for an agent when one policy replaces another.
 type Difference struct {
-	Same    map[string]bool // UIDs of the intents whose terms stay the same, so that an agreement to the first policy covers them
+	Same    map[string]bool // UIDs of the intents whose terms stay the same; an agreement to the first policy covers them
 	Changes []words.Change
 }
 

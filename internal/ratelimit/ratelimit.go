@@ -23,9 +23,9 @@ import (
 // maxCallers is the maximum number of buckets; the least recently used ones are evicted first.
 const maxCallers = 100_000
 
-// A Set has a token bucket for each caller. A caller that is an IPv6 /64, written as a CIDR, also takes from the bucket of its /56, which
-// holds twice as many tokens, and from that of its /48, which holds four times as many. A client with such a network has many /64 networks.
-// A Set is safe for concurrent use.
+// A Set has a token bucket for each caller. A caller that is an IPv6 /64, written as a CIDR, also takes from the buckets of its /56 and of
+// its /48. These hold twice and four times as many tokens. A client with such a network has many /64 networks. A Set is safe for concurrent
+// use.
 type Set struct{ buckets atomic.Pointer[buckets] }
 
 // buckets holds the buckets for one rate.

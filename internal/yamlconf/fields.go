@@ -116,7 +116,7 @@ func shortField(t reflect.Type) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// holdsSecrets reports whether a field of t is a secret, so that an unknown key in the same mapping may also be one.
+// holdsSecrets reports whether a field of t is a secret. An unknown key in the same mapping may then also be one.
 func (ts Types) holdsSecrets(t reflect.Type) bool {
 	for _, f := range ts.fields(t) {
 		if scalar, ok := ts.lookup(f.Type); ok && scalar.Secret {

@@ -27,8 +27,8 @@ func Node(t *testing.T) string {
 	return dir
 }
 
-// clients finds the directory of the clients from the test's working directory, which is below bindings. -trimpath shortens the path of
-// this file, so that cannot be used.
+// clients finds the directory of the clients from the test's working directory, which is below bindings. The path of this file cannot be
+// used, because -trimpath shortens it.
 func clients(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -392,7 +392,7 @@ func statementsOfMonths(b *suite) {
 	b.wantAdjacent(list)
 }
 
-// A clock that is an hour ahead at the end of a month is set back, so that times are not in the order of the chain.
+// A clock that is an hour ahead at the end of a month is set back. Times are therefore not in the order of the chain.
 func statementsAfterClockStep(b *suite) {
 	b.topUp(agent, usd(100))
 	pay := func(at time.Time) {

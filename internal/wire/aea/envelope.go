@@ -22,7 +22,7 @@ import (
 // quote the input.
 var ErrUndecodable = field.ErrUndecodable
 
-// ErrUnsendable means that a value exceeds a limit of the encoding, so that the recipient could not decode it.
+// ErrUnsendable means that a value exceeds a limit of the encoding, and the recipient could not decode it.
 var ErrUnsendable = errors.New("cannot be sent")
 
 // The limits of an envelope, in bytes.
