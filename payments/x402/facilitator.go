@@ -93,7 +93,7 @@ func (f *Facilitator) Verify(ctx context.Context, order []byte) error {
 }
 
 // Settle asks the facilitator to settle a payment. order is the Body of an Order. repeated means that the facilitator may have been asked
-// before, so that a failure now does not prove that nothing was paid.
+// before; a failure now does not prove that nothing was paid.
 func (f *Facilitator) Settle(ctx context.Context, order []byte, repeated bool) Settlement {
 	slots := f.slots
 	if repeated {
