@@ -23,8 +23,8 @@ type Acceptance struct {
 	// Issuer, if not empty, is the name of a service that the caller accepts although the service's host does not vouch for the
 	// name: see IssuerError.
 	Issuer string
-	// OnDate delays the agreement to a policy that takes effect later until its date; until then, the session keeps the present agreement.
-	// Without OnDate, the client uses the new agreement at once, and pays its prices.
+	// With OnDate, an agreement to a policy that takes effect later begins when that policy does; until then, the session
+	// keeps the present agreement. Without OnDate, the client uses the new agreement at once, and pays its prices.
 	OnDate bool
 	// Declared holds the facts that the agent declares about itself under its signature, such as its purpose, if the policy
 	// requires them. Only an agreement of FormFresh carries them. nil means none.
@@ -46,10 +46,10 @@ type Agreement struct {
 	ScopeOmitted []pat.OmittedEntry // requested entries that were not granted
 }
 
-// Agree signs the policy that is in force at the service, or the one that takes effect next, if and only if it is the one that the caller
-// accepts, and keeps the PAT that the service issues. From then on, the client trusts the keys with which the service signs receipts at
-// this time. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent first), *Error, the errors of
-// package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. See UIM core, section 4.2.
+// Agree signs the policy that the caller accepts, if it is the one in force at the service or the one that takes effect next, and keeps the
+// PAT that the service issues. From then on, the client trusts the keys with which the service signs receipts at this time. Errors:
+// *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent first), *Error, the errors of package fetch,
+// ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. See UIM core, section 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	agreement, err := s.agree(ctx, accepted)
 	if err == nil && s.Endpoints().Receipts != "" {
@@ -100,8 +100,8 @@ func (s *Service) agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	return s.sign(ctx, session, policy)
 }
 
-// offered fetches the policy with a digest, which is in force or takes effect next. If the service offers no such policy, the error is a
-// *PolicyChangedError.
+// offered fetches the policy with the given digest: the one in force, or the one that takes effect next. If the service
+// offers no such policy, the error is a *PolicyChangedError.
 func (s *Service) offered(ctx context.Context, digest string) (policy Policy, inForce bool, err error) {
 	policy, err = s.Policy(ctx)
 	if err != nil || policy.Digest == digest {

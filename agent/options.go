@@ -68,8 +68,9 @@ type Options struct {
 	// Receipts is the directory in which the client keeps the receipts of its calls, with a file for each service; see package receipts. If it
 	// is empty, the client checks receipts but does not keep them.
 	Receipts string
-	// Forms are the forms of agreement of other protocols. The client keeps agreements in them beside the receipts, as evidence of the
-	// agent. A client with UAgent needs the form of package bindings/uagents/agreement; without it, the evidence lacks its agreements.
+	// Forms are the forms of agreement of other protocols. The client keeps agreements in these forms beside the receipts, as evidence for the
+	// agent. A client with UAgent needs the form of package bindings/uagents/agreement; without it, the evidence lacks the client's
+	// agreements.
 	Forms []pat.Form
 
 	// Pay signs one of the payments in the terms of the demand, and returns it as JSON in the form of x402. Execute calls Pay at most once for

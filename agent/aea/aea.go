@@ -40,7 +40,7 @@ type Options struct {
 	Shown   func(arrow, message string) // called with each message that is sent (>) or received (<); may be nil
 }
 
-// Dial connects an agent to the gateway, and sends the address of the agent as the handshake. ctx bounds only the connecting.
+// Dial connects an agent to the gateway, and sends the address of the agent as the handshake. ctx limits only the time to connect.
 func Dial(ctx context.Context, o Options) (*Agent, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", o.TCP)
 	if err != nil {

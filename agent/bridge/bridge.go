@@ -1,6 +1,6 @@
-// Package bridge lets a person's assistant use UIM services. Towards the assistant it is an MCP server with a tool for each intent, on
-// stdin and stdout or over HTTP on a loopback address. Towards each service it is an agent with its own key, agreement, proofs and
-// idempotency keys.
+// Package bridge lets a person's assistant use UIM services. Towards the assistant it is an MCP server on stdin and
+// stdout, or over HTTP on a loopback address. It has a tool for each intent or, if there are many, tools that search and
+// call intents. Towards each service it is an agent with its own key, agreement, proofs and idempotency keys.
 //
 //	b, err := bridge.Open(ctx, bridge.Options{Agent: agent.Options{Key: key}, Services: []string{"shop.example"}, …})
 //	err = b.Serve(ctx, os.Stdin, os.Stdout)
@@ -33,8 +33,8 @@ const (
 	// openTime limits the time for finding the services, or reading them again.
 	openTime = 20 * time.Second
 	// freshFor is the maximum age of a tool list. Clients receive this age with the list, and are notified of changes before the list reaches
-	// it. The bridge reads the catalogues and policies again at this interval, and when a client requests a list and the bridge last read them
-	// longer ago than readFor.
+	// it. The bridge reads the catalogues and policies again at this interval, and also when a client requests a list and the last read is
+	// older than readFor.
 	freshFor, readFor = time.Minute, 5 * time.Second
 	// firstLook is the first wait before the bridge looks again for services that it could not find; it doubles up to freshFor.
 	firstLook = 2 * time.Second
@@ -59,8 +59,8 @@ type Options struct {
 	Agreements string
 	// Accept lists the digests of the policies that the owner accepts. The bridge signs no other policy.
 	Accept []string
-	// Plan is the plan that the bridge chooses at each service whose policy it agrees to; empty: none. If an agreement has another plan, the
-	// bridge agrees again, if the owner accepts the policy.
+	// Plan is the plan that the bridge chooses at each service whose policy it agrees to; empty: none. If an agreement has another plan, and
+	// the owner accepts the policy, the bridge agrees again.
 	Plan string
 	// Budget holds the amounts spent and their limits. It is required.
 	Budget *budget.Book

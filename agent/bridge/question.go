@@ -24,7 +24,7 @@ import (
 const (
 	// elicited is the name of the request in a result that requires input.
 	elicited = "confirm"
-	// rounds is the revision since which a server asks in the result of a call. See MCP 2026-07-28, basic/patterns/mrtr.
+	// rounds is the first revision in which a server asks in the result of a call. See MCP 2026-07-28, basic/patterns/mrtr.
 	rounds = "2026-07-28"
 )
 

@@ -191,7 +191,8 @@ func (s *service) planned(session agent.Session) bool {
 	return s.b.o.Plan == "" || session.Declared.Plan() == s.b.o.Plan
 }
 
-// compare compares the policy of an agreement with the offered one. Without a policy in the session, nothing is the same.
+// compare compares the policy of an agreement with the offered one. If the session has no policy, the terms of all intents count as
+// changed.
 func (s *service) compare(ctx context.Context, session agent.Session, offered agent.Policy) comparison {
 	s.mu.Lock()
 	last, catalog := s.compared, s.catalog

@@ -7,8 +7,8 @@
 //		return answer(ctx, m) // nil means that the message was processed
 //	})
 //
-// The gateway uses the same client for services at other relays, so the client itself is in a package below both, which describes keys,
-// retries, and what the client does not trust.
+// The gateway uses the same client for services at other relays. The client is therefore implemented in internal/wire/mrp/client, whose
+// documentation describes keys, retries, and what the client does not trust.
 package mrp
 
 import (

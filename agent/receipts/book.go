@@ -45,7 +45,7 @@ type Book struct {
 }
 
 // Open returns the book at the given path. The file need not exist. Older records are in files next to it. forms are the forms of other
-// protocols in which the agent agrees. The book neither stores nor exports agreements in other forms of other protocols.
+// protocols in which the agent agrees. The book neither stores nor exports agreements in forms of other protocols that are not in forms.
 func Open(path string, forms ...pat.Form) *Book { return &Book{path, maxFile, forms} }
 
 // Path returns the path of the file.

@@ -154,7 +154,7 @@ func (p *Pages) Return(digest string) {
 	p.byID[q.id], p.byDigest[digest] = q, q
 }
 
-// Drop removes the question about a call that is no longer wanted. It keeps a confirmation.
+// Drop removes the question about a call that is no longer wanted. It does not remove a confirmed question.
 func (p *Pages) Drop(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -279,7 +279,7 @@ func (p *Pages) confirm(id, code string) answer {
 	return tooOften
 }
 
-// mayTry reports whether a code may be tried for a question, and otherwise the answer.
+// mayTry reports whether a code may be tried for a question. If not, it also returns the answer.
 func (p *Pages) mayTry(id string) (answer, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

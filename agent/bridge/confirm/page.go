@@ -37,7 +37,7 @@ type content struct {
 }
 
 var notices = map[answer]string{
-	gone:     "This call no longer waits for you: it was answered before, or ten minutes have passed.",
+	gone:     "This call no longer waits for you: it was already confirmed or refused, or ten minutes have passed.",
 	allowed:  "You have confirmed the call. Return to your assistant.",
 	refused:  "You have refused the call. The assistant cannot make it.",
 	wrong:    "The code is wrong. Nothing was confirmed.",
