@@ -126,7 +126,7 @@ func (x *exchange) start(m *message) {
 	of := newServiceEvents()
 	defer close(of.left)
 	if x.stream {
-		x.call.Stream = of.pass // not before the record of the call is durable, so Start returns without an event
+		x.call.Stream = of.pass // gets no event before the record of the call is durable, so Start does not wait for the client
 	}
 	call := x.Start(x.r.Context(), x.call)
 	reference, started := call.Begun()

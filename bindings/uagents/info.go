@@ -77,8 +77,8 @@ func (x *submission) info() any {
 	}
 }
 
-// manifests returns the manifests that agents search for. If digest is not empty, it returns the manifest with that digest, also that of
-// protocol.Plans, or nil if there is none.
+// manifests returns the manifests that agents search for. If digest is not empty, it returns only the manifest with that digest, which may
+// be that of protocol.Plans, or nil if there is none.
 func manifests(own *protocol.Manifest, digest string) any {
 	all := serviceProtocols(own)
 	if digest == "" {

@@ -32,7 +32,7 @@ const (
 	mostParameters = 50
 )
 
-// sayings maps the commands of a chat to their handlers, which return the text of the reply. A text that is not a command is a search.
+// sayings maps the commands of a chat to their handlers, which return the text of the reply. Any other text is a search.
 var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (string, error){
 	"help":   (*exchange).sayHelp,
 	"list":   (*exchange).sayList,

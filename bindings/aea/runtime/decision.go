@@ -110,7 +110,7 @@ func (d *DecisionMaker) Sign(skill wire.PublicID, message []byte) (signature str
 	return signature, nil
 }
 
-// transact decides about a transaction of a skill. It returns a text whose first line is the signature over the rest: DecisionMakerID, the
+// transact decides about a transaction of a skill. The first line of what it returns is the signature over the rest: DecisionMakerID, the
 // id of the skill, the SHA-256 of the transaction in hexadecimal, and the result, each on a line.
 func (d *DecisionMaker) transact(ctx context.Context, skill wire.PublicID, transaction []byte) ([]byte, error) {
 	err := ErrNotSigned

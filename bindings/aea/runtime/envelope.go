@@ -57,8 +57,8 @@ type Limits struct {
 	Drain time.Duration
 }
 
-// DefaultLimits are the limits of a gateway. At a time, 64 small envelopes of one sender may wait or be processed, and 1024 of all
-// senders together; 1024 small envelopes may be queued for one peer, and 16384 for all peers together.
+// DefaultLimits are the limits of a gateway. At any time, 64 small envelopes of one sender may wait or be processed, and
+// 1024 of all senders together; 1024 small envelopes may be queued for one peer, and 16384 for all peers together.
 var DefaultLimits = Limits{
 	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Reading: 64 << 20,
 	Workers: 64, Handler: 30 * time.Second, Tasks: 256, TaskWorkers: 16,

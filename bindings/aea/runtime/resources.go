@@ -82,8 +82,8 @@ func (r *Resources) AddProtocol(p *protocol.Protocol) error {
 	return nil
 }
 
-// RemoveProtocol removes a protocol. Its messages are then unsupported, also in open dialogues. It returns ErrProtocol if the protocol is
-// not registered.
+// RemoveProtocol removes a protocol. Its messages are then unsupported, even in open dialogues. It returns ErrProtocol if
+// the protocol is not registered.
 func (r *Resources) RemoveProtocol(p *protocol.Protocol) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,10 +19,10 @@ type Skill struct {
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
 	Tasks      []Task
-	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, a call of a handler that
-	// takes longer than Limits.Handler no longer counts as one of the messages that are processed, and its dialogue continues. While the
-	// number of such calls that have not returned is a quarter of Limits.Workers or more, the skill gets no messages. The senders of
-	// messages that no other skill handles get an error.
+	// Patient means that the handlers bound their time themselves, and that the runtime waits for them. Otherwise, if a
+	// handler takes longer than Limits.Handler for a message, the message no longer counts as being processed, and its
+	// dialogue continues. While a quarter of Limits.Workers or more of these calls have not returned, the skill gets no
+	// messages. The senders of messages that no other skill handles get an error.
 	Patient bool
 	// Disabled means that the skill is added disabled. Filter.SetEnabled enables it.
 	Disabled bool
@@ -82,11 +82,12 @@ func (m Message) Peer() Peer {
 	return Peer{Address: m.Sender, Connection: m.Connection, Proven: m.from.back == nil, queue: m.from.peer}
 }
 
-// A Peer is the sender of a message on one connection. Two peers are equal if they have the same address and have not left in between.
+// A Peer is the sender of a message on one connection. Two Peers are equal if they have the same address on the same connection, and the
+// sender has not left in between.
 type Peer struct {
 	Address    string
 	Connection wire.PublicID // zero: another skill of this agent
-	// Proven reports whether the connection proves the address, or only its operator can use the connection.
+	// Proven reports whether the connection proves the address, or whether only the operator can use the connection.
 	Proven bool
 	queue  *Queue
 }

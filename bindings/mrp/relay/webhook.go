@@ -37,7 +37,7 @@ func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// foreign is passed as the source of webhook URLs, so that they must not lead to an address of this machine.
+// foreign is passed to package fetch as the source of webhook URLs, so that fetch refuses addresses of this machine.
 var foreign = &url.URL{Scheme: "https", Host: "agents.invalid"}
 
 func (r *Relay) webhook(w http.ResponseWriter, c *call) *wire.Error {

@@ -8,7 +8,7 @@ import (
 
 // The maximum numbers of agents that may be registered for a service, in total and by one client. A client is an IPv4 address or an IPv6
 // /64. A customer with a larger network has many /64 networks. Therefore a /56 may register only twice as many agents as a /64, and a /48
-// four times as many; the same holds for requests and connections. To fill the registry takes 25 networks of the largest size that
+// four times as many; the same holds for requests and connections. Filling the registry takes 25 networks of the largest size that
 // customers get.
 const (
 	mostOfAll    = 10_000

@@ -39,7 +39,7 @@ const (
 	AttributeTags = "tags"
 )
 
-// Errors of a registry. The sender of a registration only learns that it failed.
+// Errors of a registry. The sender of a registration is notified only of the failure, not of the error.
 var (
 	errInvalid    = errors.New("the description has no values, or too many, or is too long")
 	errFull       = errors.New("too many registrations")
@@ -193,8 +193,8 @@ func piece(d search.Description) (key string, value search.Value, ok bool) {
 	return key, value, key != "" && (value != nil || d.Model.Name == modelRemove)
 }
 
-// unregister removes a description, or all of an agent if the description is empty or a location. It returns errNotPresent if there is
-// nothing to remove.
+// unregister removes a description, or all descriptions of an agent if d has no values or is a location. It returns
+// errNotPresent if there is nothing to remove.
 func (r *registry) unregister(peer runtime.Peer, d search.Description, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
