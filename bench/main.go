@@ -1,12 +1,12 @@
 // Command bench measures whole gateways in one run:
 //
 //	path    free calls, compared with Go's plain reverse proxy. Gateway, proxy, service and load are separate processes.
-//	        Responses of three sizes are passed on unchanged or checked against declared outputs. Prints CPU seconds per
+//	        Responses of three sizes are passed on unchanged or checked against declared outputs. It prints CPU seconds per
 //	        1,000 calls, also as multiples of the proxy's, with p50 and resident memory
 //	telemetry
 //	        the same free call without telemetry, with traces of 1 % of the calls sent to a collector, and with traces of all
 //	doors   the same call over each protocol: CPU time as multiples of that over HTTP
-//	paid    calls that charge, on both engines. Each is durable before the upstream is called and before the response is sent
+//	paid    paid calls, on both engines. Each charge is durable before the upstream is called, and its capture before the response is sent
 //	evidence
 //	        the size of receipts and of what is kept for each charge, and how fast verify-ledger is, on SQLite
 //	grants  units of one limit, granted by one and by three replicas, and the round trips to the database

@@ -11,7 +11,7 @@ const (
 	ProblemDecision      ProblemName = "DECISION"                // the digest of a different question to the policy
 	ProblemDuplicate     ProblemName = "DUPLICATE"               // an entry that occurs twice
 	ProblemEpoch         ProblemName = "EPOCH"                   // the state of the service was restored, or its epoch decreases
-	ProblemFile          ProblemName = "FILE"                    // a text that is not a record
+	ProblemFile          ProblemName = "FILE"                    // a line that is not a record
 	ProblemFork          ProblemName = "FORK"                    // two histories: the service changed its books
 	ProblemGap           ProblemName = "GAP"                     // entries are missing
 	ProblemInvoice       ProblemName = "INVOICE"                 // an invoice that the entries contradict
@@ -21,7 +21,7 @@ const (
 	ProblemPolicy        ProblemName = "POLICY"                  // a policy that the agent did not sign
 	ProblemProof         ProblemName = "PROOF"                   // a proof of key that does not verify
 	ProblemRequest       ProblemName = "REQUEST"                 // the digest of a different call
-	ProblemSignature     ProblemName = "SIGNATURE"               // a signature that does not verify, or a text that is not a receipt
+	ProblemSignature     ProblemName = "SIGNATURE"               // a signature that does not verify, or a string that is not a receipt
 	ProblemState         ProblemName = "STATE"                   // a change of state that is not allowed
 	ProblemStatement     ProblemName = "STATEMENT"               // a statement that the entries contradict
 	ProblemUnknown       ProblemName = "UNKNOWN_EXECUTION"       // a charge for a call that the agent did not make

@@ -79,7 +79,7 @@ func ruleFor(rule any, intent string) (any, bool) {
 	return own, slices.ContainsFunc(targets, func(target any) bool { return nameOf(target) == intent })
 }
 
-// nameOf returns the name in a target: a text, or the uid of an object without other members.
+// nameOf returns the name in a target: a string, or the uid of an object without other members.
 func nameOf(v any) string {
 	if o, is := strictjson.AsObject(v); is && len(o) == 1 {
 		for name, inner := range o {

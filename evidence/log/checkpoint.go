@@ -158,7 +158,7 @@ func OpenCheckpoint(signed []byte, verifiers ...note.Verifier) (SignedCheckpoint
 func ReadCheckpoint(signed []byte) (Checkpoint, error) {
 	text, _, found := bytes.Cut(signed, []byte("\n\n"))
 	if !found || len(signed) > MaxCheckpoint {
-		return Checkpoint{}, fmt.Errorf("%w: want a text and signatures", ErrCheckpoint)
+		return Checkpoint{}, fmt.Errorf("%w: want the text of a checkpoint and its signatures", ErrCheckpoint)
 	}
 	return ParseCheckpoint(string(text) + "\n")
 }
