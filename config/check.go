@@ -252,7 +252,7 @@ func (l *loader) thumbprint(path, key string) bool {
 	return false
 }
 
-// listenersAt returns the configuration paths of the listeners that conflict with a listener at address, of those that have been checked so
+// listenersAt returns the configuration paths of those listeners that conflict with a listener at address, among the listeners checked so
 // far.
 func (l *loader) listenersAt(address string) (paths []string) {
 	for _, path := range slices.Sorted(maps.Keys(l.claimed.listeners)) {

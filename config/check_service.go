@@ -20,8 +20,8 @@ var (
 	uid       = regex.Lazy(`^[^\s:]+:[^\s:]+:[^\s:]+$`)
 )
 
-// claims maps names that only one service may have to the index of that service. Each key is a kind of name, such as "host", "id" or
-// "issuer", a space and the name.
+// claims gives, for each name that only one service may have, the index of that service. Each key is a kind of name, such
+// as "host", "id" or "issuer", a space and the name.
 type claims map[string]int
 
 // checkServices checks each service and the values that must differ between services.

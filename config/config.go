@@ -83,7 +83,7 @@ type TLS struct {
 // Enabled reports whether the listener serves https.
 func (t TLS) Enabled() bool { return t.certificate != nil || t.ACME.Agree }
 
-// Certificate returns the certificate that was loaded from files, or nil if there is none. The private key is kept only in it.
+// Certificate returns the certificate that was loaded from files, or nil if there is none. No other value contains its private key.
 func (t TLS) Certificate() *tls.Certificate { return t.certificate }
 
 // ACME configures how certificates are obtained from a CA (RFC 8555). It is used only if Agree is true.
@@ -276,9 +276,9 @@ type Party struct {
 type IntentRule struct {
 	Agreement AgreementRule    `yaml:"agreement" default:"any" enum:"any,fresh" doc:"fresh: the intent accepts only PATs from a fresh agreement."`
 	Proof     ProofRule        `yaml:"proof" enum:"required,optional" doc:"Whether each call needs a proof of key: required, or optional, which leaves it to the policy. Default: required for calls that cost money."`
-	Confirm   ConfirmRule      `yaml:"confirm" enum:"always" doc:"always: a person must confirm each call under consent, even one that costs nothing. Default: only calls above doors.mcp.consent.budget.confirm_above."`
+	Confirm   ConfirmRule      `yaml:"confirm" enum:"always" doc:"always: a person must confirm each call under consent, even if it costs nothing. Default: only calls above doors.mcp.consent.budget.confirm_above."`
 	Ceiling   limit.Rate       `yaml:"ceiling" doc:"Maximum calls of all agents together, such as 1000/hour. Default: only pat.newcomers applies."` // an empty Period means none
-	Timeout   time.Duration    `yaml:"timeout" min:"1ms" max:"10m" doc:"Time limit for one call to this intent, including retries. Agents read it as x-timeout in agents.json, and wait as long. Default: upstream.timeout."`
+	Timeout   time.Duration    `yaml:"timeout" min:"1ms" max:"10m" doc:"Time limit for one call to this intent, including retries. Agents read it as x-timeout in agents.json, and wait for that time. Default: upstream.timeout."`
 	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Like services[].fixed, for this intent. If both have a value for the same place, this one is sent."`
 	Answers   Answers          `yaml:"answers" enum:"strict,lenient" doc:"Like services[].answers, for this intent. Default: the value for the service."` // empty means that of the service
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Like services[].error_when, for this intent. Default: the value for the service."`

@@ -22,7 +22,7 @@ type Seller struct {
 	Name    string   `yaml:"name" doc:"Name of the company or person."`
 	Address []string `yaml:"address" max:"6" doc:"Postal address, a list of lines without the country."`
 	Country string   `yaml:"country" doc:"Two-letter code of the country (ISO 3166-1), such as DE."`
-	TaxID   string   `yaml:"tax_id" doc:"Number for the value added tax, or another number of the tax office."`
+	TaxID   string   `yaml:"tax_id" doc:"VAT number, or another number from the tax office."`
 	Contact string   `yaml:"contact" doc:"Contact for questions of customers, such as billing@shop.example."`
 }
 
@@ -38,7 +38,7 @@ const (
 // maxInvoiceText is the maximum length of each text of Invoices, in characters.
 const maxInvoiceText = 200
 
-// IsCountry reports whether a text has the form of a country code: ISO 3166-1 alpha-2.
+// IsCountry reports whether a string has the form of a country code: ISO 3166-1 alpha-2.
 func IsCountry(code string) bool {
 	return len(code) == 2 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

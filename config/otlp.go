@@ -11,7 +11,7 @@ type OTLP struct {
 	Headers     map[string]Value `yaml:"headers" max:"32" doc:"Headers: name to value."`
 	Roots       File             `yaml:"roots" doc:"PEM file with the CA certificates to trust in connections to the collector. Default: the CA certificates of the system."`
 	Traces      bool             `yaml:"traces" default:"true" doc:"Export traces."`
-	SampleOneIn int              `yaml:"sample_one_in" default:"1" min:"1" max:"1000000" doc:"Export one in this number of the traces that begin in the gateway. A trace that the sender began is exported if the sender sampled it. Requests that fail through no fault of the agent are always exported."`
+	SampleOneIn int              `yaml:"sample_one_in" default:"1" min:"1" max:"1000000" doc:"Export one in this many of the traces that begin in the gateway. A trace that the sender began is exported if the sender sampled it. Requests that fail through no fault of the agent are always exported."`
 	Metrics     bool             `yaml:"metrics" default:"false" doc:"Export the metrics of /metrics, each minute."`
 	Logs        bool             `yaml:"logs" default:"false" doc:"Export the log, in addition to stderr."`
 }

@@ -19,7 +19,7 @@ type Payments struct {
 	Maximum money.Amount `yaml:"maximum" doc:"Largest amount of one x402 payment, such as 100 USD. It also limits the unused balance of an agent that the operator has not approved. Default: no limit."`
 	// TopUpURL may contain the placeholders {agent_id}, {service}, {amount} and {currency}.
 	TopUpURL string         `yaml:"top_up_url" doc:"A page where people pay in for an agent, such as https://pay.shop.example/?agent={agent_id}&amount={amount}. The gateway puts it into each refusal for lack of payment, and replaces {agent_id}, {service}, {amount} and {currency}. https, or http on this machine."`
-	Contact  string         `yaml:"contact" doc:"The contact of agents and people for questions about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
+	Contact  string         `yaml:"contact" doc:"Contact for agents and people with questions about payments, such as billing@shop.example. The gateway puts it into each refusal for lack of payment."`
 	Webhook  PaymentWebhook `yaml:"webhook" doc:"The events of a hosted checkout, which it posts to /api/credit/webhook of the service: each tops up the credit of an agent."`
 	X402     X402           `yaml:"x402" doc:"Payments of agents by x402, version 2: an agent sends a signed authorization of a payment with a call, or to /api/credit, and a facilitator settles it. The part that a call does not use remains credit."`
 }
@@ -31,7 +31,7 @@ type X402 struct {
 	Private     bool          `yaml:"private" doc:"Permit http and an address that is not on the public internet."`
 	PayTo       string        `yaml:"pay_to" doc:"The address that receives the payments: 0x and 40 hexadecimal digits."`
 	Accepts     []X402Asset   `yaml:"accepts" doc:"The tokens that are accepted, the preferred one first: at most 8."`
-	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment, and then as long for it to settle the payment. If the outcome is still unknown, the gateway asks again in the background."`
+	Timeout     time.Duration `yaml:"timeout" default:"20s" min:"1s" max:"2m" doc:"How long the gateway waits for the facilitator to verify a payment. It waits up to the same time again for the facilitator to settle it. If the outcome is still unknown, the gateway asks again in the background."`
 }
 
 // An X402Asset is a token.
