@@ -76,9 +76,9 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
 		Long: `Agree signs the policy of a service, gets a Policy Adherence Token, and stores the token for execute.
-It first explains the terms in plain English on stderr, as the page of the service does. If there is an
-agreement to an earlier policy, it explains only what changes. --digest names the policy to sign;
---yes signs the policy that is in force. Without either flag, agree asks for confirmation on the
+Without --digest, it first explains the terms in plain English on stderr, as the page of the service does.
+If there is an agreement to an earlier policy, it explains only what changes. --digest names the policy to
+sign; --yes signs the policy that is in force. Without either flag, agree asks for confirmation on the
 terminal, and fails without one. --next signs the policy that takes effect next; the present agreement
 remains in force until then. To use the next policy at once, name it with --digest.`,
 		Example: `  uimgate agent agree shop.example
@@ -141,7 +141,7 @@ remains in force until then. To use the next policy at once, name it with --dige
 	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
 	f.StringArrayVar(&acceptance.Scope, "scope", nil, "scope entry to request, <intent uid>:execute (repeat for several; default all)")
 	f.StringArrayVar(&declared, "declare", nil,
-		"claim about the agent to sign: name=value, such as purpose=research (repeat for several)")
+		"claim about the agent in the signed agreement: name=value, such as purpose=research (repeat for several)")
 	f.StringVar(&acceptance.Plan, "plan", "", "plan of the policy to choose; an agreement with another plan ends the earlier one")
 	f.StringVar(&acceptance.Issuer, "issuer", "", "agree with this issuer even if the host does not vouch for it")
 	return c

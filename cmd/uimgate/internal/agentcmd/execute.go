@@ -41,14 +41,14 @@ and the exit codes are the same.
 
 With --via uagents, the agent sends everything that it signs in envelopes of the uAgents protocol, under a
 separate identity. With --via mrp://relay/key, it sends everything that it signs through a relay of the
-Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen (only uagents), agree,
-renew and execute.
+Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen (only uagents), agree, and
+every command that uses the agreement.
 
-With --pay-with, execute pays by x402 if the service asks for a payment of at most --pay-at-most. The command
-that --pay-with names holds the wallet; it must check the terms itself, because the service itself states the
-value of the payment token.
+With --pay-with, execute pays by x402 if the service asks for a payment of at most --pay-at-most. The
+command that --pay-with names holds the wallet. That command must check the terms: the value of the payment
+token in them is only what the service states.
 
-An agreement that was made before the service offered a protocol lacks its endpoint: agree again.`,
+An agreement that was made before the service offered a protocol lacks the endpoint of that protocol: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
   uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17
   uimgate agent execute shop.example:search:v1 query=tea --via mcp

@@ -45,14 +45,15 @@ func Bridge() *cobra.Command {
 	s := &bridgeSettings{}
 	c := &cobra.Command{
 		Use: "mcp SERVICE...", Short: "Give an assistant the tools of UIM services: an MCP server on stdin and stdout",
-		Long: `Mcp is an MCP server that an assistant (Claude Desktop, an IDE, an agent framework) starts. It gives the
-assistant a tool for each intent of the given services, which are named by URL, origin or domain. It agrees
-to the terms of a service only if you have accepted them, with --agree or uimgate agent agree. Until then,
-each tool returns the terms and the command to run. Without --budget it spends nothing, and with --budget
-never more than that in an hour, day or month (UTC). All bridges with the same directory share one budget.
+		Long: `Mcp is an MCP server that an assistant (Claude Desktop, an IDE, an agent framework) starts. Name the
+services by URL, origin or domain. The assistant gets a tool for each of their intents or, if there are more
+than 40, three tools that search, describe and call them. Mcp agrees to the terms of a service only if you
+have accepted them, with --agree or uimgate agent agree. Until then, each tool returns the terms and the
+command to run. Without --budget it spends nothing, and with --budget never more than that in an hour, day
+or month (UTC). All bridges with the same directory share one budget.
 
---confirm-above "1 EUR" makes it ask you about each call that may cost more, or whose price is not known: on a page
-of this machine, which the assistant opens if it can, and which asks for the code of uimgate agent confirm-code.
+With --confirm-above "1 EUR", it asks you about each call that may cost more, or whose price is not known. It asks on
+a page of this machine, which the assistant opens if it can. The page requires the code of uimgate agent confirm-code.
 
 --print-config prints the settings for an assistant. The key, the agreements and the record of spending are
 stored where uimgate agent stores its files, or in --data.

@@ -187,7 +187,7 @@ func writeReport(w io.Writer, r bookReport) {
 		fmt.Fprintf(w, "  %s: entries %d to %d", a.Currency, a.From, a.To)
 		switch {
 		case a.Missing > 0:
-			fmt.Fprintf(w, ", %d of them not here", a.Missing)
+			fmt.Fprintf(w, ", %d of them missing", a.Missing)
 		case a.Captured != nil:
 			fmt.Fprintf(w, "; topped up %s, held %s, captured %s", a.ToppedUp, a.Held, a.Captured)
 		}
@@ -200,7 +200,7 @@ func writeReport(w io.Writer, r bookReport) {
 		fmt.Fprintf(w, "  %d receipts were not looked for in the log: run the command again\n", r.Unproven)
 	}
 	if r.More > 0 {
-		fmt.Fprintf(w, "  and %d more\n", r.More)
+		fmt.Fprintf(w, "  and %d more problems\n", r.More)
 	}
 	if r.OK {
 		fmt.Fprintln(w, "  no problem was found")
@@ -257,8 +257,8 @@ verifies the log and looks for the entries in it. It names each problem, such as
   FORK                     two entries contradict each other: the service changed its books
   RECEIPT_NOT_LOGGED       the log of the service lacks a receipt
 
-All programs that use the key of the agent must keep their receipts in the directory of agreements: the calls of
-others are unknown executions.
+All programs that use the key of the agent must keep their receipts in the directory of agreements: reconcile
+reports the charged calls of any other program as UNKNOWN_EXECUTION.
 The exit code is 1 if a problem is found.`,
 		Example: `  uimgate agent receipts reconcile --month 2026-11
   uimgate agent receipts reconcile shop.example -o json`,
@@ -290,7 +290,7 @@ func receiptsExportCommand(s *agentSettings) *cobra.Command {
 		Long: `Export writes what the agent has about one service as a bundle of evidence: JSON lines with the keys of the
 service, the agreements and policies, the entries that the service signed, and the proofs that they are in
 the log, compressed with gzip. Run reconcile first: it fetches entries and proofs that the agent lacks. The
-bundle has the form of those of uimgate usage bundle, but lacks what only the service has: proofs of key and
+bundle has the same form as one of uimgate usage bundle, but lacks what only the service has: proofs of key and
 decisions.`,
 		Example: `  uimgate agent receipts export receipts.jsonl.gz
   uimgate agent receipts export november.jsonl.gz --service shop.example --month 2026-11`,

@@ -32,7 +32,7 @@ func agentVerifyCommand(s *agentSettings) *cobra.Command {
 		Long: `Verify checks any UIM service against the specification: DNS, agents.json, the policy, search, errors
 and, with --allow-agree, agreement, tokens, execution, renewal and revocation. It also checks the MCP
 and A2A endpoints that agents.json names, and the catalogs that announce them. It prints a table of the
-checks that hold, are missing or are wrong, each with its section of the specification.
+checks, each with its result (holds, missing or wrong) and its section of the specification.
 
 Without --allow-agree, verify signs nothing. With --allow-agree, it signs the policy that the service
 currently offers, with your key or a key for this run, and revokes the token at the end. It calls only

@@ -83,7 +83,7 @@ func (c Column[T]) ForPeople(human func(T) string) Column[T] {
 	return c
 }
 
-// OnlyCSV returns the column so that PrintTable omits it.
+// OnlyCSV returns the column, marked as one that PrintTable omits.
 func (c Column[T]) OnlyCSV() Column[T] {
 	c.wide = true
 	return c

@@ -102,8 +102,8 @@ func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Ser
 // notInDNS matches values of the configuration that the DNS records do not depend on, and that often name secrets.
 var notInDNS = regex.Lazy(`^(server\.tls|services\[\d+\]\.(upstream\.(auth|mcp\.(secret_)?env)|fixed|intents\["[^"]*"\]\.fixed))\b`)
 
-// inDNS reports whether the DNS records may depend on a value of the configuration. Of these values, only the text of public_url is hidden
-// like a secret.
+// inDNS reports whether the DNS records may depend on a value of the configuration: on a public_url, or on any other value that is not a
+// secret and that notInDNS does not match.
 func inDNS(path string, secret bool) bool {
 	return strings.HasSuffix(path, "].public_url") || !secret && !notInDNS().MatchString(path)
 }
@@ -193,7 +193,7 @@ func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
 	return &cfg.Services[0], 0, nil
 }
 
-// facts returns the values of the records, from the published agents.json.
+// facts returns the values of the records, from the agents.json and the public_url of the service.
 func (s *dnsSettings) facts(c *config.Service, catalog *intents.Catalog) (discovery.Service, error) {
 	at := func(path string) string { return c.PublicURL.JoinPath(path).String() }
 	facts := discovery.Service{
@@ -299,7 +299,7 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 		return err
 	}
 	if len(differences) > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: %d of the records in DNS are missing, different or surplus\n", domain, len(differences))
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %d records are missing in DNS, different or surplus\n", domain, len(differences))
 		return cli.ErrSilent
 	}
 	dnssec := "without DNSSEC"

@@ -56,11 +56,11 @@ At first, init offers only operations that read. openapi.curation.yaml lists all
 their names, texts and prices: edit it and run init again. --review prints a table of the operations, and changes
 nothing. --pick offers only the operations that a file names. --all also offers operations that write.
 
-Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
+Run init again when the document changes. Init keeps your choices. Intents follow the document, except where you
 edited them. Init prints a plan: intents that are added, changed, replaced and retired, changes that break agents,
 and what changes in each policy. It applies the plan if you confirm it, or with --apply. A change that breaks agents
-adds the next version of the intent; the old one continues until --retire-after. If an operation is gone, its intent
-ends after 30 days or at --retire-after.
+adds the next version of the intent; the old one ends after 30 days or at --retire-after. If an operation is gone, its
+intent ends at the same time.
 Init does not overwrite other files that you edited, and writes their new text to NAME.new instead. With --merge, it
 copies changed prices and limits between the policy and openapi.curation.yaml, in both directions, and adds permissions
 to the policy.
@@ -92,7 +92,7 @@ At first, init offers only the tools that the server marks as read-only.`,
 				}
 			}
 			if s.options.Namespace == "" || s.document == "" && s.options.Upstream == "" && !s.tools.isSet() {
-				return cli.Usage(errors.New("--namespace and one of --openapi, --upstream and --mcp are required; --ask asks for them"))
+				return cli.Usage(errors.New("--namespace and one of --openapi, --upstream, --mcp and --mcp-command are required; --ask asks for them"))
 			}
 			if err := s.tools.check(s.document + s.options.Upstream); err != nil {
 				return err
@@ -159,7 +159,7 @@ At first, init offers only the tools that the server marks as read-only.`,
 			"(default: after 30 days); also changes ends that earlier runs set")
 	f.BoolVar(&s.options.InPlace, "in-place", false, "change intents in place even if that breaks agents, instead of adding the next version")
 	f.BoolVar(&s.merge, "merge", false,
-		"merge prices, limits and permissions into an edited policy, and those of the policy into the curation, instead of writing policy.json.new")
+		"copy changed prices and limits between an edited policy and the curation, in both directions, and add permissions to the policy, instead of writing policy.json.new")
 	f.BoolVar(&s.force, "force", false, "overwrite all files except the curation, and keep the old ones as NAME.old")
 	return c
 }

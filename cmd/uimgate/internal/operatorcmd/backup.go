@@ -146,8 +146,8 @@ and with what all unapproved agents owe together. It rebuilds each entry, the ch
 service, and compares the records of calls, policies, agreements, proofs and questions with what the entries name. It
 compares refunds, moves of credit and invoices with the entries, and verifies the signatures of the logs. It prints the
 verdict on stderr. If something differs, verify-ledger names the first place and exits with code 1: something other than
-uimgate changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts,
-and logs the result.
+uimgate changed, added or removed rows. The gateway may be running. Every gateway makes the same check when it starts
+for the first time and every day, and logs an error if something differs.
 
 A person with the data directory and its keys can forge an internally consistent ledger. Compare it with the receipts of
 agents and the cosignatures of witnesses to detect this: see docs/evidence.md.
@@ -224,14 +224,14 @@ Every PAT issued so far ends: agents must agree again. The gateway creates a new
 after the backup is lost: calls, top-ups, approvals, blocks and revocations.
 
 --limits sets how the limits of policies count from now on, because a backup does not contain the latest calls:
-  used    Agents in the backup wait: limits per second to per week count as used up until that period has passed from
-          now. Limits per month and year continue from the counts in the backup, and --allowance percent of each limit
-          also counts as used. Agents that are not in the backup start anew.
+  used    Agents in the backup wait: limits per second, minute, hour, day and week count as used up for one such
+          period from now. Limits per month and year continue from the counts in the backup, and --allowance percent of
+          each limit also counts as used. Agents that are not in the backup start anew.
   backup  All limits continue from the counts in the backup. Agents can exceed a limit by the calls since the backup.
   fresh   All limits start anew. Agents can exceed a limit by the calls since its period began.
 In all modes, lifetime limits continue from the counts in the backup. pat.limit and ceilings do so too, unless fresh
-deletes their counts. A call to a limit that is held back gets 429 RESTORED_LIMITS, which states the time of its end;
-uimgate status lists the periods. To change the mode later, stop the gateway and run restore --after-external --limits.
+deletes their counts. A call under a limit that is held back like this gets 429 RESTORED_LIMITS, which states
+until when; uimgate status lists the periods. To change the mode later, stop the gateway and run restore --after-external --limits.
 
 With --after-external, restore works on a state that another tool, such as pg_restore, has already restored: it checks
 that the accounts balance, ends PATs and sets limits as above. Stop every gateway first.`,
@@ -293,7 +293,7 @@ func limitsMean(l store.RestoredLimits) string {
 	case store.RestoreFresh:
 		return "All limits start anew, except lifetime limits, which continue from the counts in the backup."
 	default:
-		return fmt.Sprintf(`For agents in the backup, each limit per second to per week counts as used up until that period has passed from now:
+		return fmt.Sprintf(`For agents in the backup, limits per second, minute, hour, day and week count as used up for one such period from now:
 calls get 429 RESTORED_LIMITS. Limits per month and year continue from the counts in the backup, and %d%% of each limit
 also counts as used. Agents that are not in the backup start anew. Lifetime limits, pat.limit and ceilings continue from the
 counts in the backup. uimgate status lists what is held back.`, l.Allowance)

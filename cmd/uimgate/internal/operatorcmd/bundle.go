@@ -31,7 +31,7 @@ func (o *operator) usageBundle() *cobra.Command {
 	c := &cobra.Command{
 		Use: "bundle", Short: "Write the evidence for the charges of an agent in a month to a file", Args: cli.Args(cobra.NoArgs),
 		Long: `Bundle writes one file with everything that is needed to check the charges of an agent in a month without this gateway.
-It contains every entry of the ledger with its signature, the decisions of the policy, the agent's proofs of key,
+It contains every entry of the month with its signature, the decisions of the policy, the agent's proofs of key,
 agreements, policies, keys, and the signed statement and invoice. It is JSON, one object per line, compressed with gzip;
 docs/evidence.md describes it, and examples/evidence has two programs that check it.
 

@@ -27,10 +27,10 @@ func Intents() *cobra.Command {
 	var q catalogue.CatalogueQuery
 	c := listCommand(o, &cobra.Command{
 		Use: "intents", Short: "List the intents of a service with their terms and their use",
-		Long: `Intents lists the intents that a running gateway serves. It shows their price and limits in words, for agents that the
-policy does not name, and their state: offered, closed (the policy permits them to no agent), stopped, or retired. It
-also counts the calls of the last 24 hours in the process that responds: all, those that the gateway refused, and those
-that failed at the service.`,
+		Long: `Intents lists the intents that a running gateway serves. It shows, in words, their price and limits for agents that
+the policy does not name. It also shows their state: offered, closed (the policy permits them to no agent), stopped, or
+retired. It counts the calls of the last 24 hours in the process that responds: all, those that the gateway refused, and
+those that failed at the service.`,
 		Example: "  uimgate intents\n  uimgate intents --search order -o csv",
 	}, catalogueColumns, operation.Catalogue, &q)
 	c.Flags().StringVar(&q.Search, "search", "", "only intents with this text in their uid or name")

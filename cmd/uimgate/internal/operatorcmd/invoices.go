@@ -98,8 +98,8 @@ func (o *operator) usageInvoices() *cobra.Command {
 	var q billing.IssuedQuery
 	c := listCommand(o, &cobra.Command{
 		Use: "invoices", Short: "List the invoices that were issued, newest first",
-		Long: `Invoices lists the invoices that uimgate usage invoice --issue has issued, with a line for each currency: what was
-charged, exactly, and what is payable with the tax.`,
+		Long: `Invoices lists the invoices that uimgate usage invoice --issue has issued, with a line for each currency: the exact sum
+of the charges, and the amount that is payable with the tax.`,
 		Example: "  uimgate usage invoices --month 2026-11 --all -o csv",
 	}, issuedColumns, operation.IssuedInvoices, &q)
 	agentFlag(c, &q.AgentID)
@@ -113,7 +113,7 @@ func (o *operator) usageCreditNote() *cobra.Command {
 		Use: "credit-note NUMBER", Short: "Write the credit note of a refund", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Credit-note writes the credit note of a refund as a page to print or as JSON. It names the seller and the buyer at the
 time of the refund, the charge, the part that was refunded, and its tax. If an invoice with the charge was issued, it
-names the number of the invoice. uimgate usage refunds lists the numbers.`,
+names the number of the invoice. uimgate usage refunds lists the numbers of credit notes.`,
 		Example: "  uimgate usage credit-note CN-000001 > credit-note.html\n  uimgate usage credit-note CN-000001 -o json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if format != "html" && format != "json" {
@@ -177,7 +177,7 @@ it) or exempt (none). uimgate does not check whether a rule applies: ask your ta
 	f.StringVar(&b.Name, "name", "", "name of the company or person")
 	f.StringArrayVar(&b.Address, "address", nil, "a line of the postal address, without the country; repeat the flag for each line")
 	f.StringVar(&b.Country, "country", "", "two-letter code of the country, such as FR")
-	f.StringVar(&b.TaxID, "tax-id", "", "number for the value added tax; required for reverse-charge")
+	f.StringVar(&b.TaxID, "tax-id", "", "VAT number; required for reverse-charge")
 	f.StringVar(&b.Email, "email", "", "where you send the invoices; uimgate sends nothing")
 	f.StringVar(&b.Reference, "reference", "", "the customer's own reference, such as the number of an order")
 	f.StringVar((*string)(&b.VAT), "vat", "", "standard, reverse-charge or exempt (default standard)")

@@ -124,8 +124,8 @@ it retired. Use it if you do not know which key leaked.`,
 	return c
 }
 
-// keysNew returns the command that creates the first key before the gateway runs for the first time. For a running gateway, keysRotate
-// returns the command.
+// keysNew returns the command that creates the first key before the gateway runs for the first time. A running gateway needs uimgate keys
+// rotate instead.
 func (o *operator) keysNew() *cobra.Command {
 	var data string
 	c := &cobra.Command{

@@ -32,10 +32,10 @@ func (o *operator) usagePayments() *cobra.Command {
 	var q billing.PaymentQuery
 	c := &cobra.Command{
 		Use: "payments", Short: "List payments by card and x402, newest first", Args: cli.Args(cobra.NoArgs),
-		Long: `Payments lists the payments that reached the gateway by its webhook or by x402, with their states. A payment is
-credited (in the ledger), failed or settling. It is unknown if the gateway does not know whether it was settled, and
-unclaimed if it names no agent of the service, or is a refund of more than was paid in. Unknown and unclaimed payments
-wait for you: uimgate usage payments resolve.`,
+		Long: `Payments lists the payments that reached the gateway by its webhook or by x402, with their states. The state is
+credited (in the ledger), failed, settling, unknown or unclaimed. Unknown means that the gateway does not know whether
+the payment was settled. Unclaimed means that the payment names no agent of the service, or is a refund of more than was
+paid in. Unknown and unclaimed payments wait for you: uimgate usage payments resolve.`,
 		Example: "  uimgate usage payments --state unclaimed\n  uimgate usage payments resolve pi_3Q credited --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printQuery(c, o, paymentColumns, operation.Payments, q)

@@ -42,8 +42,8 @@ func Status() *cobra.Command {
 	c := &cobra.Command{
 		Use: "status", Short: "Show the services and the state of a running gateway", Args: cli.Args(cobra.NoArgs),
 		Long: `Status shows the services and the state of a running gateway: its version, the key with which it signs, and limits that
-are held back after a restore or a step of the clock. It also shows agents and charges that wait for you, and the common
-credit of unapproved agents and who used it. For a reload that was refused, it shows the file and the line of each
+are held back after a restore or a step of the clock. It also shows agents, charges and payments that wait for you, and
+the common credit of unapproved agents and who used it. For a reload that was refused, it shows the file and the line of each
 problem. It prints ? for a figure that cannot be read. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -116,11 +116,11 @@ func printLog(out io.Writer, log *status.LogStatus) {
 		fmt.Fprintln(out)
 	}
 	if log.LagLines > 0 {
-		fmt.Fprintf(out, "Lines of the ledger that are in no log yet: %d, the first for %.1fs\n", log.LagLines, log.LagSeconds)
+		fmt.Fprintf(out, "Lines of the ledger that are in no log yet: %d, the oldest of them for %.1fs\n", log.LagLines, log.LagSeconds)
 	}
 }
 
-// printBacklog prints the agents and charges that need the operator's attention, with the commands that list them.
+// printBacklog prints the agents, charges and payments that need the operator's attention, with the commands that list them.
 func printBacklog(out io.Writer, services []status.ServiceStatus) {
 	for _, s := range services {
 		of := ""
@@ -173,7 +173,7 @@ func printTools(out io.Writer, services []status.ServiceStatus) {
 func printConcealed(out io.Writer, services []status.ServiceStatus) {
 	for _, s := range services {
 		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
-			fmt.Fprintf(out, "The API of %s returned a credential or a fixed value in responses to %s: the gateway removed it from %d\n",
+			fmt.Fprintf(out, "The API of %s returned a credential or a fixed value in responses to %s, and the gateway removed it. Such responses: %d\n",
 				cli.Sanitize(s.ID), cli.Sanitize(intent), s.Concealed[intent])
 		}
 	}

@@ -80,8 +80,8 @@ every process has applied the change, and prints how many have, and how long the
 	}, commands...)
 }
 
-// stopCommand returns the command that begins or ends stops of one kind, by the request r. The kind service takes its argument as the
-// service.
+// stopCommand returns the command that begins or ends stops of one kind with the request r. The kind service takes its
+// argument as the service.
 func (o *operator) stopCommand(
 	short, example string, kind pat.StopKind, argument string,
 	op operation.Operation[processes.StopRequest, processes.Stop], r *processes.StopRequest,
