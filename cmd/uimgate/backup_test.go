@@ -52,7 +52,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil || s.code != exitDone || len(rows) != 2 || rows[1][4] != "1" {
 		t.Fatalf("got %+v, %v", s, err)
 	}
-	for _, want := range []string{"PAT issued so far has ended", "counts as used up", "kept as", "Lifetime limits, pat.limit"} {
+	for _, want := range []string{"PAT issued so far has ended", "count as used up", "kept as", "Lifetime limits, pat.limit"} {
 		if !strings.Contains(s.errors, want) {
 			t.Errorf("the output lacks %q: %s", want, s.errors)
 		}
@@ -181,8 +181,8 @@ func TestAfterExternalRestore(t *testing.T) {
 	}
 	g.stop()
 	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitDone ||
-		!strings.Contains(s.errors, "counts as used up") {
-		t.Fatalf("got %+v; want code %v and errors containing %q", s, exitDone, "counts as used up")
+		!strings.Contains(s.errors, "count as used up") {
+		t.Fatalf("got %+v; want code %v and errors containing %q", s, exitDone, "count as used up")
 	}
 	g.start()
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
