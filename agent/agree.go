@@ -243,8 +243,7 @@ func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreeme
 	return agreement, err
 }
 
-// keepSession replaces the session, except for the endpoints, which may have been narrowed down since next was copied from the
-// session.
+// keepSession replaces the session, except for the endpoints and the keys, which may have changed since next was copied from the session.
 func (s *Service) keepSession(next Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 
 	// Bounds of a book.
 	maxFile     = 16 << 20 // bytes of a file, after which a new file begins
-	maxFiles    = 8        // the number of files; the oldest is then removed
+	maxFiles    = 8        // files of a book; the oldest is removed when there are more
 	maxLine     = 1 << 20  // the maximum length of a line, in bytes
 	maxTail     = 64 << 10 // how many bytes at the end of the file are searched for earlier records
 	lockWait    = 5 * time.Second

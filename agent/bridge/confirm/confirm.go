@@ -99,8 +99,8 @@ func New(o Options) *Pages {
 	return &Pages{o: o, byID: map[string]*question{}, byDigest: map[string]*question{}}
 }
 
-// Ask returns the question about the call with this digest. If there is none that is open or confirmed, Ask opens one, and listens on a
-// loopback address. The digest must cover all of the call that the owner sees. Errors: ErrFull, and those of listening.
+// Ask returns the question about the call with this digest. If there is none, Ask opens one, and listens on a loopback address. The digest
+// must cover all of the call that the owner sees. Errors: ErrFull, and those of listening.
 func (p *Pages) Ask(ctx context.Context, digest string, c Call) (Question, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +154,7 @@ func (p *Pages) Return(digest string) {
 	p.byID[q.id], p.byDigest[digest] = q, q
 }
 
-// Drop removes the question about a call that is no longer wanted. It does not remove a confirmed question.
+// Drop removes the open question about a call that is no longer wanted. It does not remove an answered question.
 func (p *Pages) Drop(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
