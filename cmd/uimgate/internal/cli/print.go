@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -44,31 +43,6 @@ func ListColumn[T any, S ~string](name string, of func(T) []S) Column[T] {
 			b.WriteString(string(s))
 		}
 		return b.String()
-	}}
-}
-
-// CountColumn returns a column of integers.
-func CountColumn[T any](name string, of func(T) int64) Column[T] {
-	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatInt(of(r), 10) }}
-}
-
-// FigureColumn returns a column of integers. It shows ? for unknown ones.
-func FigureColumn[T any](name string, of func(T) *int64) Column[T] {
-	return Column[T]{Name: name, Exact: func(r T) string {
-		if n := of(r); n != nil {
-			return strconv.FormatInt(*n, 10)
-		}
-		return "?"
-	}}
-}
-
-// FlagColumn returns a column of booleans: true and false for programs, yes and no for people.
-func FlagColumn[T any](name string, of func(T) bool) Column[T] {
-	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatBool(of(r)) }, Human: func(r T) string {
-		if of(r) {
-			return "yes"
-		}
-		return "no"
 	}}
 }
 

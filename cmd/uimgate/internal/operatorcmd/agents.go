@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,15 +22,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var agentColumns = []cli.Column[agreements.Agent]{
-	cli.TextColumn("agent_id", func(a agreements.Agent) pat.AgentID { return a.AgentID }),
-	cli.TextColumn("status", func(a agreements.Agent) pat.AgentStatus { return a.Status }),
-	cli.FlagColumn("approved", func(a agreements.Agent) bool { return a.Approved }),
-	cli.ListColumn("keys", func(a agreements.Agent) []keys.ID { return a.Keys }),
-	cli.TimeColumn("created_at", func(a agreements.Agent) time.Time { return a.CreatedAt }),
-	cli.TextColumn("reason", func(a agreements.Agent) string { return a.Reason }),
-	cli.TextColumn("name", func(a agreements.Agent) string { return a.Name }),
-}
+var agentColumns = cli.Fields[agreements.Agent]("agent_id status approved keys created_at reason name")
 
 // Agents returns the command uimgate agents.
 func Agents() *cobra.Command {
@@ -43,11 +34,7 @@ func Agents() *cobra.Command {
 		o.agentsName(), o.agentsInvoiceTo(), o.agentsInvite())
 }
 
-var invitationColumns = []cli.Column[agreements.Invitation]{
-	cli.TextColumn("code", func(i agreements.Invitation) string { return i.Code }),
-	cli.TimeColumn("until", func(i agreements.Invitation) time.Time { return i.Until }),
-	cli.TextColumn("name", func(i agreements.Invitation) string { return i.Name }),
-}
+var invitationColumns = cli.Fields[agreements.Invitation]("code until name")
 
 func (o *operator) agentsInvite() *cobra.Command {
 	var i agreements.Invite
@@ -76,7 +63,7 @@ func (o *operator) agentsList() *cobra.Command {
 			columns := agentColumns
 			numbers := map[pat.AgentID]int64{}
 			if q.Status == agreements.Waiting && o.after == "" && o.format == "table" {
-				number := cli.CountColumn("no", func(a agreements.Agent) int64 { return numbers[a.AgentID] })
+				number := cli.TextColumn("no", func(a agreements.Agent) string { return strconv.FormatInt(numbers[a.AgentID], 10) })
 				columns = append([]cli.Column[agreements.Agent]{number}, agentColumns...)
 			}
 			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[agreements.Agent], error) {

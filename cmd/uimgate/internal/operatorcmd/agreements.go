@@ -3,7 +3,6 @@ package operatorcmd
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,27 +12,15 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var agreementColumns = []cli.Column[agreements.Agreement]{
-	cli.TextColumn("id", func(a agreements.Agreement) pat.AgreementID { return a.ID }),
-	cli.TextColumn("agent_id", func(a agreements.Agreement) pat.AgentID { return a.AgentID }),
-	cli.TextColumn("state", func(a agreements.Agreement) pat.AgreementState { return a.State }),
-	cli.TextColumn("assurance", func(a agreements.Agreement) pat.Assurance { return a.Assurance }),
-	cli.TimeColumn("created_at", func(a agreements.Agreement) time.Time { return a.CreatedAt }),
-	cli.TextColumn("policy_digest", func(a agreements.Agreement) string { return a.PolicyDigest }),
-	cli.TextColumn("agent_name", func(a agreements.Agreement) string { return a.AgentName }),
+var agreementColumns = cli.Fields(`id agent_id state assurance created_at policy_digest agent_name client policy_uid* jkt* issuer* form*
+	scope* client_id* redirect_host* invitation*`,
 	cli.TextColumn("client", func(a agreements.Agreement) string { return cmp.Or(consentOf(a).ClientName, consentOf(a).ClientID) }),
-	cli.TextColumn("policy_uid", func(a agreements.Agreement) string { return a.PolicyUID }).OnlyCSV(),
-	cli.TextColumn("jkt", func(a agreements.Agreement) keys.ID { return a.KeyID }).OnlyCSV(),
-	cli.TextColumn("issuer", func(a agreements.Agreement) string { return a.Issuer }).OnlyCSV(),
-	cli.TextColumn("form", func(a agreements.Agreement) string { return a.Form }).OnlyCSV(),
-	cli.ListColumn("scope", func(a agreements.Agreement) []string { return a.Scope }).OnlyCSV(),
-	cli.TextColumn("client_id", func(a agreements.Agreement) string { return consentOf(a).ClientID }).OnlyCSV(),
-	cli.TextColumn("redirect_host", func(a agreements.Agreement) string { return consentOf(a).RedirectHost }).OnlyCSV(),
-	cli.TextColumn("invitation", func(a agreements.Agreement) string { return consentOf(a).Invitation }).OnlyCSV(),
-}
+	cli.TextColumn("client_id", func(a agreements.Agreement) string { return consentOf(a).ClientID }),
+	cli.TextColumn("redirect_host", func(a agreements.Agreement) string { return consentOf(a).RedirectHost }),
+	cli.TextColumn("invitation", func(a agreements.Agreement) string { return consentOf(a).Invitation }),
+)
 
 // consentOf returns the details of a consent. They are zero if the agent signed the agreement.
 func consentOf(a agreements.Agreement) agreements.ConsentInfo {
@@ -82,14 +69,7 @@ the policy in force to agreements list --policy, and that of the next one to --w
 	return o.paging(c)
 }
 
-var policyColumns = []cli.Column[policies.Policy]{
-	cli.TextColumn("digest", func(p policies.Policy) string { return p.Digest }),
-	cli.FlagColumn("offered", func(p policies.Policy) bool { return p.Offered }),
-	cli.TimeColumn("first_offered", func(p policies.Policy) time.Time { return p.FirstOffered }),
-	cli.TimeColumn("from", func(p policies.Policy) time.Time { return p.From }),
-	cli.TimeColumn("until", func(p policies.Policy) time.Time { return p.Until }),
-	cli.TextColumn("uid", func(p policies.Policy) string { return p.UID }),
-}
+var policyColumns = cli.Fields[policies.Policy]("digest offered first_offered from until uid")
 
 func (o *operator) agreementsShow() *cobra.Command {
 	return showCommand(o, &cobra.Command{

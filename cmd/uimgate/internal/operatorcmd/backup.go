@@ -46,27 +46,15 @@ func stateCopyOf(c daemon.Copy) StateCopy {
 	}
 }
 
-var stateCopyColumns = []cli.Column[StateCopy]{
-	cli.TextColumn("engine", func(c StateCopy) string { return c.Engine }),
-	cli.TextColumn("file", func(c StateCopy) string { return c.File }),
-	cli.CountColumn("bytes", func(c StateCopy) int64 { return c.Bytes }).ForPeople(func(c StateCopy) string {
+var stateCopyColumns = cli.Fields(`engine file bytes schema_version agents agreements executions unresolved ledger_entries latest_entry
+	relay_agents relay_messages relay_blobs set_aside`,
+	cli.ForPeople("bytes", func(c StateCopy) string {
 		if c.File == "" {
 			return ""
 		}
 		return humanBytes(c.Bytes)
 	}),
-	cli.CountColumn("schema_version", func(c StateCopy) int64 { return c.Schema }),
-	cli.CountColumn("agents", func(c StateCopy) int64 { return c.Agents }),
-	cli.CountColumn("agreements", func(c StateCopy) int64 { return c.Agreements }),
-	cli.CountColumn("executions", func(c StateCopy) int64 { return c.Executions }),
-	cli.CountColumn("unresolved", func(c StateCopy) int64 { return c.Unresolved }),
-	cli.CountColumn("ledger_entries", func(c StateCopy) int64 { return c.Entries }),
-	cli.TimeColumn("latest_entry", func(c StateCopy) time.Time { return c.Latest }),
-	cli.CountColumn("relay_agents", func(c StateCopy) int64 { return c.RelayAgents }),
-	cli.CountColumn("relay_messages", func(c StateCopy) int64 { return c.RelayMessages }),
-	cli.CountColumn("relay_blobs", func(c StateCopy) int64 { return c.RelayBlobs }),
-	cli.TextColumn("set_aside", func(c StateCopy) string { return c.SetAside }),
-}
+)
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,34 +11,17 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
-	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/pat"
 )
 
-var callColumns = []cli.Column[calls.Call]{
-	cli.TimeColumn("at", func(r calls.Call) time.Time { return r.At }),
-	cli.TextColumn("request_id", func(r calls.Call) string { return r.RequestID }),
-	cli.TextColumn("service", func(r calls.Call) string { return r.Service }).OnlyCSV(),
-	cli.TextColumn("agent_id", func(r calls.Call) pat.AgentID { return r.AgentID }),
-	cli.TextColumn("intent", func(r calls.Call) string { return r.Intent }).ForPeople(func(r calls.Call) string {
+var callColumns = cli.Fields(`at request_id service* agent_id intent request* door* decision reason status rule* outcome ms charge
+	charge_state* execution* process*`,
+	cli.ForPeople("intent", func(r calls.Call) string {
 		if r.Intent == "" {
 			return r.Request
 		}
 		return r.Intent
 	}),
-	cli.TextColumn("request", func(r calls.Call) string { return r.Request }).OnlyCSV(),
-	cli.TextColumn("door", func(r calls.Call) string { return r.Door }).OnlyCSV(),
-	cli.TextColumn("decision", func(r calls.Call) string { return r.Decision }),
-	cli.TextColumn("reason", func(r calls.Call) reason.Reason { return r.Reason }),
-	cli.CountColumn("status", func(r calls.Call) int64 { return int64(r.Status) }),
-	cli.TextColumn("rule", func(r calls.Call) string { return r.Rule }).OnlyCSV(),
-	cli.TextColumn("outcome", func(r calls.Call) string { return r.Outcome }),
-	cli.TextColumn("ms", func(r calls.Call) string { return strconv.FormatFloat(r.Millis, 'f', -1, 64) }),
-	cli.TextColumn("charge", func(r calls.Call) string { return r.Charge }),
-	cli.TextColumn("charge_state", func(r calls.Call) string { return r.ChargeState }).OnlyCSV(),
-	cli.TextColumn("execution", func(r calls.Call) string { return r.ExecutionID }).OnlyCSV(),
-	cli.TextColumn("process", func(r calls.Call) string { return r.Process }).OnlyCSV(),
-}
+)
 
 // Calls returns the command uimgate calls.
 func Calls() *cobra.Command {
@@ -51,10 +32,7 @@ func Calls() *cobra.Command {
 	}, o.callsList(), o.callsFigures())
 }
 
-var figureColumns = []cli.Column[processes.FigurePoint]{
-	cli.TimeColumn("at", func(p processes.FigurePoint) time.Time { return p.At }),
-	cli.CountColumn("calls", func(p processes.FigurePoint) int64 { return p.Calls }),
-	cli.CountColumn("refused", func(p processes.FigurePoint) int64 { return p.Refused }),
+var figureColumns = cli.Fields("at calls refused reasons charged",
 	cli.ListColumn("reasons", func(p processes.FigurePoint) (list []string) {
 		for _, r := range slices.Sorted(maps.Keys(p.Reasons)) {
 			list = append(list, fmt.Sprintf("%s=%d", r, p.Reasons[r]))
@@ -67,7 +45,7 @@ var figureColumns = []cli.Column[processes.FigurePoint]{
 		}
 		return list
 	}),
-}
+)
 
 func (o *operator) callsFigures() *cobra.Command {
 	var q processes.FigureQuery

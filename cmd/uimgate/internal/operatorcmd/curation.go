@@ -20,18 +20,7 @@ import (
 // maxCuration bounds the file of a curation, in bytes.
 const maxCuration = 1 << 20
 
-var curationColumns = []cli.Column[policies.CurationItem]{
-	cli.TextColumn("key", func(i policies.CurationItem) string { return i.Key }),
-	cli.TextColumn("uid", func(i policies.CurationItem) string { return i.UID }),
-	cli.TextColumn("state", func(i policies.CurationItem) string { return i.State }),
-	cli.FlagColumn("offered", func(i policies.CurationItem) bool { return i.Offered }),
-	cli.TextColumn("price", func(i policies.CurationItem) string { return i.Price }),
-	cli.TextColumn("limit", func(i policies.CurationItem) string { return i.Limit }),
-	cli.TextColumn("name", func(i policies.CurationItem) string { return i.Name }),
-	cli.TextColumn("description", func(i policies.CurationItem) string { return i.Description }).OnlyCSV(),
-	cli.TextColumn("agreement", func(i policies.CurationItem) string { return i.Agreement }).OnlyCSV(),
-	cli.TextColumn("notes", func(i policies.CurationItem) string { return i.Notes }).OnlyCSV(),
-}
+var curationColumns = cli.Fields[policies.CurationItem]("key uid state offered price limit name description* agreement* notes*")
 
 // Curation returns the command uimgate curation.
 func Curation() *cobra.Command {

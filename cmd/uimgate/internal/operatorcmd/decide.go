@@ -81,16 +81,9 @@ func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
 	}
 }
 
-var constraintColumns = []cli.Column[policies.ConstraintState]{
-	cli.TextColumn("rule", func(s policies.ConstraintState) string { return s.Rule }),
-	cli.TextColumn("type", func(s policies.ConstraintState) string { return s.Type }),
-	cli.TextColumn("operand", func(s policies.ConstraintState) string { return s.Operand }),
-	cli.TextColumn("operator", func(s policies.ConstraintState) string { return s.Operator }),
-	cli.ListColumn("wanted", func(s policies.ConstraintState) []string { return s.Wanted }),
-	cli.TextColumn("unit", func(s policies.ConstraintState) string { return s.Unit }),
+var constraintColumns = cli.Fields("rule type operand operator wanted unit found state",
 	cli.TextColumn("found", foundText),
-	cli.TextColumn("state", func(s policies.ConstraintState) string { return s.State }),
-}
+)
 
 func foundText(s policies.ConstraintState) string {
 	if s.Found == nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,12 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-var connectionColumns = []cli.Column[catalogue.Connection]{
-	cli.TextColumn("door", func(c catalogue.Connection) string { return c.Door }),
-	cli.TextColumn("client", func(c catalogue.Connection) string { return c.Client }),
-	cli.TextColumn("place", func(c catalogue.Connection) string { return c.Place }),
-	cli.TextColumn("text", func(c catalogue.Connection) string { return c.Text }),
-}
+var connectionColumns = cli.Fields[catalogue.Connection]("door client place text")
 
 func (o *operator) doorsConnect() *cobra.Command {
 	return &cobra.Command{
@@ -94,27 +88,19 @@ changes nothing.`,
 	return c
 }
 
-var testAgentColumns = []cli.Column[testcalls.TestAgent]{
+var testAgentColumns = cli.Fields("agent state agreement policy doors",
 	cli.TextColumn("agent", func(a testcalls.TestAgent) string { return string(a.AgentID) }),
-	cli.TextColumn("state", func(a testcalls.TestAgent) string { return string(a.State) }),
 	cli.TextColumn("agreement", func(a testcalls.TestAgent) string { return string(a.AgreementID) }),
 	cli.TextColumn("policy", func(a testcalls.TestAgent) string { return a.Policy.Digest }),
-	cli.ListColumn("doors", func(a testcalls.TestAgent) []string { return a.Doors }),
-}
+)
 
 func printAgent(c *cobra.Command, o *operator, a testcalls.TestAgent) error {
 	return cli.PrintOne(c, o.format, a, testAgentColumns)
 }
 
-var testResultColumns = []cli.Column[testcalls.TestResult]{
-	cli.TextColumn("request_id", func(r testcalls.TestResult) string { return r.RequestID }),
-	cli.TextColumn("status", func(r testcalls.TestResult) string { return strconv.Itoa(r.Status) }),
-	cli.TextColumn("decision", func(r testcalls.TestResult) string { return r.Decision }),
-	cli.TextColumn("reason", func(r testcalls.TestResult) string { return string(r.Reason) }),
-	cli.TextColumn("rule", func(r testcalls.TestResult) string { return r.Rule }),
+var testResultColumns = cli.Fields("request_id status decision reason rule charge execution",
 	cli.TextColumn("charge", func(r testcalls.TestResult) string { return strings.TrimSpace(r.Charge + " " + r.ChargeState) }),
-	cli.TextColumn("execution", func(r testcalls.TestResult) string { return r.ExecutionID }),
-}
+)
 
 func (o *operator) doorsTry() *cobra.Command {
 	var request testcalls.TestCall

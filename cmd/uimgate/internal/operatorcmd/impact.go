@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +17,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
-	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
-	"github.com/uimgate/uimgate/pat"
 )
 
 // PolicyImpact returns the command uimgate policy impact.
@@ -140,18 +137,9 @@ func impactRows(i *policies.PolicyImpact) (rows []impactRow) {
 	return rows
 }
 
-var impactColumns = []cli.Column[impactRow]{
+var impactColumns = cli.Fields("effect at request_id agent_id intent before after reason rule* detail",
 	cli.TextColumn("effect", func(r impactRow) string { return r.effect }),
-	cli.TimeColumn("at", func(r impactRow) time.Time { return r.At }),
-	cli.TextColumn("request_id", func(r impactRow) string { return r.RequestID }),
-	cli.TextColumn("agent_id", func(r impactRow) pat.AgentID { return r.AgentID }),
-	cli.TextColumn("intent", func(r impactRow) string { return r.Intent }),
-	cli.TextColumn("before", func(r impactRow) string { return r.Before }),
-	cli.TextColumn("after", func(r impactRow) string { return r.After }),
-	cli.TextColumn("reason", func(r impactRow) reason.Reason { return r.Reason }),
-	cli.TextColumn("rule", func(r impactRow) string { return r.Rule }).OnlyCSV(),
-	cli.TextColumn("detail", func(r impactRow) string { return r.Detail }),
-}
+)
 
 // printImpact prints the comparison for people.
 func printImpact(out io.Writer, i *policies.PolicyImpact) error {
@@ -239,10 +227,8 @@ func (o *operator) replacedText(c *cobra.Command, over string) (string, error) {
 	return is.SHA256, err
 }
 
-var saveColumns = []cli.Column[policies.SaveResult]{
-	cli.TextColumn("path", func(s policies.SaveResult) string { return s.Path }),
-	cli.TextColumn("kept", func(s policies.SaveResult) string { return s.Kept }),
+var saveColumns = cli.Fields("path kept uid digest configuration",
 	cli.TextColumn("uid", func(s policies.SaveResult) string { return s.Policy.UID }),
 	cli.TextColumn("digest", func(s policies.SaveResult) string { return s.Policy.Digest }),
 	cli.TextColumn("configuration", func(s policies.SaveResult) string { return s.Reload.Configuration.Hash }),
-}
+)

@@ -8,18 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
-var catalogueColumns = []cli.Column[catalogue.CatalogueItem]{
-	cli.TextColumn("intent", func(i catalogue.CatalogueItem) string { return i.Intent }),
-	cli.TextColumn("terms", func(i catalogue.CatalogueItem) string { return i.Terms }),
-	cli.FlagColumn("safe", func(i catalogue.CatalogueItem) bool { return i.Safe }),
-	cli.TextColumn("state", func(i catalogue.CatalogueItem) string { return i.State }),
-	cli.TextColumn("why", func(i catalogue.CatalogueItem) string { return i.Why }).OnlyCSV(),
-	cli.CountColumn("calls", func(i catalogue.CatalogueItem) int64 { return i.Calls }),
-	cli.CountColumn("refused", func(i catalogue.CatalogueItem) int64 { return i.Refused }),
-	cli.CountColumn("failed", func(i catalogue.CatalogueItem) int64 { return i.Failed }),
-	cli.TextColumn("name", func(i catalogue.CatalogueItem) string { return i.Name }).OnlyCSV(),
-	cli.TextColumn("description", func(i catalogue.CatalogueItem) string { return i.Description }).OnlyCSV(),
-}
+var catalogueColumns = cli.Fields[catalogue.CatalogueItem]("intent terms safe state why* calls refused failed name* description*")
 
 // Intents returns the command uimgate intents.
 func Intents() *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,17 +12,11 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
-	"github.com/uimgate/uimgate/pat"
 )
 
-var invoiceColumns = []cli.Column[billing.InvoiceRow]{
+var invoiceColumns = cli.Fields("intent rule calls unit_price amount currency",
 	cli.TextColumn("intent", func(r billing.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
-	cli.TextColumn("rule", func(r billing.InvoiceRow) string { return r.Rule }),
-	cli.CountColumn("calls", func(r billing.InvoiceRow) int64 { return r.Calls }),
-	cli.TextColumn("unit_price", func(r billing.InvoiceRow) string { return r.UnitPrice }),
-	cli.TextColumn("amount", func(r billing.InvoiceRow) string { return r.Amount }),
-	cli.TextColumn("currency", func(r billing.InvoiceRow) string { return r.Currency }),
-}
+)
 
 func (o *operator) usageInvoice() *cobra.Command {
 	var q billing.InvoiceQuery
@@ -82,17 +75,9 @@ with the most calls. The ledger has every charge.`,
 	return c
 }
 
-var issuedColumns = []cli.Column[billing.IssuedInvoice]{
-	cli.TextColumn("number", func(i billing.IssuedInvoice) string { return i.Number }),
-	cli.TextColumn("month", func(i billing.IssuedInvoice) string { return i.Month }),
-	cli.TextColumn("agent_id", func(i billing.IssuedInvoice) pat.AgentID { return i.AgentID }),
-	cli.TextColumn("amount", func(i billing.IssuedInvoice) string { return i.Amount }).
-		ForPeople(func(i billing.IssuedInvoice) string { return cli.HumanAmount(i.Amount, i.Currency) }),
-	cli.TextColumn("payable", func(i billing.IssuedInvoice) string { return i.Payable }),
-	cli.TextColumn("currency", func(i billing.IssuedInvoice) string { return i.Currency }).OnlyCSV(),
-	cli.TimeColumn("issued_at", func(i billing.IssuedInvoice) time.Time { return i.IssuedAt }),
-	cli.TextColumn("buyer", func(i billing.IssuedInvoice) string { return i.Buyer }),
-}
+var issuedColumns = cli.Fields("number month agent_id amount payable currency* issued_at buyer",
+	cli.ForPeople("amount", func(i billing.IssuedInvoice) string { return cli.HumanAmount(i.Amount, i.Currency) }),
+)
 
 func (o *operator) usageInvoices() *cobra.Command {
 	var q billing.IssuedQuery
@@ -133,16 +118,9 @@ names the number of the invoice. uimgate usage refunds lists the numbers of cred
 	return c
 }
 
-var buyerColumns = []cli.Column[billing.Buyer]{
-	cli.TextColumn("agent_id", func(b billing.Buyer) pat.AgentID { return b.AgentID }),
-	cli.TextColumn("name", func(b billing.Buyer) string { return b.Name }),
+var buyerColumns = cli.Fields("agent_id name address country tax_id vat email reference",
 	cli.TextColumn("address", func(b billing.Buyer) string { return strings.Join(b.Address, ", ") }),
-	cli.TextColumn("country", func(b billing.Buyer) string { return b.Country }),
-	cli.TextColumn("tax_id", func(b billing.Buyer) string { return b.TaxID }),
-	cli.TextColumn("vat", func(b billing.Buyer) string { return string(b.VAT) }),
-	cli.TextColumn("email", func(b billing.Buyer) string { return b.Email }),
-	cli.TextColumn("reference", func(b billing.Buyer) string { return b.Reference }),
-}
+)
 
 func (o *operator) agentsInvoiceTo() *cobra.Command {
 	var b billing.BuyerChange

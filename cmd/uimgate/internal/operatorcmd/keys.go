@@ -21,16 +21,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-var keyColumns = []cli.Column[agreements.Key]{
-	cli.TextColumn("kid", func(k agreements.Key) keys.ID { return k.ID }),
-	cli.TextColumn("alg", func(k agreements.Key) string { return k.Algorithm }),
+var keyColumns = cli.Fields("kid alg purpose process signing created_at not_after jwk*",
 	cli.TextColumn("purpose", func(k agreements.Key) keys.Purpose { return cmp.Or(k.Purpose, "pat") }),
-	cli.TextColumn("process", func(k agreements.Key) string { return k.Process }),
-	cli.FlagColumn("signing", func(k agreements.Key) bool { return k.Signing }),
-	cli.TimeColumn("created_at", func(k agreements.Key) time.Time { return k.CreatedAt }),
-	cli.TimeColumn("not_after", func(k agreements.Key) time.Time { return k.NotAfter }),
-	cli.TextColumn("jwk", func(k agreements.Key) string { return string(k.JWK) }).OnlyCSV(),
-}
+)
 
 // Keys returns the command uimgate keys, which manages the keys with which the gateway signs. Private keys never leave the data directory.
 func Keys() *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,20 +16,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-var moveColumns = []cli.Column[billing.MovedCredit]{
-	cli.TextColumn("from", func(m billing.MovedCredit) pat.AgentID { return m.From }),
-	cli.TextColumn("to", func(m billing.MovedCredit) pat.AgentID { return m.To }),
-	cli.TextColumn("amount", func(m billing.MovedCredit) string { return m.Amount }).
-		ForPeople(func(m billing.MovedCredit) string { return cli.HumanAmount(m.Amount, m.Currency) }),
-	cli.TextColumn("currency", func(m billing.MovedCredit) string { return m.Currency }).OnlyCSV(),
-	cli.TimeColumn("at", func(m billing.MovedCredit) time.Time { return m.At }),
-	cli.TextColumn("reference", func(m billing.MovedCredit) string { return m.Reference }),
-	cli.TextColumn("reason", func(m billing.MovedCredit) string { return m.Reason }),
-	cli.TextColumn("from_reference", func(m billing.MovedCredit) string { return m.FromReference }).OnlyCSV(),
-	cli.TextColumn("to_reference", func(m billing.MovedCredit) string { return m.ToReference }).OnlyCSV(),
-	cli.TextColumn("from_receipt", func(m billing.MovedCredit) string { return m.FromReceipt }).OnlyCSV(),
-	cli.TextColumn("to_receipt", func(m billing.MovedCredit) string { return m.ToReceipt }).OnlyCSV(),
-}
+var moveColumns = cli.Fields(`from to amount currency* at reference reason from_reference* to_reference* from_receipt* to_receipt*`,
+	cli.ForPeople("amount", func(m billing.MovedCredit) string { return cli.HumanAmount(m.Amount, m.Currency) }),
+)
 
 func (o *operator) usageMove() *cobra.Command {
 	var m billing.CreditMove

@@ -14,26 +14,13 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var patColumns = []cli.Column[agreements.PAT]{
-	cli.TextColumn("jti", func(t agreements.PAT) pat.TokenID { return t.ID }),
-	cli.TextColumn("agent_id", func(t agreements.PAT) pat.AgentID { return t.AgentID }),
-	cli.TextColumn("state", func(t agreements.PAT) string { return t.State }),
-	cli.TextColumn("assurance", func(t agreements.PAT) pat.Assurance { return t.Assurance }),
+var patColumns = cli.Fields(`jti agent_id state assurance lmt issued_at expires_at agreement_id policy_digest* jkt* kid* ends_at*
+	renewed_to* scope*`,
 	cli.TextColumn("lmt", func(t agreements.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }).
 		ForPeople(func(t agreements.PAT) string { return humanLimit(t.Limit) }),
-	cli.TimeColumn("issued_at", func(t agreements.PAT) time.Time { return t.IssuedAt }),
-	cli.TimeColumn("expires_at", func(t agreements.PAT) time.Time { return t.ExpiresAt }),
-	cli.TextColumn("agreement_id", func(t agreements.PAT) pat.AgreementID { return t.AgreementID }),
-	cli.TextColumn("policy_digest", func(t agreements.PAT) string { return t.PolicyDigest }).OnlyCSV(),
-	cli.TextColumn("jkt", func(t agreements.PAT) keys.ID { return t.KeyID }).OnlyCSV(),
-	cli.TextColumn("kid", func(t agreements.PAT) keys.ID { return t.SigningKeyID }).OnlyCSV(),
-	cli.TimeColumn("ends_at", func(t agreements.PAT) time.Time { return t.EndsAt }).OnlyCSV(),
-	cli.TextColumn("renewed_to", func(t agreements.PAT) pat.TokenID { return t.RenewedTo }).OnlyCSV(),
-	cli.ListColumn("scope", func(t agreements.PAT) []string { return t.Scope }).OnlyCSV(),
-}
+)
 
 // humanLimit formats a limit as calls per period, such as 100/hour.
 func humanLimit(l pat.Limit) string {
@@ -114,10 +101,7 @@ func (o *operator) revokePolicy(c *cobra.Command, r api.Revocation) error {
 		return err
 	}
 	fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy are revoked.")
-	return cli.PrintOne(c, o.format, revoked, []cli.Column[agreements.RevokedPolicy]{
-		cli.TextColumn("digest", func(p agreements.RevokedPolicy) string { return p.Digest }),
-		cli.FlagColumn("revoked", func(p agreements.RevokedPolicy) bool { return p.Revoked }),
-	})
+	return cli.PrintOne(c, o.format, revoked, cli.Fields[agreements.RevokedPolicy]("digest revoked"))
 }
 
 func (o *operator) patsIntrospect() *cobra.Command {
@@ -147,24 +131,16 @@ not accept a PAT on the command line, because other users of the machine can rea
 	}
 }
 
-var introspectionColumns = []cli.Column[pat.Introspection]{
-	cli.FlagColumn("active", func(i pat.Introspection) bool { return i.Active }),
-	cli.TextColumn("jti", func(i pat.Introspection) pat.TokenID { return i.ID }),
-	cli.TextColumn("sub", func(i pat.Introspection) pat.AgentID { return i.Subject }),
-	cli.TextColumn("iss", func(i pat.Introspection) string { return i.Issuer }),
+var introspectionColumns = cli.Fields("active jti sub iss iat exp agr assurance pol_digest lmt scope",
 	cli.TimeColumn("iat", func(i pat.Introspection) time.Time { return unixTime(i.IssuedAt) }),
 	cli.TimeColumn("exp", func(i pat.Introspection) time.Time { return unixTime(i.ExpiresAt) }),
-	cli.TextColumn("agr", func(i pat.Introspection) pat.AgreementID { return i.Agreement }),
-	cli.TextColumn("assurance", func(i pat.Introspection) pat.Assurance { return i.Assurance }),
-	cli.TextColumn("pol_digest", func(i pat.Introspection) string { return i.PolicyDigest }),
 	cli.TextColumn("lmt", func(i pat.Introspection) string {
 		if i.Limit == nil {
 			return ""
 		}
 		return humanLimit(*i.Limit)
 	}),
-	cli.TextColumn("scope", func(i pat.Introspection) string { return i.Scope }),
-}
+)
 
 func unixTime(seconds int64) time.Time {
 	if seconds == 0 {

@@ -2,31 +2,18 @@ package operatorcmd
 
 import (
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-var paymentColumns = []cli.Column[billing.Payment]{
-	cli.TextColumn("reference", func(p billing.Payment) string { return p.Reference }),
-	cli.TimeColumn("begun_at", func(p billing.Payment) time.Time { return p.BegunAt }),
-	cli.TextColumn("agent_id", func(p billing.Payment) pat.AgentID { return p.AgentID }),
-	cli.TextColumn("rail", func(p billing.Payment) string { return p.Rail }),
-	cli.TextColumn("kind", func(p billing.Payment) store.PaymentKind { return p.Kind }),
-	cli.TextColumn("amount", func(p billing.Payment) string { return p.Amount }).
-		ForPeople(func(p billing.Payment) string { return cli.HumanAmount(p.Amount, p.Currency) }),
-	cli.TextColumn("currency", func(p billing.Payment) string { return p.Currency }).OnlyCSV(),
-	cli.TextColumn("state", func(p billing.Payment) store.PaymentState { return p.State }),
-	cli.TextColumn("reason", func(p billing.Payment) string { return p.Reason }),
-	cli.TextColumn("transaction", func(p billing.Payment) string { return p.Transaction }).OnlyCSV(),
-	cli.TimeColumn("changed_at", func(p billing.Payment) time.Time { return p.ChangedAt }).OnlyCSV(),
-}
+var paymentColumns = cli.Fields("reference begun_at agent_id rail kind amount currency* state reason transaction* changed_at*",
+	cli.ForPeople("amount", func(p billing.Payment) string { return cli.HumanAmount(p.Amount, p.Currency) }),
+)
 
 func (o *operator) usagePayments() *cobra.Command {
 	var q billing.PaymentQuery

@@ -12,12 +12,11 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-var policyChangeColumns = []cli.Column[words.Change]{
-	cli.TextColumn("effect", func(c words.Change) words.Effect { return c.Effect }),
+var policyChangeColumns = cli.Fields("effect before after text",
 	cli.TextColumn("before", func(c words.Change) string { return c.Old }),
 	cli.TextColumn("after", func(c words.Change) string { return c.New }),
 	cli.TextColumn("text", func(c words.Change) string { return strings.TrimSpace(c.About + " " + c.Text) }),
-}
+)
 
 // PolicyChanges returns the command uimgate policy changes.
 func PolicyChanges() *cobra.Command {

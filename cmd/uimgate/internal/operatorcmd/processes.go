@@ -2,7 +2,6 @@ package operatorcmd
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,14 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 )
 
-var processColumns = []cli.Column[processes.Process]{
-	cli.TextColumn("process", func(p processes.Process) string { return p.Process }),
-	cli.FlagColumn("running", func(p processes.Process) bool { return p.Running }),
-	cli.TextColumn("version", func(p processes.Process) string { return p.Version }),
-	cli.TextColumn("configuration", func(p processes.Process) string { return p.Configuration }),
-	cli.TimeColumn("started_at", func(p processes.Process) time.Time { return p.StartedAt }),
-	cli.TimeColumn("reported_at", func(p processes.Process) time.Time { return p.ReportedAt }),
-}
+var processColumns = cli.Fields[processes.Process]("process running version configuration started_at reported_at")
 
 // Processes returns the command uimgate processes.
 func Processes() *cobra.Command {

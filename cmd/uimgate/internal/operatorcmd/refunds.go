@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,24 +12,11 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/money"
-	"github.com/uimgate/uimgate/pat"
 )
 
-var refundColumns = []cli.Column[billing.Refund]{
-	cli.TextColumn("number", func(r billing.Refund) string { return r.Number }),
-	cli.TimeColumn("at", func(r billing.Refund) time.Time { return r.At }),
-	cli.TextColumn("agent_id", func(r billing.Refund) pat.AgentID { return r.AgentID }),
-	cli.TextColumn("execution_id", func(r billing.Refund) string { return r.ExecutionID }),
-	cli.TextColumn("intent", func(r billing.Refund) string { return r.Intent }).OnlyCSV(),
-	cli.TextColumn("amount", func(r billing.Refund) string { return r.Amount }).
-		ForPeople(func(r billing.Refund) string { return cli.HumanAmount(r.Amount, r.Currency) }),
-	cli.TextColumn("charge", func(r billing.Refund) string { return r.Charge }).OnlyCSV(),
-	cli.TextColumn("currency", func(r billing.Refund) string { return r.Currency }).OnlyCSV(),
-	cli.TimeColumn("charged_at", func(r billing.Refund) time.Time { return r.ChargedAt }).OnlyCSV(),
-	cli.TextColumn("reason", func(r billing.Refund) string { return r.Reason }),
-	cli.TextColumn("name", func(r billing.Refund) string { return r.Name }).OnlyCSV(),
-	cli.TextColumn("reference", func(r billing.Refund) string { return r.Reference }).OnlyCSV(),
-}
+var refundColumns = cli.Fields(`number at agent_id execution_id intent* amount charge* currency* charged_at* reason name* reference*`,
+	cli.ForPeople("amount", func(r billing.Refund) string { return cli.HumanAmount(r.Amount, r.Currency) }),
+)
 
 func (o *operator) usageRefund() *cobra.Command {
 	var r billing.RefundRequest
@@ -93,14 +79,7 @@ func (o *operator) usageRefunds() *cobra.Command {
 	return c
 }
 
-var revenueColumns = []cli.Column[billing.Revenue]{
-	cli.TextColumn("name", func(r billing.Revenue) string { return r.Name }),
-	cli.TextColumn("currency", func(r billing.Revenue) string { return r.Currency }),
-	cli.CountColumn("calls", func(r billing.Revenue) int64 { return r.Calls }),
-	cli.TextColumn("captured", func(r billing.Revenue) string { return r.Captured }),
-	cli.TextColumn("refunded", func(r billing.Revenue) string { return r.Refunded }),
-	cli.TextColumn("net", func(r billing.Revenue) string { return r.Net }),
-}
+var revenueColumns = cli.Fields[billing.Revenue]("name currency calls captured refunded net")
 
 func (o *operator) usageRevenue() *cobra.Command {
 	var q billing.RevenueQuery

@@ -1,8 +1,6 @@
 package operatorcmd
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
@@ -10,22 +8,15 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 )
 
-var reloadColumns = []cli.Column[reloads.ReloadRecord]{
-	cli.TimeColumn("at", func(r reloads.ReloadRecord) time.Time { return r.At }),
-	cli.TextColumn("process", func(r reloads.ReloadRecord) string { return r.Process }),
-	cli.TextColumn("cause", func(r reloads.ReloadRecord) reloads.ReloadCause { return r.Cause }),
-	cli.TextColumn("by", func(r reloads.ReloadRecord) string { return r.By }),
-	cli.FlagColumn("applied", func(r reloads.ReloadRecord) bool { return r.Applied }),
-	cli.CountColumn("problems", func(r reloads.ReloadRecord) int64 { return int64(r.Problems) }),
+var reloadColumns = cli.Fields("at process cause by applied problems services settings configuration*",
 	cli.ListColumn("services", func(r reloads.ReloadRecord) (list []string) {
 		for _, s := range r.Services {
 			list = append(list, s.String())
 		}
 		return list
 	}),
-	cli.ListColumn("settings", func(r reloads.ReloadRecord) []string { return r.Settings }),
-	cli.TextColumn("configuration", func(r reloads.ReloadRecord) string { return r.Hash }).OnlyCSV(),
-}
+	cli.TextColumn("configuration", func(r reloads.ReloadRecord) string { return r.Hash }),
+)
 
 // reloadList returns the command uimgate reload list.
 func (o *operator) reloadList() *cobra.Command {

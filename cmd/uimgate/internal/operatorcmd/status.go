@@ -21,20 +21,12 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
-var serviceColumns = []cli.Column[status.ServiceStatus]{
+var serviceColumns = cli.Fields(`service issuer public_url upstream intents breaker waiting_agents unresolved_charges policy_digest engine
+	engine_reason* policy_uid*`,
 	cli.TextColumn("service", func(s status.ServiceStatus) string { return s.ID }),
-	cli.TextColumn("issuer", func(s status.ServiceStatus) string { return s.Issuer }),
-	cli.TextColumn("public_url", func(s status.ServiceStatus) string { return s.PublicURL }),
-	cli.TextColumn("upstream", func(s status.ServiceStatus) string { return s.Upstream }),
-	cli.CountColumn("intents", func(s status.ServiceStatus) int64 { return int64(s.Intents) }),
-	cli.TextColumn("breaker", func(s status.ServiceStatus) string { return s.Breaker }),
-	cli.FigureColumn("waiting_agents", func(s status.ServiceStatus) *int64 { return s.WaitingAgents }),
-	cli.FigureColumn("unresolved_charges", func(s status.ServiceStatus) *int64 { return s.Unresolved }),
 	cli.TextColumn("policy_digest", func(s status.ServiceStatus) string { return s.Policy.Digest }),
-	cli.TextColumn("engine", func(s status.ServiceStatus) string { return s.Engine }),
-	cli.TextColumn("engine_reason", func(s status.ServiceStatus) string { return s.EngineReason }).OnlyCSV(),
-	cli.TextColumn("policy_uid", func(s status.ServiceStatus) string { return s.Policy.UID }).OnlyCSV(),
-}
+	cli.TextColumn("policy_uid", func(s status.ServiceStatus) string { return s.Policy.UID }),
+)
 
 // Status returns the command uimgate status.
 func Status() *cobra.Command {
@@ -219,9 +211,7 @@ func printDoors(out io.Writer, doors []serviceDoor) {
 	}
 }
 
-var doorColumns = []cli.Column[serviceDoor]{
-	cli.TextColumn("service", func(d serviceDoor) string { return d.Service }),
-	cli.TextColumn("door", func(d serviceDoor) string { return d.Door }),
+var doorColumns = cli.Fields("service door addresses activity*",
 	cli.ListColumn("addresses", func(d serviceDoor) []string {
 		list := make([]string, 0, len(d.Addresses))
 		for _, kind := range slices.Sorted(maps.Keys(d.Addresses)) {
@@ -235,8 +225,8 @@ var doorColumns = []cli.Column[serviceDoor]{
 		}
 		text, _ := json.Marshal(d.Activity) // cannot fail: the value was decoded from JSON
 		return string(text)
-	}).OnlyCSV(),
-}
+	}),
+)
 
 // Doors returns the command uimgate doors.
 func Doors() *cobra.Command {
@@ -291,10 +281,10 @@ passed. --force applies such a configuration.`,
 			}
 			printFound(c, done.Problems)
 			printNeedsRestart(c.ErrOrStderr(), done.NeedsRestart)
-			return cli.PrintOne(c, o.format, done, []cli.Column[reloads.Reload]{
+			return cli.PrintOne(c, o.format, done, cli.Fields("configuration taken_at",
 				cli.TextColumn("configuration", func(r reloads.Reload) string { return r.Configuration.Hash }),
 				cli.TimeColumn("taken_at", func(r reloads.Reload) time.Time { return r.Configuration.TakenAt }),
-			})
+			))
 		},
 	}
 	c.Flags().BoolVar(&request.Force, "force", false, "apply a configuration even if it ends intents that agents call")

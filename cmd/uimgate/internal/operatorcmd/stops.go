@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os/user"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,17 +13,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-var stopColumns = []cli.Column[processes.Stop]{
-	cli.TextColumn("kind", func(s processes.Stop) pat.StopKind { return s.Kind }),
-	cli.TextColumn("subject", func(s processes.Stop) string { return s.Subject }),
-	cli.TextColumn("service", func(s processes.Stop) string { return s.Service }),
-	cli.TimeColumn("at", func(s processes.Stop) time.Time { return s.At }),
-	cli.TextColumn("by", func(s processes.Stop) string { return s.By }),
-	cli.TextColumn("reason", func(s processes.Stop) string { return s.Reason }),
-	cli.TextColumn("applied", func(s processes.Stop) string { return s.Applied.String() }),
-	cli.TimeColumn("ended_at", func(s processes.Stop) time.Time { return s.EndedAt }).OnlyCSV(),
-	cli.TextColumn("ended_by", func(s processes.Stop) string { return s.EndedBy }).OnlyCSV(),
-}
+var stopColumns = cli.Fields[processes.Stop]("kind subject service at by reason applied ended_at* ended_by*")
 
 // stoppable are the things that can be stopped, with the argument that names one.
 var stoppable = []struct {

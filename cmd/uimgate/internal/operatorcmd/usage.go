@@ -21,30 +21,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-var accountColumns = []cli.Column[billing.Account]{
-	cli.TextColumn("agent_id", func(a billing.Account) pat.AgentID { return a.AgentID }),
-	cli.TextColumn("currency", func(a billing.Account) string { return a.Currency }),
-	cli.TextColumn("topped_up", func(a billing.Account) string { return a.ToppedUp }),
-	cli.TextColumn("held", func(a billing.Account) string { return a.Held }),
-	cli.TextColumn("captured", func(a billing.Account) string { return a.Captured }),
-	cli.TextColumn("balance", func(a billing.Account) string { return a.Balance }),
-}
+var accountColumns = cli.Fields[billing.Account]("agent_id currency topped_up held captured balance")
 
-var entryColumns = []cli.Column[calls.Entry]{
-	cli.CountColumn("seq", func(e calls.Entry) int64 { return e.Seq }),
-	cli.TimeColumn("at", func(e calls.Entry) time.Time { return e.At }),
-	cli.TextColumn("agent_id", func(e calls.Entry) pat.AgentID { return e.AgentID }),
-	cli.TextColumn("amount", func(e calls.Entry) string { return e.Amount }).
-		ForPeople(func(e calls.Entry) string { return cli.HumanAmount(e.Amount, e.Currency) }),
-	cli.TextColumn("currency", func(e calls.Entry) string { return e.Currency }).OnlyCSV(),
-	cli.TextColumn("from", func(e calls.Entry) store.State { return e.From }).OnlyCSV(),
-	cli.TextColumn("to", func(e calls.Entry) store.State { return e.To }).ForPeople(humanMove),
-	cli.TextColumn("by", func(e calls.Entry) string { return e.By }),
-	cli.TextColumn("intent", func(e calls.Entry) string { return e.Intent }),
-	cli.TextColumn("execution_id", func(e calls.Entry) string { return e.ExecutionID }),
-	cli.TextColumn("rule", func(e calls.Entry) string { return e.Rule }).OnlyCSV(),
-	cli.TextColumn("reference", func(e calls.Entry) string { return e.Reference }).OnlyCSV(),
-}
+var entryColumns = cli.Fields("seq at agent_id amount currency* from* to by intent execution_id rule* reference*",
+	cli.ForPeople("amount", func(e calls.Entry) string { return cli.HumanAmount(e.Amount, e.Currency) }),
+	cli.ForPeople("to", humanMove),
+)
 
 // humanMove describes an entry of the ledger: a top-up, or a change of the state of a charge.
 func humanMove(e calls.Entry) string {
@@ -60,35 +42,20 @@ func humanMove(e calls.Entry) string {
 	}
 }
 
-var executionColumns = []cli.Column[calls.Execution]{
-	cli.TextColumn("id", func(e calls.Execution) string { return e.ID }),
-	cli.TimeColumn("begun_at", func(e calls.Execution) time.Time { return e.BeganAt }),
-	cli.TextColumn("agent_id", func(e calls.Execution) pat.AgentID { return e.AgentID }),
-	cli.TextColumn("intent", func(e calls.Execution) string { return e.Intent }),
-	cli.TextColumn("state", func(e calls.Execution) store.State { return e.State }),
-	cli.TextColumn("outcome", func(e calls.Execution) store.Outcome { return e.Outcome }),
-	cli.TextColumn("amount", func(e calls.Execution) string { return e.Amount }).
-		ForPeople(func(e calls.Execution) string { return cli.HumanAmount(e.Amount, e.Currency) }),
-	cli.TextColumn("currency", func(e calls.Execution) string { return e.Currency }).OnlyCSV(),
-	cli.TextColumn("rule", func(e calls.Execution) string { return e.Rule }).OnlyCSV(),
-	cli.TextColumn("agreement_id", func(e calls.Execution) pat.AgreementID { return e.AgreementID }).OnlyCSV(),
-	cli.TextColumn("jti", func(e calls.Execution) pat.TokenID { return e.TokenID }).OnlyCSV(),
-	cli.TextColumn("policy_digest", func(e calls.Execution) string { return e.PolicyDigest }).OnlyCSV(),
-	cli.TextColumn("idempotency_key", func(e calls.Execution) string { return e.IdempotencyKey }).OnlyCSV(),
-	cli.TimeColumn("deadline", func(e calls.Execution) time.Time { return e.Deadline }).OnlyCSV(),
-	cli.TimeColumn("settled_at", func(e calls.Execution) time.Time { return e.SettledAt }).OnlyCSV(),
-}
+var executionColumns = cli.Fields(`id begun_at agent_id intent state outcome amount currency* rule* agreement_id* jti* policy_digest*
+	idempotency_key* deadline* settled_at*`,
+	cli.ForPeople("amount", func(e calls.Execution) string { return cli.HumanAmount(e.Amount, e.Currency) }),
+)
 
 // answerColumns are the additional columns of the record of one call.
-var answerColumns = []cli.Column[calls.Execution]{
+var answerColumns = cli.Fields("answer_status answer_reason",
 	cli.TextColumn("answer_status", func(e calls.Execution) string {
 		if e.AnswerStatus == 0 {
 			return ""
 		}
 		return strconv.Itoa(e.AnswerStatus)
 	}),
-	cli.TextColumn("answer_reason", func(e calls.Execution) string { return e.AnswerReason }),
-}
+)
 
 // Usage returns the command uimgate usage.
 func Usage() *cobra.Command {
@@ -207,10 +174,7 @@ func (o *operator) usageReceipt() *cobra.Command {
 	}, receiptColumns, operation.Receipt)
 }
 
-var receiptColumns = []cli.Column[billing.Receipt]{
-	cli.TextColumn("execution", func(r billing.Receipt) string { return r.ExecutionID }),
-	cli.TextColumn("receipt", func(r billing.Receipt) string { return r.Receipt }),
-}
+var receiptColumns = cli.Fields[billing.Receipt]("execution receipt")
 
 func (o *operator) usageTopUp() *cobra.Command {
 	var t billing.TopUp

@@ -16,21 +16,9 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
-	"github.com/uimgate/uimgate/internal/reason"
 )
 
-var whyColumns = []cli.Column[calls.Why]{
-	cli.TimeColumn("at", func(w calls.Why) time.Time { return w.At }),
-	cli.TextColumn("process", func(w calls.Why) string { return w.Process }),
-	cli.TextColumn("service", func(w calls.Why) string { return w.Service }),
-	cli.TextColumn("agent", func(w calls.Why) string { return w.Agent }),
-	cli.TextColumn("intent", func(w calls.Why) string { return w.Intent }),
-	cli.TextColumn("decision", func(w calls.Why) string { return w.Decision }),
-	cli.TextColumn("reason", func(w calls.Why) reason.Reason { return w.Reason }),
-	cli.TextColumn("rule", func(w calls.Why) string { return w.Rule }),
-	cli.TextColumn("outcome", func(w calls.Why) string { return w.Outcome }),
-	cli.TextColumn("execution", func(w calls.Why) string { return w.ExecutionID }),
-}
+var whyColumns = cli.Fields[calls.Why]("at process service agent intent decision reason rule outcome execution")
 
 // Why returns the command uimgate why.
 func Why() *cobra.Command {
