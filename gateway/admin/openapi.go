@@ -73,9 +73,9 @@ func describe(op endpoint, schemas *schemas) tree {
 			"default": refused(),
 		},
 	}
-	op.request.Query(list)
+	api.Query(op.request, list)
 	out["parameters"] = list.items
-	if _, ok := op.request.(api.Body); ok && op.Method != http.MethodGet {
+	if op.Method != http.MethodGet && api.HasMembers(op.request) {
 		body := schemas.of(reflect.TypeOf(op.request).Elem(), true)
 		out["requestBody"] = tree{"required": schemas.needed(op.request), "content": jsonContent(body)}
 	}

@@ -35,7 +35,7 @@ func (s *schemas) of(t reflect.Type, closed bool) any {
 }
 
 // needed reports whether the body of a request has members that must not be missing.
-func (s *schemas) needed(request api.Request) bool {
+func (s *schemas) needed(request any) bool {
 	return len(s.definitions[schemaName(reflect.TypeOf(request).Elem())].Required) > 0
 }
 

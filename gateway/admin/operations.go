@@ -14,7 +14,7 @@ import (
 // An endpoint carries out an operation for requests over HTTP.
 type endpoint struct {
 	operation.Route
-	request  api.Request  // an empty request
+	request  any          // a pointer to an empty request
 	response reflect.Type // of the result
 	do       func(*call) (any, error)
 }
@@ -137,14 +137,13 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 
 // bind returns the endpoint of an operation that do carries out.
 func bind[Q, A any](o operation.Operation[Q, A], do func(context.Context, Q) (A, error)) endpoint {
-	return endpoint{o.Route, o.Request(new(Q)), reflect.TypeFor[A](), func(c *call) (any, error) {
+	return endpoint{o.Route, new(Q), reflect.TypeFor[A](), func(c *call) (any, error) {
 		var q Q
-		request := o.Request(&q)
-		request.Query(c.query)
+		api.Query(&q, c.query)
 		if err := c.query.done(); err != nil {
 			return nil, err
 		}
-		if err := c.Members(request); err != nil {
+		if err := c.Members(&q); err != nil {
 			return nil, err
 		}
 		c.detail = api.DetailsOf(q)
@@ -166,7 +165,7 @@ func bare[A any](do func(context.Context) (A, error)) func(context.Context, oper
 }
 
 // Members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.
-func (c *call) Members(request api.Request) error {
+func (c *call) Members(request any) error {
 	if c.Method == http.MethodGet {
 		return nil
 	}
@@ -185,5 +184,5 @@ func (c *call) Members(request api.Request) error {
 	if b, ok := request.(api.Body); ok {
 		return b.Members(m)
 	}
-	return m.Done()
+	return api.ReadMembers(m, request)
 }

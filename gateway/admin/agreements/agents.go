@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -40,20 +39,11 @@ func showAgent(a pat.Agent) Agent {
 
 // An AgentQuery selects agents of a service.
 type AgentQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	Status   pat.AgentStatus // active (waiting or not), blocked, or Waiting; empty: all
-	Approved string          // true or false; empty: all
-	Search   string          // the beginning of the id or the name; empty: all
-}
-
-// Query implements api.Request.
-func (q *AgentQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.OneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(Waiting), string(pat.AgentBlocked))
-	p.OneOf("approved", &q.Approved, "true", "false")
-	p.Text("search", &q.Search)
+	Status   pat.AgentStatus `query:"status" enum:"active,waiting,blocked"` // active (waiting or not), blocked, or Waiting; empty: all
+	Approved string          `query:"approved" enum:"true,false"`           // true or false; empty: all
+	Search   string          `query:"search"`                               // the beginning of the id or the name; empty: all
 }
 
 // Agents lists agents, sorted by id.
@@ -150,12 +140,6 @@ type AgentKey struct {
 
 // Details returns the details of the change for the audit stream.
 func (k AgentKey) Details() map[string]string { return map[string]string{"jkt": k.KeyID} }
-
-// Members implements api.Body.
-func (k *AgentKey) Members(m *wire.Members) error {
-	k.KeyID = m.Text("jkt", true)
-	return m.Done()
-}
 
 // AddAgentKey adds a key that may act for an agent.
 func (o *Operations) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {

@@ -56,22 +56,13 @@ func AgreementOf(a pat.Agreement) Agreement {
 
 // An AgreementQuery selects agreements of a service.
 type AgreementQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID      pat.AgentID        // empty: all agents
-	PolicyDigest string             // empty: all policies
-	Without      string             // digest of a policy: only agents that have no active agreement to it; empty: all
-	State        pat.AgreementState // empty: all
-}
-
-// Query implements api.Request.
-func (q *AgreementQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.Text("policy_digest", &q.PolicyDigest)
-	p.Text("without", &q.Without)
-	p.OneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))
+	// If a field is empty, it selects all agreements.
+	AgentID      pat.AgentID        `query:"agent_id"`
+	PolicyDigest string             `query:"policy_digest"`
+	Without      string             `query:"without"` // digest of a policy: only agents that have no active agreement to it
+	State        pat.AgreementState `query:"state" enum:"pending,active,revoked"`
 }
 
 // Agreements lists agreements, newest first.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/consent"
-	"github.com/uimgate/uimgate/gateway/wire"
 )
 
 // inviteFor is the default lifetime of an invitation.
@@ -15,18 +14,9 @@ const inviteFor = 24 * time.Hour
 
 // An Invite requests an invitation.
 type Invite struct {
-	Service string `json:"-"`
+	Service string `json:"-" query:"service"`
 	Name    string `json:"name,omitempty"`   // the operator's name for the invited person
 	For     string `json:"within,omitempty"` // the lifetime, a duration such as 24h; empty: 24h
-}
-
-// Query implements api.Request.
-func (i *Invite) Query(p api.Parameters) { p.Service(&i.Service) }
-
-// Members implements api.Body.
-func (i *Invite) Members(m *wire.Members) error {
-	i.Name, i.For = m.Text("name", false), m.Text("within", false)
-	return m.Done()
 }
 
 // An Invitation lets one person consent once at a service whose operator decides who may consent. Code is a secret: Invite returns it, and

@@ -49,9 +49,6 @@ func (r Rotation) Details() map[string]string {
 	return map[string]string{"all": api.Flag(r.All), "purpose": string(r.Purpose)}
 }
 
-// Query implements api.Request.
-func (r *Rotation) Query(api.Parameters) {}
-
 // Members implements api.Body.
 func (r *Rotation) Members(m *wire.Members) error {
 	r.All, r.Purpose = m.Flag("all"), keys.Purpose(m.Text("purpose", false))
@@ -85,17 +82,8 @@ func (o *Operations) RotateKey(ctx context.Context, r Rotation) (Key, error) {
 
 // A Retirement ends a key, and with it all PATs that the key signed.
 type Retirement struct {
-	KeyID keys.ID `json:"-"`
+	KeyID keys.ID `json:"-" path:"id"`
 	At    string  `json:"at,omitempty"` // RFC 3339; empty: now
-}
-
-// Query implements api.Request.
-func (r *Retirement) Query(p api.Parameters) { p.Record((*string)(&r.KeyID)) }
-
-// Members implements api.Body.
-func (r *Retirement) Members(m *wire.Members) error {
-	r.At = m.Text("at", false)
-	return m.Done()
 }
 
 // RetireKey ends a key now, or at a future time. It returns the key with its end: if an end was already set, the earlier of the two.
@@ -123,15 +111,6 @@ func (o *Operations) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 // A KeysRetirement ends the keys of all processes on this store, and with them all PATs.
 type KeysRetirement struct {
 	At string `json:"at,omitempty"` // RFC 3339; empty: now
-}
-
-// Query implements api.Request.
-func (r *KeysRetirement) Query(api.Parameters) {}
-
-// Members implements api.Body.
-func (r *KeysRetirement) Members(m *wire.Members) error {
-	r.At = m.Text("at", false)
-	return m.Done()
 }
 
 // RetireKeys ends the keys of all processes on this store now, or at a future time, and returns them. Every process signs with a new key

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -12,12 +11,6 @@ import (
 type AgentName struct {
 	api.Record `json:"-"`
 	Name       string `json:"name,omitempty"` // empty: remove the name
-}
-
-// Members implements api.Body.
-func (n *AgentName) Members(m *wire.Members) error {
-	n.Name = m.Text("name", false)
-	return m.Done()
 }
 
 // NameAgent sets the name of an agent.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -57,20 +56,11 @@ func showPAT(t store.ListedToken, now time.Time) PAT {
 
 // A PATQuery selects PATs of a service.
 type PATQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID     pat.AgentID     // empty: all agents
-	AgreementID pat.AgreementID // empty: all agreements
-	State       string          // PATActive; empty: all
-}
-
-// Query implements api.Request.
-func (q *PATQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.Text("agreement_id", (*string)(&q.AgreementID))
-	p.OneOf("state", &q.State, PATActive)
+	AgentID     pat.AgentID     `query:"agent_id"`            // empty: all agents
+	AgreementID pat.AgreementID `query:"agreement_id"`        // empty: all agreements
+	State       string          `query:"state" enum:"active"` // PATActive; empty: all
 }
 
 // PATs lists the records of PATs, newest first.
@@ -126,18 +116,9 @@ func (o *Operations) RevokePAT(ctx context.Context, r api.Revocation) (PAT, erro
 
 // A PresentedToken is a token to introspect. It need not be a valid PAT.
 type PresentedToken struct {
-	Service string `json:"-"`
+	Service string `json:"-" query:"service"`
 	Token   string `json:"token"`
 	Hint    string `json:"token_type_hint,omitempty"` // ignored (RFC 7662)
-}
-
-// Query implements api.Request.
-func (t *PresentedToken) Query(p api.Parameters) { p.Service(&t.Service) }
-
-// Members implements api.Body.
-func (t *PresentedToken) Members(m *wire.Members) error {
-	t.Token, t.Hint = m.Text("token", true), m.Text("token_type_hint", false)
-	return m.Done()
 }
 
 // Introspect reports whether a PAT of any agent is valid, and returns its claims (RFC 7662).

@@ -18,10 +18,7 @@ const (
 	MaxText = 512
 )
 
-// A Request is the input of an operation. The server and the client use the same method for its query parameters.
-type Request interface{ Query(p Parameters) }
-
-// A Body is a Request that also has members in a JSON body.
+// A Body is a request that reads the members of its JSON body itself. Other requests are read by ReadMembers.
 type Body interface{ Members(m *wire.Members) error }
 
 // A LargeBody is a request whose body may be larger than MaxBody.
@@ -47,14 +44,8 @@ type Parameters interface {
 
 // A Record identifies one record of a service.
 type Record struct {
-	Service string `json:"-"` // id; empty: the only service
-	ID      string `json:"-"`
-}
-
-// Query implements Request.
-func (r *Record) Query(p Parameters) {
-	p.Service(&r.Service)
-	p.Record(&r.ID)
+	Service string `json:"-" query:"service"` // id; empty: the only service
+	ID      string `json:"-" path:"id"`
 }
 
 // A PageRequest selects a part of a listing.
@@ -107,12 +98,6 @@ type Revocation struct {
 
 // Details returns the details of the change for the audit stream.
 func (r Revocation) Details() map[string]string { return map[string]string{"reason": r.Reason} }
-
-// Members implements Body.
-func (r *Revocation) Members(m *wire.Members) error {
-	r.Reason = m.Text("reason", false)
-	return m.Done()
-}
 
 // Text returns the reason to record. The error is a *reason.Refusal.
 func (r *Revocation) Text() (string, error) {

@@ -8,9 +8,9 @@ import (
 )
 
 // Encode returns the path and the query parameters of a request. In the path, the id of the request replaces {id}.
-func Encode(path string, r Request) (string, url.Values) {
+func Encode(path string, request any) (string, url.Values) {
 	e := encoder{values: url.Values{}}
-	r.Query(&e)
+	Query(request, &e)
 	return strings.ReplaceAll(path, "{id}", escape(e.id)), e.values
 }
 

@@ -29,16 +29,9 @@ func showAccount(a store.Account) Account {
 
 // An AccountQuery selects accounts of a service.
 type AccountQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID pat.AgentID // empty: all agents
-}
-
-// Query implements api.Request.
-func (q *AccountQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
+	AgentID pat.AgentID `query:"agent_id"` // empty: all agents
 }
 
 // Accounts lists the accounts, sorted by agent and currency.
@@ -59,7 +52,7 @@ const maxReference = 200
 
 // A TopUp is a payment by an agent, or the reversal of one.
 type TopUp struct {
-	Service   string      `json:"-"`
+	Service   string      `json:"-" query:"service"`
 	AgentID   pat.AgentID `json:"agent_id"`
 	Amount    string      `json:"amount"` // such as 10.00 EUR
 	Reference string      `json:"reference,omitempty"`
@@ -70,9 +63,6 @@ type TopUp struct {
 func (t TopUp) Details() map[string]string {
 	return map[string]string{"amount": t.Amount, "reference": t.Reference, "reverse": api.Flag(t.Reverse)}
 }
-
-// Query implements api.Request.
-func (t *TopUp) Query(p api.Parameters) { p.Service(&t.Service) }
 
 // Members implements api.Body.
 func (t *TopUp) Members(m *wire.Members) error {

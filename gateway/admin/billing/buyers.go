@@ -6,7 +6,6 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -28,14 +27,6 @@ type Buyer struct {
 type BuyerChange struct {
 	api.Record `json:"-"`
 	store.Buyer
-}
-
-// Members implements api.Body.
-func (b *BuyerChange) Members(m *wire.Members) error {
-	b.Name, b.Address, b.Country = m.Text("name", false), m.Texts("address"), m.Text("country", false)
-	b.TaxID, b.Email, b.Reference = m.Text("tax_id", false), m.Text("email", false), m.Text("reference", false)
-	b.VAT = store.TaxRule(m.Text("vat", false))
-	return m.Done()
 }
 
 // Buyer returns the buyer of an agent.

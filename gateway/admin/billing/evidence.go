@@ -54,20 +54,11 @@ type EvidencePolicy struct {
 type EvidenceQuery struct {
 	api.Record // identifies the agent
 	api.PageRequest
-	Month    string // such as 2026-11
-	Currency string
+	Month    string `query:"month"` // such as 2026-11
+	Currency string `query:"currency"`
 	// Epoch and Size are those of the newest checkpoint on the previous page; Size is 0 on the first page.
-	Epoch, Size int64
-}
-
-// Query implements api.Request.
-func (q *EvidenceQuery) Query(p api.Parameters) {
-	q.Record.Query(p)
-	p.Page(&q.PageRequest)
-	p.Text("month", &q.Month)
-	p.Text("currency", &q.Currency)
-	p.Number("epoch", &q.Epoch)
-	p.Number("size", &q.Size)
+	Epoch int64 `query:"epoch"`
+	Size  int64 `query:"size"`
 }
 
 var errNoReceipts = errors.New("this gateway has no key for receipts")

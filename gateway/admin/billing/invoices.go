@@ -83,13 +83,7 @@ type InvoiceEvidence struct {
 // An InvoiceQuery selects the agent and the month of an invoice.
 type InvoiceQuery struct {
 	api.Record        // identifies the agent
-	Month      string // such as 2026-11
-}
-
-// Query implements api.Request.
-func (q *InvoiceQuery) Query(p api.Parameters) {
-	q.Record.Query(p)
-	p.Text("month", &q.Month)
+	Month      string `query:"month"` // such as 2026-11
 }
 
 // Invoice returns the invoice of an agent for a month. Errors: pat.ErrNotFound, *store.ForgottenError.

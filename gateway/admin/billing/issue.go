@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -29,12 +28,6 @@ type IssueRequest struct {
 
 // Details returns the details of the change for the audit stream.
 func (r IssueRequest) Details() map[string]string { return map[string]string{"month": r.Month} }
-
-// Members implements api.Body.
-func (r *IssueRequest) Members(m *wire.Members) error {
-	r.Month = m.Text("month", true)
-	return m.Done()
-}
 
 // IssueInvoice issues the invoice of an agent for a month that ended at least an hour ago, under the next number of the service, and keeps
 // it. An invoice that was issued before is returned unchanged. Errors: those of Invoice, and a refusal if the invoice is still provisional,
@@ -99,18 +92,10 @@ type IssuedInvoice struct {
 
 // An IssuedQuery selects issued invoices.
 type IssuedQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID pat.AgentID // empty: all
-	Month   string      // empty: all
-}
-
-// Query implements api.Request.
-func (q *IssuedQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.Text("month", &q.Month)
+	AgentID pat.AgentID `query:"agent_id"` // empty: all
+	Month   string      `query:"month"`    // empty: all
 }
 
 // IssuedInvoices lists issued invoices, newest first, with an item for each currency of an invoice.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -20,22 +19,12 @@ const maxMoveReference = 128
 
 // A CreditMove moves the unused credit of an agent, such as that of a consent that has ended, to another agent of the service.
 type CreditMove struct {
-	Service   string      `json:"-"`
+	Service   string      `json:"-" query:"service"`
 	From      pat.AgentID `json:"from"`
 	To        pat.AgentID `json:"to"`
 	Amount    string      `json:"amount"`    // such as 3.75 EUR; a currency alone: all credit in it
 	Reference string      `json:"reference"` // the operator's name for the move: with the same reference, it is made only once
 	Reason    string      `json:"reason"`    // one line of at most 512 bytes
-}
-
-// Query implements api.Request.
-func (m *CreditMove) Query(p api.Parameters) { p.Service(&m.Service) }
-
-// Members implements api.Body.
-func (m *CreditMove) Members(in *wire.Members) error {
-	m.From, m.To = pat.AgentID(in.Text("from", true)), pat.AgentID(in.Text("to", true))
-	m.Amount, m.Reference, m.Reason = in.Text("amount", true), in.Text("reference", true), in.Text("reason", true)
-	return in.Done()
 }
 
 // A MovedCredit is credit that was moved. Amounts are exact decimals.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -15,19 +14,10 @@ import (
 
 // A PaymentQuery selects payments of a service.
 type PaymentQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID pat.AgentID        // empty: all agents
-	State   store.PaymentState // empty: all
-}
-
-// Query implements api.Request.
-func (q *PaymentQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.OneOf("state", (*string)(&q.State), string(store.PaymentUnclaimed), string(store.PaymentSettling), string(store.PaymentUnknown),
-		string(store.PaymentCredited), string(store.PaymentFailed))
+	AgentID pat.AgentID        `query:"agent_id"`                                                // empty: all agents
+	State   store.PaymentState `query:"state" enum:"unclaimed,settling,unknown,credited,failed"` // empty: all
 }
 
 // A Payment is an amount that an agent has paid, or is paying, by card or x402.
@@ -72,7 +62,7 @@ func (o *Operations) Payments(ctx context.Context, q PaymentQuery) (api.Page[Pay
 
 // A PaymentResolution is the operator's decision about a payment that waits.
 type PaymentResolution struct {
-	Service   string             `json:"-"`
+	Service   string             `json:"-" query:"service"`
 	Reference string             `json:"reference"`
 	State     store.PaymentState `json:"state"` // store.PaymentCredited or store.PaymentFailed
 	// AgentID is the agent of an unclaimed payment. If it is empty, the payment keeps the agent that its sender named.
@@ -82,16 +72,6 @@ type PaymentResolution struct {
 // Details returns the details of the change for the audit stream.
 func (r PaymentResolution) Details() map[string]string {
 	return map[string]string{"state": string(r.State), "agent": string(r.AgentID)}
-}
-
-// Query implements api.Request.
-func (r *PaymentResolution) Query(p api.Parameters) { p.Service(&r.Service) }
-
-// Members implements api.Body.
-func (r *PaymentResolution) Members(m *wire.Members) error {
-	r.Reference, r.State = m.Text("reference", true), store.PaymentState(m.Text("state", true))
-	r.AgentID = pat.AgentID(m.Text("agent_id", false))
-	return m.Done()
 }
 
 // ResolvePayment enters a waiting payment in the ledger, or ends it as failed. Errors: pat.ErrNotFound, store.ErrNotFound,

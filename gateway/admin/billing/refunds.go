@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -31,12 +30,6 @@ type RefundRequest struct {
 // Details returns the details of the change for the audit stream.
 func (r RefundRequest) Details() map[string]string {
 	return map[string]string{"amount": r.Amount, "name": r.Name, "reason": r.Reason}
-}
-
-// Members implements api.Body.
-func (r *RefundRequest) Members(m *wire.Members) error {
-	r.Amount, r.Name, r.Reason = m.Text("amount", false), m.Text("name", false), m.Text("reason", true)
-	return m.Done()
 }
 
 // A Refund is a captured charge, or a part of it, that was returned to the credit of its agent.
@@ -128,18 +121,10 @@ func (o *Operations) refundReceipt(ctx context.Context, r store.Refund) (string,
 
 // A RefundQuery selects refunds.
 type RefundQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID     pat.AgentID // empty: all
-	ExecutionID string      // empty: all
-}
-
-// Query implements api.Request.
-func (q *RefundQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.Text("execution_id", &q.ExecutionID)
+	AgentID     pat.AgentID `query:"agent_id"`     // empty: all
+	ExecutionID string      `query:"execution_id"` // empty: all
 }
 
 // Refunds lists refunds, newest first.
@@ -161,19 +146,11 @@ func (o *Operations) Refunds(ctx context.Context, q RefundQuery) (api.Page[Refun
 
 // A RevenueQuery selects a period, and how the revenue is grouped.
 type RevenueQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	By       string    // intent, agent or month; empty: month
-	From, To time.Time // zero: all that is kept, and until now
-}
-
-// Query implements api.Request.
-func (q *RevenueQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.OneOf("by", &q.By, string(store.ByIntent), string(store.ByAgent), string(store.ByMonth))
-	p.Moment("from", &q.From)
-	p.Moment("to", &q.To)
+	By   string    `query:"by" enum:"intent,agent,month"` // intent, agent or month; empty: month
+	From time.Time `query:"from"`                         // zero: all that is kept, and until now
+	To   time.Time `query:"to"`
 }
 
 // Revenue adds up captured charges and refunds. Amounts are exact decimals.

@@ -24,20 +24,11 @@ type (
 
 // A StatementQuery selects statements of a service and a period.
 type StatementQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID pat.AgentID // empty: all agents
-	From    time.Time   // zero: from the start of the accounts
-	To      time.Time   // zero: until now
-}
-
-// Query implements api.Request.
-func (q *StatementQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.Moment("from", &q.From)
-	p.Moment("to", &q.To)
+	AgentID pat.AgentID `query:"agent_id"` // empty: all agents
+	From    time.Time   `query:"from"`     // zero: from the start of the accounts
+	To      time.Time   `query:"to"`       // zero: until now
 }
 
 // Statements returns a statement for each account. Only the last page may have fewer items than the limit. Errors: *store.ForgottenError,

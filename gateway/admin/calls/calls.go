@@ -19,26 +19,14 @@ import (
 // to none.
 type CallQuery struct {
 	api.PageRequest
-	Service  string
-	AgentID  pat.AgentID
-	Intent   string    // uid
-	Decision string    // permit, deny or pending; empty: all
-	Reason   string    // of refusals, such as RATE_LIMIT_EXCEEDED
-	Outcome  string    // of calls to the service, such as done
-	From, To time.Time // From is included, To is not
-}
-
-// Query implements api.Request.
-func (q *CallQuery) Query(p api.Parameters) {
-	p.Page(&q.PageRequest)
-	p.Text("service", &q.Service)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.Text("intent", &q.Intent)
-	p.OneOf("decision", &q.Decision, "permit", "deny", "pending")
-	p.Text("reason", &q.Reason)
-	p.OneOf("outcome", &q.Outcome, string(store.Done), string(store.Failed), string(store.NotSent), string(store.Unknown))
-	p.Moment("from", &q.From)
-	p.Moment("to", &q.To)
+	Service  string      `query:"service,any"`
+	AgentID  pat.AgentID `query:"agent_id"`
+	Intent   string      `query:"intent"`                                      // uid
+	Decision string      `query:"decision" enum:"permit,deny,pending"`         // permit, deny or pending; empty: all
+	Reason   string      `query:"reason"`                                      // of refusals, such as RATE_LIMIT_EXCEEDED
+	Outcome  string      `query:"outcome" enum:"done,failed,not_sent,unknown"` // of calls to the service, such as done
+	From     time.Time   `query:"from"`                                        // From is included, To is not
+	To       time.Time   `query:"to"`
 }
 
 // A Call is one request of the index: a call to an intent or, if Request is set, another request, such as one for a PAT. Operator.Why

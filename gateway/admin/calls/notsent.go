@@ -13,23 +13,15 @@ import (
 // A NotSent is the operator's statement that no call of unknown outcome that began before a certain time reached the service behind the
 // gateway.
 type NotSent struct {
-	Service         string `json:"-"`
+	Service         string `json:"-" query:"service"`
 	api.PageRequest `json:"-"`
-	AgentID         pat.AgentID `json:"-"` // empty: all agents
-	Before          time.Time   `json:"-"`
+	AgentID         pat.AgentID `json:"-" query:"agent_id"` // empty: all agents
+	Before          time.Time   `json:"-" query:"before"`
 }
 
 // Details returns the details of the change for the audit stream.
 func (n NotSent) Details() map[string]string {
 	return map[string]string{"before": n.Before.UTC().Format(time.RFC3339Nano), "agent": string(n.AgentID)}
-}
-
-// Query implements api.Request.
-func (n *NotSent) Query(p api.Parameters) {
-	p.Service(&n.Service)
-	p.Page(&n.PageRequest)
-	p.Text("agent_id", (*string)(&n.AgentID))
-	p.Moment("before", &n.Before)
 }
 
 // ResolveNotSent releases the charges of the calls that n covers, and returns these calls. Each call to ResolveNotSent examines one page of

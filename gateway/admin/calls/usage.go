@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -15,18 +14,11 @@ import (
 
 // A UsageQuery selects ledger entries or executions of a service.
 type UsageQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-	AgentID pat.AgentID // empty: all agents
-	State   store.State // the state of the execution, or of the ledger entry; empty: all
-}
-
-// Query implements api.Request.
-func (q *UsageQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("agent_id", (*string)(&q.AgentID))
-	p.OneOf("state", (*string)(&q.State), string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved))
+	AgentID pat.AgentID `query:"agent_id"` // empty: all agents
+	// State is the state of the execution, or of the ledger entry; empty: all.
+	State store.State `query:"state" enum:"held,captured,released,unresolved"`
 }
 
 // filter converts the query into one of the store.
@@ -148,12 +140,6 @@ type Resolution struct {
 
 // Details returns the details of the change for the audit stream.
 func (r Resolution) Details() map[string]string { return map[string]string{"state": string(r.State)} }
-
-// Members implements api.Body.
-func (r *Resolution) Members(m *wire.Members) error {
-	r.State = store.State(m.Text("state", true))
-	return m.Done()
-}
 
 // Resolve captures or releases the charge of a call of unknown outcome, as the operator decides.
 func (o *Operations) Resolve(ctx context.Context, r Resolution) (Execution, error) {

@@ -14,11 +14,8 @@ import (
 
 // A RequestRecord identifies requests, of any service.
 type RequestRecord struct {
-	ID string // the request_id of a response
+	ID string `path:"id"` // the request_id of a response
 }
-
-// Query implements api.Request.
-func (r *RequestRecord) Query(p api.Parameters) { p.Record(&r.ID) }
 
 // A Why explains one request. Execution is the present state of its call; it is nil if the call has no record.
 type Why struct {

@@ -38,16 +38,9 @@ type CatalogueItem struct {
 
 // A CatalogueQuery selects intents of a service, in the order of its agents.json.
 type CatalogueQuery struct {
+	Service string `query:"service"` // id; empty: the only service
 	api.PageRequest
-	Service string // id; empty: the only service
-	Search  string // a part of the uid or the name, in any case; empty: all
-}
-
-// Query implements api.Request.
-func (q *CatalogueQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("search", &q.Search)
+	Search string `query:"search"` // a part of the uid or the name, in any case; empty: all
 }
 
 // Catalogue lists the intents of a service. The cursor is the uid of the last intent of the previous page.

@@ -21,11 +21,8 @@ type Connection struct {
 
 // A ConnectionQuery selects a service.
 type ConnectionQuery struct {
-	Service string // id; empty: the only service
+	Service string `query:"service"` // id; empty: the only service
 }
-
-// Query implements api.Request.
-func (q *ConnectionQuery) Query(p api.Parameters) { p.Service(&q.Service) }
 
 // Connections returns how clients connect to a service through the doors that are open.
 func (o *Operations) Connections(_ context.Context, q ConnectionQuery) (api.Page[Connection], error) {

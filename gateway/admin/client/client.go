@@ -109,11 +109,10 @@ type message struct {
 
 // Do sends a request to the gateway, and returns its response.
 func Do[Q, A any](ctx context.Context, c *Client, o operation.Operation[Q, A], q Q) (a A, err error) {
-	request := o.Request(&q)
 	m := message{method: o.Method}
-	m.path, m.query = api.Encode(o.Path, request)
+	m.path, m.query = api.Encode(o.Path, &q)
 	if o.Method != http.MethodGet {
-		m.body = request
+		m.body = &q
 	}
 	data, err := c.send(ctx, m)
 	if err != nil {

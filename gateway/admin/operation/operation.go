@@ -22,37 +22,17 @@ type Route struct {
 func (r Route) Name() string { return r.Method + " " + r.Path }
 
 // An Operation is a Route with the types of its request and of its response.
-type Operation[Q, A any] struct {
-	Route
-
-	request func(*Q) api.Request
-}
-
-// Request returns q as a request, which reads and writes q.
-func (o Operation[Q, A]) Request(q *Q) api.Request { return o.request(q) }
+type Operation[Q, A any] struct{ Route }
 
 // None is the request of an operation without input.
 type None struct{}
 
-// Query implements api.Request.
-func (*None) Query(api.Parameters) {}
-
-// A pointer is the type of pointers to requests of type Q.
-type pointer[Q any] interface {
-	*Q
-	api.Request
-}
-
 // get returns an operation that changes nothing and that every role may use.
-func get[Q, A any, P pointer[Q]](path, summary string) Operation[Q, A] {
-	return with[Q, A, P](Route{http.MethodGet, path, api.RoleViewer, summary})
+func get[Q, A any](path, summary string) Operation[Q, A] {
+	return Operation[Q, A]{Route{http.MethodGet, path, api.RoleViewer, summary}}
 }
 
 // post returns an operation that has members in its body. If its role is not api.RoleViewer, it changes something.
-func post[Q, A any, P pointer[Q]](path string, role api.Role, summary string) Operation[Q, A] {
-	return with[Q, A, P](Route{http.MethodPost, path, role, summary})
-}
-
-func with[Q, A any, P pointer[Q]](r Route) Operation[Q, A] {
-	return Operation[Q, A]{r, func(q *Q) api.Request { return P(q) }}
+func post[Q, A any](path string, role api.Role, summary string) Operation[Q, A] {
+	return Operation[Q, A]{Route{http.MethodPost, path, role, summary}}
 }

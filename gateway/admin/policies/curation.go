@@ -13,7 +13,6 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
 	"github.com/uimgate/uimgate/internal/lines"
@@ -26,16 +25,9 @@ const maxCuration = 1 << 20
 
 // A CurationQuery selects operations in the curation of a service.
 type CurationQuery struct {
+	Service string `query:"service"` // id; empty: the only service
 	api.PageRequest
-	Service string // id; empty: the only service
-	Search  string // a part of the key, the uid or the name, in any case; empty: all
-}
-
-// Query implements api.Request.
-func (q *CurationQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
-	p.Text("search", &q.Search)
+	Search string `query:"search"` // a part of the key, the uid or the name, in any case; empty: all
 }
 
 // A Curation is the curation file of a service, which uimgate init writes next to agents.json, and one page of the operations in it.
@@ -147,20 +139,11 @@ func refusedCuration(err error) error {
 
 // A CurationEdit is an edited curation of a service.
 type CurationEdit struct {
-	Service string `json:"-"`                // empty: the only service
-	Text    string `json:"text"`             // the new text of the file
-	SHA256  string `json:"sha256,omitempty"` // of the text that was edited: Curation.SHA256. SaveCuration requires it
+	Service string `json:"-" query:"service"` // empty: the only service
+	Text    string `json:"text"`              // the new text of the file
+	SHA256  string `json:"sha256,omitempty"`  // of the text that was edited: Curation.SHA256. SaveCuration requires it
 	// Force applies the files even if they end calls of agents: see ReloadRequest.
 	Force bool `json:"force,omitempty"`
-}
-
-// Query implements api.Request.
-func (r *CurationEdit) Query(p api.Parameters) { p.Service(&r.Service) }
-
-// Members implements api.Body.
-func (r *CurationEdit) Members(m *wire.Members) error {
-	r.Text, r.SHA256, r.Force = m.Text("text", true), m.Text("sha256", false), m.Flag("force")
-	return m.Done()
 }
 
 // MaxBody implements api.LargeBody.

@@ -19,7 +19,7 @@ import (
 // A DecideRequest asks how a policy decides a call. If RequestID is set, the newest call with that id provides the values that the other
 // members omit.
 type DecideRequest struct {
-	Service   string      `json:"-"` // empty: that of the call with RequestID, or the only service
+	Service   string      `json:"-" query:"service,any"` // empty: that of the call with RequestID, or the only service
 	RequestID string      `json:"request_id,omitempty"`
 	AgentID   pat.AgentID `json:"agent_id,omitempty"`
 	Intent    string      `json:"intent,omitempty"` // uid
@@ -34,9 +34,6 @@ type DecideRequest struct {
 	// PolicyDigest is the digest of a policy that the gateway has offered.
 	PolicyDigest string `json:"policy_digest,omitempty"`
 }
-
-// Query implements api.Request.
-func (r *DecideRequest) Query(p api.Parameters) { p.Text("service", &r.Service) }
 
 // Members implements api.Body.
 func (r *DecideRequest) Members(m *wire.Members) error {

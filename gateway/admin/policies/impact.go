@@ -25,15 +25,12 @@ import (
 // An ImpactRequest requests the changes that an edited policy would have made. One request reads a part of the audit stream; After
 // continues it.
 type ImpactRequest struct {
-	Service string    `json:"-"`              // empty: the only service
-	Policy  string    `json:"policy"`         // the text of the edited policy
-	From    time.Time `json:"from,omitzero"`  // zero: 7 days ago
-	To      time.Time `json:"to,omitzero"`    // zero: now
-	After   string    `json:"after,omitzero"` // Next of the previous part; empty: from the start
+	Service string    `json:"-" query:"service"` // empty: the only service
+	Policy  string    `json:"policy"`            // the text of the edited policy
+	From    time.Time `json:"from,omitzero"`     // zero: 7 days ago
+	To      time.Time `json:"to,omitzero"`       // zero: now
+	After   string    `json:"after,omitzero"`    // Next of the previous part; empty: from the start
 }
-
-// Query implements api.Request.
-func (r *ImpactRequest) Query(p api.Parameters) { p.Service(&r.Service) }
 
 // Members implements api.Body.
 func (r *ImpactRequest) Members(m *wire.Members) (err error) {

@@ -30,14 +30,8 @@ func Offered(s *service.Service) []Policy {
 
 // A PolicyQuery selects policies of a service. After must be empty.
 type PolicyQuery struct {
-	Service string
+	Service string `query:"service"`
 	api.PageRequest
-}
-
-// Query implements api.Request.
-func (q *PolicyQuery) Query(p api.Parameters) {
-	p.Service(&q.Service)
-	p.Page(&q.PageRequest)
 }
 
 // Policies lists the policy in force first, then those that take effect later, and then those that were offered or agreed to before, newest

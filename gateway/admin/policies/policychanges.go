@@ -9,15 +9,9 @@ import (
 
 // A PolicyPair names two policies that the gateway has offered, by their digests.
 type PolicyPair struct {
-	Service  string // empty: the only service
-	From, To string
-}
-
-// Query implements api.Request.
-func (p *PolicyPair) Query(q api.Parameters) {
-	q.Service(&p.Service)
-	q.Text("from", &p.From)
-	q.Text("to", &p.To)
+	Service string `query:"service"` // empty: the only service
+	From    string `query:"from"`
+	To      string `query:"to"`
 }
 
 // PolicyChanges describes in words what changed for agents from one policy to another. It returns NO_SUCH_RECORD if the store does not have

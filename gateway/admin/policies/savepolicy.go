@@ -12,7 +12,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
@@ -20,11 +19,8 @@ import (
 
 // A PolicyTextQuery selects the policy of a service.
 type PolicyTextQuery struct {
-	Service string // id; empty: the only service
+	Service string `query:"service"` // id; empty: the only service
 }
-
-// Query implements api.Request.
-func (q *PolicyTextQuery) Query(p api.Parameters) { p.Service(&q.Service) }
 
 // A PolicyText is the file of the policy in force.
 type PolicyText struct {
@@ -56,9 +52,9 @@ func (o *Operations) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyTex
 
 // A PolicyEdit replaces the file of the policy in force.
 type PolicyEdit struct {
-	Service string `json:"-"`      // empty: the only service
-	Policy  string `json:"policy"` // the new text
-	SHA256  string `json:"sha256"` // of the text that was edited: PolicyText.SHA256
+	Service string `json:"-" query:"service"` // empty: the only service
+	Policy  string `json:"policy"`            // the new text
+	SHA256  string `json:"sha256"`            // of the text that was edited: PolicyText.SHA256
 	// Force applies the policy even if it ends calls of agents: see ReloadRequest.
 	Force bool `json:"force,omitempty"`
 }
@@ -66,15 +62,6 @@ type PolicyEdit struct {
 // Details returns the details of the change for the audit stream.
 func (r PolicyEdit) Details() map[string]string {
 	return map[string]string{"force": api.Flag(r.Force), "previous_sha256": r.SHA256}
-}
-
-// Query implements api.Request.
-func (r *PolicyEdit) Query(p api.Parameters) { p.Service(&r.Service) }
-
-// Members implements api.Body.
-func (r *PolicyEdit) Members(m *wire.Members) error {
-	r.Policy, r.SHA256, r.Force = m.Text("policy", true), m.Text("sha256", true), m.Flag("force")
-	return m.Done()
 }
 
 // MaxBody implements api.LargeBody.

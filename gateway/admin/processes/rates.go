@@ -6,7 +6,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/money"
@@ -15,11 +14,8 @@ import (
 
 // A FigureQuery selects the length of the periods.
 type FigureQuery struct {
-	Step string // minute: the last 60 minutes; hour: the last 24 hours; empty: minute
+	Step string `query:"step" enum:"minute,hour"` // minute: the last 60 minutes; hour: the last 24 hours; empty: minute
 }
-
-// Query implements api.Request.
-func (q *FigureQuery) Query(p api.Parameters) { p.OneOf("step", &q.Step, "minute", "hour") }
 
 // CallFigures counts the calls that ended in any process that shares the store, including processes that have ended.
 // Other processes report their calls every 10 seconds; a process that is killed does not report its last calls.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/record"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/pat"
@@ -65,38 +64,19 @@ type StopRequest struct {
 	Wait bool `json:"wait,omitempty"`
 }
 
-// Query implements api.Request.
-func (*StopRequest) Query(api.Parameters) {}
-
-// Members implements api.Body.
-func (r *StopRequest) Members(m *wire.Members) error {
-	r.Service, r.Kind, r.Subject = m.Text("service", false), pat.StopKind(m.Text("kind", true)), m.Text("subject", false)
-	r.Reason, r.By, r.Wait = m.Text("reason", false), m.Text("by", false), m.Flag("wait")
-	return m.Done()
-}
-
 // A StopQuery requests stops.
 type StopQuery struct {
-	State string // in_force or ended; empty: in_force
+	State string `query:"state" enum:"in_force,ended"` // in_force or ended; empty: in_force
 }
 
-// Query implements api.Request.
-func (q *StopQuery) Query(p api.Parameters) {
-	p.OneOf("state", &q.State, stopsInForce, stopsEnded)
-}
-
-const (
-	stopsInForce = "in_force"
-	stopsEnded   = "ended"
-	// mostEndedStops is how many ended stops are listed.
-	mostEndedStops = 100
-)
+// mostEndedStops is how many ended stops are listed.
+const mostEndedStops = 100
 
 // Stops returns the stops in force, the newest first, or the 100 that ended last, the newest end first. A stop is kept for 30 days after
 // its end.
 func (o *Operations) Stops(ctx context.Context, q StopQuery) (api.Page[Stop], error) {
 	read := o.c.Store.Stops
-	if q.State == stopsEnded {
+	if q.State == "ended" {
 		read = func(ctx context.Context) ([]pat.Stop, error) { return o.c.Store.EndedStops(ctx, mostEndedStops) }
 	}
 	list, err := read(ctx)

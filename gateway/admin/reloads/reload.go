@@ -35,9 +35,6 @@ func (r ReloadRequest) Details() map[string]string {
 	return map[string]string{"force": api.Flag(r.Force)}
 }
 
-// Query implements api.Request.
-func (r *ReloadRequest) Query(api.Parameters) {}
-
 // Members implements api.Body.
 func (r *ReloadRequest) Members(m *wire.Members) error {
 	if force, sent := m.Take("force"); sent {

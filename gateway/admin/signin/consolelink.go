@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
-	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
@@ -24,15 +23,6 @@ const ConsoleLinkTime = 5 * time.Minute
 type ConsoleLinkRequest struct {
 	Name string   `json:"name,omitempty"` // who signs in; at most 200 characters; empty: "owner"
 	Role api.Role `json:"role,omitempty"` // empty: RoleAdmin
-}
-
-// Query implements api.Request.
-func (*ConsoleLinkRequest) Query(api.Parameters) {}
-
-// Members implements api.Body.
-func (r *ConsoleLinkRequest) Members(m *wire.Members) error {
-	r.Name, r.Role = m.Text("name", false), api.Role(m.Text("role", false))
-	return m.Done()
 }
 
 // A ConsoleLink signs one person in to the console, once. Code and URL are secrets.

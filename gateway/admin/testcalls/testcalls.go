@@ -82,40 +82,25 @@ func (a TestAgreement) ChangedID() string { return string(a.Agent.AgentID) }
 
 // A PlaygroundQuery selects the service of a test agent.
 type PlaygroundQuery struct {
-	Service string // id; empty: the only service
+	Service string `query:"service"` // id; empty: the only service
 }
-
-// Query implements api.Request.
-func (q *PlaygroundQuery) Query(p api.Parameters) { p.Service(&q.Service) }
 
 // A TestConsent makes the test agent of a service agree to the policy in force.
 type TestConsent struct {
-	Service string `json:"-"` // id; empty: the only service
+	Service string `json:"-" query:"service"` // id; empty: the only service
 	// PolicyDigest is that of the policy that the operator has read. The request is refused if another policy is in force.
 	PolicyDigest string `json:"policy_digest"`
 }
 
-// Query implements api.Request.
-func (c *TestConsent) Query(p api.Parameters) { p.Service(&c.Service) }
-
-// Members implements api.Body.
-func (c *TestConsent) Members(m *wire.Members) error {
-	c.PolicyDigest = m.Text("policy_digest", true)
-	return m.Done()
-}
-
 // A TestCall is a call of the test agent.
 type TestCall struct {
-	Service    string            `json:"-"`              // id; empty: the only service
-	Door       string            `json:"door,omitempty"` // one of TestDoors; empty: TestUIM
-	Intent     string            `json:"intent"`         // uid
+	Service    string            `json:"-" query:"service"` // id; empty: the only service
+	Door       string            `json:"door,omitempty"`    // one of TestDoors; empty: TestUIM
+	Intent     string            `json:"intent"`            // uid
 	Parameters strictjson.Object `json:"parameters,omitempty"`
 	// IdempotencyKey makes a repeated call return the response of the first one; 1 to 128 visible ASCII characters; empty: none.
 	IdempotencyKey string `json:"idempotency_key,omitempty"`
 }
-
-// Query implements api.Request.
-func (c *TestCall) Query(p api.Parameters) { p.Service(&c.Service) }
 
 // Members implements api.Body.
 func (c *TestCall) Members(m *wire.Members) error {

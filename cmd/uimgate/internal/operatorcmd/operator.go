@@ -206,9 +206,9 @@ func printQuery[Q, T any](c *cobra.Command, o *operator, columns []cli.Column[T]
 
 // pages returns a lister that sends query, for the selected service.
 func pages[Q, T any](o *operator, op operation.Operation[Q, api.Page[T]], query Q) lister[T] {
-	return func(ctx context.Context, api *client.Client, p api.PageRequest) (api.Page[T], error) {
-		op.Request(&query).Query(selection{o.service, p})
-		return client.Do(ctx, api, op, query)
+	return func(ctx context.Context, c *client.Client, p api.PageRequest) (api.Page[T], error) {
+		api.Query(&query, selection{o.service, p})
+		return client.Do(ctx, c, op, query)
 	}
 }
 
