@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -32,6 +33,21 @@ func FromNanos(n int64) time.Time {
 		return time.Time{}
 	}
 	return time.Unix(0, n).UTC()
+}
+
+// Stored returns a value to scan a stored time into.
+func Stored(t *time.Time) any { return (*storedTime)(t) }
+
+type storedTime time.Time
+
+// Scan implements sql.Scanner.
+func (t *storedTime) Scan(v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("a stored time must be an integer, not %T", v)
+	}
+	*t = storedTime(FromNanos(n))
+	return nil
 }
 
 // Flag converts a boolean for storage.

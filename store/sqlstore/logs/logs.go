@@ -78,12 +78,7 @@ func (l *Logs) NewLines(ctx context.Context, after int64, limit int) (lines []st
 
 // Oldest returns the time of the first line after a ledger number, or the zero time if there is none.
 func (l *Logs) Oldest(ctx context.Context, after int64) (at time.Time, err error) {
-	err = l.read(ctx, selectOldest, []any{after}, func(scan engine.Scan) error {
-		var nanos int64
-		err := scan(&nanos)
-		at = engine.FromNanos(nanos)
-		return err
-	})
+	err = l.read(ctx, selectOldest, []any{after}, func(scan engine.Scan) error { return scan(engine.Stored(&at)) })
 	return at, err
 }
 
@@ -114,10 +109,9 @@ func (l *Logs) HeadOf(ctx context.Context, service string, epoch int64) (store.L
 
 func scanHead(scan engine.Scan) (h store.LogHead, err error) {
 	var root []byte
-	var checkpoint string
-	var at, cosigned int64
-	err = scan(&h.Service, &h.Epoch, &h.Issuer, &h.FirstSeq, &h.Size, &h.Seq, &root, &checkpoint, &h.KeyID, &at, &cosigned)
-	h.Root, h.Checkpoint, h.At, h.CosignedAt = evidence.HashOf(root), []byte(checkpoint), engine.FromNanos(at), engine.FromNanos(cosigned)
+	err = scan(&h.Service, &h.Epoch, &h.Issuer, &h.FirstSeq, &h.Size, &h.Seq, &root, &h.Checkpoint, &h.KeyID, engine.Stored(&h.At),
+		engine.Stored(&h.CosignedAt))
+	h.Root = evidence.HashOf(root)
 	return h, err
 }
 

@@ -15,9 +15,7 @@ import (
 const agentColumns = "service, id, status, approved, reason, created_at"
 
 func scanAgent(scan engine.Scan, more ...any) (a pat.Agent, err error) {
-	var created int64
-	err = scan(append([]any{&a.Service, &a.ID, &a.Status, &a.Approved, &a.Reason, &created}, more...)...)
-	a.CreatedAt = engine.FromNanos(created)
+	err = scan(append([]any{&a.Service, &a.ID, &a.Status, &a.Approved, &a.Reason, engine.Stored(&a.CreatedAt)}, more...)...)
 	return a, err
 }
 

@@ -20,16 +20,14 @@ const (
 
 func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	var hasSigned bool
-	var created int64
-	var scope list
 	err = scan(append([]any{
 		&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PublicKey, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form,
-		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, &scope, &a.State, &created, &a.Plan, &a.NewBudget,
+		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, (*list)(&a.Scope), &a.State, engine.Stored(&a.CreatedAt), &a.Plan, &a.NewBudget,
 	}, more...)...)
 	if !hasSigned {
 		a.Signed = nil
 	}
-	a.Scope, a.CreatedAt, a.AgentID = scope, engine.FromNanos(created), agentOf(a.AgentID, a.Assurance)
+	a.AgentID = agentOf(a.AgentID, a.Assurance)
 	return a, err
 }
 
@@ -166,15 +164,9 @@ func (s *Records) Agreement(ctx context.Context, service string, id pat.Agreemen
 // Policy returns the policy document with the given digest, or pat.ErrNotFound.
 func (s *Records) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
 	p := pat.PolicyDocument{Service: service, Digest: digest}
-	var offered int64
-	found, err := s.db.One(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest},
-		&p.UID, &p.Bytes, &offered)
-	switch {
-	case err != nil:
-		return pat.PolicyDocument{}, err
-	case !found:
-		return pat.PolicyDocument{}, pat.ErrNotFound
-	}
-	p.FirstOffered = engine.FromNanos(offered)
-	return p, nil
+	return engine.First(ctx, s.db, pat.ErrNotFound, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?",
+		[]any{service, digest}, func(scan engine.Scan) (pat.PolicyDocument, error) {
+			err := scan(&p.UID, &p.Bytes, engine.Stored(&p.FirstOffered))
+			return p, err
+		})
 }

@@ -12,9 +12,7 @@ const registrationColumns = "a.service, a.address, a.network, a.record, a.source
 
 func scanRegistration(scan engine.Scan) (store.Registration, error) {
 	var r store.Registration
-	var attested, until int64
-	err := scan(&r.Service, &r.Address, &r.Network, &r.Record, &r.Source, &r.Active, &attested, &until)
-	r.AttestedAt, r.Until = engine.FromNanos(attested), engine.FromNanos(until)
+	err := scan(&r.Service, &r.Address, &r.Network, &r.Record, &r.Source, &r.Active, engine.Stored(&r.AttestedAt), engine.Stored(&r.Until))
 	return r, err
 }
 

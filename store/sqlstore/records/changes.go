@@ -126,9 +126,9 @@ func (s *Records) AddSigningKey(ctx context.Context, k keys.SigningKey) error {
 const keyColumns = "id, algorithm, jwk, created_at, not_after, purpose, process"
 
 func scanKey(scan engine.Scan, more ...any) (k keys.SigningKey, err error) {
-	var created, notAfter int64
-	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter, &k.Purpose, &k.Process}, more...)...)
-	k.CreatedAt, k.NotAfter = engine.FromNanos(created), engine.FromNanos(notAfter)
+	err = scan(append([]any{
+		&k.ID, &k.Algorithm, &k.JWK, engine.Stored(&k.CreatedAt), engine.Stored(&k.NotAfter), &k.Purpose, &k.Process,
+	}, more...)...)
 	return k, err
 }
 
@@ -173,9 +173,7 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 		func(scan engine.Scan) error {
 			var c pat.Change
 			var r pat.Revocation
-			var at, until int64
-			err := scan(&c.Seq, &r.Service, &r.Kind, &r.Subject, &at, &until, &r.Reason)
-			r.At, r.Until = engine.FromNanos(at), engine.FromNanos(until)
+			err := scan(&c.Seq, &r.Service, &r.Kind, &r.Subject, engine.Stored(&r.At), engine.Stored(&r.Until), &r.Reason)
 			c.Revocation = &r
 			out = append(out, c)
 			return err

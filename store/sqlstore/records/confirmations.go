@@ -134,22 +134,10 @@ func (s *Records) UseConfirmation(ctx context.Context, service, id, execution st
 	})
 }
 
-// A confirmationTime scans a time in nanoseconds.
-type confirmationTime struct{ of *time.Time }
-
-// Scan implements sql.Scanner.
-func (t confirmationTime) Scan(v any) error {
-	n, _ := v.(int64)
-	*t.of = engine.FromNanos(n)
-	return nil
-}
-
 func confirmationFields(c *store.Confirmation) []any {
 	return []any{
 		&c.Service, &c.ID, &c.AgentID, &c.AgreementID, &c.Door, &c.Intent, &c.Digest, &c.Binding, &c.Parameters, &c.Sent, &c.Charge.Nano,
-		&c.Charge.Currency, &c.PolicyDigest, &c.State, &c.Tries, &c.Token, &c.Record, &c.ExecutionID,
-		confirmationTime{&c.CreatedAt},
-		confirmationTime{&c.Until},
-		&c.ContextID, &c.Key,
+		&c.Charge.Currency, &c.PolicyDigest, &c.State, &c.Tries, &c.Token, &c.Record, &c.ExecutionID, engine.Stored(&c.CreatedAt),
+		engine.Stored(&c.Until), &c.ContextID, &c.Key,
 	}
 }

@@ -64,21 +64,13 @@ func (s *Records) ConsentsOf(ctx context.Context, service, browser string, limit
 }
 
 func (s *Records) consent(ctx context.Context, condition string, args ...any) (store.Consent, error) {
-	list, err := engine.All(ctx, s.db, "SELECT "+consentColumns+" FROM consents WHERE "+condition, args, scanConsent)
-	switch {
-	case err != nil:
-		return store.Consent{}, err
-	case len(list) == 0:
-		return store.Consent{}, store.ErrNotFound
-	}
-	return list[0], nil
+	return engine.First(ctx, s.db, store.ErrNotFound, "SELECT "+consentColumns+" FROM consents WHERE "+condition, args, scanConsent)
 }
 
 func scanConsent(scan engine.Scan) (c store.Consent, err error) {
-	var created, until, codeUntil int64
 	err = scan(&c.Service, &c.Handle, &c.AgreementID, &c.ClientID, &c.Document, &c.RedirectURI, &c.Challenge, &c.Resource, &c.Request,
-		&c.Browser, &created, &until, &c.Code, &codeUntil, &c.CodeUsed, &c.Refresh, &c.RefreshHandle)
-	c.CreatedAt, c.Until, c.CodeUntil = engine.FromNanos(created), engine.FromNanos(until), engine.FromNanos(codeUntil)
+		&c.Browser, engine.Stored(&c.CreatedAt), engine.Stored(&c.Until), &c.Code, engine.Stored(&c.CodeUntil), &c.CodeUsed, &c.Refresh,
+		&c.RefreshHandle)
 	return c, err
 }
 
@@ -143,18 +135,11 @@ func (s *Records) AddClient(ctx context.Context, c store.Client, maxClients int,
 // Client returns one client, or store.ErrNotFound.
 func (s *Records) Client(ctx context.Context, service, id string) (store.Client, error) {
 	c := store.Client{Service: service, ID: id}
-	var redirects list
-	var created, until int64
-	found, err := s.db.One(ctx, "SELECT name, redirects, created_at, until FROM clients WHERE service = ? AND id = ?", []any{service, id},
-		&c.Name, &redirects, &created, &until)
-	switch {
-	case err != nil:
-		return store.Client{}, err
-	case !found:
-		return store.Client{}, store.ErrNotFound
-	}
-	c.Redirects, c.CreatedAt, c.Until = redirects, engine.FromNanos(created), engine.FromNanos(until)
-	return c, nil
+	return engine.First(ctx, s.db, store.ErrNotFound, "SELECT name, redirects, created_at, until FROM clients WHERE service = ? AND id = ?",
+		[]any{service, id}, func(scan engine.Scan) (store.Client, error) {
+			err := scan(&c.Name, (*list)(&c.Redirects), engine.Stored(&c.CreatedAt), engine.Stored(&c.Until))
+			return c, err
+		})
 }
 
 // KeepClient keeps a client until at least the given time. A missing client is not an error.
@@ -180,16 +165,14 @@ func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
 func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		var created, until int64
 		found, err := t.Row(ctx, "SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
-			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, &created, &until)
+			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, engine.Stored(&i.CreatedAt), engine.Stored(&i.Until))
 		if err != nil {
 			return err
 		}
 		if !found {
 			return store.ErrNotFound
 		}
-		i.CreatedAt, i.Until = engine.FromNanos(created), engine.FromNanos(until)
 		_, err = t.Exec(ctx, "DELETE FROM invitations WHERE service = ? AND code = ?", service, code)
 		return err
 	})

@@ -33,21 +33,13 @@ func makeRoom(ctx context.Context, t *engine.Tx, table, key string, most int) er
 
 // ConsoleSession returns a session, or store.ErrNotFound if there is none or it has ended.
 func (s *Records) ConsoleSession(ctx context.Context, id string) (store.ConsoleSession, error) {
-	list, err := engine.All(ctx, s.db, "SELECT "+sessionColumns+" FROM console_sessions WHERE id = ?", []any{id}, scanSession)
-	switch {
-	case err != nil:
-		return store.ConsoleSession{}, err
-	case len(list) == 0 || !list[0].Until.After(s.db.Now()):
-		return store.ConsoleSession{}, store.ErrNotFound
-	}
-	return list[0], nil
+	return engine.First(ctx, s.db, store.ErrNotFound, "SELECT "+sessionColumns+" FROM console_sessions WHERE id = ? AND until > ?",
+		[]any{id, engine.Nanos(s.db.Now())}, scanSession)
 }
 
 func scanSession(scan engine.Scan) (c store.ConsoleSession, err error) {
-	var created, confirmed, ends, until int64
-	err = scan(&c.ID, &c.Name, &c.Role, &c.Via, &c.Credential, &created, &confirmed, &ends, &until)
-	c.CreatedAt, c.ConfirmedAt = engine.FromNanos(created), engine.FromNanos(confirmed)
-	c.EndsAt, c.Until = engine.FromNanos(ends), engine.FromNanos(until)
+	err = scan(&c.ID, &c.Name, &c.Role, &c.Via, &c.Credential, engine.Stored(&c.CreatedAt), engine.Stored(&c.ConfirmedAt),
+		engine.Stored(&c.EndsAt), engine.Stored(&c.Until))
 	return c, err
 }
 
@@ -99,16 +91,14 @@ func (s *Records) AddConsoleLink(ctx context.Context, l store.ConsoleLink) error
 func (s *Records) TakeConsoleLink(ctx context.Context, code string) (store.ConsoleLink, error) {
 	l := store.ConsoleLink{Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		var until int64
 		found, err := t.Row(ctx, "SELECT name, role, until FROM console_links WHERE code = ? AND until > ? FOR UPDATE",
-			[]any{code, engine.Nanos(t.Now())}, &l.Name, &l.Role, &until)
+			[]any{code, engine.Nanos(t.Now())}, &l.Name, &l.Role, engine.Stored(&l.Until))
 		if err != nil {
 			return err
 		}
 		if !found {
 			return store.ErrNotFound
 		}
-		l.Until = engine.FromNanos(until)
 		_, err = t.Exec(ctx, "DELETE FROM console_links WHERE code = ?", code)
 		return err
 	})

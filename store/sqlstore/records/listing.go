@@ -152,10 +152,8 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 		"CASE WHEN assurance = 'consent' THEN signature END, " + newBudget
 	query := q.Query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit)
 	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (a pat.Agreement, err error) {
-		var created int64
 		err = scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
-			&created, &a.Plan, &a.Signature, &a.NewBudget)
-		a.CreatedAt = engine.FromNanos(created)
+			engine.Stored(&a.CreatedAt), &a.Plan, &a.Signature, &a.NewBudget)
 		return a, err
 	})
 }
@@ -220,9 +218,7 @@ func (s *Records) RecentPolicies(ctx context.Context, service string, n int) ([]
 	q.Add("service = ?", service)
 	query := q.Query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n)
 	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (p pat.PolicyDocument, err error) {
-		var first int64
-		err = scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
-		p.FirstOffered = engine.FromNanos(first)
+		err = scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, engine.Stored(&p.FirstOffered))
 		return p, err
 	})
 }

@@ -80,9 +80,7 @@ func (s *Records) Processes(ctx context.Context) (list []store.Process, open int
 	now := s.db.Now()
 	list, err = engine.All(ctx, s.db, "SELECT "+processColumns+" FROM processes WHERE reported_at > ? ORDER BY reported_at DESC LIMIT ?",
 		[]any{engine.Nanos(now.Add(-store.ProcessesKept)), store.MostProcesses}, func(scan engine.Scan) (p store.Process, err error) {
-			var started, reported int64
-			err = scan(&p.ID, &p.Name, &p.Version, &p.Configuration, &started, &reported, &p.Read)
-			p.StartedAt, p.ReportedAt = engine.FromNanos(started), engine.FromNanos(reported)
+			err = scan(&p.ID, &p.Name, &p.Version, &p.Configuration, engine.Stored(&p.StartedAt), engine.Stored(&p.ReportedAt), &p.Read)
 			return p, err
 		})
 	if err != nil {
@@ -105,9 +103,7 @@ func (s *Records) StopReads(ctx context.Context, changes []int64) ([]store.StopR
 	return engine.All(ctx, s.db, "SELECT process, seq, at FROM stop_reads WHERE seq IN ("+
 		strings.TrimSuffix(strings.Repeat("?, ", len(changes)), ", ")+fmt.Sprintf(") LIMIT %d", mostStopReadRows), args,
 		func(scan engine.Scan) (r store.StopRead, err error) {
-			var at int64
-			err = scan(&r.Process, &r.Change, &at)
-			r.At = engine.FromNanos(at)
+			err = scan(&r.Process, &r.Change, engine.Stored(&r.At))
 			return r, err
 		})
 }
@@ -120,10 +116,7 @@ func (s *Records) CallFigures(ctx context.Context, length time.Duration, from ti
 	return engine.All(ctx, s.db, "SELECT at, process, sums FROM call_figures WHERE period = ? AND at >= ? AND process <> ? LIMIT ?",
 		[]any{int64(length), engine.Nanos(from), except, 61 * store.MostProcesses}, func(scan engine.Scan) (store.CallFigures, error) {
 			f := store.CallFigures{Length: length}
-			var at int64
-			var sums string
-			err := scan(&at, &f.Process, &sums)
-			f.At, f.Sums = engine.FromNanos(at), []byte(sums)
+			err := scan(engine.Stored(&f.At), &f.Process, &f.Sums)
 			return f, err
 		})
 }
@@ -145,10 +138,7 @@ func (s *Records) AddReload(ctx context.Context, r store.Reload) error {
 func (s *Records) Reloads(ctx context.Context, limit int) ([]store.Reload, error) {
 	return engine.All(ctx, s.db, "SELECT at, process, record FROM reloads ORDER BY at DESC, process DESC LIMIT ?", []any{limit},
 		func(scan engine.Scan) (r store.Reload, err error) {
-			var at int64
-			var record string
-			err = scan(&at, &r.Process, &record)
-			r.At, r.Record = engine.FromNanos(at), []byte(record)
+			err = scan(engine.Stored(&r.At), &r.Process, &r.Record)
 			return r, err
 		})
 }

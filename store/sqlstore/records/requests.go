@@ -47,9 +47,8 @@ func insertRequests(ctx context.Context, t *engine.Tx, list []store.IndexedReque
 
 func scanRequest(scan engine.Scan) (store.IndexedRequest, error) {
 	var r store.IndexedRequest
-	var at, until int64
-	err := scan(&r.ID, &at, &r.Process, &r.Number, &r.Record, &until, &r.Service, &r.Agent, &r.Intent, &r.Decision, &r.Reason, &r.Outcome)
-	r.At, r.Until = engine.FromNanos(at), engine.FromNanos(until)
+	err := scan(&r.ID, engine.Stored(&r.At), &r.Process, &r.Number, &r.Record, engine.Stored(&r.Until), &r.Service, &r.Agent, &r.Intent,
+		&r.Decision, &r.Reason, &r.Outcome)
 	return r, err
 }
 
@@ -113,10 +112,8 @@ func (s *Records) Requests(ctx context.Context, f store.RequestFilter) (list []s
 
 // lastRequestRead returns the position of the last row that a listing with these conditions may read. It is zero if there are fewer rows.
 func (s *Records) lastRequestRead(ctx context.Context, q engine.Conditions) (c store.RequestCursor, err error) {
-	var at int64
 	_, err = s.db.One(ctx, q.Query("SELECT at, process, number FROM requests", newestRequests, 1)+
-		" OFFSET "+strconv.Itoa(store.MostRequestsRead-1), q.Args, &at, &c.Process, &c.Number)
-	c.At = engine.FromNanos(at)
+		" OFFSET "+strconv.Itoa(store.MostRequestsRead-1), q.Args, engine.Stored(&c.At), &c.Process, &c.Number)
 	return c, err
 }
 

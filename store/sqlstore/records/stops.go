@@ -83,9 +83,8 @@ func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, er
 const stopColumns = "service, kind, subject, reason, actor, at, ended_at, ended_by, seq"
 
 func scanStop(scan engine.Scan) (stop pat.Stop, err error) {
-	var at, endedAt int64
-	err = scan(&stop.Service, &stop.Kind, &stop.Subject, &stop.Reason, &stop.By, &at, &endedAt, &stop.EndedBy, &stop.Change)
-	stop.At, stop.EndedAt = engine.FromNanos(at), engine.FromNanos(endedAt)
+	err = scan(&stop.Service, &stop.Kind, &stop.Subject, &stop.Reason, &stop.By, engine.Stored(&stop.At), engine.Stored(&stop.EndedAt),
+		&stop.EndedBy, &stop.Change)
 	return stop, err
 }
 

@@ -16,13 +16,10 @@ const newToken = `INSERT INTO tokens (service, id, agreement_id, agent_id, key_i
 	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at, family) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 func scanToken(scan engine.Scan) (k pat.Token, err error) {
-	var issued, expires, ends, renewed int64
-	var scope list
-	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, &scope, &k.LimitRate, &k.LimitPeriod, &k.Assurance,
-		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed, &k.Family)
-	k.Scope, k.AgentID = scope, agentOf(k.AgentID, k.Assurance)
-	k.IssuedAt, k.ExpiresAt = engine.FromNanos(issued), engine.FromNanos(expires)
-	k.EndsAt, k.RenewedAt = engine.FromNanos(ends), engine.FromNanos(renewed)
+	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, (*list)(&k.Scope), &k.LimitRate, &k.LimitPeriod,
+		&k.Assurance, &k.SigningKeyID, engine.Stored(&k.IssuedAt), engine.Stored(&k.ExpiresAt), engine.Stored(&k.EndsAt), &k.RenewedTo,
+		engine.Stored(&k.RenewedAt), &k.Family)
+	k.AgentID = agentOf(k.AgentID, k.Assurance)
 	return k, err
 }
 
@@ -101,10 +98,9 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 }
 
 // agreedAt returns when the agreement of a token was made.
-func (s *Records) agreedAt(ctx context.Context, t *engine.Tx, k pat.Token) (time.Time, error) {
-	var created int64
-	_, err := t.Row(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID}, &created)
-	return engine.FromNanos(created), err
+func (s *Records) agreedAt(ctx context.Context, t *engine.Tx, k pat.Token) (at time.Time, err error) {
+	_, err = t.Row(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID}, engine.Stored(&at))
+	return at, err
 }
 
 // Token implements pat.Tokens.

@@ -38,9 +38,7 @@ func (s *Records) Uses(ctx context.Context, service string, since time.Time) ([]
 	return engine.All(ctx, s.db, "SELECT intent, last_use FROM intent_uses WHERE service = ? AND last_use >= ? ORDER BY intent",
 		[]any{service, engine.Nanos(since)}, func(scan engine.Scan) (store.IntentUse, error) {
 			use := store.IntentUse{Service: service}
-			var at int64
-			err := scan(&use.Intent, &at)
-			use.At = engine.FromNanos(at)
+			err := scan(&use.Intent, engine.Stored(&use.At))
 			return use, err
 		})
 }
