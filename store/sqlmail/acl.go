@@ -9,10 +9,7 @@ import (
 const entryColumns = "id, owner, peer, entry_type, created_at"
 
 func scanEntry(scan scan) (e mail.Entry, err error) {
-	var owner, peer []byte
-	var created int64
-	err = scan(&e.ID, &owner, &peer, &e.Type, &created)
-	e.Owner, e.Peer, e.CreatedAt = keyFrom(owner), keyFrom(peer), fromNanos(created)
+	err = scan(&e.ID, keyTo(&e.Owner), keyTo(&e.Peer), &e.Type, timeTo(&e.CreatedAt))
 	return e, err
 }
 
@@ -20,21 +17,18 @@ func scanEntry(scan scan) (e mail.Entry, err error) {
 // error is mail.ErrNotFound if owner is not an agent, and mail.ErrOverQuota if the list already has mail.MaxEntries entries.
 func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (e mail.Entry, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		var entries, last, created int64
-		found, err := x.Row(ctx, "SELECT entries, last_entry FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &entries, &last)
-		switch {
-		case err != nil:
+		var entries, last int64
+		if err := row(ctx, x, "SELECT entries, last_entry FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]},
+			&entries, &last); err != nil {
 			return err
-		case !found:
-			return mail.ErrNotFound
 		}
 		e = mail.Entry{ID: last + 1, Owner: owner, Peer: peer, Type: kind, CreatedAt: fromNanos(nanos(x.Now()))}
-		found, err = x.Row(ctx, "SELECT id, created_at FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]}, &e.ID, &created)
+		found, err := x.Row(ctx, "SELECT id, created_at FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]},
+			&e.ID, timeTo(&e.CreatedAt))
 		switch {
 		case err != nil:
 			return err
 		case found:
-			e.CreatedAt = fromNanos(created)
 			_, err := x.Exec(ctx, "UPDATE relay_acl SET entry_type = ? WHERE owner = ? AND peer = ?", kind, owner[:], peer[:])
 			return err
 		case entries >= mail.MaxEntries:
@@ -55,14 +49,7 @@ func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string)
 
 // Entry returns the entry of an access list for a peer, or mail.ErrNotFound.
 func (s *Store) Entry(ctx context.Context, owner, peer mail.Key) (mail.Entry, error) {
-	list, err := s.entries(ctx, "SELECT "+entryColumns+" FROM relay_acl WHERE owner = ? AND peer = ?", owner[:], peer[:])
-	if err == nil && len(list) == 0 {
-		err = mail.ErrNotFound
-	}
-	if err != nil {
-		return mail.Entry{}, err
-	}
-	return list[0], nil
+	return first(ctx, s.db, "SELECT "+entryColumns+" FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]}, scanEntry)
 }
 
 // Entries lists the entries of an access list, ordered by id. If kind is not empty, it lists only entries of that type. The list begins
@@ -77,18 +64,9 @@ func (s *Store) Entries(ctx context.Context, owner mail.Key, kind string, after 
 		}
 		query, args = query+" AND entry_type = ?", append(args, kind)
 	}
-	list, err = s.entries(ctx, query+" AND id > ? ORDER BY id LIMIT ?", append(args, after, limit+1)...)
+	list, err = all(ctx, s.db, query+" AND id > ? ORDER BY id LIMIT ?", append(args, after, limit+1), scanEntry)
 	list, more = cut(list, limit)
 	return list, more, err
-}
-
-func (s *Store) entries(ctx context.Context, query string, args ...any) (list []mail.Entry, err error) {
-	err = s.db.Rows(ctx, query, args, func(scan scan) error {
-		e, err := scanEntry(scan)
-		list = append(list, e)
-		return err
-	})
-	return list, err
 }
 
 // DeleteEntry removes the entry for a peer. The error is mail.ErrNotFound if there is none.

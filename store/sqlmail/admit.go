@@ -114,9 +114,9 @@ func (r *round) signatures(ctx context.Context, guards []*turn) (fresh map[signa
 			Query: "INSERT INTO relay_signatures (agent, signature, until) VALUES " + marks(len(some), "(?, ?, ?)") +
 				" ON CONFLICT (agent, signature) DO NOTHING RETURNING agent, signature",
 			Args: args, Row: func(scan scan) error {
-				var key, sig []byte
-				err := scan(&key, &sig)
-				id := signature{key: keyFrom(key)}
+				var id signature
+				var sig []byte
+				err := scan(keyTo(&id.key), &sig)
 				copy(id.bytes[:], sig)
 				fresh[id] = true
 				return err
@@ -166,9 +166,9 @@ func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]
 				"blobs, blob_bytes, found_name, found_words, name, metadata, capabilities) VALUES " +
 				marks(len(some), "(?, ?, ?, ?, 0, 1, ?, ?, 0, 0, 0, 0, '', '', ?, ?, ?)") + " ON CONFLICT (agent) DO NOTHING RETURNING agent",
 			Args: args, Row: func(scan scan) error {
-				var key []byte
-				err := scan(&key)
-				made[keyFrom(key)] = true
+				var key mail.Key
+				err := scan(keyTo(&key))
+				made[key] = true
 				return err
 			},
 		})

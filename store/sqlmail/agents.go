@@ -9,35 +9,21 @@ import (
 const agentColumns = "a.agent, a.name, a.status, a.visibility, a.policy, a.metadata, a.capabilities, a.created_at, a.last_active_at"
 
 func scanAgent(scan scan) (a mail.Agent, err error) {
-	var key, name []byte
-	var created, active int64
-	err = scan(&key, &name, &a.Status, &a.Visibility, &a.Policy, &a.Metadata, &a.Capabilities, &created, &active)
-	a.Key, a.Name, a.CreatedAt, a.LastActiveAt = keyFrom(key), string(name), fromNanos(created), fromNanos(active)
+	err = scan(keyTo(&a.Key), textTo(&a.Name), &a.Status, &a.Visibility, &a.Policy, &a.Metadata, &a.Capabilities, timeTo(&a.CreatedAt),
+		timeTo(&a.LastActiveAt))
 	return a, err
 }
 
-// agentOf reads an agent. lock is forUpdate if the caller changes the agent, and otherwise empty.
-func agentOf(ctx context.Context, x tx, key mail.Key, lock string) (a mail.Agent, found bool, err error) {
-	err = x.Rows(ctx, "SELECT "+agentColumns+" FROM relay_agents a WHERE a.agent = ?"+lock, []any{key[:]}, func(scan scan) error {
-		found = true
-		a, err = scanAgent(scan)
-		return err
-	})
-	return a, found, err
-}
+const selectAgent = "SELECT " + agentColumns + " FROM relay_agents a WHERE a.agent = ?"
 
-const forUpdate = " FOR UPDATE"
+// lockAgent reads an agent that the transaction changes. The error is mail.ErrNotFound if there is no such agent.
+func lockAgent(ctx context.Context, x tx, key mail.Key) (mail.Agent, error) {
+	return first(ctx, x, selectAgent+" FOR UPDATE", []any{key[:]}, scanAgent)
+}
 
 // Agent returns an agent, or mail.ErrNotFound.
 func (s *Store) Agent(ctx context.Context, key mail.Key) (a mail.Agent, err error) {
-	list, err := s.agents(ctx, "SELECT "+agentColumns+" FROM relay_agents a WHERE a.agent = ?", key[:])
-	if err == nil && len(list) == 0 {
-		err = mail.ErrNotFound
-	}
-	if err != nil {
-		return mail.Agent{}, err
-	}
-	return list[0], nil
+	return first(ctx, s.db, selectAgent, []any{key[:]}, scanAgent)
 }
 
 // Agents lists agents in the order of their keys. The list begins after the given key; nil means from the beginning.
@@ -46,18 +32,9 @@ func (s *Store) Agents(ctx context.Context, after *mail.Key, limit int) (list []
 	if after != nil {
 		query, args = query+" WHERE a.agent > ?", append(args, after[:])
 	}
-	list, err = s.agents(ctx, query+" ORDER BY a.agent LIMIT ?", append(args, limit+1)...)
+	list, err = all(ctx, s.db, query+" ORDER BY a.agent LIMIT ?", append(args, limit+1), scanAgent)
 	list, more = cut(list, limit)
 	return list, more, err
-}
-
-func (s *Store) agents(ctx context.Context, query string, args ...any) (list []mail.Agent, err error) {
-	err = s.db.Rows(ctx, query, args, func(scan scan) error {
-		a, err := scanAgent(scan)
-		list = append(list, a)
-		return err
-	})
-	return list, err
 }
 
 // cut shortens a list to a limit, and reports whether the list was longer.
@@ -71,12 +48,8 @@ func cut[T any](list []T, limit int) ([]T, bool) {
 // Update changes the profile of an agent, and returns the changed agent. The error is mail.ErrNotFound if the agent does not exist.
 func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mail.Agent, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		var found bool
-		if a, found, err = agentOf(ctx, x, key, forUpdate); err != nil {
+		if a, err = lockAgent(ctx, x, key); err != nil {
 			return err
-		}
-		if !found {
-			return mail.ErrNotFound
 		}
 		tagged := tagSync{key: key, was: shown(a), tags: p.Tags, retag: p.Capabilities != nil}
 		adopt(&a, p)
@@ -121,12 +94,9 @@ func shown(a mail.Agent) bool { return a.Status == mail.Active && a.Visibility =
 // agent.
 func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		a, found, err := agentOf(ctx, x, key, forUpdate)
+		a, err := lockAgent(ctx, x, key)
 		if err != nil {
 			return err
-		}
-		if !found {
-			return mail.ErrNotFound
 		}
 		tagged := tagSync{key: key, was: shown(a)}
 		if a.Status = mail.Active; suspended {

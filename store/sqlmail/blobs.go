@@ -9,11 +9,7 @@ import (
 const blobColumns = "b.id, b.owner, b.hash, b.size, b.content_type, b.created_at, b.expires_at"
 
 func scanBlob(scan scan) (b mail.Blob, err error) {
-	var owner, hash, kind []byte
-	var created, expires int64
-	err = scan(&b.ID, &owner, &hash, &b.Size, &kind, &created, &expires)
-	b.Owner, b.Hash, b.ContentType = keyFrom(owner), keyFrom(hash), string(kind)
-	b.CreatedAt, b.ExpiresAt = fromNanos(created), fromNanos(expires)
+	err = scan(&b.ID, keyTo(&b.Owner), keyTo(&b.Hash), &b.Size, textTo(&b.ContentType), timeTo(&b.CreatedAt), timeTo(&b.ExpiresAt))
 	return b, err
 }
 
@@ -23,12 +19,10 @@ func scanBlob(scan scan) (b mail.Blob, err error) {
 func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var count, all int64
-		found, err := x.Row(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ? FOR UPDATE", []any{b.Owner[:]}, &count, &used)
+		err := row(ctx, x, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ? FOR UPDATE", []any{b.Owner[:]}, &count, &used)
 		switch {
 		case err != nil:
 			return err
-		case !found:
-			return mail.ErrNotFound
 		case count >= most.Count || b.Size > most.Bytes-used:
 			return mail.ErrOverQuota
 		}
@@ -65,20 +59,8 @@ func (s *Store) Blob(ctx context.Context, id string) (b mail.Blob, err error) {
 	if !plain(id) {
 		return mail.Blob{}, mail.ErrNotFound
 	}
-	found := false
-	err = s.db.Rows(ctx, "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id = ? AND b.expires_at > ?", []any{id, nanos(s.Now())},
-		func(scan scan) error {
-			found = true
-			b, err = scanBlob(scan)
-			return err
-		})
-	switch {
-	case err != nil:
-		return mail.Blob{}, err
-	case !found:
-		return mail.Blob{}, mail.ErrNotFound
-	}
-	return b, nil
+	return first(ctx, s.db, "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id = ? AND b.expires_at > ?", []any{id, nanos(s.Now())},
+		scanBlob)
 }
 
 // readers finds a message that permits an agent to read a blob that the agent does not own: an unexpired message that attaches the blob and
@@ -120,19 +102,17 @@ func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error
 		if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &one); err != nil {
 			return err
 		}
-		var whose []byte
+		var whose mail.Key
 		var size int64
 		now := nanos(x.Now())
-		found, err := x.Row(ctx, "SELECT owner, size FROM relay_blobs WHERE id = ? AND expires_at > ? FOR UPDATE", []any{id, now}, &whose, &size)
+		err := row(ctx, x, "SELECT owner, size FROM relay_blobs WHERE id = ? AND expires_at > ? FOR UPDATE", []any{id, now}, keyTo(&whose), &size)
 		switch {
 		case err != nil:
 			return err
-		case !found:
-			return mail.ErrNotFound
-		case keyFrom(whose) != owner:
+		case whose != owner:
 			return mail.ErrForbidden
 		}
-		found, err = x.Row(ctx, "SELECT 1 FROM relay_attachments WHERE blob = ? AND expires_at > ? LIMIT 1", []any{id, now}, &one)
+		found, err := x.Row(ctx, "SELECT 1 FROM relay_attachments WHERE blob = ? AND expires_at > ? LIMIT 1", []any{id, now}, &one)
 		switch {
 		case err != nil:
 			return err
@@ -153,11 +133,7 @@ func (s *Store) Blobs(ctx context.Context, owner *mail.Key, after string, limit 
 	if owner != nil {
 		query, args = query+" AND b.owner = ?", append(args, owner[:])
 	}
-	err = s.db.Rows(ctx, query+" ORDER BY b.id LIMIT ?", append(args, limit+1), func(scan scan) error {
-		b, err := scanBlob(scan)
-		list = append(list, b)
-		return err
-	})
+	list, err = all(ctx, s.db, query+" ORDER BY b.id LIMIT ?", append(args, limit+1), scanBlob)
 	list, more = cut(list, limit)
 	return list, more, err
 }

@@ -55,10 +55,10 @@ func (r *round) lock(keys []mail.Key) (list []command) {
 		list = append(list, command{
 			Query: "SELECT recipient, waiting, last_at FROM relay_boxes WHERE recipient IN (" + marks + ") ORDER BY recipient FOR UPDATE",
 			Args:  args, Row: func(scan scan) error {
-				var key []byte
+				var key mail.Key
 				var b box
-				err := scan(&key, &b.waiting, &b.last)
-				r.boxes[keyFrom(key)] = &b
+				err := scan(keyTo(&key), &b.waiting, &b.last)
+				r.boxes[key] = &b
 				return err
 			},
 		})

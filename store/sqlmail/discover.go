@@ -46,8 +46,8 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 			return nil, false, fmt.Errorf("%w: waiting for other searches: %w", store.ErrUnavailable, ctx.Err())
 		}
 	}
-	list, err = s.agents(ctx, "SELECT "+agentColumns+" FROM "+from+w.text+" ORDER BY a.last_active_at DESC, a.agent LIMIT ?",
-		append(w.args, q.Limit+1)...)
+	list, err = all(ctx, s.db, "SELECT "+agentColumns+" FROM "+from+w.text+" ORDER BY a.last_active_at DESC, a.agent LIMIT ?",
+		append(w.args, q.Limit+1), scanAgent)
 	list, more = cut(list, q.Limit)
 	return list, more, err
 }

@@ -64,12 +64,11 @@ func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error)
 	rows := 0
 	err = s.db.Rows(ctx, query+" ORDER BY due_at LIMIT ?", append(args, dueAtOnce), func(scan scan) error {
 		var id string
-		var key []byte
-		if err := scan(&id, &key); err != nil {
+		var owner mail.Key
+		if err := scan(&id, keyTo(&owner)); err != nil {
 			return err
 		}
 		rows++
-		owner := keyFrom(key)
 		if len(t.list) < t.Limit && t.has[owner] < t.mostOf(owner) && !t.found[id] {
 			t.list, t.found[id] = append(t.list, id), true
 			t.has[owner]++

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -21,30 +22,26 @@ const (
 // scanMessage reads a message with its status at the time now. If whole is set, it also reads the body, the metadata and the signed
 // request.
 func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64, err error) {
-	var sender, recipient, thread, reply, kind []byte
-	var created, expires, delivered int64
-	dest := []any{&m.ID, &sender, &recipient, &m.Status, &created, &expires, &delivered, &bytes, &thread, &reply, &kind, &m.Attachments}
+	dest := []any{
+		&m.ID, keyTo(&m.Sender), keyTo(&m.Recipient), &m.Status, timeTo(&m.CreatedAt), timeTo(&m.ExpiresAt), timeTo(&m.DeliveredAt), &bytes,
+		textTo(&m.ThreadID), textTo(&m.InReplyTo), textTo(&m.ContentType), &m.Attachments,
+	}
 	if whole {
 		dest = append(dest, &m.Metadata, &m.Signed, &m.Body)
 	}
 	err = scan(dest...)
-	if m.Status == mail.Sent && expires <= now {
+	if m.Status == mail.Sent && nanos(m.ExpiresAt) <= now {
 		m.Status = mail.Expired
 	}
-	m.Sender, m.Recipient = keyFrom(sender), keyFrom(recipient)
-	m.ThreadID, m.InReplyTo, m.ContentType = string(thread), string(reply), string(kind)
-	m.CreatedAt, m.ExpiresAt, m.DeliveredAt = fromNanos(created), fromNanos(expires), fromNanos(delivered)
 	return m, bytes, err
 }
 
-// messageIn reads one message in a transaction.
-func messageIn(ctx context.Context, x tx, id string) (m mail.Message, found bool, err error) {
-	err = x.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) error {
-		found = true
-		m, _, err = scanMessage(scan, nanos(x.Now()), true)
-		return err
+// message reads one message with its status at the time now. The error is mail.ErrNotFound if there is no such message.
+func message(ctx context.Context, from source, id string, now time.Time) (mail.Message, error) {
+	return first(ctx, from, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) (mail.Message, error) {
+		m, _, err := scanMessage(scan, nanos(now), true)
+		return m, err
 	})
-	return m, found, err
 }
 
 // Message returns a message, or mail.ErrNotFound.
@@ -52,19 +49,7 @@ func (s *Store) Message(ctx context.Context, id string) (m mail.Message, err err
 	if !plain(id) {
 		return mail.Message{}, mail.ErrNotFound
 	}
-	found := false
-	err = s.db.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) error {
-		found = true
-		m, _, err = scanMessage(scan, nanos(s.Now()), true)
-		return err
-	})
-	switch {
-	case err != nil:
-		return mail.Message{}, err
-	case !found:
-		return mail.Message{}, mail.ErrNotFound
-	}
-	return m, nil
+	return message(ctx, s.db, id, s.Now())
 }
 
 // Messages lists messages of a recipient, oldest first, and then by id. A page that is not the last may have fewer messages than the

@@ -28,12 +28,9 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 	}
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		blobs = nil
-		a, found, err := agentOf(ctx, x, key, forUpdate)
-		switch {
-		case err != nil:
+		a, err := lockAgent(ctx, x, key)
+		if err != nil {
 			return err
-		case !found:
-			return mail.ErrNotFound
 		}
 		sums := tally{}
 		sum := sums.of(key)

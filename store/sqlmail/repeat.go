@@ -27,13 +27,8 @@ func (d *dispatch) used() command {
 		Args:  []any{d.m.Sender[:], []byte(d.m.IdempotencyKey), d.r.now},
 		Row: func(scan scan) error {
 			e := &earlier{message: mail.Message{Sender: d.m.Sender, Status: mail.Sent}}
-			var digest, recipient []byte
-			var created, expires int64
-			err := scan(&digest, &e.message.ID, &recipient, &created, &expires)
-			e.digest, e.message.Recipient = keyFrom(digest), keyFrom(recipient)
-			e.message.CreatedAt, e.message.ExpiresAt = fromNanos(created), fromNanos(expires)
 			d.earlier = e
-			return err
+			return scan(keyTo(&e.digest), &e.message.ID, keyTo(&e.message.Recipient), timeTo(&e.message.CreatedAt), timeTo(&e.message.ExpiresAt))
 		},
 	}
 }

@@ -73,6 +73,7 @@ type (
 var (
 	nanos     = sqlstore.Nanos
 	fromNanos = sqlstore.FromNanos
+	timeTo    = sqlstore.Stored
 )
 
 // one reads one row into dest, and reports whether there is one.
@@ -88,12 +89,6 @@ func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) 
 // plain reports whether a string can be the id of a record. A database cannot store every string that others may send.
 func plain(id string) bool {
 	return id != "" && utf8.ValidString(id) && !strings.Contains(id, "\x00")
-}
-
-// keyFrom converts a stored key.
-func keyFrom(b []byte) (k mail.Key) {
-	copy(k[:], b)
-	return k
 }
 
 // orNull converts a string to bytes, and an empty string to NULL.

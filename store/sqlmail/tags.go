@@ -102,13 +102,10 @@ func (s *Store) Tags(ctx context.Context, after *mail.TagCount, limit int) (list
 		query += " WHERE agents <= ? AND (agents < ? OR tag > ?)"
 		args = append(args, after.Count, after.Count, []byte(after.Tag))
 	}
-	err = s.db.Rows(ctx, query+" ORDER BY agents DESC, tag LIMIT ?", append(args, limit+1), func(scan scan) error {
-		var tag []byte
-		var c mail.TagCount
-		err := scan(&tag, &c.Count)
-		c.Tag = string(tag)
-		list = append(list, c)
-		return err
+	query += " ORDER BY agents DESC, tag LIMIT ?"
+	list, err = all(ctx, s.db, query, append(args, limit+1), func(scan scan) (c mail.TagCount, err error) {
+		err = scan(textTo(&c.Tag), &c.Count)
+		return c, err
 	})
 	list, more = cut(list, limit)
 	return list, more, err

@@ -61,9 +61,9 @@ func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err erro
 		err := x.Returning(ctx, "DELETE FROM relay_agents WHERE agent IN (SELECT agent FROM relay_agents WHERE blank = 1 AND "+
 			"last_active_at <= ? ORDER BY last_active_at "+limited(limit)+" FOR UPDATE SKIP LOCKED) RETURNING agent",
 			[]any{nanos(x.Now().Add(-s.opts.Idle))}, func(scan scan) error {
-				var key []byte
-				err := scan(&key)
-				sums.of(keyFrom(key)).agents--
+				var key mail.Key
+				err := scan(keyTo(&key))
+				sums.of(key).agents--
 				n++
 				return err
 			})
@@ -87,9 +87,9 @@ func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err er
 	err = s.db.Rows(ctx, "SELECT id, recipient, state, size FROM relay_messages WHERE due_at <= ? ORDER BY due_at "+limited(limit),
 		[]any{nanos(s.Now())}, func(scan scan) error {
 			var id, state string
-			var recipient []byte
+			var recipient mail.Key
 			var size int64
-			if err := scan(&id, &recipient, &state, &size); err != nil {
+			if err := scan(&id, keyTo(&recipient), &state, &size); err != nil {
 				return err
 			}
 			found++
@@ -98,7 +98,7 @@ func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err er
 				return nil
 			}
 			waiting = batched(waiting, id, size)
-			boxes[id] = keyFrom(recipient)
+			boxes[id] = recipient
 			return nil
 		})
 	if err != nil {
@@ -144,9 +144,9 @@ func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.
 			return x.Returning(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN ("+
 				marks(len(some), "?")+") AND CASE WHEN state = 'sent' AND expires_at <= ? THEN 1 ELSE 0 END = 1 RETURNING recipient",
 				append(anys(some, int64(expiredKept)), nanos(x.Now())), func(scan scan) error {
-					var recipient []byte
-					err := scan(&recipient)
-					gone[keyFrom(recipient)]++
+					var recipient mail.Key
+					err := scan(keyTo(&recipient))
+					gone[recipient]++
 					return err
 				})
 		})
@@ -180,11 +180,11 @@ func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
 				"AND CASE WHEN state <> 'sent' AND due_at <= ? THEN 1 ELSE 0 END = 1 RETURNING id, recipient, size",
 				append(anys(some), nanos(x.Now())), func(scan scan) error {
 					var id string
-					var recipient []byte
+					var recipient mail.Key
 					var bytes int64
-					err := scan(&id, &recipient, &bytes)
+					err := scan(&id, keyTo(&recipient), &bytes)
 					gone = append(gone, id)
-					sum := sums.of(keyFrom(recipient))
+					sum := sums.of(recipient)
 					sum.messages--
 					sum.bytes -= bytes
 					return err
@@ -210,9 +210,7 @@ func (s *Store) sweepBlobs(ctx context.Context, limit int) (gone []string, more 
 	err = s.db.Rows(ctx, "SELECT id, owner FROM relay_blobs WHERE expires_at <= ? ORDER BY expires_at "+limited(limit), []any{nanos(s.Now())},
 		func(scan scan) error {
 			var e blob
-			var owner []byte
-			err := scan(&e.id, &owner)
-			e.owner = keyFrom(owner)
+			err := scan(&e.id, keyTo(&e.owner))
 			all = append(all, e)
 			return err
 		})

@@ -22,13 +22,9 @@ func (s *Store) Waiting(
 	}
 	query := "SELECT id, created_at, size FROM relay_messages WHERE " + strings.TrimPrefix(w.text, " AND ") +
 		" ORDER BY created_at, id LIMIT ?"
-	err = s.db.Rows(ctx, query, append(w.args, limit+1), func(scan scan) error {
-		var m mail.WaitingMessage
-		var created int64
-		err := scan(&m.ID, &created, &m.Size)
-		m.CreatedAt = fromNanos(created)
-		list = append(list, m)
-		return err
+	list, err = all(ctx, s.db, query, append(w.args, limit+1), func(scan scan) (m mail.WaitingMessage, err error) {
+		err = scan(&m.ID, timeTo(&m.CreatedAt), &m.Size)
+		return m, err
 	})
 	list, more = cut(list, limit)
 	return list, more, err

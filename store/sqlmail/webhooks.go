@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"math"
 	"time"
 
@@ -18,12 +19,8 @@ const notDue = math.MaxInt64
 func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
 	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var one int
-		found, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{h.Owner[:]}, &one)
-		switch {
-		case err != nil:
+		if err := row(ctx, x, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{h.Owner[:]}, &one); err != nil {
 			return err
-		case !found:
-			return mail.ErrNotFound
 		}
 		if err := ensureBox(ctx, x, h.Owner); err != nil { // so that a first message that is being sent now is also posted
 			return err
@@ -33,7 +30,7 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 		}
 		now := nanos(x.Now())
 		h.Enabled, h.Failures, h.CreatedAt = true, 0, fromNanos(now)
-		found, err = x.Row(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{h.Owner[:]}, &one)
+		found, err := x.Row(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{h.Owner[:]}, &one)
 		if err != nil {
 			return err
 		}
@@ -59,34 +56,16 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 
 const webhookColumns = "w.owner, w.url, w.secret, w.enabled, w.failures, w.created_at"
 
-// A webhookRow contains the columns of a webhook.
-type webhookRow struct {
-	owner, url, secret         []byte
-	enabled, failures, created int64
-}
+const selectWebhook = "SELECT " + webhookColumns + " FROM relay_webhooks w WHERE w.owner = ?"
 
-func (r *webhookRow) dest() []any {
-	return []any{&r.owner, &r.url, &r.secret, &r.enabled, &r.failures, &r.created}
-}
-
-func (r *webhookRow) webhook() mail.Webhook {
-	return mail.Webhook{
-		Owner: keyFrom(r.owner), URL: string(r.url), Secret: keyFrom(r.secret), Enabled: r.enabled != 0, Failures: int(r.failures),
-		CreatedAt: fromNanos(r.created),
-	}
+func scanWebhook(scan scan) (h mail.Webhook, err error) {
+	err = scan(keyTo(&h.Owner), textTo(&h.URL), keyTo(&h.Secret), &h.Enabled, &h.Failures, timeTo(&h.CreatedAt))
+	return h, err
 }
 
 // Webhook returns the webhook of an agent, or mail.ErrNotFound.
 func (s *Store) Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error) {
-	var r webhookRow
-	found, err := s.one(ctx, "SELECT "+webhookColumns+" FROM relay_webhooks w WHERE w.owner = ?", []any{owner[:]}, r.dest()...)
-	switch {
-	case err != nil:
-		return mail.Webhook{}, err
-	case !found:
-		return mail.Webhook{}, mail.ErrNotFound
-	}
-	return r.webhook(), nil
+	return first(ctx, s.db, selectWebhook, []any{owner[:]}, scanWebhook)
 }
 
 // DeleteWebhook removes the webhook of an agent. Messages keep waiting for the agent. The error is mail.ErrNotFound if there is no
@@ -183,13 +162,17 @@ func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPo
 // postingOf reads a waiting message, and the webhook of its recipient; open is false if the message no longer waits, or if there is no
 // webhook.
 func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool, err error) {
-	m, found, err := messageIn(ctx, x, id)
-	if err != nil || !found || m.Status != mail.Sent {
+	p.Message, err = message(ctx, x, id, x.Now())
+	if err == nil && p.Message.Status == mail.Sent {
+		p.Webhook, err = first(ctx, x, selectWebhook, []any{p.Recipient[:]}, scanWebhook)
+	}
+	switch {
+	case errors.Is(err, mail.ErrNotFound):
+		return mail.WebhookPost{}, false, nil
+	case err != nil:
 		return mail.WebhookPost{}, false, err
 	}
-	var r webhookRow
-	found, err = x.Row(ctx, "SELECT "+webhookColumns+" FROM relay_webhooks w WHERE w.owner = ?", []any{m.Recipient[:]}, r.dest()...)
-	return mail.WebhookPost{Message: m, Webhook: r.webhook()}, found, err
+	return p, p.Message.Status == mail.Sent, nil
 }
 
 // deliveryID returns the id that is the same for all attempts to post a message.

@@ -43,8 +43,8 @@ func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, ne
 		err := s.db.Rows(ctx, "SELECT id, recipient, state, created_at FROM relay_messages WHERE created_at > ? ORDER BY created_at, id "+
 			limited(wokenAtOnce), []any{from}, func(scan scan) error {
 			var id, state string
-			var recipient []byte
-			if err := scan(&id, &recipient, &state, &from); err != nil {
+			var recipient mail.Key
+			if err := scan(&id, keyTo(&recipient), &state, &from); err != nil {
 				return err
 			}
 			n++
@@ -52,9 +52,9 @@ func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, ne
 			if seen[id] = from; before || state != mail.Sent {
 				return nil
 			}
-			if _, known := found[keyFrom(recipient)]; !known {
-				found[keyFrom(recipient)] = struct{}{}
-				keys = append(keys, keyFrom(recipient))
+			if _, known := found[recipient]; !known {
+				found[recipient] = struct{}{}
+				keys = append(keys, recipient)
 			}
 			return nil
 		})

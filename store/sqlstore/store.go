@@ -299,5 +299,8 @@ func (s *Store) RestoredAt() time.Time { return s.db.Floor() }
 // Nanos converts a time to its stored form: nanoseconds since 1970 UTC, and 0 for the zero time.
 func Nanos(t time.Time) int64 { return engine.Nanos(t) }
 
+// Stored returns a value to scan a stored time into.
+func Stored(t *time.Time) any { return engine.Stored(t) }
+
 // FromNanos is the inverse of Nanos.
 func FromNanos(n int64) time.Time { return engine.FromNanos(n) }
