@@ -37,11 +37,12 @@ import (
 const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
-	profileVariable  = "UIMGATE_BENCH_PROFILE" // file for profiles of the gateway process
-	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
-	priceVariable    = "UIMGATE_BENCH_PRICE"   // price of a call, such as 0.01; empty means free
-	delayVariable    = "UIMGATE_BENCH_DELAY"   // time until the service responds, such as 20ms; empty means 0
-	tracesVariable   = "UIMGATE_BENCH_TRACES"  // settings of telemetry.otlp; empty means no telemetry
+	profileVariable  = "UIMGATE_BENCH_PROFILE"  // file for profiles of the gateway process
+	storeVariable    = "UIMGATE_BENCH_STORE"    // sqlite or a postgres:// URL
+	priceVariable    = "UIMGATE_BENCH_PRICE"    // price of a call, such as 0.01; empty means free
+	receiptsVariable = "UIMGATE_BENCH_RECEIPTS" // value of evidence.receipts; empty means the default
+	delayVariable    = "UIMGATE_BENCH_DELAY"    // time until the service responds, such as 20ms; empty means 0
+	tracesVariable   = "UIMGATE_BENCH_TRACES"   // settings of telemetry.otlp; empty means no telemetry
 	roleUpstream     = "upstream"
 	roleProxy        = "proxy"
 	roleGateway      = "gateway"
@@ -231,8 +232,10 @@ func runGateway(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cfg, problems := writeConfig(dir, upstream.String(), cmp.Or(os.Getenv(storeVariable), "sqlite"), os.Getenv(priceVariable),
-		os.Getenv(tracesVariable))
+	cfg, problems := writeConfig(dir, upstream.String(), settings{
+		store: cmp.Or(os.Getenv(storeVariable), "sqlite"), price: os.Getenv(priceVariable), receipts: os.Getenv(receiptsVariable),
+		traces: os.Getenv(tracesVariable),
+	})
 	if cfg == nil {
 		return problems.Err()
 	}
@@ -307,16 +310,27 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
+// settings are the parts of a configuration in which the gateways of this program differ.
+type settings struct {
+	store    string
+	price    string // if it is empty, calls are free
+	receipts string // evidence.receipts; empty means the default
+	traces   string // settings of telemetry.otlp; empty means no telemetry
+}
+
 // writeConfig writes the configuration of a gateway, and loads it. For each size, there is one intent with declared outputs, and one
-// without. Calls are validated, and the policy has a limit and, if price is not empty, a price. traces are settings of telemetry.otlp.
-func writeConfig(dir, upstream, store, price, traces string) (*config.Config, config.Problems) {
+// without. Calls are validated, and the policy has a limit.
+func writeConfig(dir, upstream string, s settings) (*config.Config, config.Problems) {
 	duty := ""
-	if price != "" {
-		duty = `, "duty": [{"action": "pay", "amount": "` + price + `", "unit": "USD"}]`
+	if s.price != "" {
+		duty = `, "duty": [{"action": "pay", "amount": "` + s.price + `", "unit": "USD"}]`
 	}
-	telemetry := ""
-	if traces != "" {
-		telemetry = "telemetry: {otlp: {" + traces + "}}"
+	optional := ""
+	if s.receipts != "" {
+		optional = "evidence: {receipts: " + s.receipts + "}\n"
+	}
+	if s.traces != "" {
+		optional += "telemetry: {otlp: {" + s.traces + "}}\n"
 	}
 	var intents, proofs []string
 	for _, size := range sizes {
@@ -343,12 +357,12 @@ func writeConfig(dir, upstream, store, price, traces string) (*config.Config, co
 "permission": [{"target": "https://bench.example/api/intents", "action": "execute", "constraint": [
  {"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 1000000000, "unit": "hour"}]` + duty + `}]}`,
 		"uimgate.yaml": `data: ` + filepath.Join(dir, "data") + `
-store: "` + store + `"
+store: "` + s.store + `"
 billing: {credit: 1000000 USD, newcomers: 1000000 USD}
 pat: {newcomers: 1000000000/hour}
 server: {listen: 127.0.0.1:0, connections_per_address: 16384, per_address: 1000000000/second, issue_per_address: 100000/minute}
 admin: {listen: 127.0.0.1:0, token: ` + adminToken + `}
-` + telemetry + `
+` + optional + `
 services:
 - agents_file: agents.json
   policy_file: policy.json
