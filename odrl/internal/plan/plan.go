@@ -215,7 +215,7 @@ func Compile(ctx context.Context, p *rules.Program, in *Inputs, bounds Bounds) (
 	if err != nil {
 		return nil, left, err
 	}
-	if err := checked(ctx, p, in, made, bounds.Compared); err != nil {
+	if err := checkedOnce(ctx, p, in, left, made, bounds.Compared); err != nil {
 		return nil, left, err
 	}
 	return made, left, nil
