@@ -60,6 +60,7 @@ type DB struct {
 
 	queues   queues
 	links    links
+	prepared prepared
 	lifetime lifetime
 	clocks   clocks
 	notes    clock.Notes

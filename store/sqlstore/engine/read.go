@@ -111,7 +111,7 @@ func First[T any](ctx context.Context, db *DB, missing error, query string, args
 
 // Ask runs a query on the tables as they are, without waiting for pending changes, and calls each for every row.
 func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan) error) error {
-	rows, err := db.read.QueryContext(ctx, db.dialect.Rewrite(query), args...)
+	rows, err := db.ask(ctx, db.dialect.Rewrite(query), args)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+)
+
+// maxPrepared is how many queries of readers a database prepares once for each connection. It prepares any further query for each use.
+const maxPrepared = 128
+
+// prepared are the prepared queries of the readers of a database.
+type prepared struct {
+	mu    sync.Mutex
+	stmts map[string]*sql.Stmt
+}
+
+// ask runs a query of a reader. SQLite takes longer to prepare most queries than to run them; the driver of PostgreSQL caches statements
+// itself.
+func (db *DB) ask(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	if db.dialect.Sharing != Exclusive {
+		return db.read.QueryContext(ctx, query, args...)
+	}
+	s, err := db.prepared.stmt(ctx, db.read, query)
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return db.read.QueryContext(ctx, query, args...)
+	}
+	return s.QueryContext(ctx, args...)
+}
+
+// stmt returns the prepared statement for a query, or nil if there are maxPrepared others. Closing the connections closes the statements.
+func (p *prepared) stmt(ctx context.Context, on *sql.DB, query string) (*sql.Stmt, error) {
+	s, full := p.known(query)
+	if s != nil || full {
+		return s, nil
+	}
+	s, err := on.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if other := p.stmts[query]; other != nil || len(p.stmts) >= maxPrepared { // others prepared queries in the meantime
+		_ = s.Close()
+		return other, nil
+	}
+	if p.stmts == nil {
+		p.stmts = map[string]*sql.Stmt{}
+	}
+	p.stmts[query] = s
+	return s, nil
+}
+
+func (p *prepared) known(query string) (s *sql.Stmt, full bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stmts[query], len(p.stmts) >= maxPrepared
+}
