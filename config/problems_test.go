@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// A problemCase is a file and exactly the problems that Load reports. "…" at the start stands for the five lines of a minimal gateway; the
+// A problemCase is a file and exactly the problems that Load reports. "…" at the start represents the five lines of a minimal gateway; the
 // rest starts at line 6.
 type problemCase struct {
 	file string

@@ -176,7 +176,7 @@ func profileRows() []row {
 		given("virtualLocation", "10.1.2.3"), ok)
 	add("a name and an address", "V 4.5, uimgate", "A comparison of an address with a name is unknown.",
 		limit(one("virtualLocation", "neq", `"example.com"`)), given("virtualLocation", "10.1.2.3"), none)
-	add("to come", "uimgate", "A policy whose constraint no fact of a call can decide cannot be published, such as whether an event is over.",
+	add("to come", "uimgate", "A policy with a constraint that no fact of a call can decide, such as whether an event is over, cannot be published.",
 		limit(one("event", "lt", `"http://example.com/fair"`)), nil, "error `operator`")
 	add("duty without handler", "uimgate", "A policy with a duty that no handler fulfils cannot be published.", rule(`"duty":{"action":"watermark"}`), nil,
 		"error `no-handler`")

@@ -14,7 +14,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestTranscripts sends the messages of each transcript in testdata, and compares the replies. In messages, $PAT stands for the last token
+// TestTranscripts sends the messages of each transcript in testdata, and compares the replies. In messages, $PAT represents the last token
 // that was issued, and $AGREEMENT for a new agreement that is signed with the agent's key.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()

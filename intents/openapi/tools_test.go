@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// A variable of the command may be a secret, so its value is not in the configuration. Other texts stand for themselves.
+// A variable of the command may be a secret, so its value is not in the configuration. Other texts are literal.
 func TestTheConfigurationOfACommandHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	found := convert(t, document(t, "shop.yaml"), openapi.Options{Tools: &openapi.ToolServer{

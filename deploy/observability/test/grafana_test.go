@@ -35,7 +35,7 @@ type row struct {
 	panels []panel
 }
 
-// A panel shows queries. In their expressions {instance} and {service} stand for the selections of the reader.
+// A panel shows queries. In their expressions, {instance} and {service} represent the selections of the reader.
 type panel struct {
 	kind  kind
 	title string

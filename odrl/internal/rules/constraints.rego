@@ -100,7 +100,7 @@ missed("isAllOf", leaf, facts) if {
 	omits(leaf, facts)
 }
 
-# Only for codes (regions, languages) the containment is known to be complete. For any other value that is not equal, the result is
+# Containment is known to be complete only for codes (regions, languages). For any other value that is not equal, the result is
 # unknown.
 missed("isPartOf", leaf, facts) if {
 	leaf.type == "code"

@@ -118,7 +118,7 @@ excused(rule) if {
 	fails_at(node.level, node.id)
 }
 
-# An elided key in the policy stands for the key of the agreement. If an unknown fact leaves open whether a signature is in time, the
+# An elided key in the policy means the key of the agreement. If an unknown fact leaves open whether a signature is in time, the
 # signature does not count.
 signed(duty) if {
 	input.proof in duty.keys

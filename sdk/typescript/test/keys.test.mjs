@@ -45,7 +45,7 @@ for (const [what, source, message] of [
     pem("ed25519", {}, { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }),
     /encrypted: decrypt it/,
   ],
-  ["another curve", pem("ec", { namedCurve: "P-384" }), /another curve/],
+  ["another curve", pem("ec", { namedCurve: "P-384" }), /a curve other than P-256/],
   ["X25519", pem("x25519", {}), /not supported/],
   ["Ed448", pem("ed448", {}), /not supported/],
   ["a short RSA key", pem("rsa", { modulusLength: 1024 }), /1024 bits/],

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 )
 
-// report writes the lines in arguments, each the stated number of times. TOKEN stands for the progress token of the call.
+// report writes the lines in arguments, each the stated number of times. TOKEN represents the progress token of the call.
 func report(meta, arguments json.RawMessage) {
 	var in struct {
 		Lines []string
