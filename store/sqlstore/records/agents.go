@@ -91,8 +91,8 @@ func (s *Records) hasKeys(ctx context.Context, t *engine.Tx, service string, id 
 	return found || err != nil
 }
 
-// approve records the approval and its effects: pending agreements become active, agreements with plans other than that of the newest one end, and the
-// debt of the agent leaves the pool of unapproved agents.
+// approve records the approval and its effects: pending agreements become active, agreements with plans other than that of the newest one
+// end, and the debt of the agent leaves the pool of unapproved agents.
 func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
 	seq, err := t.NextChange(ctx)
 	if err != nil {
