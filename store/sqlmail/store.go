@@ -136,7 +136,7 @@ func divided[T any](list []T) (parts [][]T) {
 // nanosOf returns a duration in nanoseconds as an SQL literal.
 func nanosOf(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
 
-// joined repeats a part of a statement n times, with the separator by.
+// joined returns n copies of one, a part of a statement, with by between them.
 func joined(n int, one, by string) string { return one + strings.Repeat(by+one, n-1) }
 
 // marks returns the placeholders of n values or rows.

@@ -182,9 +182,9 @@ func deliveryID(message string) string {
 }
 
 // Posted records the outcome of an attempt. If ok is set, it marks the message as delivered and clears the failures of the webhook.
-// Otherwise the next attempt is made at next. After disableAt consecutive failures, the webhook is disabled until it is set again. Posted
-// ignores a failure if the webhook was set again since the attempt began, and does not change the time of the next attempt if a later one
-// has begun.
+// Otherwise next is the time of the next attempt. After disableAt consecutive failures, the webhook is disabled until it is set again.
+// Posted ignores a failure if the webhook was set again since the attempt began, and does not change the time of the next attempt if a
+// later one has begun.
 func (s *Store) Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {

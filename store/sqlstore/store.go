@@ -179,7 +179,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // Contents counts the records of a database.
 type Contents = upkeep.Contents
 
-// Backup writes a snapshot of the SQLite database at path into a new file, whose path is to: see upkeep.Backup.
+// Backup writes a snapshot of the SQLite database at path into a new file with the path to; see upkeep.Backup.
 func Backup(ctx context.Context, path, to string) error { return upkeep.Backup(ctx, path, to) }
 
 // Inspect checks that the SQLite database at path, which must not be in use, is complete: see upkeep.Inspect.

@@ -12,7 +12,8 @@ func (c *Calls) Used(service string, id pat.AgreementID) bool {
 	return c.used.has(ref{service, string(id)})
 }
 
-// recent is a set of the agreements that were used last. It keeps at least as many as the field most, and at most twice as many.
+// recent is a set of the agreements that were used last. The field most is the minimum number of agreements that it keeps; it keeps at most
+// twice as many.
 type recent struct {
 	most     int
 	mu       sync.RWMutex

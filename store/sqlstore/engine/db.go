@@ -261,8 +261,8 @@ type serverWatch struct {
 }
 
 // A witness is a row of the sequences table that every transaction of one writer increments. If the server of the database is replaced by a
-// standby that did not receive every commit, or by a copy, the row is missing or lower than the value that the process has acknowledged.
-// Each transaction checks its row before its operations run, and each poll of Changes checks the rows of all writers.
+// standby that did not receive every commit, or by a copy, the row is missing, or its value is lower than the one that the process has
+// acknowledged. Each transaction checks its row before its operations run, and each poll of Changes checks the rows of all writers.
 type witness struct {
 	name  string
 	acked atomic.Int64 // the row has at least this value, unless commits were lost

@@ -49,7 +49,7 @@ func decode(in []byte, unchained bool) (*calls.Changes, error) {
 	return &r, nil
 }
 
-// A decoder reads from the front of in. After the first error it returns zero values.
+// A decoder reads values from the start of the field in. After the first error it returns zero values.
 type decoder struct {
 	in    []byte
 	known []string

@@ -125,7 +125,7 @@ func (r *ChainRow) charge(issuer string) evidence.Entry {
 	}
 }
 
-// words returns the words that the texts of the charge are packed with.
+// words returns the Words with which the texts of the charge are packed.
 func (r *ChainRow) words() *Words {
 	w := NewWords(r.Account.AgentID, r.intent, r.request.String, r.agreement.String, r.token.String, r.key.String)
 	return &w

@@ -125,7 +125,7 @@ func (b *Book) refund(ctx context.Context, before Account, r *store.Refund, salt
 	return err
 }
 
-// The kinds of document numbers: of credit notes, which are the numbers of refunds, and of invoices.
+// The kinds of documents that have numbers. A credit note has the number of its refund.
 const (
 	CreditNotes = "credit-note"
 	Invoices    = "invoice"

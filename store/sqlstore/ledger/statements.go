@@ -192,7 +192,7 @@ func newLine(n sum, currency string) *store.StatementLine {
 	return &store.StatementLine{Intent: n.intent, Rule: n.rule, Held: none, Captured: none, Released: none, Unresolved: none}
 }
 
-// count adds changes to their line, by the state they led to.
+// count adds changes to their line, under the state to which they led.
 func count(l *store.StatementLine, n sum) {
 	c := &l.Held
 	switch n.to {

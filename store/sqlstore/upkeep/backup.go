@@ -19,11 +19,11 @@ type Contents struct {
 	Schema int64 // the last migration applied
 	// The fields below are zero if the schema is older than the schema of this program.
 	Agents, Agreements, Executions, Unresolved, Entries, Accounts int64
-	Latest                                                        time.Time // the number of the last entry of the ledger
+	Latest                                                        time.Time // the time of the last entry of the ledger
 	RelayAgents, RelayMessages, RelayBlobs                        int64     // counts of a relay; the contents of blobs are not in the database
 }
 
-// Backup writes a snapshot of the SQLite database at path into a file, whose path is to. The file must be empty or absent. Other
+// Backup writes a snapshot of the SQLite database at path into the file with the path to. This file must be empty or absent. Other
 // transactions, in this process or another, do not wait, but the write-ahead log grows until the copy is complete. The copy is not synced.
 // If ctx ends, the copy is left incomplete.
 func Backup(ctx context.Context, path, to string) error {
