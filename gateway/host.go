@@ -55,7 +55,7 @@ func (s *Server) serving(r *http.Request) *service.Service {
 }
 
 // hostOf returns the host that a request names. X-Forwarded-Host counts only from a trusted proxy. hostOf reads its last field, because
-// earlier fields may come from the client. It refuses a list of hosts, which does not show which one the proxy means.
+// earlier fields may come from the client. It refuses a list of hosts, because a list does not show which host the proxy means.
 func hostOf(r *http.Request, proxied bool) (string, error) {
 	fields := r.Header.Values(forwardedHost)
 	if !proxied || len(fields) == 0 {

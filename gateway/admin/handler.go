@@ -171,7 +171,7 @@ func (a *listener) serve(o endpoint) http.HandlerFunc {
 	}
 }
 
-// guard passes the requests that admit accepts to next. It does not read their bodies.
+// guard passes a request to the handler next if admit accepts it. It does not read the body.
 func (a *listener) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.admit(r); err != nil {
@@ -215,7 +215,7 @@ func (a *listener) admit(r *http.Request) error {
 	return a.tokens.Check(from, token)
 }
 
-// browsed passes the requests of browsers to next, unless there is no console or their Host is foreign.
+// browsed passes the requests of browsers to the handler next, unless there is no console or their Host is foreign.
 func (a *listener) browsed(next http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := a.knownHost(r)
@@ -250,7 +250,7 @@ func (a *listener) knownHost(r *http.Request) error {
 	return reason.HostNotAllowed.Refusal("")
 }
 
-// here passes the requests that atHome does not reject to next.
+// here passes a request to the handler next unless atHome rejects it.
 func (a *listener) here(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := a.atHome(r); err != nil {
@@ -277,7 +277,8 @@ func aboutRequest(w http.ResponseWriter) wire.About {
 	return wire.About{RequestID: w.Header().Get(HeaderRequestID)}
 }
 
-// recovering assigns each request an id, and recovers from panics of next. It cannot recall the bytes that next has already sent.
+// recovering assigns each request an id, and recovers from panics of the handler next. It cannot recall the bytes that next has already
+// sent.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -21,7 +21,7 @@ type Receipts interface {
 
 // Entries reads entries of the ledger.
 type Entries interface {
-	// Entry returns the entry about an execution whose state is to or, if to is empty, the newest entry about it.
+	// Entry returns the entry about an execution that has the state to. If to is empty, it returns the newest entry about the execution.
 	Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (store.LedgerEntry, error)
 }
 

@@ -32,7 +32,7 @@ type other struct {
 	until      time.Time   // when the look-up may be repeated; zero: never
 }
 
-// others returns the others of a version of a service, which knows the policies in recent.
+// others returns the others of a version of a service. The version knows the policies in recent.
 func (d *Directory) others(to *Definition, recent []pat.PolicyDocument) *others {
 	o := &others{policies: d.state.Policies, to: to, known: map[string]other{}}
 	o.lookUp = o.inStore

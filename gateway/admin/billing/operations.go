@@ -22,7 +22,7 @@ type Store interface {
 	Execution(ctx context.Context, service, id string) (store.Execution, error)
 	ChargedCalls(ctx context.Context, s store.Statement) ([]store.ChargedCalls, error)
 	Entries(ctx context.Context, f store.EntryFilter) ([]store.LedgerEntry, error)
-	// Entry returns the entry about a call whose state is to or, if to is empty, the newest entry about the call.
+	// Entry returns the entry about a call that has the state to. If to is empty, it returns the newest entry about the call.
 	Entry(ctx context.Context, service string, agent pat.AgentID, execution string, to store.State) (store.LedgerEntry, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 	TopUpEntry(ctx context.Context, service string, agent pat.AgentID, reference string) (store.LedgerEntry, error)

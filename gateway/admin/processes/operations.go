@@ -1,5 +1,5 @@
-// Package processes has the operations on the processes that share a store: which run, which stops they have applied, and sums over their
-// calls.
+// Package processes has the operations on the processes that share a store. They report which processes run, and sums over their calls.
+// They also set, end and list stops of calls, and report which processes have applied them.
 package processes
 
 import (

@@ -21,11 +21,11 @@ type breaker struct {
 
 	mu     sync.Mutex
 	all    *circuit
-	failed map[string]int // failures of each agent since the state of all last changed, and since the last success of any agent
+	failed map[string]int // failures of each agent since the state of the circuit all last changed, and since the last success of any agent
 	own    *ownCircuits
 	intent string
 
-	changes int // how often the state of all has changed
+	changes int // how often the state of the circuit all has changed
 }
 
 // ownCircuits are the circuits of individual agents, by intent and agent.

@@ -18,8 +18,8 @@ import (
 //   - NotSent: no connection was made, or no byte of the request was written.
 //   - Done: the service executed the call and sent a complete 2xx response. If the response cannot be used (HTML, or longer than
 //     Config.MaxResponse), the error is a *ResponseError. Answer.Tree may still find that the response is not JSON.
-//   - Failed: the service sent a complete response that is not 2xx, and the error is a *RejectedError, *BusyError or *StatusError. Or the
-//     service sent a 2xx response that is a refusal according to Endpoint.ErrorWhen, and the error is a *RejectedError.
+//   - Failed: the service sent a complete response that is not 2xx, or a 2xx response that is a refusal according to Endpoint.ErrorWhen.
+//     The error is a *RejectedError, *BusyError or *StatusError; for a 2xx response, it is a *RejectedError.
 //   - Unknown: a part of the request may have been sent, but there is no complete response. The error wraps ErrTimeout or ErrBroken.
 //
 // Other errors are ErrUnreachable, *BreakerOpenError, ErrGrantEnded and ErrIdentity, with the outcome NotSent unless an earlier attempt was

@@ -191,7 +191,7 @@ func (t *tail) advance() (moved bool, err error) {
 	return true, t.use(following, 0)
 }
 
-// after returns the first file whose first record is later than at. If there is none, for example because the clock was set back, it
+// after returns the first file that begins after the time at. If there is none, for example because the clock was set back, it
 // returns the file at path.
 func after(files []segment, at time.Time, path string) (segment, bool) {
 	for _, s := range files {
