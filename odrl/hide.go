@@ -7,8 +7,8 @@ import (
 	"maps"
 )
 
-// Hidden returns a copy of facts in which the value of each of the operands is replaced by the SHA-256 of its JSON, in hexadecimal digits,
-// and the names of the replaced facts. Operands that facts lacks are ignored.
+// Hidden returns a copy of facts in which the SHA-256 of its JSON, in hexadecimal digits, replaces the value of each of the operands. It
+// also returns the names of the replaced facts. Operands that facts lacks are ignored.
 func Hidden(facts map[string]any, operands []string) (map[string]any, []string) {
 	out, names := maps.Clone(facts), []string{}
 	for _, operand := range operands {

@@ -91,9 +91,9 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 }
 
 // Canonical encodes a document as ODRL JSON-LD in the canonical form of RFC 8785. Terms of ODRL are written with their names in the ODRL
-// context, all other terms as IRIs, every node at its first reference, and the short forms of UIM as the constraints that they abbreviate.
-// Reading the result gives the same policies, and encoding it again gives the same bytes. Canonical ignores the option Policy and writes
-// all policies. The result is nil if the list contains an error.
+// context, all other terms as IRIs. Every node is written at its first reference, and the short forms of UIM are written as the constraints
+// that they abbreviate. Reading the result gives the same policies, and encoding it again gives the same bytes. Canonical ignores the
+// option Policy and writes all policies. The result is nil if the list contains an error.
 func Canonical(doc []byte, o LoadOptions) ([]byte, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
 	out := model.Canonical(context.Background(), doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)

@@ -161,8 +161,8 @@ func (l *Library) ancestry(d *Document) []*Document {
 	return list
 }
 
-// inherit copies the properties and rules of from into to. If inherited is set, it leaves out the states of constraints, because they
-// belong to the parent alone (ODRL IM 2.8).
+// inherit copies the properties and rules of the document from into the document to. If inherited is set, it leaves out the states of
+// constraints, because they belong to the parent alone (ODRL IM 2.8).
 func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bool) {
 	outside := l.shared[from.uid]
 	to.targets = union(to.targets, from.targets, outside["target"])

@@ -83,7 +83,7 @@ func (d derivedConstraint) id() string {
 }
 
 // derive returns the constraint with its times replaced with true. If deadlines is set, a time that ends is instead replaced with a
-// constraint that holds until that end. An xone becomes an or, which cannot become false before the xone does.
+// constraint that holds until its end. An xone becomes an or, which cannot become false before the xone does.
 func (k *compiler) derive(c *model.Constraint, deadlines bool) derivedConstraint {
 	if c.Logic == "" {
 		switch l := k.leaf(c); {
