@@ -76,8 +76,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 // Set sets the value of a key.
 func (c *Cache[K, V]) Set(key K, value V) { c.entries.set(key, value) }
 
-// Update replaces the value of a key with the result of to, and returns the result. The arguments of to are the old value, and whether
-// there was one. While the function runs, other goroutines cannot change the key. It must not use the Cache.
+// Update replaces the value of a key with the result of the function to, and returns the result. The arguments of to are the old value, and
+// whether there was one. While the function runs, other goroutines cannot change the key. It must not use the Cache.
 func (c *Cache[K, V]) Update(key K, to func(old V, found bool) V) V {
 	return as[V](c.entries.update(key, func(old any, found bool) any { return to(as[V](old), found) }))
 }

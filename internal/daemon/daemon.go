@@ -99,7 +99,7 @@ func (e *ProblemsError) Error() string {
 	return fmt.Sprintf("the configuration cannot be used; number of problems: %d", len(e.Problems))
 }
 
-// Run serves until ctx is done, and then drains. It returns nil unless the process could not start, or a part of it failed. If the
+// Run serves until ctx is done, and then drains. It returns an error only if the process could not start, or if a part of it failed. If the
 // configuration cannot be used, Run returns a *ProblemsError.
 func Run(ctx context.Context, o Options) error {
 	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules(), uses: newUseLog()}

@@ -15,7 +15,7 @@ type Reader struct {
 	covered int64 // bytes that may still be read before more memory is taken
 }
 
-// NewReader returns a Reader with the underlying reader from. It reserves memory with take, which is the method Take or Wait of a Share.
+// NewReader returns a Reader that reads from the reader from. It reserves memory with take, which is the method Take or Wait of a Share.
 func NewReader(from io.Reader, take func(n int64) error) *Reader {
 	return &Reader{from: from, take: take}
 }

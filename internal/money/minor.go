@@ -19,7 +19,7 @@ func minorUnit(currency string) int64 {
 	return Unit / in
 }
 
-// Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents: times is that
+// Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents. times is that
 // number, and sum is their total in minor units. For 0.005 USD, sum is 1 and times is 2.
 func (a Amount) Minor() (sum, times int64) {
 	one := minorUnit(a.Currency)

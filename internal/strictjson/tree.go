@@ -41,7 +41,7 @@ func (c *Cursor) Text() (s string, ok bool) {
 	return "", false
 }
 
-// unquoted returns the value of the string raw, which begins at the position from.
+// unquoted returns the value of the string raw. from is the position of raw.
 func (c *Cursor) unquoted(raw []byte, from int) string {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		s := span{start: 1, end: uint32(len(raw) - 1), escaped: true}

@@ -36,7 +36,7 @@ const (
 	dumpTable
 )
 
-// Dump returns the values of the struct that from points to. Decode must have filled the struct.
+// Dump returns the values of the struct to which from points. Decode must have filled the struct.
 func (d *Document) Dump(from any) Dump {
 	return Dump{d.dumpFields(reflect.ValueOf(from).Elem(), "", false)}
 }

@@ -13,7 +13,7 @@ import (
 // expandable matches a value that is known only after expansion.
 const expandable = `\$\{`
 
-// Schema returns the JSON Schema (2020-12) of the documents that Decode accepts for the struct that root points to. It is derived from the
+// Schema returns the JSON Schema (2020-12) of the documents that Decode accepts for the struct to which root points. It is derived from the
 // tags that Decode reads. The schema may accept documents that Decode, or a later check of several values, rejects.
 func (ts Types) Schema(root any, id, title string) ([]byte, error) {
 	r := &jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
