@@ -47,7 +47,7 @@ type Options struct {
 	// the selection to operations with at least one of these tags. Each field, if not empty, replaces that of the curation. The selection
 	// applies to operations without a decision; operations that Exclude matches are never offered.
 	Include, Exclude, Tags []string
-	// All means that operations that write are also offered, and operations that are otherwise offered only if they are named.
+	// All means that two kinds of operations are also offered: those that write, and those that are otherwise offered only if they are named.
 	All bool
 	// Replaced is the time at which an intent ends if another version replaces it, and Gone is the same for an intent whose operation the
 	// document no longer has. Agents can call the intent until then. Zero: the intent ends at once.

@@ -135,8 +135,8 @@ func (i *Import) refusals(replaced lineage) map[string]string {
 	return out
 }
 
-// intentRules returns the part of uimgate.yaml with the rules of individual intents: which require a fresh agreement, and which error_when
-// is proposed.
+// intentRules returns the part of uimgate.yaml with the rules of individual intents. It states which intents require a fresh agreement, and
+// which error_when is proposed.
 func (i *Import) intentRules(replaced lineage) string {
 	fresh, refusals := i.freshOnly(replaced), i.refusals(replaced)
 	var b strings.Builder
