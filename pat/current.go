@@ -12,8 +12,8 @@ import (
 const newest = 16
 
 // Current returns the newest valid PAT that an agent has for key, except those under implied agreements. It is for messages that contain no
-// PAT but are signed with key. Current signs the PAT again, because the store does not contain PATs. Errors: ErrMissing if none of
-// the agent's newest PATs is for key, ErrExpired, ErrRevoked or ErrBlocked if the newest PAT for key has ended, ErrUnavailable, and those
+// PAT but are signed with key. Current signs the PAT again, because the store does not contain PATs. Errors: ErrMissing if none of the
+// agent's newest PATs is for key; ErrExpired, ErrRevoked or ErrBlocked if the newest PAT for key has ended; ErrUnavailable; and the errors
 // of the key ring and the store.
 func (i *Issuer) Current(ctx context.Context, agent AgentID, key keys.ID) (string, error) {
 	return i.current(ctx, agent, key, func(t *Token) bool { return t.Assurance != Implied })
