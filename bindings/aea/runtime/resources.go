@@ -172,7 +172,7 @@ func (s *skillEntry) check() error {
 	}
 	for _, b := range s.Behaviours {
 		if b.Act == nil || b.After < 0 || b.Once == (b.Every > 0) || b.Every < 0 {
-			return fmt.Errorf("%w: a behaviour has no function or no interval", ErrSkill)
+			return fmt.Errorf("%w: a behaviour has no function, or its intervals are not valid", ErrSkill)
 		}
 	}
 	for i, t := range s.Tasks {

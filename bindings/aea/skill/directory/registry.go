@@ -272,7 +272,7 @@ func (one *registrant) gone(now time.Time) bool {
 	return !one.peer.Connected() || !one.until.IsZero() && !now.Before(one.until)
 }
 
-// current returns the registrant of a peer, or nil. It first removes ended registrations, at most once in a second.
+// current returns the registrant of a peer, or nil. It first removes ended registrations, at most once a second.
 func (r *registry) current(peer runtime.Peer) *registrant {
 	now := r.now()
 	if now.Sub(r.swept) >= time.Second {
