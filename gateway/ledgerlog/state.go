@@ -35,6 +35,8 @@ type Reader interface {
 const (
 	// stateFor is how long a Watch caches a State, because anyone can request documents that contain parts of it.
 	stateFor = time.Second
+	// lastFor is the greatest age of a State that Last returns, unless the State cannot be read.
+	lastFor = 5 * time.Second
 	// readWithin limits one reading.
 	readWithin = 2 * time.Second
 )
@@ -58,29 +60,34 @@ func NewWatch(ctx context.Context, r Reader, now func() time.Time) (*Watch, erro
 	return w, err
 }
 
-// Last returns the State of the last reading. If it is more than a second old, Last starts another reading and does not wait for it.
+// Last returns the State of the last reading. If it is more than a second old, Last starts another reading. Last waits for the reading only
+// if the State is more than 5 seconds old because nothing has requested it since.
 func (w *Watch) Last() State {
 	if w.mu.TryLock() {
-		if w.due() {
+		switch {
+		case w.due(lastFor):
+			w.read(context.Background())
+			w.mu.Unlock()
+		case w.due(stateFor):
 			go func() {
 				defer w.mu.Unlock()
 				w.read(context.Background())
 			}()
-		} else {
+		default:
 			w.mu.Unlock()
 		}
 	}
 	return *w.last.Load()
 }
 
-// due reports whether the State must be read again.
-func (w *Watch) due() bool { return w.at.IsZero() || w.now().Sub(w.at).Abs() >= stateFor }
+// due reports whether the State was read at least age ago.
+func (w *Watch) due(age time.Duration) bool { return w.at.IsZero() || w.now().Sub(w.at).Abs() >= age }
 
 // State returns the State, which may be a second old.
 func (w *Watch) State(ctx context.Context) (State, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.due() {
+	if w.due(stateFor) {
 		w.read(context.WithoutCancel(ctx))
 	}
 	if w.err != nil {
