@@ -43,11 +43,8 @@ func TestReconcileWithALog(t *testing.T) {
 		tamper agenttest.Alteration
 		want   string
 	}{
-		"honest": {agenttest.Alteration{}, ""},
-		"without a receipt": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
-			leaves[len(leaves)-1] = evidence.LeafHash(nil)
-			return leaves
-		}}, "RECEIPT_NOT_LOGGED"},
+		"honest":            {agenttest.Alteration{}, ""},
+		"without a receipt": {agenttest.Alteration{Leaves: withoutLast}, "RECEIPT_NOT_LOGGED"},
 		"with another history": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash {
 			leaves[0] = evidence.LeafHash(nil)
 			return leaves
@@ -60,6 +57,9 @@ func TestReconcileWithALog(t *testing.T) {
 		"as before":           {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:4] }}, "RECEIPT_NOT_LOGGED"},
 		"by another key":      {agenttest.Alteration{LogKey: stranger}, "LOG"},
 		"of another epoch":    {agenttest.Alteration{Epoch: 1}, "EPOCH LOG"},
+		"from the future":     {agenttest.Alteration{Ahead: time.Hour}, ""},
+		"from the past":       {agenttest.Alteration{Ahead: -time.Hour}, ""},
+		"late, not there":     {agenttest.Alteration{Ahead: -time.Hour, Leaves: withoutLast}, "RECEIPT_NOT_LOGGED"},
 		"with others between": {agenttest.Alteration{Leaves: func(leaves []evidence.Hash) []evidence.Hash { return slices.Insert(leaves, 4, evidence.LeafHash(nil)) }}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,5 +85,26 @@ func TestReceiptsAreLoggedWithinTheMergeDelay(t *testing.T) {
 	}
 	if n := shop.Requests("/api/log/proof") - before; n != 4 {
 		t.Errorf("got %d requests for proofs, want 4: of the entries that are new", n)
+	}
+}
+
+// withoutLast replaces the last leaf of a log.
+func withoutLast(leaves []evidence.Hash) []evidence.Hash {
+	leaves[len(leaves)-1] = evidence.LeafHash(nil)
+	return leaves
+}
+
+// If the clock of a service was set back, its newest checkpoint is from the future. A receipt that the log does not have yet is then not
+// missing, until the merge delay has passed by the clock of the agent.
+func TestCheckpointFromTheFuture(t *testing.T) {
+	t.Parallel()
+	shop, s := logged(t)
+	placed(t, s, agent.ExecuteOptions{})
+	shop.Tamper(agenttest.Alteration{Ahead: time.Hour, Leaves: func(leaves []evidence.Hash) []evidence.Hash { return leaves[:6] }})
+	for _, want := range []string{"", "RECEIPT_NOT_LOGGED"} {
+		if report := reconcile(t, s, receipts.Period{}); names(report.Problems) != want {
+			t.Errorf("got %v, want %q", report.Problems, want)
+		}
+		shop.Clock.Add(2 * time.Minute)
 	}
 }

@@ -73,8 +73,9 @@ type book struct {
 	policy  string
 	entries []*bookEntry
 	lines   []bookLine
-	lost    int    // entries of the log that the restored state lacks
-	changed string // a proof of key that a test changed
+	lost    int           // entries of the log that the restored state lacks
+	changed string        // a proof of key that a test changed
+	ahead   time.Duration // the times of checkpoints are later by it
 	// signer returns the key that signs an entry.
 	signer func(e *bookEntry) bookKey
 }
@@ -294,7 +295,7 @@ func hashTexts(list []evidence.Hash) []string {
 // checkpoint returns a signed and cosigned checkpoint over the first size leaves of the log of an epoch.
 func (b *book) checkpoint(epoch int64, size int) string {
 	origin := fmt.Sprintf("%s/uim-ledger/%d", bookIssuer, epoch)
-	at := bookStart.Add(time.Hour).Unix()
+	at := bookStart.Add(time.Hour + b.ahead).Unix()
 	text := fmt.Sprintf("%s\n%d\n%s\ntime %d\n", origin, size, hashTexts([]evidence.Hash{merkle(b.leaves(epoch)[:size])})[0], at)
 	line := func(name string, id, signature []byte) string {
 		return "— " + name + " " + base64.StdEncoding.EncodeToString(append(bytes.Clone(id), signature...)) + "\n"

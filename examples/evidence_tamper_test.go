@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -150,6 +151,8 @@ var alterations = map[string]alteration{
 	"the restored state lacks entries": {
 		want: []string{"EPOCH"}, before: func(b *book) { b.lost = 1 }, after: all(removed("statement", 0), removed("invoice", 0)),
 	},
+	// The times of a log are those of a clock that can be set; only proofs count.
+	"a checkpoint is from the future": {before: func(b *book) { b.ahead = 5 * 365 * 24 * time.Hour }},
 	"an entry is not in the log":      {want: []string{"RECEIPT_NOT_LOGGED"}, after: removed("tlog-proof", heldB)},
 	"a proof of inclusion is changed": {want: []string{"LOG", "RECEIPT_NOT_LOGGED"}, after: swapped("tlog-proof", capturedA, "text")},
 	"a checkpoint is not signed": {want: []string{"LOG"}, after: member("checkpoint", 0, "text",

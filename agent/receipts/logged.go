@@ -90,11 +90,13 @@ func (l *logCheck) run(ctx context.Context, b *Book) (left int, err error) {
 	return left, b.put(ctx, l.records...)
 }
 
-// due reports whether an entry of an account must be in the log. at is the time of the newest checkpoint of the log; it is zero if there is
-// none.
+// due reports whether an entry of an account must be in the log. newest is the time of the newest checkpoint of the log; it is zero if
+// there is none. If only the checkpoint is from the future, the clock of the service was set back after it signed the checkpoint. The time
+// of the checkpoint then proves nothing about the entry.
 func (l *logCheck) due(r *evidence.Receipt, newest time.Time) bool {
 	at := r.Entry.At
-	return !at.After(newest.Add(-mergeDelay)) || !at.After(l.now.Add(-mergeDelay-skew))
+	setBack := newest.After(l.now.Add(skew)) && !at.After(l.now)
+	return !setBack && !at.After(newest.Add(-mergeDelay)) || !at.After(l.now.Add(-mergeDelay-skew))
 }
 
 // open verifies a checkpoint of the service.

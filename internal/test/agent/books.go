@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
@@ -48,6 +49,7 @@ type Alteration struct {
 	Leaves func([]evidence.Hash) []evidence.Hash // replaces the leaves of the log
 	Epoch  int64                                 // the epoch of the log
 	LogKey ed25519.PrivateKey                    // signs checkpoints instead of the key of the log
+	Ahead  time.Duration                         // the times of checkpoints are ahead of the clock
 }
 
 // GiveReceipts makes the service send receipts.

@@ -50,7 +50,8 @@ func (s *Service) tree() (log.Reader, []evidence.Hash, log.Checkpoint, error) {
 	}
 	root, err := t.Root()
 	c := log.Checkpoint{
-		Origin: log.Origin(Issuer, s.books.tampering.Epoch), Size: int64(len(leaves)), Root: root, Time: s.Clock.Now(),
+		Origin: log.Origin(Issuer, s.books.tampering.Epoch), Size: int64(len(leaves)), Root: root,
+		Time: s.Clock.Now().Add(s.books.tampering.Ahead),
 	}
 	return func(level int, n int64) ([]byte, error) { return tiles[[2]int64{int64(level), n}], nil }, leaves, c, err
 }
