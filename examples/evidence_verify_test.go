@@ -93,6 +93,24 @@ func TestVerifiersReadDamagedFiles(t *testing.T) {
 	}
 }
 
+// TestVerifiersBoundTheLinesOfABundle checks that a bundle with more than a million lines is an error, and not one with fewer lines.
+func TestVerifiersBoundTheLinesOfABundle(t *testing.T) {
+	t.Parallel()
+	node, python := newVerifiers(t)
+	b := newBook()
+	b.bundle(t)
+	text := slices.Concat(b.text(t), bytes.Repeat([]byte(`{"type":"x"}`+"\n"), 1_000_001-bytes.Count(b.text(t), []byte("\n"))))
+	file := writeBundle(t, "bundle.jsonl.gz", compressed(t, text))
+	for _, v := range []*verifier{node, python} {
+		r, out := v.verify(t, file)
+		if r.OK || !slices.ContainsFunc(r.Problems, func(p verifierProblem) bool {
+			return p.Name == "FILE" && strings.Contains(p.Detail, "1,000,000 lines")
+		}) {
+			t.Errorf("%s: got\n%s", v.file, out)
+		}
+	}
+}
+
 // TestVerifiersRequireCosignatures checks a bundle against policies that its checkpoints do not meet.
 func TestVerifiersRequireCosignatures(t *testing.T) {
 	t.Parallel()
