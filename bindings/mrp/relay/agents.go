@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -13,13 +12,9 @@ import (
 )
 
 // profile responds with the profile of an agent. Anyone who knows the key of the agent can read the profile, even if it is private.
-func (r *Relay) profile(w http.ResponseWriter, c *call) *wire.Error {
+func (r *Relay) profile(c *call) (any, *wire.Error) {
 	a, refused := r.agentOf(c)
-	if refused != nil {
-		return refused
-	}
-	r.json(w, http.StatusOK, profileOf(a))
-	return nil
+	return profileOf(a), refused
 }
 
 func (r *Relay) agentOf(c *call) (mail.Agent, *wire.Error) {
@@ -34,13 +29,9 @@ func (r *Relay) agentOf(c *call) (mail.Agent, *wire.Error) {
 	return a, r.refusal(err, wire.AgentNotFound)
 }
 
-func (r *Relay) capabilities(w http.ResponseWriter, c *call) *wire.Error {
+func (r *Relay) capabilities(c *call) (any, *wire.Error) {
 	a, refused := r.agentOf(c)
-	if refused != nil {
-		return refused
-	}
-	r.json(w, http.StatusOK, wire.Capabilities{PublicKey: a.Key, Capabilities: capabilitiesOf(a)})
-	return nil
+	return wire.Capabilities{PublicKey: a.Key, Capabilities: capabilitiesOf(a)}, refused
 }
 
 func profileOf(a mail.Agent) wire.Profile {
@@ -68,25 +59,18 @@ func capabilitiesOf(a mail.Agent) []wire.Capability {
 var lineEnds = strings.NewReplacer("\n", "", "\r", "", "\t", "")
 
 // change changes the caller's profile.
-func (r *Relay) change(w http.ResponseWriter, c *call) *wire.Error {
-	if refused := c.own(); refused != nil {
-		return refused
-	}
+func (r *Relay) change(c *call) (any, *wire.Error) {
 	change, refused := wire.ReadChange(c.body)
 	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	for i, able := range change.Capabilities {
 		if !wire.Shown(lineEnds.Replace(able.Description)) {
-			return wire.Refuse(wire.Unprocessable, fmt.Sprintf("capabilities/%d/description has characters that cannot be shown", i))
+			return nil, wire.Refuse(wire.Unprocessable, fmt.Sprintf("capabilities/%d/description has characters that cannot be shown", i))
 		}
 	}
 	a, refused := r.changes(c, change)
-	if refused != nil {
-		return refused
-	}
-	r.json(w, http.StatusOK, profileOf(a))
-	return nil
+	return profileOf(a), refused
 }
 
 func (r *Relay) changes(c *call, change wire.Change) (mail.Agent, *wire.Error) {
@@ -166,17 +150,13 @@ func wordsOf(name string, list []wire.Capability) string {
 func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
 // deleteAgent deletes the caller with all of its data, and closes its WebSockets. A later signed request creates the agent again.
-func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
-	if refused := c.own(); refused != nil {
-		return refused
-	}
+func (r *Relay) deleteAgent(c *call) (any, *wire.Error) {
 	blobs, err := r.store.Delete(c.Context(), c.key())
 	if err != nil {
-		return r.refusal(err, wire.AgentNotFound)
+		return nil, r.refusal(err, wire.AgentNotFound)
 	}
 	r.rates.meet(c.key(), false)
 	r.blobs.remove(blobs)
 	r.hangUp(c.key(), "the agent was deleted")
-	r.nothing(w)
-	return nil
+	return nil, nil
 }

@@ -211,12 +211,3 @@ func (c *call) pathKey(name string) (wire.Key, *wire.Error) {
 	}
 	return k, nil
 }
-
-// own returns an error unless the key in the path is the caller's key.
-func (c *call) own() *wire.Error {
-	k, refused := c.pathKey("key")
-	if refused == nil && k != c.key() {
-		refused = wire.Refuse(wire.Forbidden, "this belongs to another agent")
-	}
-	return refused
-}

@@ -73,6 +73,14 @@ func readLimit(q url.Values, unset int) (int, *wire.Error) {
 	return n, nil
 }
 
+// readPage decodes a query string, and returns the maximum number of items of the page that it selects: see readQuery and readLimit.
+func readPage(raw string, unset int) (q url.Values, limit int, refused *wire.Error) {
+	if q, refused = readQuery(raw); refused == nil {
+		limit, refused = readLimit(q, unset)
+	}
+	return q, limit, refused
+}
+
 // readQuery decodes a query string strictly: it rejects invalid parts instead of ignoring them.
 func readQuery(raw string) (url.Values, *wire.Error) {
 	q, err := url.ParseQuery(raw)

@@ -84,34 +84,26 @@ type tagMark struct {
 }
 
 // tags responds with the tags of all public agents, the most frequent first.
-func (r *Relay) tags(w http.ResponseWriter, c *call) *wire.Error {
-	q, refused := readQuery(c.URL.RawQuery)
+func (r *Relay) tags(c *call) (any, *wire.Error) {
+	q, limit, refused := readPage(c.URL.RawQuery, wire.MaxPage)
 	if refused != nil {
-		return refused
-	}
-	limit, refused := readLimit(q, wire.MaxPage)
-	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	var from tagMark
 	there, refused := readCursor(q, &from)
 	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	var after *mail.TagCount
 	if there {
 		after = &mail.TagCount{Tag: from.Tag, Count: from.Count}
 	}
 	list, more, err := r.store.Tags(c.Context(), after, limit)
-	if err != nil {
-		return r.refusal(err, wire.NotFound)
-	}
 	page := wire.TagCounts{Capabilities: []wire.TagCount{}, HasMore: more}
 	for _, t := range list {
 		page.Capabilities = append(page.Capabilities, wire.TagCount{Name: t.Tag, Count: t.Count})
 		from = tagMark{t.Count, t.Tag}
 	}
 	page.NextCursor = writeCursor(from, more)
-	r.json(w, http.StatusOK, page)
-	return nil
+	return page, r.refusal(err, wire.NotFound)
 }

@@ -191,11 +191,7 @@ func (r *Relay) status(w http.ResponseWriter, c *call) *wire.Error {
 
 // thread lists the messages that the caller sent or received in a thread, oldest first.
 func (r *Relay) thread(w http.ResponseWriter, c *call, thread string) *wire.Error {
-	q, refused := readQuery(c.URL.RawQuery)
-	if refused != nil {
-		return refused
-	}
-	limit, refused := readLimit(q, wire.DefaultPage)
+	q, limit, refused := readPage(c.URL.RawQuery, wire.DefaultPage)
 	if refused != nil {
 		return refused
 	}

@@ -21,22 +21,56 @@ type signedOperation struct {
 	guards bool
 }
 
+// reply returns an operation that responds with the result of do as JSON or, if it is nil, with no body.
+func (r *Relay) reply(do func(*call) (any, *wire.Error)) operation {
+	return func(w http.ResponseWriter, c *call) *wire.Error {
+		result, refused := do(c)
+		switch {
+		case refused != nil:
+			return refused
+		case result == nil:
+			r.nothing(w)
+		default:
+			r.json(w, http.StatusOK, result)
+		}
+		return nil
+	}
+}
+
+// own is like reply, for an operation that only the agent whose key is in the path may use.
+func (r *Relay) own(do func(*call) (any, *wire.Error)) operation {
+	return r.reply(func(c *call) (any, *wire.Error) {
+		k, refused := c.pathKey("key")
+		if refused == nil && k != c.key() {
+			refused = wire.Refuse(wire.Forbidden, "this belongs to another agent")
+		}
+		if refused != nil {
+			return nil, refused
+		}
+		return do(c)
+	})
+}
+
 // routes returns the handler of all routes. Signed operations are selected by path and method; all other routes are public.
 func (r *Relay) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range map[string]map[string]signedOperation{
-		"/v1/agents/{key}":              {"GET": {do: r.profile}, "PATCH": {do: r.change}, "DELETE": {do: r.deleteAgent}},
-		"/v1/agents/{key}/capabilities": {"GET": {do: r.capabilities}},
-		"/v1/agents/{key}/webhook":      {"PUT": {do: r.setWebhook}, "GET": {do: r.webhook}, "DELETE": {do: r.deleteWebhook}},
-		"/v1/agents/{key}/acl":          {"PUT": {do: r.setEntry}, "GET": {do: r.entries}},
-		"/v1/agents/{key}/acl/{peer}":   {"PUT": {do: r.setEntry}, "GET": {do: r.entry}, "DELETE": {do: r.deleteEntry}},
-		"/v1/discover":                  {"GET": {do: r.discover}},
-		"/v1/capabilities":              {"GET": {do: r.tags}},
-		"/v1/messages":                  {"POST": {do: r.send, use: useSend, guards: true}, "GET": {do: r.poll, use: usePoll}},
-		"/v1/messages/{id}":             {"GET": {do: r.message}},
-		"/v1/messages/{id}/{part}":      {"GET": {do: r.ofMessages}},
-		"/v1/blobs":                     {"POST": {do: r.upload}},
-		"/v1/blobs/{id}":                {"GET": {do: r.download}, "HEAD": {do: r.download}, "DELETE": {do: r.deleteBlob}},
+		"/v1/agents/{key}":              {"GET": {do: r.reply(r.profile)}, "PATCH": {do: r.own(r.change)}, "DELETE": {do: r.own(r.deleteAgent)}},
+		"/v1/agents/{key}/capabilities": {"GET": {do: r.reply(r.capabilities)}},
+		"/v1/agents/{key}/webhook": {
+			"PUT": {do: r.own(r.setWebhook)}, "GET": {do: r.own(r.webhook)}, "DELETE": {do: r.own(r.deleteWebhook)},
+		},
+		"/v1/agents/{key}/acl": {"PUT": {do: r.own(r.setEntry)}, "GET": {do: r.own(r.entries)}},
+		"/v1/agents/{key}/acl/{peer}": {
+			"PUT": {do: r.own(r.setEntry)}, "GET": {do: r.own(r.entry)}, "DELETE": {do: r.own(r.deleteEntry)},
+		},
+		"/v1/discover":             {"GET": {do: r.discover}},
+		"/v1/capabilities":         {"GET": {do: r.reply(r.tags)}},
+		"/v1/messages":             {"POST": {do: r.send, use: useSend, guards: true}, "GET": {do: r.poll, use: usePoll}},
+		"/v1/messages/{id}":        {"GET": {do: r.message}},
+		"/v1/messages/{id}/{part}": {"GET": {do: r.ofMessages}},
+		"/v1/blobs":                {"POST": {do: r.upload}},
+		"/v1/blobs/{id}":           {"GET": {do: r.download}, "HEAD": {do: r.download}, "DELETE": {do: r.deleteBlob}},
 	} {
 		mux.HandleFunc(path, r.signed(methods))
 	}

@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"net/http"
 	"net/url"
 
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -13,52 +12,31 @@ func webhookOf(w mail.Webhook) wire.Webhook {
 }
 
 // setWebhook sets the URL that messages to the caller are posted to, and enables the webhook.
-func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
-	if refused := c.own(); refused != nil {
-		return refused
-	}
+func (r *Relay) setWebhook(c *call) (any, *wire.Error) {
 	address, secret, refused := wire.ReadWebhook(c.body)
 	if refused != nil {
-		return refused
+		return nil, refused
 	}
 	u, err := url.Parse(address)
 	if err == nil {
 		err = r.postman.Check(u, foreign)
 	}
 	if err != nil {
-		return wire.Refuse(wire.BadRequest, "url must be an https URL on the public internet")
+		return nil, wire.Refuse(wire.BadRequest, "url must be an https URL on the public internet")
 	}
 	r.probes.of.Remove(c.key())
 	hook, err := r.store.SetWebhook(c.Context(), mail.Webhook{Owner: c.key(), URL: address, Secret: secret, Enabled: true})
-	if err != nil {
-		return r.refusal(err, wire.NotFound)
-	}
-	r.json(w, http.StatusOK, webhookOf(hook))
-	return nil
+	return webhookOf(hook), r.refusal(err, wire.NotFound)
 }
 
 // foreign is passed to package fetch as the source of webhook URLs, so that fetch refuses addresses of this machine.
 var foreign = &url.URL{Scheme: "https", Host: "agents.invalid"}
 
-func (r *Relay) webhook(w http.ResponseWriter, c *call) *wire.Error {
-	if refused := c.own(); refused != nil {
-		return refused
-	}
+func (r *Relay) webhook(c *call) (any, *wire.Error) {
 	hook, err := r.store.Webhook(c.Context(), c.key())
-	if err != nil {
-		return r.refusal(err, wire.NotFound)
-	}
-	r.json(w, http.StatusOK, webhookOf(hook))
-	return nil
+	return webhookOf(hook), r.refusal(err, wire.NotFound)
 }
 
-func (r *Relay) deleteWebhook(w http.ResponseWriter, c *call) *wire.Error {
-	if refused := c.own(); refused != nil {
-		return refused
-	}
-	if err := r.store.DeleteWebhook(c.Context(), c.key()); err != nil {
-		return r.refusal(err, wire.NotFound)
-	}
-	r.nothing(w)
-	return nil
+func (r *Relay) deleteWebhook(c *call) (any, *wire.Error) {
+	return nil, r.refusal(r.store.DeleteWebhook(c.Context(), c.key()), wire.NotFound)
 }
