@@ -53,22 +53,7 @@ func DecodeEnvelope(data []byte) (Envelope, error) {
 	}
 	var e Envelope
 	var protocol string
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			e.To = r.Text(MaxAddress)
-		case 2:
-			e.Sender = r.Text(MaxAddress)
-		case 3:
-			protocol = r.Text(maxPublicID)
-		case 4:
-			e.Message = r.Bytes(MaxEnvelope)
-		case 5:
-			e.URI = r.Text(MaxURI)
-		}
-	}
-	if err := r.Err(); err != nil {
+	if err := field.Decode(data, e.fields(&protocol)...); err != nil {
 		return Envelope{}, fmt.Errorf("envelope: %w", err)
 	}
 	var err error
@@ -81,6 +66,13 @@ func DecodeEnvelope(data []byte) (Envelope, error) {
 	return e, nil
 }
 
+func (e *Envelope) fields(protocol *string) []field.Field {
+	return []field.Field{
+		field.TextOf(1, &e.To, MaxAddress), field.TextOf(2, &e.Sender, MaxAddress), field.TextOf(3, protocol, maxPublicID),
+		field.BytesOf(4, &e.Message, MaxEnvelope), field.TextOf(5, &e.URI, MaxURI),
+	}
+}
+
 // Encode returns the bytes of the envelope. The error wraps ErrUnsendable if DecodeEnvelope would reject them.
 func (e Envelope) Encode() ([]byte, error) {
 	if why := e.wrong(); why != "" {
@@ -89,11 +81,8 @@ func (e Envelope) Encode() ([]byte, error) {
 	if _, err := ParsePublicID(e.Protocol.String()); err != nil {
 		return nil, fmt.Errorf("%w: envelope: the protocol is not a public id", ErrUnsendable)
 	}
-	out := field.AppendText(nil, 1, e.To)
-	out = field.AppendText(out, 2, e.Sender)
-	out = field.AppendText(out, 3, e.Protocol.String())
-	out = field.AppendBytes(out, 4, e.Message)
-	out = field.AppendText(out, 5, e.URI)
+	protocol := e.Protocol.String()
+	out := field.Encode(e.fields(&protocol)...)
 	if len(out) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: envelope: too long", ErrUnsendable)
 	}

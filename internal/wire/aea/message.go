@@ -31,9 +31,10 @@ func DecodeMessage(data []byte) (Message, error) {
 			r.Fail("a message without a dialogue is not supported")
 		case 2:
 			r.Choose()
-			var err error
-			m, err = decodeDialogueMessage(r.Bytes(MaxEnvelope))
-			r.Within(err)
+			r.Within(field.Decode(r.Bytes(MaxEnvelope), m.fields()...))
+			if len(m.Content) == 0 { // the content always contains the performative
+				r.Fail("the content is missing")
+			}
 		}
 	}
 	r.Chosen()
@@ -43,30 +44,12 @@ func DecodeMessage(data []byte) (Message, error) {
 	return m, nil
 }
 
-func decodeDialogueMessage(data []byte) (Message, error) {
-	var m Message
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			m.ID = r.Int32()
-		case 2:
-			m.StarterRef = r.Text(MaxReference)
-		case 3:
-			m.ResponderRef = r.Text(MaxReference)
-		case 4:
-			m.Target = r.Int32()
-		case 5:
-			m.Content = r.Bytes(MaxEnvelope)
-		}
+// fields returns the fields of a message that belongs to a dialogue.
+func (m *Message) fields() []field.Field {
+	return []field.Field{
+		field.Int32Of(1, &m.ID), field.TextOf(2, &m.StarterRef, MaxReference), field.TextOf(3, &m.ResponderRef, MaxReference),
+		field.Int32Of(4, &m.Target), field.BytesOf(5, &m.Content, MaxEnvelope),
 	}
-	if err := r.Err(); err != nil {
-		return Message{}, err
-	}
-	if len(m.Content) == 0 { // the content always contains the performative
-		return Message{}, fmt.Errorf("%w: the content is missing", ErrUndecodable)
-	}
-	return m, nil
 }
 
 // Encode returns the bytes of the message. The error wraps ErrUnsendable if DecodeMessage would reject them.
@@ -77,12 +60,7 @@ func (m Message) Encode() ([]byte, error) {
 	if len(m.Content) == 0 || len(m.Content) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: message: the content is empty or too long", ErrUnsendable)
 	}
-	out := field.AppendInt(nil, 1, int64(m.ID))
-	out = field.AppendText(out, 2, m.StarterRef)
-	out = field.AppendText(out, 3, m.ResponderRef)
-	out = field.AppendInt(out, 4, int64(m.Target))
-	out = field.AppendBytes(out, 5, m.Content)
-	return field.AppendMember(nil, 2, out), nil
+	return field.AppendMember(nil, 2, field.Encode(m.fields()...)), nil
 }
 
 func isReference(s string) bool { return len(s) <= MaxReference && utf8.ValidString(s) }

@@ -103,7 +103,7 @@ func (m *Message) decode(data []byte) error {
 			r.Within(err)
 			m.Record = &record
 		case m.Kind == Status && r.Number() == 1:
-			r.Within(m.decodeStatus(r.Bytes(wire.MaxEnvelope)))
+			r.Within(field.Decode(r.Bytes(wire.MaxEnvelope), m.status()...))
 		default:
 			known--
 		}
@@ -117,48 +117,31 @@ func (m *Message) decode(data []byte) error {
 	return nil
 }
 
-func (m *Message) decodeStatus(data []byte) error {
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			m.Code = Code(r.Enum(int(AgentNotReady)))
-		case 2:
-			m.Texts = append(m.Texts, r.EachText(MaxTexts, MaxText))
-		}
-	}
-	return r.Err()
+// status returns the fields of the body of a Status.
+func (m *Message) status() []field.Field {
+	return []field.Field{field.EnumOf(1, &m.Code, AgentNotReady), field.TextsOf(2, &m.Texts, MaxTexts, MaxText)}
 }
 
 // DecodeRecord decodes the registration of an agent. The error wraps wire.ErrUndecodable.
 func DecodeRecord(data []byte) (Record, error) {
 	var record Record
-	fields := record.fields()
-	r := field.Read(data)
-	for r.Next() {
-		if r.Number() <= len(fields) {
-			*fields[r.Number()-1] = r.Text(MaxText)
-		}
-	}
-	if err := r.Err(); err != nil {
+	if err := field.Decode(data, record.fields()...); err != nil {
 		return Record{}, fmt.Errorf("record: %w", err)
 	}
 	return record, nil
 }
 
-// fields returns the fields of a record in the order of their numbers, which begin with 1.
-func (r *Record) fields() []*string {
-	return []*string{&r.Service, &r.Ledger, &r.Address, &r.PublicKey, &r.PeerPublicKey, &r.Signature, &r.NotBefore, &r.NotAfter}
+func (r *Record) fields() (list []field.Field) {
+	for i, s := range []*string{
+		&r.Service, &r.Ledger, &r.Address, &r.PublicKey, &r.PeerPublicKey, &r.Signature, &r.NotBefore, &r.NotAfter,
+	} {
+		list = append(list, field.TextOf(i+1, s, MaxText))
+	}
+	return list
 }
 
 // Encode returns the bytes of the record. It does not check any limits.
-func (r Record) Encode() []byte {
-	var out []byte
-	for i, s := range r.fields() {
-		out = field.AppendText(out, i+1, *s)
-	}
-	return out
-}
+func (r Record) Encode() []byte { return field.Encode(r.fields()...) }
 
 // Encode returns the bytes of the message. It does not check any limits.
 func (m Message) Encode() []byte {
@@ -176,11 +159,7 @@ func (m Message) Encode() []byte {
 			inner = field.AppendMember(nil, 1, m.Record.Encode())
 		}
 	case Status:
-		status := field.AppendInt(nil, 1, int64(m.Code))
-		for _, text := range m.Texts {
-			status = field.AppendMember(status, 2, []byte(text))
-		}
-		inner = field.AppendMember(nil, 1, status)
+		inner = field.AppendMember(nil, 1, field.Encode(m.status()...))
 	}
 	return field.AppendMember(nil, int(m.Kind), inner)
 }

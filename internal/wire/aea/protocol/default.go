@@ -93,50 +93,23 @@ func ErrorMessage(err error, about wire.Envelope) wire.Message {
 func (m DefaultMessage) Kind() Performative { return m.Performative }
 
 func decodeDefault(content []byte) (Content, error) {
-	p, body, err := defaultTable.open(content)
-	if err != nil {
-		return nil, err
-	}
-	m := DefaultMessage{Performative: p}
-	r := field.Read(body)
-	for r.Next() {
-		switch {
-		case p == DefaultBytes && r.Number() == 1:
-			m.Bytes = r.Bytes(wire.MaxEnvelope)
-		case p == DefaultError && r.Number() == 1:
-			m.Code = ErrorCode(enumIn(r, int(CodeInvalidDialogue)))
-		case p == DefaultError && r.Number() == 2:
-			m.Text = r.Text(MaxText)
-		case p == DefaultError && r.Number() == 3:
-			m.Data = field.Entry(r, m.Data, errorData)
-		}
-	}
-	return m, r.Err()
+	var m DefaultMessage
+	err := defaultTable.decode(content, &m.Performative, m.fields)
+	return m, err
 }
 
-// enumIn reads an enumeration that is nested in a message, which is how the framework encodes enumerations.
-func enumIn(r *field.Reader, last int) int {
-	value := 0
-	in := field.Read(r.Bytes(MaxText))
-	for in.Next() {
-		if in.Number() == 1 {
-			value = in.Enum(last)
+func (m *DefaultMessage) fields() []field.Field {
+	switch m.Performative {
+	case DefaultBytes:
+		return []field.Field{field.BytesOf(1, &m.Bytes, wire.MaxEnvelope)}
+	case DefaultError:
+		return []field.Field{
+			enum(&m.Code, CodeInvalidDialogue), field.TextOf(2, &m.Text, MaxText), field.MapOf(3, &m.Data, errorData),
 		}
+	default: // the others have no fields
+		return nil
 	}
-	r.Within(in.Err())
-	return value
 }
 
 // Encode returns the content of a wire.Message.
-func (m DefaultMessage) Encode() []byte {
-	var body []byte
-	switch m.Performative {
-	case DefaultBytes:
-		body = field.AppendBytes(nil, 1, m.Bytes)
-	case DefaultError:
-		body = field.AppendMember(nil, 1, field.AppendInt(nil, 1, int64(m.Code)))
-		body = field.AppendMap(field.AppendText(body, 2, m.Text), 3, m.Data)
-	default: // the others have no fields
-	}
-	return defaultTable.close(m.Performative, body)
-}
+func (m DefaultMessage) Encode() []byte { return defaultTable.encode(m.Performative, m.fields()) }

@@ -65,48 +65,29 @@ var info = field.MapLimits{Entries: 64, Key: 128, Value: 64 << 10}
 func (m FIPAMessage) Kind() Performative { return m.Performative }
 
 func decodeFIPA(content []byte) (Content, error) {
-	p, body, err := fipaTable.open(content)
-	if err != nil {
-		return nil, err
+	var m FIPAMessage
+	err := fipaTable.decode(content, &m.Performative, m.fields)
+	return m, err
+}
+
+func (m *FIPAMessage) fields() []field.Field {
+	switch m.Performative {
+	case FIPACFP:
+		query := field.DecodedOf(1, &m.Query, wire.MaxEnvelope, search.DecodeQuery, func(out []byte) []byte {
+			return field.AppendBytes(out, 1, m.Query.Encode())
+		})
+		return []field.Field{field.MessageOf(1, wire.MaxEnvelope, query)}
+	case FIPAPropose:
+		proposal := field.DecodedOf(1, &m.Proposal, wire.MaxEnvelope, search.DecodeDescription, func(out []byte) []byte {
+			return field.AppendBytes(out, 1, m.Proposal.Encode())
+		})
+		return []field.Field{field.MessageOf(1, wire.MaxEnvelope, proposal)}
+	case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
+		return []field.Field{field.MapOf(1, &m.Info, info)}
+	default: // the others have no fields
+		return nil
 	}
-	m := FIPAMessage{Performative: p}
-	r := field.Read(body)
-	for r.Next() {
-		if r.Number() != 1 {
-			continue
-		}
-		switch p {
-		case FIPACFP:
-			var data []byte
-			if data, err = inner(r.Bytes(wire.MaxEnvelope)); err == nil {
-				m.Query, err = search.DecodeQuery(data)
-			}
-			r.Within(err)
-		case FIPAPropose:
-			var data []byte
-			if data, err = inner(r.Bytes(wire.MaxEnvelope)); err == nil {
-				m.Proposal, err = search.DecodeDescription(data)
-			}
-			r.Within(err)
-		case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
-			m.Info = field.Entry(r, m.Info, info)
-		default: // the others have no fields
-		}
-	}
-	return m, r.Err()
 }
 
 // Encode returns the content of a wire.Message.
-func (m FIPAMessage) Encode() []byte {
-	var body []byte
-	switch m.Performative {
-	case FIPACFP:
-		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Query.Encode()))
-	case FIPAPropose:
-		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Proposal.Encode()))
-	case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
-		body = field.AppendMap(nil, 1, m.Info)
-	default: // the others have no fields
-	}
-	return fipaTable.close(m.Performative, body)
-}
+func (m FIPAMessage) Encode() []byte { return fipaTable.encode(m.Performative, m.fields()) }

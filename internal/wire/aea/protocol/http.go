@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -60,43 +61,40 @@ type HTTPMessage struct {
 func (m HTTPMessage) Kind() Performative { return m.Performative }
 
 func decodeHTTP(content []byte) (Content, error) {
-	p, body, err := httpTable.open(content)
-	if err != nil {
+	var m HTTPMessage
+	if err := httpTable.decode(content, &m.Performative, m.fields); err != nil {
 		return nil, err
 	}
-	m := HTTPMessage{Performative: p}
-	r := field.Read(body)
-	for r.Next() {
-		switch at := r.Number(); {
-		case at == 4:
-			m.Header, err = parseHeader(r.Text(MaxHeader))
-			r.Within(err)
-		case at == 5:
-			m.Body = r.Bytes(wire.MaxEnvelope)
-		case p == HTTPRequest && at == 1:
-			m.Method = r.Text(MaxMethod)
-		case p == HTTPRequest && at == 2:
-			m.URL = r.Text(MaxURL)
-		case p == HTTPRequest && at == 3, p == HTTPResponse && at == 1:
-			m.Version = r.Text(MaxMethod)
-		case p == HTTPResponse && at == 2:
-			m.Status = r.Enum(999)
-		case p == HTTPResponse && at == 3:
-			m.StatusText = r.Text(MaxText)
-		}
-	}
-	if err := r.Err(); err != nil {
-		return nil, err
-	}
-	if p == HTTPResponse && m.Status < 100 {
+	if m.Performative == HTTPResponse && m.Status < 100 {
 		return nil, fmt.Errorf("%w: not an HTTP status", wire.ErrUndecodable)
 	}
 	return m, nil
 }
 
+func (m *HTTPMessage) fields() []field.Field {
+	common := []field.Field{
+		field.DecodedOf(4, &m.Header, MaxHeader, parseHeader, func(out []byte) []byte {
+			return field.AppendText(out, 4, formatHeader(m.Header))
+		}),
+		field.BytesOf(5, &m.Body, wire.MaxEnvelope),
+	}
+	if m.Performative == HTTPRequest {
+		return append([]field.Field{
+			field.TextOf(1, &m.Method, MaxMethod), field.TextOf(2, &m.URL, MaxURL), field.TextOf(3, &m.Version, MaxMethod),
+		}, common...)
+	}
+	return append([]field.Field{
+		field.TextOf(1, &m.Version, MaxMethod), field.EnumOf(2, &m.Status, 999), field.TextOf(3, &m.StatusText, MaxText),
+	}, common...)
+}
+
 // parseHeader parses lines of the form "Name: value", with or without an empty line at the end, or the JSON object of strings that the
 // webhook connection writes. It returns nil if text is blank.
-func parseHeader(text string) (h http.Header, err error) {
+func parseHeader(block []byte) (h http.Header, err error) {
+	text := string(block)
+	if !utf8.ValidString(text) {
+		return nil, fmt.Errorf("%w: an HTTP header is not UTF-8", wire.ErrUndecodable)
+	}
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
@@ -155,18 +153,4 @@ func formatHeader(h http.Header) string {
 }
 
 // Encode returns the content of a wire.Message.
-func (m HTTPMessage) Encode() []byte {
-	var body []byte
-	if m.Performative == HTTPRequest {
-		body = field.AppendText(body, 1, m.Method)
-		body = field.AppendText(body, 2, m.URL)
-		body = field.AppendText(body, 3, m.Version)
-	} else {
-		body = field.AppendText(body, 1, m.Version)
-		body = field.AppendInt(body, 2, int64(m.Status))
-		body = field.AppendText(body, 3, m.StatusText)
-	}
-	body = field.AppendText(body, 4, formatHeader(m.Header))
-	body = field.AppendBytes(body, 5, m.Body)
-	return httpTable.close(m.Performative, body)
-}
+func (m HTTPMessage) Encode() []byte { return httpTable.encode(m.Performative, m.fields()) }

@@ -84,51 +84,31 @@ type OEFMessage struct {
 func (m OEFMessage) Kind() Performative { return m.Performative }
 
 func decodeOEF(t table, content []byte) (Content, error) {
-	p, body, err := t.open(content)
-	if err != nil {
-		return nil, err
+	m := OEFMessage{Older: t[2] == OEFSearchAgents}
+	err := t.decode(content, &m.Performative, m.fields)
+	return m, err
+}
+
+// fields returns the field 1 of the message. agents_info, which some messages also have, has no meaning here.
+func (m *OEFMessage) fields() []field.Field {
+	switch m.Performative {
+	case OEFError:
+		return []field.Field{enum(&m.Operation, OEFOperationSend)}
+	case OEFRegisterService, OEFUnregisterService:
+		return []field.Field{inner(1, &m.Description)}
+	case OEFSearchServices, OEFSearchAgents:
+		return []field.Field{inner(1, &m.Query)}
+	case OEFSearchResult:
+		return []field.Field{field.TextsOf(1, &m.Agents, MaxAgents, wire.MaxAddress)}
+	default: // success has no fields
+		return nil
 	}
-	m := OEFMessage{Performative: p, Older: t[2] == OEFSearchAgents}
-	r := field.Read(body)
-	for r.Next() {
-		if r.Number() != 1 {
-			continue // it includes agents_info, which has no meaning here
-		}
-		switch p {
-		case OEFError:
-			m.Operation = OEFOperation(enumIn(r, int(OEFOperationSend)))
-		case OEFRegisterService, OEFUnregisterService:
-			m.Description, err = inner(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-		case OEFSearchServices, OEFSearchAgents:
-			m.Query, err = inner(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-		case OEFSearchResult:
-			m.Agents = append(m.Agents, r.EachText(MaxAgents, wire.MaxAddress))
-		default: // success has no field 1 with a meaning here
-		}
-	}
-	return m, r.Err()
 }
 
 // Encode returns the content of a wire.Message.
 func (m OEFMessage) Encode() []byte {
-	var body []byte
-	switch m.Performative {
-	case OEFError:
-		body = field.AppendMember(nil, 1, field.AppendInt(nil, 1, int64(m.Operation)))
-	case OEFRegisterService, OEFUnregisterService:
-		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Description))
-	case OEFSearchServices, OEFSearchAgents:
-		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Query))
-	case OEFSearchResult:
-		for _, address := range m.Agents {
-			body = field.AppendMember(body, 1, []byte(address))
-		}
-	default: // success has no fields
-	}
 	if m.Older {
-		return oefTable.close(m.Performative, body)
+		return oefTable.encode(m.Performative, m.fields())
 	}
-	return oefSearchTable.close(m.Performative, body)
+	return oefSearchTable.encode(m.Performative, m.fields())
 }

@@ -129,37 +129,36 @@ const first = 5
 // A table lists the performatives of a protocol in the order of their field numbers, which is alphabetical.
 type table []Performative
 
-// open returns the performative of a message, and the encoding of its fields.
-func (t table) open(content []byte) (p Performative, body []byte, err error) {
+// decode sets p to the performative of a message, and then reads the fields that fields returns for it.
+func (t table) decode(content []byte, p *Performative, fields func() []field.Field) error {
+	var body []byte
 	r := field.Read(content)
 	for r.Next() {
 		if at := r.Number() - first; at >= 0 && at < len(t) {
 			r.Choose()
-			p, body = t[at], r.Bytes(wire.MaxEnvelope)
+			*p, body = t[at], r.Bytes(wire.MaxEnvelope)
 		}
 	}
 	r.Chosen()
 	if err := r.Err(); err != nil {
-		return "", nil, err
+		return err
 	}
-	return p, body, nil
+	return field.Decode(body, fields()...)
 }
 
-// close is the inverse of open.
-func (t table) close(p Performative, body []byte) []byte {
-	return field.AppendMember(nil, first+slices.Index(t, p), body)
+// encode is the inverse of decode.
+func (t table) encode(p Performative, fields []field.Field) []byte {
+	return field.AppendMember(nil, first+slices.Index(t, p), field.Encode(fields...))
 }
 
-// inner decodes a message with a single field of bytes. The framework wraps its own types in such messages.
-func inner(data []byte) ([]byte, error) {
-	var b []byte
-	r := field.Read(data)
-	for r.Next() {
-		if r.Number() == 1 {
-			b = r.Bytes(wire.MaxEnvelope)
-		}
-	}
-	return b, r.Err()
+// inner is a message with a single field of bytes. The framework wraps its own types in such messages.
+func inner(number int, b *[]byte) field.Field {
+	return field.MessageOf(number, wire.MaxEnvelope, field.BytesOf(1, b, wire.MaxEnvelope))
+}
+
+// enum is an enumeration with the values 0 to last. The framework nests enumerations in messages.
+func enum[E ~int](v *E, last E) field.Field {
+	return field.MessageOf(1, MaxText, field.EnumOf(1, v, last))
 }
 
 // spec returns a specification id of version 1.0.0, the version of all protocols here.

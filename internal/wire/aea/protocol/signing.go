@@ -55,39 +55,21 @@ const (
 func (m SigningMessage) Kind() Performative { return m.Performative }
 
 func decodeSigning(content []byte) (Content, error) {
-	p, body, err := signingTable.open(content)
-	if err != nil {
-		return nil, err
+	var m SigningMessage
+	err := signingTable.decode(content, &m.Performative, m.fields)
+	return m, err
+}
+
+func (m *SigningMessage) fields() []field.Field {
+	switch m.Performative {
+	case SigningError:
+		return []field.Field{enum(&m.Code, UnsuccessfulTransactionSigning)}
+	case SigningSignMessage, SigningSignTransaction:
+		return []field.Field{inner(1, &m.Terms), inner(2, &m.Payload)}
+	default:
+		return []field.Field{inner(1, &m.Payload)}
 	}
-	m := SigningMessage{Performative: p}
-	asks := p == SigningSignMessage || p == SigningSignTransaction
-	r := field.Read(body)
-	for r.Next() {
-		switch {
-		case p == SigningError && r.Number() == 1:
-			m.Code = SigningErrorCode(enumIn(r, int(UnsuccessfulTransactionSigning)))
-		case asks && r.Number() == 1:
-			m.Terms, err = inner(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-		case asks && r.Number() == 2, p != SigningError && !asks && r.Number() == 1:
-			m.Payload, err = inner(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-		}
-	}
-	return m, r.Err()
 }
 
 // Encode returns the content of a wire.Message.
-func (m SigningMessage) Encode() []byte {
-	payload := field.AppendBytes(nil, 1, m.Payload)
-	var body []byte
-	switch m.Performative {
-	case SigningError:
-		body = field.AppendMember(nil, 1, field.AppendInt(nil, 1, int64(m.Code)))
-	case SigningSignMessage, SigningSignTransaction:
-		body = field.AppendMember(field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Terms)), 2, payload)
-	default:
-		body = field.AppendMember(nil, 1, payload)
-	}
-	return signingTable.close(m.Performative, body)
-}
+func (m SigningMessage) Encode() []byte { return signingTable.encode(m.Performative, m.fields()) }

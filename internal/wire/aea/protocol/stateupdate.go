@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"math"
 
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
@@ -51,45 +52,36 @@ type StateUpdateMessage struct {
 func (m StateUpdateMessage) Kind() Performative { return m.Performative }
 
 func decodeStateUpdate(content []byte) (Content, error) {
-	p, body, err := stateUpdateTable.open(content)
-	if err != nil {
+	var m StateUpdateMessage
+	if err := stateUpdateTable.decode(content, &m.Performative, m.fields); err != nil {
 		return nil, err
-	}
-	m := StateUpdateMessage{Performative: p}
-	limits := field.MapLimits{Entries: maxHoldings, Key: maxHoldingName}
-	r := field.Read(body)
-	for r.Next() {
-		switch at := r.Number(); {
-		case p == StateUpdateInitialize && at == 1:
-			m.Exchange = field.Entry(r, m.Exchange, limits)
-		case p == StateUpdateInitialize && at == 2:
-			m.Utility = field.Entry(r, m.Utility, limits)
-		case p == StateUpdateInitialize && at == 3, p == StateUpdateApply && at == 1:
-			m.Amounts = field.Entry(r, m.Amounts, limits)
-		case p == StateUpdateInitialize && at == 4, p == StateUpdateApply && at == 2:
-			m.Quantities = field.Entry(r, m.Quantities, limits)
-		}
 	}
 	for _, numbers := range []map[string]float64{m.Exchange, m.Utility} {
 		for _, v := range numbers {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				r.Fail("not finite")
+				return nil, fmt.Errorf("%w: a number is not finite", wire.ErrUndecodable)
 			}
 		}
 	}
-	return m, r.Err()
+	return m, nil
+}
+
+func (m *StateUpdateMessage) fields() []field.Field {
+	limits := field.MapLimits{Entries: maxHoldings, Key: maxHoldingName}
+	switch m.Performative {
+	case StateUpdateInitialize:
+		return []field.Field{
+			field.MapOf(1, &m.Exchange, limits), field.MapOf(2, &m.Utility, limits), field.MapOf(3, &m.Amounts, limits),
+			field.MapOf(4, &m.Quantities, limits),
+		}
+	case StateUpdateApply:
+		return []field.Field{field.MapOf(1, &m.Amounts, limits), field.MapOf(2, &m.Quantities, limits)}
+	default: // end has no fields
+		return nil
+	}
 }
 
 // Encode returns the content of a wire.Message.
 func (m StateUpdateMessage) Encode() []byte {
-	var body []byte
-	switch m.Performative {
-	case StateUpdateInitialize:
-		body = field.AppendMap(field.AppendMap(nil, 1, m.Exchange), 2, m.Utility)
-		body = field.AppendMap(field.AppendMap(body, 3, m.Amounts), 4, m.Quantities)
-	case StateUpdateApply:
-		body = field.AppendMap(field.AppendMap(nil, 1, m.Amounts), 2, m.Quantities)
-	default:
-	}
-	return stateUpdateTable.close(m.Performative, body)
+	return stateUpdateTable.encode(m.Performative, m.fields())
 }

@@ -101,37 +101,25 @@ func (d *decoder) set(data []byte) (Test, error) {
 
 func decodeRelation(data []byte) (Test, error) {
 	var s Relation
-	var err error
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			s.Operator = Operator(r.Enum(int(NotEqual)))
-		case 2:
-			s.Value, err = decodeValue(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-		}
+	err := field.Decode(data, s.fields()...)
+	if err == nil && s.Value == nil {
+		err = fmt.Errorf("%w: a relation has no value", wire.ErrUndecodable)
 	}
-	if r.Err() == nil && s.Value == nil {
-		return nil, fmt.Errorf("%w: a relation has no value", wire.ErrUndecodable)
-	}
-	return s, r.Err()
+	return s, err
+}
+
+func (s *Relation) fields() []field.Field {
+	return []field.Field{field.EnumOf(1, &s.Operator, NotEqual), valueOf(2, &s.Value)}
 }
 
 func decodeDistance(data []byte) (Test, error) {
 	var s Distance
-	var err error
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			s.Center, err = decodeLocation(r.Bytes(MaxText))
-			r.Within(err)
-		case 2:
-			s.Kilometres = r.Double()
-		}
-	}
-	return s, r.Err()
+	err := field.Decode(data, s.fields()...)
+	return s, err
+}
+
+func (s *Distance) fields() []field.Field {
+	return []field.Field{field.MessageOf(1, MaxText, s.Center.fields()...), field.DoubleOf(2, &s.Kilometres)}
 }
 
 // pairs contains the types of ranges, indexed by their field numbers.
@@ -221,9 +209,9 @@ func (s Range) append(out []byte) []byte {
 }
 
 func (s Relation) append(out []byte) []byte {
-	return field.AppendMember(out, 4, field.AppendMember(field.AppendInt(nil, 1, int64(s.Operator)), 2, s.Value.append(nil)))
+	return field.AppendMember(out, 4, field.Encode(s.fields()...))
 }
 
 func (s Distance) append(out []byte) []byte {
-	return field.AppendMember(out, 5, field.AppendDouble(field.AppendMember(nil, 1, s.Center.encode()), 2, s.Kilometres))
+	return field.AppendMember(out, 5, field.Encode(s.fields()...))
 }

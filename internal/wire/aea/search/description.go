@@ -71,20 +71,7 @@ func (d Description) Attributes() Attributes {
 // error wraps wire.ErrUndecodable.
 func DecodeDescription(data []byte) (Description, error) {
 	var d Description
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			model, err := decodeModel(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-			d.Model = model
-		case 2:
-			value, err := decodeKeyValue(r.Each(MaxAttributes, wire.MaxEnvelope))
-			r.Within(err)
-			d.Values = append(d.Values, value)
-		}
-	}
-	if err := r.Err(); err != nil {
+	if err := field.Decode(data, d.fields()...); err != nil {
 		return Description{}, fmt.Errorf("description: %w", err)
 	}
 	if why := d.wrong(); why != "" {
@@ -102,6 +89,8 @@ func (d Description) wrong() string {
 	for _, v := range d.Values {
 		a, known := missing[v.Key]
 		switch {
+		case v.Value == nil:
+			return "an attribute has no value"
 		case !known:
 			return "a value is repeated or not in the model"
 		case a.Type != v.Value.Type():
@@ -117,67 +106,42 @@ func (d Description) wrong() string {
 	return ""
 }
 
-func decodeKeyValue(data []byte) (KeyValue, error) {
-	var v KeyValue
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			v.Key = r.Text(MaxName)
-		case 2:
-			value, err := decodeValue(r.Bytes(wire.MaxEnvelope))
-			r.Within(err)
-			v.Value = value
-		}
-	}
-	if err := r.Err(); err != nil {
-		return KeyValue{}, err
-	}
-	if v.Value == nil {
-		return KeyValue{}, fmt.Errorf("%w: an attribute has no value", wire.ErrUndecodable)
-	}
-	return v, nil
+func (v *KeyValue) fields() []field.Field {
+	return []field.Field{field.TextOf(1, &v.Key, MaxName), valueOf(2, &v.Value)}
 }
 
 func decodeModel(data []byte) (DataModel, error) {
 	var m DataModel
-	names := map[string]bool{}
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			m.Name = r.Text(MaxName)
-		case 2:
-			a, err := decodeAttribute(r.Each(MaxAttributes, wire.MaxEnvelope))
-			r.Within(err)
-			if names[a.Name] {
-				r.Fail("an attribute occurs twice")
-			}
-			names[a.Name] = true
-			m.Attributes = append(m.Attributes, a)
-		case 3:
-			m.Description = r.Text(MaxText)
-		}
+	if err := field.Decode(data, m.fields()...); err != nil {
+		return DataModel{}, err
 	}
-	return m, r.Err()
+	if len(m.types()) < len(m.Attributes) {
+		return DataModel{}, fmt.Errorf("%w: an attribute occurs twice", wire.ErrUndecodable)
+	}
+	return m, nil
 }
 
-func decodeAttribute(data []byte) (Attribute, error) {
-	var a Attribute
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			a.Name = r.Text(MaxName)
-		case 2:
-			a.Type = Type(r.Enum(int(TypeLocation)))
-		case 3:
-			a.Required = r.Bool()
-		case 4:
-			a.Description = r.Text(MaxText)
-		}
+func (m *DataModel) fields() []field.Field {
+	return []field.Field{
+		field.TextOf(1, &m.Name, MaxName), field.ListOf(2, &m.Attributes, MaxAttributes, wire.MaxEnvelope, (*Attribute).fields),
+		field.TextOf(3, &m.Description, MaxText),
 	}
-	return a, r.Err()
+}
+
+func (a *Attribute) fields() []field.Field {
+	return []field.Field{
+		field.TextOf(1, &a.Name, MaxName), field.EnumOf(2, &a.Type, TypeLocation), field.BoolOf(3, &a.Required),
+		field.TextOf(4, &a.Description, MaxText),
+	}
+}
+
+func (d *Description) fields() []field.Field {
+	return []field.Field{
+		field.DecodedOf(1, &d.Model, wire.MaxEnvelope, decodeModel, func(out []byte) []byte {
+			return field.AppendMember(out, 1, d.Model.encode())
+		}),
+		field.ListOf(2, &d.Values, MaxAttributes, wire.MaxEnvelope, (*KeyValue).fields),
+	}
 }
 
 // Encode returns the bytes of the description. It does not check any limits.
@@ -185,19 +149,7 @@ func (d Description) Encode() []byte {
 	if d.Model.Name == "" && d.Model.Description == "" && len(d.Model.Attributes)+len(d.Values) == 0 {
 		return nil
 	}
-	out := field.AppendMember(nil, 1, d.Model.encode())
-	for _, v := range d.Values {
-		out = field.AppendMember(out, 2, field.AppendMember(field.AppendText(nil, 1, v.Key), 2, v.Value.append(nil)))
-	}
-	return out
+	return field.Encode(d.fields()...)
 }
 
-func (m DataModel) encode() []byte {
-	out := field.AppendText(nil, 1, m.Name)
-	for _, a := range m.Attributes {
-		one := field.AppendInt(field.AppendText(nil, 1, a.Name), 2, int64(a.Type))
-		one = field.AppendText(field.AppendInt(one, 3, field.Int(a.Required)), 4, a.Description)
-		out = field.AppendMember(out, 2, one)
-	}
-	return field.AppendText(out, 3, m.Description)
-}
+func (m DataModel) encode() []byte { return field.Encode(m.fields()...) }

@@ -88,22 +88,22 @@ func (v Location) append(out []byte) []byte {
 	return field.AppendMember(out, 5, v.encode())
 }
 
-func (v Location) encode() []byte {
-	return field.AppendDouble(field.AppendDouble(nil, 1, v.Lon), 2, v.Lat)
+func (v Location) encode() []byte { return field.Encode(v.fields()...) }
+
+func decodeLocation(data []byte) (v Location, err error) {
+	err = field.Decode(data, v.fields()...)
+	return v, err
 }
 
-func decodeLocation(data []byte) (Location, error) {
-	var v Location
-	r := field.Read(data)
-	for r.Next() {
-		switch r.Number() {
-		case 1:
-			v.Lon = r.Double()
-		case 2:
-			v.Lat = r.Double()
-		}
-	}
-	return v, r.Err()
+func (v *Location) fields() []field.Field {
+	return []field.Field{field.DoubleOf(1, &v.Lon), field.DoubleOf(2, &v.Lat)}
+}
+
+// valueOf is a field that contains a value.
+func valueOf(number int, v *Value) field.Field {
+	return field.DecodedOf(number, v, wire.MaxEnvelope, decodeValue, func(out []byte) []byte {
+		return field.AppendMember(out, number, (*v).append(nil))
+	})
 }
 
 func decodeValue(data []byte) (v Value, err error) {

@@ -1,14 +1,11 @@
 // Package field reads and writes the fields of proto3 messages on top of protowire, without generated code. The reader is stricter than
 // proto3 requires: it rejects input that two readers could decode as two different messages.
 //
-//	r := field.Read(data)
-//	for r.Next() {
-//		switch r.Number() {
-//		case 1:
-//			to = r.Text(maxAddress)
-//		}
-//	}
-//	return r.Err()
+//	fields := []field.Field{field.TextOf(1, &e.To, maxAddress), field.BytesOf(4, &e.Message, maxMessage)}
+//	err := field.Decode(data, fields...)
+//	data = field.Encode(fields...)
+//
+// A Reader reads messages that Fields cannot describe, such as a oneof.
 package field
 
 import (
