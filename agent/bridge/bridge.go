@@ -75,8 +75,9 @@ type Options struct {
 	ReadTerms TermsReader
 	// Compare compares the agreed policy with the one that the service offers now. nil: an agreement holds only for its own policy.
 	Compare PolicyComparer
-	// NextCommand returns the command with which the owner agrees to the policy that a service has announced for a later date. It may be nil.
-	NextCommand func(service string) string
+	// NextCommand returns the command with which the owner agrees to the policy that a service has announced for a later date. plan is the
+	// plan of the present agreement; empty: none. It may be nil.
+	NextCommand func(service, plan string) string
 	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of an issuer
 	// that the service's host does not vouch for; it is empty if the host vouches for the issuer. The issuer is untrusted text from the
 	// service, which AgreeCommand must quote. AgreeCommand may be nil.

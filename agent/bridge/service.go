@@ -228,7 +228,7 @@ func (s *service) prepareNext(ctx context.Context, current *agent.Service) {
 	about := fmt.Sprintf("%s changes its terms at %s", oneLine(s.target, maxTitle), next.From.UTC().Format(time.RFC3339))
 	if !slices.Contains(s.b.o.Accept, next.Digest) {
 		if s.b.o.NextCommand != nil {
-			about += "; to read what changes and to agree in advance, run: " + s.b.o.NextCommand(s.target)
+			about += "; to read what changes and to agree in advance, run: " + s.b.o.NextCommand(s.target, session.Declared.Plan())
 		}
 		s.b.o.Log(about)
 		return

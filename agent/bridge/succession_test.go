@@ -60,7 +60,7 @@ func succeeded(t *testing.T, both bool) (*gatetest.Gate, Options, func() string)
 			return Difference{Same: d.Same, Words: fmt.Sprint(d.Changes)}, known
 		},
 		AgreeCommand: func(service, digest, _ string) string { return "agree " + service + " " + digest },
-		NextCommand:  func(service string) string { return "agree " + service + " --next" },
+		NextCommand:  func(service, plan string) string { return "agree " + service + " --next" + plan },
 		Log: func(line string) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -128,6 +128,13 @@ func (r *registry) register(peer runtime.Peer, address string, own bool, d searc
 	return nil
 }
 
+// weigh adds n to the bytes of the descriptions of other agents, unless the registrant is the agent of the directory.
+func (r *registry) weigh(one *registrant, n int) {
+	if !one.own {
+		r.bytes += n
+	}
+}
+
 // describe adds a description to a registrant.
 func (r *registry) describe(one *registrant, d search.Description, data []byte) error {
 	if key, value, ok := piece(d); ok {
@@ -135,7 +142,7 @@ func (r *registry) describe(one *registrant, d search.Description, data []byte) 
 		if one.sizes[key] == 0 && len(one.sizes) >= maxPerAgent || !one.own && r.bytes-one.sizes[key]+n > maxBytes {
 			return errFull
 		}
-		r.bytes += n - one.sizes[key]
+		r.weigh(one, n-one.sizes[key])
 		one.sizes[key], one.profile[key] = n, []search.Value{value}
 		return nil
 	}
@@ -157,9 +164,7 @@ func (r *registry) describe(one *registrant, d search.Description, data []byte) 
 	}
 	one.descriptions[string(data)] = v
 	r.count++
-	if !one.own {
-		r.bytes += weight(len(data))
-	}
+	r.weigh(one, weight(len(data)))
 	return nil
 }
 
@@ -208,15 +213,13 @@ func (r *registry) unregister(peer runtime.Peer, d search.Description, data []by
 		r.forget(one)
 		return nil
 	case isPiece && one.sizes[key] > 0:
-		r.bytes -= one.sizes[key]
+		r.weigh(one, -one.sizes[key])
 		delete(one.sizes, key)
 		delete(one.profile, key)
 	case !isPiece && one.descriptions[string(data)] != nil:
 		delete(one.descriptions, string(data))
 		r.count--
-		if !one.own {
-			r.bytes -= weight(len(data))
-		}
+		r.weigh(one, -weight(len(data)))
 	default:
 		return errNotPresent
 	}
@@ -299,12 +302,10 @@ func (r *registry) sweep(now time.Time) {
 
 func (r *registry) forget(one *registrant) {
 	for _, n := range one.sizes {
-		r.bytes -= n
+		r.weigh(one, -n)
 	}
-	if !one.own {
-		for data := range one.descriptions {
-			r.bytes -= weight(len(data))
-		}
+	for data := range one.descriptions {
+		r.weigh(one, -weight(len(data)))
 	}
 	r.count -= len(one.descriptions)
 	r.order.Remove(one.place)

@@ -1,6 +1,7 @@
 package agentcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,15 +242,21 @@ func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	if issuer != "" {
 		command = append(command, "--issuer", issuer)
 	}
-	if s.plan != "" {
-		command = append(command, "--plan", s.plan)
-	}
-	return quoted(append(command, s.shared()...))
+	return s.withPlan(command, s.plan)
 }
 
-// nextCommand returns the shell command with which the owner agrees to the policy that a service has announced for a later date.
-func (s *bridgeSettings) nextCommand(service string) string {
-	return quoted(append([]string{self(), "agent", "agree", service, "--next"}, s.shared()...))
+// nextCommand returns the shell command with which the owner agrees to the policy that a service has announced for a later date, with the
+// plan of the present agreement.
+func (s *bridgeSettings) nextCommand(service, plan string) string {
+	return s.withPlan([]string{self(), "agent", "agree", service, "--next"}, cmp.Or(s.plan, plan))
+}
+
+// withPlan returns a command with a plan, unless it is empty, and with the flags that uimgate agent has too, as a line for a shell.
+func (s *bridgeSettings) withPlan(command []string, plan string) string {
+	if plan != "" {
+		command = append(command, "--plan", plan)
+	}
+	return quoted(append(command, s.shared()...))
 }
 
 // shared returns those of the given flags that uimgate agent also has, with the same meaning.

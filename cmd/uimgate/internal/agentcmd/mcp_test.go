@@ -19,3 +19,17 @@ func TestMCPAgreeCommand(t *testing.T) {
 		t.Errorf("got %q, want a text that ends with %q", got, " agent agree shop.example --digest sha-256:a")
 	}
 }
+
+// The command for an announced policy names the plan of the settings, or that of the present agreement.
+func TestMCPNextCommand(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		" agent agree shop.example --next":              (&bridgeSettings{}).nextCommand("shop.example", ""),
+		" agent agree shop.example --next --plan pro":   (&bridgeSettings{}).nextCommand("shop.example", "pro"),
+		" agent agree shop.example --next --plan basic": (&bridgeSettings{plan: "basic"}).nextCommand("shop.example", "pro"),
+	} {
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("got %q, want a text that ends with %q", got, want)
+		}
+	}
+}

@@ -229,7 +229,7 @@ func (s *initSettings) plan(ctx context.Context, stderr io.Writer) (*plan, error
 		return nil, fmt.Errorf("%s: %w", s.out, err)
 	}
 	if s.document == "" && !s.tools.isSet() {
-		if s.document, err = writeSkeleton(s.out); err != nil {
+		if s.document, err = s.skeleton(); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(stderr, "%s describes your API in a few lines: add your operations, and run init again with --openapi %[1]s\n", s.document)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/intents/openapi/read"
@@ -156,18 +157,21 @@ func documentOf(ctx context.Context, upstream string) string {
 const skeletonFile = "openapi.yaml"
 
 //go:embed skeleton.yaml
-var skeleton []byte
+var skeletonData []byte
 
-// writeSkeleton writes a short OpenAPI document into dir, unless there is already a file with its name, and returns its path.
-func writeSkeleton(dir string) (string, error) {
-	path := filepath.Join(dir, skeletonFile)
+// skeleton writes a short OpenAPI document into the directory, unless there is already a file with its name, and returns its path.
+func (s *initSettings) skeleton() (string, error) {
+	path := filepath.Join(s.out, skeletonFile)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return path, err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a document of an API contains no secrets
+	if s.review {
+		return "", cli.Usage(fmt.Errorf("--review needs a document: set --openapi or --mcp, or create %s with init", path))
+	}
+	if err := os.MkdirAll(s.out, 0o755); err != nil { //nolint:gosec // a document of an API contains no secrets
 		return "", err
 	}
-	return path, writeFile(path, skeleton)
+	return path, writeFile(path, skeletonData)
 }
 
 // start runs the gateway with the written configuration until ctx ends.
