@@ -51,8 +51,14 @@ const soakOnPostgres = "testdata/soak_on_postgres.txt"
 
 // statementsSent are statements, without their numbers and repetitions, and whether a scenario sent them that always runs.
 type statementsSent struct {
-	mu sync.Mutex
-	by map[string]bool
+	mu    sync.Mutex
+	by    map[string]bool
+	added sync.Map // sentStatement → nothing; those that are in by
+}
+
+type sentStatement struct {
+	query string
+	usual bool
 }
 
 var (
@@ -61,6 +67,9 @@ var (
 )
 
 func (s *statementsSent) add(query string, usual bool) {
+	if _, known := s.added.LoadOrStore(sentStatement{query, usual}, nil); known {
+		return
+	}
 	query = numbers.ReplaceAllString(query, "?")
 	query = repetitions.ReplaceAllString(repetitions.ReplaceAllString(query, ""), "")
 	s.mu.Lock()
