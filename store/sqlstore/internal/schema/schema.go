@@ -73,6 +73,7 @@ import (
 	"iter"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/pressly/goose/v3"
 )
@@ -201,21 +202,33 @@ type migration struct {
 // all returns the migrations in order.
 func all() iter.Seq2[migration, error] {
 	return func(yield func(migration, error) bool) {
-		files, err := fs.Glob(migrations, "migrations/*.sql")
-		if err != nil {
-			yield(migration{}, err)
-			return
-		}
-		for _, name := range files {
-			version, err := goose.NumericComponent(name)
-			text, unread := migrations.ReadFile(name)
-			m := migration{version: version, text: string(text), expands: strings.Contains(string(text), expands)}
-			if !yield(m, errors.Join(err, unread)) {
+		list, err := readOnce()
+		for _, m := range list {
+			if !yield(m, nil) {
 				return
 			}
 		}
+		if err != nil {
+			yield(migration{}, err)
+		}
 	}
 }
+
+var readOnce = sync.OnceValues(func() (list []migration, err error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range files {
+		version, err := goose.NumericComponent(name)
+		text, unread := migrations.ReadFile(name)
+		if err := errors.Join(err, unread); err != nil {
+			return list, err
+		}
+		list = append(list, migration{version: version, text: string(text), expands: strings.Contains(string(text), expands)})
+	}
+	return list, nil
+})
 
 // Provider returns the goose provider of the migrations, converted with rewrite. Each file runs as one command: the drivers accept several
 // statements in one command, and the parser of goose allocates megabytes for every line.
@@ -225,11 +238,11 @@ func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*
 		if err != nil {
 			return nil, err
 		}
-		query := m.text
-		if rewrite != nil {
-			query = rewrite(query)
-		}
 		steps = append(steps, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			query := m.text
+			if rewrite != nil {
+				query = rewrite(query)
+			}
 			return m.run(ctx, tx, dialect, query)
 		}}, nil))
 	}
