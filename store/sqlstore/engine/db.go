@@ -60,7 +60,7 @@ type DB struct {
 
 	queues   queues
 	links    links
-	prepared prepared
+	prepared readQueries
 	lifetime lifetime
 	clocks   clocks
 	notes    clock.Notes

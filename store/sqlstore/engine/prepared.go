@@ -9,8 +9,8 @@ import (
 // maxPrepared is how many queries of readers a database prepares once for each connection. It prepares any further query for each use.
 const maxPrepared = 128
 
-// prepared are the prepared queries of the readers of a database.
-type prepared struct {
+// readQueries are the prepared queries of the readers of a database.
+type readQueries struct {
 	mu    sync.Mutex
 	stmts map[string]*sql.Stmt
 }
@@ -32,8 +32,8 @@ func (db *DB) ask(ctx context.Context, query string, args []any) (*sql.Rows, err
 }
 
 // stmt returns the prepared statement for a query, or nil if there are maxPrepared others. Closing the connections closes the statements.
-func (p *prepared) stmt(ctx context.Context, on *sql.DB, query string) (*sql.Stmt, error) {
-	s, full := p.known(query)
+func (q *readQueries) stmt(ctx context.Context, on *sql.DB, query string) (*sql.Stmt, error) {
+	s, full := q.known(query)
 	if s != nil || full {
 		return s, nil
 	}
@@ -41,21 +41,21 @@ func (p *prepared) stmt(ctx context.Context, on *sql.DB, query string) (*sql.Stm
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if other := p.stmts[query]; other != nil || len(p.stmts) >= maxPrepared { // others prepared queries in the meantime
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if other := q.stmts[query]; other != nil || len(q.stmts) >= maxPrepared { // others prepared queries in the meantime
 		_ = s.Close()
 		return other, nil
 	}
-	if p.stmts == nil {
-		p.stmts = map[string]*sql.Stmt{}
+	if q.stmts == nil {
+		q.stmts = map[string]*sql.Stmt{}
 	}
-	p.stmts[query] = s
+	q.stmts[query] = s
 	return s, nil
 }
 
-func (p *prepared) known(query string) (s *sql.Stmt, full bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.stmts[query], len(p.stmts) >= maxPrepared
+func (q *readQueries) known(query string) (s *sql.Stmt, full bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stmts[query], len(q.stmts) >= maxPrepared
 }
