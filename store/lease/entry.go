@@ -99,7 +99,7 @@ func (r *refusal) errorAt(now instant) *store.LimitError {
 	return &e
 }
 
-// remaining returns the time from now until at, which is at least 1 ns. It returns 0 if at is zero.
+// remaining returns the time from now until at, but at least 1 ns. It returns 0 if at is zero.
 func remaining(at, now instant) time.Duration {
 	if at == (instant{}) {
 		return 0

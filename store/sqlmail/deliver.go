@@ -36,7 +36,7 @@ func (r *round) deliver(ctx context.Context) error {
 	return r.x.Send(ctx, list)
 }
 
-// deliveries returns the commands that record deliveries. They call each for every message that was waiting.
+// deliveries returns the commands that record deliveries. They call the function each for every message that was waiting.
 func deliveries(recipient mail.Key, ids []string, now int64, each func(id string)) (list []command) {
 	sought(anys(ids), func(marks string, args []any) {
 		list = append(list, command{

@@ -92,8 +92,8 @@ func blobsOf(keys []mail.Key) []any {
 	return args
 }
 
-// sought divides the values of an IN list among statements with few different numbers of values, and calls each with the placeholders and
-// the arguments of every statement. It repeats the last value to fill up a statement.
+// sought divides the values of an IN list among statements with few different numbers of values, and calls the function each with the
+// placeholders and the arguments of every statement. It repeats the last value to fill up a statement.
 func sought(values []any, each func(marks string, args []any)) {
 	for len(values) > 0 {
 		n := lengthFor(len(values))

@@ -110,8 +110,8 @@ func flag(b bool) int64 {
 // chunks are the possible numbers of values in a statement. The list is short, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
-// chunked divides a list into parts whose lengths are in chunks, and calls each for one part after the other. It stops at the first error
-// and returns it.
+// chunked divides a list into parts whose lengths are in chunks, and calls the function each for one part after the other. It stops at the
+// first error and returns it.
 func chunked[T any](list []T, each func([]T) error) error {
 	for _, n := range chunks {
 		for ; len(list) >= n; list = list[n:] {

@@ -76,7 +76,7 @@ func (t tagSync) replace(ctx context.Context, x tx) ([][]byte, error) {
 	})
 }
 
-// count adds more to the numbers of public agents with each tag, in the order of the tags.
+// count adds the numbers in more to the numbers of public agents with each tag, in the order of the tags.
 func count(ctx context.Context, x tx, more map[string]int64) error {
 	maps.DeleteFunc(more, func(_ string, n int64) bool { return n == 0 })
 	return chunked(slices.Sorted(maps.Keys(more)), func(some []string) error {

@@ -286,8 +286,8 @@ func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error)
 	return s.db.Aside(ctx, run)
 }
 
-// Rows calls each for every row of a query on committed data, outside transactions. It waits for a writer only if the query uses
-// engine.CallTables, the tables that calls change.
+// Rows calls the function each for every row of a query on committed data, outside transactions. It waits for a writer only if the query
+// uses engine.CallTables, the tables that calls change.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	return s.db.List(ctx, query, args, each)
 }

@@ -20,7 +20,7 @@ type Command struct {
 // chunks are the numbers of rows that one statement may write, so that few different statements are prepared.
 var chunks = []int{16, 4, 2, 1}
 
-// Chunked calls each with consecutive parts of list, whose lengths are among chunks.
+// Chunked calls the function each with consecutive parts of list, whose lengths are among chunks.
 func Chunked[T any](list []T, each func([]T)) {
 	for _, n := range chunks {
 		for ; len(list) >= n; list = list[n:] {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Drain calls each for every row until each returns an error, and closes the rows.
+// Drain calls the function each for every row until that function returns an error, and closes the rows.
 func Drain(rows *sql.Rows, each func(Scan) error) error {
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
@@ -154,7 +154,7 @@ func (w *Writer) exec(ctx context.Context, query string, args ...any) (int64, er
 	return r.RowsAffected()
 }
 
-// query runs a statement and calls each for every row of the result.
+// query runs a statement and calls the function each for every row of the result.
 func (w *Writer) query(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	s, err := w.stmt(ctx, query)
 	if err != nil {

@@ -54,9 +54,9 @@ func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (b
 	return found && err == nil, err
 }
 
-// List runs a query outside the transactions of writers, and calls each for every row. The rows include everything that was committed
-// before the call, even changes that were not in the tables yet. If an idle connection turns out to have ended, List repeats the query. All
-// errors, including those of each, wrap store.ErrUnavailable.
+// List runs a query outside the transactions of writers, and calls the function each for every row. The rows include everything that was
+// committed before the call, even changes that were not in the tables yet. If an idle connection turns out to have ended, List repeats the
+// query. All errors, including those of each, wrap store.ErrUnavailable.
 func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if d := db.dialect.Patience; d > 0 {
 		var cancel context.CancelFunc
@@ -109,7 +109,7 @@ func First[T any](ctx context.Context, db *DB, missing error, query string, args
 	return all[0], nil
 }
 
-// Ask runs a query on the tables as they are, without waiting for pending changes, and calls each for every row.
+// Ask runs a query on the tables as they are, without waiting for pending changes, and calls the function each for every row.
 func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	rows, err := db.ask(ctx, db.dialect.Rewrite(query), args)
 	if err != nil {

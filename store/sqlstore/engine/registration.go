@@ -25,8 +25,8 @@ type registration struct {
 	conn *pgx.Conn // nil if the listener has taken it, or if there is none
 }
 
-// upgrade runs a migration of the schema over the pool write while no other process does, and then registers this process. It waits up to
-// upgradePatience for another process.
+// upgrade runs a migration of the schema through the connection pool write, while no other process does so, and then registers this
+// process. It waits up to upgradePatience for another process.
 func (r *registration) upgrade(ctx context.Context, place string, write *sql.DB, migrate Migration) (err error) {
 	c, err := postgresConfig(place)
 	if err != nil {

@@ -166,7 +166,7 @@ func (t *Tx) Row(ctx context.Context, query string, args []any, dest ...any) (bo
 	}
 }
 
-// Rows runs a query and calls each for every row.
+// Rows runs a query and calls the function each for every row.
 func (t *Tx) Rows(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if err := t.permit(query); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (t *Tx) Rows(ctx context.Context, query string, args []any, each func(Scan)
 	return nil
 }
 
-// Returning runs a statement that writes and returns rows, and calls each for every row.
+// Returning runs a statement that writes and returns rows, and calls the function each for every row.
 func (t *Tx) Returning(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if err := t.save(ctx); err != nil {
 		return err

@@ -91,8 +91,8 @@ func (b *batch) take(o *op) bool {
 	return true
 }
 
-// gather returns a batch: first and the waiting operations that can share its transaction, at most batchSize in total. If the last batch
-// had several callers, gather lets them run first, because they are about to queue their next operations.
+// gather returns a batch: the operation first, and the waiting operations that can share its transaction, at most batchSize in total. If
+// the last batch had several callers, gather lets them run first, because they are about to queue their next operations.
 func (w *Writer) gather(first *op) []*op {
 	switch {
 	case w.last.size > manyCallers && w.db.dialect.Sharing == Exclusive:

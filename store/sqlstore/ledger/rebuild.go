@@ -46,7 +46,8 @@ type ChainRow struct {
 	columns []any // pointers to the fields for Scan; nil before the first Scan
 }
 
-// Scan reads the columns of SelectChain, and more. A ChainRow may be used for several rows, one after another.
+// Scan reads the columns of SelectChain, and reads the columns after them into more. A ChainRow may be used for several rows, one after
+// another.
 func (r *ChainRow) Scan(scan engine.Scan, more ...any) error {
 	columns := r.pointers()
 	if len(more) > 0 {

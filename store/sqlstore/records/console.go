@@ -24,7 +24,7 @@ func (s *Records) AddConsoleSession(ctx context.Context, c store.ConsoleSession)
 	})
 }
 
-// makeRoom deletes the rows that end first, until fewer than most remain.
+// makeRoom deletes the rows that end first, until the number of rows is less than most.
 func makeRoom(ctx context.Context, t *engine.Tx, table, key string, most int) error {
 	_, err := t.Exec(ctx, "DELETE FROM "+table+" WHERE "+key+" IN (SELECT "+key+" FROM "+table+" ORDER BY until DESC LIMIT ? OFFSET ?)",
 		most, most-1)

@@ -103,8 +103,8 @@ func lookSince(ctx context.Context, db *engine.DB, journal NewJournal, since *Ve
 	return found, now, err
 }
 
-// ReadOnly opens the database at place, which may be in use, for reading only, and does not migrate it. It calls do with the database
-// and the version of the schema. The error wraps engine.ErrEmpty if a database of PostgreSQL has no tables of uimgate.
+// ReadOnly opens the database at place, which may be in use, for reading only, and does not migrate it. It calls the function do with the
+// database and the version of the schema. The error wraps engine.ErrEmpty if a database of PostgreSQL has no tables of uimgate.
 func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version int64) error) (err error) {
 	read, version := (*sql.DB)(nil), schemaOf
 	if engine.IsPostgres(place) {

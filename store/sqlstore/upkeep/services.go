@@ -206,12 +206,13 @@ func CheckServices(ctx context.Context, place string, want store.Services) (warn
 	return warnings, err
 }
 
-// ReadServices is like ReadOnly, but calls do only if the schema of the database records services. An empty database is not an error.
+// ReadServices is like ReadOnly, but calls the function do only if the schema of the database records services. An empty database is not an
+// error.
 func ReadServices(ctx context.Context, place string, do func(db *engine.DB) error) error {
 	return readSince(ctx, place, schema.Services, do)
 }
 
-// ReadUses is like ReadServices, but calls do only if the schema of the database records when intents were called.
+// ReadUses is like ReadServices, but calls the function do only if the schema of the database records when intents were called.
 func ReadUses(ctx context.Context, place string, do func(db *engine.DB) error) error {
 	return readSince(ctx, place, schema.IntentUses, do)
 }

@@ -46,7 +46,7 @@ func create(ctx context.Context, db *sql.DB) (created bool, err error) {
 	return true, nil
 }
 
-// createNew creates the schema if an SQLite database is empty, and reports whether it did. It calls before first.
+// createNew creates the schema if an SQLite database is empty, and reports whether it did. It first calls the function before.
 func createNew(ctx context.Context, db *sql.DB, before func(context.Context, int64) error) (bool, error) {
 	var objects int
 	if err := db.QueryRowContext(ctx, countObjects).Scan(&objects); err != nil || objects > 0 {
