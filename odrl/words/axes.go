@@ -144,8 +144,8 @@ func (x *axes) size(i int) int {
 	}
 }
 
-// distinguishing passes to put the requests whose facts meet all conditions of a rule, and those that differ from them in one fact, each
-// at all times, signed and unsigned. It returns false once put returns false.
+// distinguishing passes requests to the function put: those whose facts meet all conditions of a rule, and those that differ from them in
+// one fact, each at all times, signed and unsigned. It returns false once put returns false.
 func (x *axes) distinguishing(put func([]int) bool) bool {
 	atAllTimes := func(at []int) bool {
 		for i := range x.times {

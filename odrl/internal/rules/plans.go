@@ -118,7 +118,8 @@ func (r *Rule) alike(o *Rule) bool {
 	return r.Action == o.Action && r.Target.Name == o.Target.Name && slices.Equal(r.beside, o.beside)
 }
 
-// carriesFor reports whether a call under r also counts in the limits of o: if no plan has both, or if they are alike.
+// carriesFor reports whether a call under r also counts in the limits of o. If both have plans, it does if no plan has both, or if they are
+// alike. If one of them has plans, it does if they are alike. If neither has plans, it does not.
 func (r *Rule) carriesFor(o *Rule) bool {
 	if r.Plans == nil || o.Plans == nil {
 		return (r.Plans != nil || o.Plans != nil) && r.alike(o)
