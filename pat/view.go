@@ -262,9 +262,9 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 	return nil
 }
 
-// plansEndedUpTo returns the bounds that changes of the plan set for PATs with the plan of the claims. present ends those whose nbf is not
-// after it. advance ends those with the nbf of the claims that were issued up to it. Either is the zero Time if there was no such change.
-// The caller must hold mu.
+// plansEndedUpTo returns two times that changes of the plan in the claims have set. present ends the PATs with this plan whose nbf is not
+// after present. advance ends those that have the nbf of the claims, and were issued up to advance. Either is the zero Time if there was no
+// such change. The caller must hold mu.
 func (v *View) plansEndedUpTo(service string, c *Claims) (present, advance time.Time) {
 	plan := c.Declared.Plan()
 	if plan == "" {

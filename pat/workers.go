@@ -20,8 +20,8 @@ var verifying = newWorkers(max(1, runtime.GOMAXPROCS(0)/2))
 // maxVerifyWait is the maximum time that a signature waits for a worker.
 const maxVerifyWait = time.Second
 
-// inTurn calls do when a worker is free, and returns its error. It returns ErrBusy if no worker becomes free within maxVerifyWait, or
-// before ctx ends.
+// inTurn calls the function do when a worker is free, and returns its error. It returns ErrBusy if no worker becomes free within
+// maxVerifyWait, or before ctx ends.
 func (w workers) inTurn(ctx context.Context, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxVerifyWait)
 	defer cancel()
