@@ -135,7 +135,7 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 	return &call{Request: r, query: &query{values: values, id: id, resolve: resolve}, subject: id}, nil
 }
 
-// bind returns the endpoint of an operation that do carries out.
+// bind returns the endpoint of an operation that the function do carries out.
 func bind[Q, A any](o operation.Operation[Q, A], do func(context.Context, Q) (A, error)) endpoint {
 	return endpoint{o.Route, new(Q), reflect.TypeFor[A](), func(c *call) (any, error) {
 		var q Q

@@ -140,7 +140,7 @@ func (d *Service) introspect(
 	return s.Introspect(ctx, token, d.now())
 }
 
-// caught calls do, and converts a panic into a refusal.
+// caught calls the function do, and converts a panic into a refusal.
 func caught(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

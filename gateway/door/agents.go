@@ -110,7 +110,7 @@ func (as *Agents[A]) add(id string, a A) {
 	}
 }
 
-// end calls which for each agent, and stops the agent if the result is true. It then waits until these agents have
+// end calls the function which for each agent, and stops the agent if the result is true. It then waits until these agents have
 // ended. If ctx ends first, it cuts off the remaining agents and returns how many messages they abandoned.
 func (as *Agents[A]) end(ctx context.Context, which func(id string, a A) bool) (left int) {
 	var ending []*agentRunner[A]

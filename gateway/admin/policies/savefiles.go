@@ -96,7 +96,7 @@ func keepFiles(edits []*fileEdit) error {
 	return nil
 }
 
-// readFile reads a file of at most most bytes.
+// readFile reads a file. most is the maximum size in bytes.
 func readFile(path, what string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

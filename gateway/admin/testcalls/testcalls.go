@@ -162,7 +162,7 @@ func (o *Operations) AgreeTest(ctx context.Context, r TestConsent) (TestAgreemen
 	return o.playground.Agree(ctx, s)
 }
 
-// TryCall calls an intent as the test agent of a service. The gateway decides, executes and charges the call as that of any other agent.
+// TryCall calls an intent as the test agent of a service. The gateway decides, executes and charges the call like that of any other agent.
 // The Exchange has its response, which may be a refusal.
 func (o *Operations) TryCall(ctx context.Context, c TestCall) (TestResult, error) {
 	s, err := o.tested(c.Service)

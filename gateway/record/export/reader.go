@@ -32,7 +32,7 @@ func NewReader(path string, c Cursor, since time.Time) (*Reader, error) {
 	return r, r.tail.use(first, 0)
 }
 
-// Next returns up to most of the next records. It returns none at the end of the stream.
+// Next returns the next records; most is their maximum number. It returns none at the end of the stream.
 func (r *Reader) Next(most int) ([]Record, error) { return r.tail.next(most, maxBatch) }
 
 // maxBatch limits the size of the records that Next returns, in bytes.
