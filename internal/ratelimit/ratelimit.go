@@ -102,7 +102,7 @@ func around(caller string) (names []string) {
 	return names
 }
 
-// take takes one token from a bucket that is times as large as those of callers.
+// take takes one token from a bucket. times is the size of the bucket, as a multiple of the size of a caller's bucket.
 func (b *buckets) take(name string, times int, now time.Time) bool {
 	l := b.callers.GetOrMake(name, func() *rate.Limiter { return rate.NewLimiter(b.every*rate.Limit(times), b.burst*times) })
 	return l.AllowN(now, 1)

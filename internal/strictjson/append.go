@@ -25,8 +25,8 @@ type style int
 const (
 	compact style = iota
 	forHTML
-	// canonical is RFC 8785, for trees in which all strings and names are plain. Such strings need no escapes, and their order by bytes is
-	// that of UTF-16. For other trees, the error is errNotPlain.
+	// canonical is the form of RFC 8785, for trees in which all strings and names are plain. Such strings need no escapes, and their order by
+	// bytes is that of UTF-16. For other trees, the error is errNotPlain.
 	canonical
 )
 

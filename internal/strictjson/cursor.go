@@ -245,9 +245,9 @@ func Text(raw []byte) (string, bool) {
 	return string(s.content(raw)), true
 }
 
-// Members calls each for the members of a document that must be one object, in order, with the bytes of their values. It accepts what
-// DecodeObject accepts, without building a tree. If the document turns out to be unacceptable, Members returns false, possibly after calls
-// of each.
+// Members calls the function each for the members of a document that must be one object, in order, with the bytes of their values. It
+// accepts what DecodeObject accepts, without building a tree. If the document turns out to be unacceptable, Members returns false, possibly
+// after calls of each.
 func Members(document []byte, each func(name, value []byte)) bool {
 	c := Begin(document)
 	defer c.End()
