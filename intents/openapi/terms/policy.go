@@ -124,7 +124,7 @@ func (p *Policy) Names(intent string) bool {
 	return slices.ContainsFunc(p.rules["permission"], func(r *rule) bool { return slices.Contains(strictjson.AsList(r.tree["target"]), any(intent)) })
 }
 
-// Extend adds an intent to the targets of every rule whose targets contain like, so that both have the same terms.
+// Extend adds an intent to the targets of every rule whose targets contain the intent like, so that both have the same terms.
 func (p *Policy) Extend(intent, like string) {
 	for _, list := range p.rules {
 		for _, r := range list {
