@@ -234,7 +234,7 @@ func plainLine(text string) string {
 	return strings.TrimLeft(strings.Join(strings.Fields(text), " "), "#-*> ")
 }
 
-// skillName returns the name of the skill of an issuer: lowercase letters, digits and hyphens, at most 64.
+// skillName returns the name of the skill of an issuer: at most 64 lowercase letters, digits and hyphens.
 func skillName(issuer string) string {
 	name := strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {

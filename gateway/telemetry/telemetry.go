@@ -114,8 +114,8 @@ func optionsOf[O any](
 	return append(options, endpoint(o.OTLP.URL(signal)), headers(o.OTLP.Sent()), client(newClient(&o.OTLP, timeoutOf(o, signal))))
 }
 
-// newClient returns a client that does not follow redirects. After a redirect, the collector might not get the data although the last
-// response was successful, such as that of a login page, and another server would get the headers.
+// newClient returns a client that does not follow redirects. After a redirect, the last response can be successful although the collector
+// did not get the data, for example if it is the response of a login page. Another server would also get the headers.
 func newClient(c *config.OTLP, timeout time.Duration) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http documents this
 	if pool := c.RootPool(); pool != nil {
