@@ -236,7 +236,7 @@ func (a *analyst) relatives(name string) []string {
 	return list
 }
 
-// meet returns a request that both a rule, for the given party, and a prohibition match by their names.
+// meet returns a request whose names match both a rule for the given party and a prohibition.
 func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at ruleMatch, ok bool) {
 	if at.action, ok = a.action(x, f); !ok {
 		return at, false
