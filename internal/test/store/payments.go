@@ -371,7 +371,7 @@ func paymentBounded(b *suite) {
 	}
 }
 
-// paymentBoundedAtOnce pays in a hundred times at once through three processes, where only four payments fit.
+// paymentBoundedAtOnce makes a hundred payments at once through three processes, although only four are within the bound.
 func paymentBoundedAtOnce(b *suite) {
 	second, third := b.open(b.T, b.place, b.clock.Now), b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(errors.Join(second.Close(), third.Close())) }()

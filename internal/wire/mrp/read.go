@@ -112,7 +112,7 @@ func (o *object) key(name string) (k Key) {
 	return k
 }
 
-// whole returns an integer member. If the member is missing, it returns the default, which is the parameter otherwise.
+// whole returns an integer member. The parameter otherwise is the result for a missing member.
 func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	if !o.has(name) {
 		return otherwise
