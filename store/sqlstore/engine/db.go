@@ -260,9 +260,9 @@ type serverWatch struct {
 	serverChangedAt atomic.Int64 // by the monotonic clock; 0 if never
 }
 
-// A witness is a row of the sequences table that every transaction of one writer increments. If the server of the database is replaced by a
-// standby that did not receive every commit, or by a copy, the row is missing, or its value is lower than the one that the process has
-// acknowledged. Each transaction checks its row before its operations run, and each poll of Changes checks the rows of all writers.
+// A witness is a row of the sequences table that every transaction of one writer increments. If a copy, or a standby that did not receive
+// every commit, replaces the server of the database, the row can be missing or too low: below the value that the process has acknowledged.
+// Each transaction checks its row before its operations run, and each poll of Changes checks the rows of all writers.
 type witness struct {
 	name  string
 	acked atomic.Int64 // the row has at least this value, unless commits were lost
