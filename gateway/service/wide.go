@@ -68,8 +68,8 @@ func wideValues(c *config.Service) (paths []string) {
 	return paths
 }
 
-// fixedOfQuestion returns the fixed values of the request that asks for the outcome of a call: headers, query parameters that the URL of
-// that request does not already contain, and values for placeholders in that URL.
+// fixedOfQuestion returns the fixed values of the request that asks for the outcome of a call. These are headers, query parameters that the
+// URL of that request does not already contain, and values for placeholders in that URL.
 func fixedOfQuestion(c *config.Service) upstream.FixedValues {
 	f := upstream.FixedValues{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
 	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")
