@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/gateway/receipt"
+	"github.com/uimgate/uimgate/internal/money"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	"github.com/uimgate/uimgate/store"
 )
 
 // keySet returns the keys that the service publishes.
@@ -159,6 +162,49 @@ func jsonInt(n int64) string {
 	return string(text)
 }
 
+// The response to a call of unknown outcome has no receipt. The agent can fetch the newest entry of the charge.
+func TestPendingChargeHasNoReceipt(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.BreakOff()
+	lost := g.Execute(a, gatetest.Ordering)
+	charge := lost.Header.Get("UIM-Charge")
+	_, rest, _ := strings.Cut(charge, "id=")
+	id, _, _ := strings.Cut(rest, ";")
+	if !strings.Contains(charge, "state=pending") || lost.Header.Get("UIM-Receipt") != "" {
+		t.Errorf("got %d %v", lost.Status, lost.Header)
+	}
+	if got := unreceipted(g); got != 0 {
+		t.Errorf("%v receipts are missing, want 0", got)
+	}
+	if e := receiptOf(g, string(get(g, "/api/receipts/"+id, a.Token).Body)); e.From != "held" || e.To != "unresolved" {
+		t.Errorf("got %s, want an unresolved charge", e.Append(nil))
+	}
+}
+
+// Requests about an agent's account must name its currency if there are several.
+func TestAccountsOfSeveralCurrencies(t *testing.T) {
+	g := gatetest.New(t, "")
+	a := g.Agreed("agent-1")
+	g.Execute(a, gatetest.Ordering)
+	dollar := money.Amount{Nano: money.Unit, Currency: "USD"}
+	_, err := g.Store.TopUp(t.Context(), store.TopUp{Service: "default", AgentID: "agent-1", Amount: dollar})
+	g.Must(err)
+	month := "month=" + g.Now().UTC().Format("2006-01")
+	for _, path := range []string{"/api/usage/entries?", "/api/usage/statement?" + month + "&"} {
+		answer := get(g, path, a.Token)
+		g.Refuses(answer, http.StatusBadRequest, "INVALID_PARAMETER")
+		if !strings.Contains(string(answer.Body), `"currencies":["EUR","USD"]`) {
+			t.Errorf("%s: got %s, want the currencies", path, answer.Body)
+		}
+		for _, currency := range []string{"EUR", "USD"} {
+			if got := get(g, path+"currency="+currency, a.Token); got.Status != http.StatusOK {
+				t.Errorf("%s in %s: %d %s", path, currency, got.Status, got.Body)
+			}
+		}
+	}
+}
+
 // A refused call that holds its charge for a moment has a receipt for its release.
 func TestReleasedChargeHasReceipt(t *testing.T) {
 	g := gatetest.New(t, "")
@@ -262,4 +308,77 @@ func TestDraftEnvelopeHasReceipt(t *testing.T) {
 		!strings.Contains(string(done.Body), string(body.Data)) {
 		t.Errorf("got %s for %s", e.Append(nil), done.Body)
 	}
+}
+
+// A request for an entry that was deleted gets 410, and the number of the entry with the sums. Other agents do not learn that it existed.
+func TestDeletedEntriesNameTheirCarry(t *testing.T) {
+	g := gatetest.New(t, "")
+	g.Later(time.Since(g.Now()) + time.Second) // the ids of executions contain the real time
+	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
+	e := receiptOf(g, g.Execute(a, gatetest.Ordering).Header.Get("UIM-Receipt"))
+	g.Later(401 * 24 * time.Hour)
+	_, err := g.Store.Purge(t.Context())
+	g.Must(err)
+	for _, agreed := range []*gatetest.Agent{a, other} {
+		if status := g.AgreeAgain(agreed); status != http.StatusOK {
+			t.Fatalf("agreeing again: %d, want 200", status)
+		}
+	}
+	for _, path := range []string{"/api/receipts/" + e.ID, "/api/receipts/" + e.ID + "?line=held", "/api/usage/entries?after=0"} {
+		answer := get(g, path, a.Token)
+		g.Refuses(answer, http.StatusGone, "EVIDENCE_EXPIRED")
+		if !strings.Contains(string(answer.Body), `"carry":{"k":2}`) {
+			t.Errorf("%s: got %s, want the carry 2", path, answer.Body)
+		}
+	}
+	g.Refuses(get(g, "/api/receipts/"+e.ID, other.Token), http.StatusNotFound, "RECEIPT_NOT_FOUND")
+	var page struct{ Entries []string }
+	g.Must(json.Unmarshal(get(g, "/api/usage/entries?after=-1", a.Token).Body, &page))
+	if len(page.Entries) != 1 || receiptOf(g, page.Entries[0]).Kind != evidence.KindCarry {
+		t.Errorf("got %v, want the carry", page.Entries)
+	}
+}
+
+// otherKeys are introductions of the key of another process.
+type otherKeys struct{}
+
+func (otherKeys) LoggedKeys(context.Context) ([]store.LogKey, error) {
+	return []store.LogKey{{Service: "default", Purpose: evidence.PurposeReceipt, KeyID: "other"}}, nil
+}
+
+// A call succeeds although its receipt cannot be signed. The gateway counts it, and the agent can fetch the receipt later.
+func TestCallsSucceedWithoutReceipts(t *testing.T) {
+	g := gatetest.New(t, "")
+	g.Receipts.Await(otherKeys{}, g.Now)
+	a := g.Agreed("agent-1")
+	done := g.Execute(a, gatetest.Ordering)
+	_, rest, _ := strings.Cut(done.Header.Get("UIM-Charge"), "id=")
+	id, _, _ := strings.Cut(rest, ";")
+	if done.Status != http.StatusOK || done.Header.Get("UIM-Receipt") != "" || !strings.Contains(rest, "state=captured") {
+		t.Errorf("got %d %v", done.Status, done.Header)
+	}
+	if got := unreceipted(g); got != 1 {
+		t.Errorf("got %v calls without a receipt, want 1", got)
+	}
+	for _, path := range []string{"/api/receipts/" + id, "/api/usage/entries"} {
+		answer := get(g, path, a.Token)
+		g.Refuses(answer, http.StatusServiceUnavailable, "STORE_UNAVAILABLE")
+		if answer.Header.Get("Retry-After") != "1" {
+			t.Errorf("%s: got %v, want Retry-After", path, answer.Header)
+		}
+	}
+}
+
+// unreceipted returns the number of charges that have ended without a receipt.
+func unreceipted(g *gatetest.Gate) float64 {
+	g.Helper()
+	families, err := g.Metrics.Registry().Gather()
+	g.Must(err)
+	for _, f := range families {
+		if f.GetName() == "uimgate_receipts_missing_total" {
+			return f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	g.Fatal("there is no such metric")
+	return 0
 }
