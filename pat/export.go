@@ -206,19 +206,25 @@ func verifyEvidence(of *Agreement, p PolicyDocument, forms []Form) error {
 		return verifyKept(of, p, form)
 	}
 	a := *of
-	key, err := keys.ParseSPKI(a.PublicKey)
-	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {
-		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
+	key, err := agreedKey(a)
+	if err != nil {
+		return err
 	}
 	offer, err := offerOf(a, p)
 	if err != nil {
 		return err
 	}
-	if a.Assurance == Consent {
-		return verifyConsent(a, key)
-	}
 	if kind, rest, ok := strings.Cut(a.Form, ":"); ok && kind == formDetached && a.Assurance == Static && a.Nonce == "" && len(a.Scope) == 0 {
 		return verifyDetachedEvidence(a, p, key, rest)
+	}
+	return verifySigned(a, key, offer)
+}
+
+// verifySigned verifies the record of a consent, or a JWS of the agent. The agreement names the policy of the offer. The error is of kind
+// ErrBadExport.
+func verifySigned(a Agreement, key keys.Key, offer Offer) error {
+	if a.Assurance == Consent {
+		return verifyConsent(a, key)
 	}
 	if a.Signed != nil {
 		return errorOfKind(ErrBadExport, "the signature is a JWS, which contains the signed text, but the bundle also has the member signed")

@@ -138,6 +138,9 @@ func (k *Keeper) verifyLedger(ctx context.Context, since *sqlstore.VerifiedPoint
 		}
 	}
 	found, now, err := sqlstore.VerifySince(ctx, place, since)
+	if err == nil {
+		err = sqlstore.VerifyAgreements(ctx, place)
+	}
 	if errors.Is(err, sqlstore.ErrEmpty) {
 		return Copy{}, sqlstore.VerifiedPoint{}, fmt.Errorf("%w: check that store names the right database, and that the gateway has run", err)
 	}

@@ -116,6 +116,50 @@ func TestAlteredTextsAreFound(t *testing.T) {
 	})
 }
 
+// Agreements of charges that are missing, or that the agent did not sign as they are stored, are found.
+func TestAlteredAgreementsAreFound(t *testing.T) {
+	t.Parallel()
+	const of1 = " WHERE id = '1'"
+	changes := map[string]string{
+		"":                        "",
+		"an agreement is deleted": "DELETE FROM agreements" + of1,
+		"a policy is deleted":     "DELETE FROM policies WHERE digest = (SELECT policy_digest FROM agreements" + of1 + ")",
+		"another signature":       "UPDATE agreements SET signature = (SELECT signature FROM agreements WHERE id = '2')" + of1,
+		"no signature":            "UPDATE agreements SET signature = ''" + of1,
+		"another policy":          "UPDATE agreements SET policy_digest = (SELECT policy_digest FROM agreements WHERE id = '2')" + of1,
+		"another uid of a policy": "UPDATE agreements SET policy_uid = 'x'" + of1,
+		"another issuer":          "UPDATE agreements SET issuer = 'x'" + of1,
+		"another agent":           "UPDATE agreements SET agent_id = 'agent-2'" + of1,
+		"another key":             "UPDATE agreements SET key_id = 'x'" + of1,
+		"another nonce":           "UPDATE agreements SET nonce = 'x'" + of1,
+		"another scope":           `UPDATE agreements SET scope = '["x"]'` + of1,
+		"another time":            "UPDATE agreements SET created_at = created_at - 1000000000000000" + of1,
+		"another assurance":       "UPDATE agreements SET assurance = 'static'" + of1,
+		"another form":            "UPDATE agreements SET form = 'jws-policy'" + of1,
+	}
+	for _, whole := range filledOnce(t, func(t *testing.T, place string) {
+		t.Helper()
+		s, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now})
+		must(t, err)
+		for i, id := range []string{"1", "2"} {
+			agreedCall(t, s, id, fmt.Sprintf(`{"uid": "p", "prices": [%d]}`, i))
+		}
+		must(t, s.CheckAgreements(t.Context()))
+		must(t, s.Close())
+	}) {
+		for _, name := range whole.some(slices.Sorted(maps.Keys(changes))) {
+			t.Run(whole.engine+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				place := whole.copyWith(t, changes[name])
+				want := name != ""
+				if err := sqlstore.VerifyAgreements(t.Context(), place); errors.Is(err, store.ErrAltered) != want || (err != nil) != want {
+					t.Errorf("got %v, want an error: %t", err, want)
+				}
+			})
+		}
+	}
+}
+
 // Documents of the books that differ from the ledger are found: refunds, moves of credit and invoices.
 func TestAlteredDocumentsAreFound(t *testing.T) {
 	t.Parallel()
@@ -300,7 +344,7 @@ func wantAltered(t *testing.T, fill func(*testing.T, *sqlstore.Store), changes m
 // agreedCall makes an agent agree to a policy, and charges a call under the agreement. All have the same id.
 func agreedCall(t *testing.T, s *sqlstore.Store, id, policy string) {
 	t.Helper()
-	public, _, err := ed25519.GenerateKey(nil)
+	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,11 +356,18 @@ func agreedCall(t *testing.T, s *sqlstore.Store, id, policy string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agent, now := pat.AgentID("agent-"+id), time.Now()
+	agent, now, nonce := pat.AgentID("agent-"+id), time.Now(), "nonce-of-agreement-"+id
+	signature, err := pat.SignAgreement(private, pat.AgreementClaims{
+		AgentID: agent, Audience: "s", URL: "https://s.example/api/pat/issue", IssuedAt: now, PolicyUID: "p", PolicyDigest: digest, Nonce: nonce,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := s.Agree(t.Context(), pat.NewAgreement{
 		Agreement: pat.Agreement{
 			ID: pat.AgreementID(id), Service: "s", Issuer: "s", AgentID: agent, PublicKey: key.SPKI(), KeyID: key.Thumbprint(), PolicyUID: "p",
-			PolicyDigest: digest, Assurance: pat.Fresh, Form: "jws-agreement", Signature: []byte(id), Nonce: id, State: pat.AgreementActive,
+			PolicyDigest: digest, Assurance: pat.Fresh, Form: "jws-agreement", Signature: []byte(signature), Nonce: nonce,
+			State:     pat.AgreementActive,
 			CreatedAt: now,
 		},
 		Policy:     pat.PolicyDocument{Service: "s", UID: "p", Digest: digest, Bytes: []byte(policy), FirstOffered: now},

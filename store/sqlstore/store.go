@@ -211,6 +211,12 @@ func VerifySince(ctx context.Context, place string, since *VerifiedPoint) (Conte
 	return upkeep.VerifySince(ctx, place, newJournal, since)
 }
 
+// VerifyAgreements verifies the agreements of all charges of the database at place, which may be in use: see
+// records.Records.CheckAgreements.
+func VerifyAgreements(ctx context.Context, place string) error {
+	return upkeep.ReadOnly(ctx, place, func(db *engine.DB, _ int64) error { return records.New(db, nil, nil, 0).CheckAgreements(ctx) })
+}
+
 // Fold merges the write-ahead log of the SQLite database at path into the database file: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 

@@ -29,8 +29,8 @@ const (
 )
 
 // checkTexts checks the documents to which the entries of the ledger only refer: the documents of policies, the agreements, and the
-// questions and proofs of charges. Signatures of agents are not verified again; uimgate agreements verify does that. checkTexts
-// checks only the questions and proofs of charges that began after the ledger number after, and returns the number of questions.
+// questions and proofs of charges. It does not verify the signatures of agreements again: records.Records.CheckAgreements does that.
+// checkTexts checks only the questions and proofs of charges that began after the ledger number after, and returns the number of questions.
 func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx, after int64) (asked int64, err error) {
 	for _, check := range []struct {
 		query string
