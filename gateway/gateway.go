@@ -41,11 +41,13 @@ type Config struct {
 	LogKey func(d *service.Definition) string
 	// Publish returns who can read the logs. If it is nil, the gateway does not publish logs.
 	Publish func() config.Publish
-	Metrics *record.Metrics
-	Traces  *telemetry.Traces // nil: no spans are exported
-	Index   *record.Index     // nil: requests that are not calls are not indexed
-	Log     *zap.Logger
-	Now     func() time.Time
+	// Alterations records which entries were found altered. nil: nothing is recorded.
+	Alterations Alterations
+	Metrics     *record.Metrics
+	Traces      *telemetry.Traces // nil: no spans are exported
+	Index       *record.Index     // nil: requests that are not calls are not indexed
+	Log         *zap.Logger
+	Now         func() time.Time
 	// PerAddress limits the request rate of each client address. It is checked before any other work, such as finding the service or
 	// verifying a token.
 	PerAddress limit.Rate
@@ -60,12 +62,15 @@ func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
 		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, cashier: c.Cashier, logs: c.Logs, logKey: c.LogKey, publish: c.Publish,
-		log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
+		alterations: c.Alterations, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}
 	if s.logKey == nil {
 		s.logKey = func(*service.Definition) string { return "" }
+	}
+	if s.alterations == nil {
+		s.alterations = noAlterations{}
 	}
 	if s.publish == nil || s.logs == nil {
 		s.publish = func() config.Publish { return config.PublishOff }

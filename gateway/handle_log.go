@@ -227,7 +227,7 @@ func (s *Server) noEntry(q *logRequest) error {
 		Service: q.service, AgentID: q.agent, Currency: q.query.Get("currency"), After: max(k-1, 0), Limit: 1,
 	})
 	if err != nil {
-		return ledgerRefusal(err)
+		return s.ledgerRefusal(err)
 	}
 	return reason.ReceiptNotFound.Refusal("")
 }

@@ -42,6 +42,19 @@ type Receipts interface {
 	Document(ctx context.Context, typ string, document any) (string, error)
 }
 
+// Alterations records which entries of the ledger were found altered. It is safe for concurrent use.
+type Alterations interface {
+	// Found records an error that wraps store.ErrAltered: an entry that a client requested differs from its hash.
+	Found(err error)
+	// Of returns the error that was found for an account of the agent; nil: none.
+	Of(service string, agent pat.AgentID) error
+}
+
+type noAlterations struct{}
+
+func (noAlterations) Found(error)                  {}
+func (noAlterations) Of(string, pat.AgentID) error { return nil }
+
 // entriesOnPage is the maximum number of entries in a response.
 const entriesOnPage = 100
 
@@ -86,7 +99,7 @@ func (s *Server) receipt(c echo.Context) error {
 	}
 	entry, err := s.ledger.Entry(c.Request().Context(), of.ID, agent, c.Param("id"), line)
 	if err != nil {
-		return ledgerRefusal(err)
+		return s.ledgerRefusal(err)
 	}
 	text, err := s.receipts.Receipt(c.Request().Context(), entry.Bytes)
 	if err != nil {
@@ -134,7 +147,7 @@ func (s *Server) usageEntries(c echo.Context) error {
 		Service: of.ID, AgentID: agent, Currency: head.Currency, After: after, Limit: entriesOnPage,
 	})
 	if err != nil {
-		return ledgerRefusal(err)
+		return s.ledgerRefusal(err)
 	}
 	if n := len(list); n > 0 && list[n-1].K > head.K { // charged after the head was read
 		out.Head = &evidence.Head{K: list[n-1].K, Hash: list[n-1].Leaf}
@@ -178,7 +191,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 		return s.forgottenMonth(ctx, of.ID, agent, head.Currency)
 	}
 	if err != nil {
-		return ledgerRefusal(err)
+		return s.ledgerRefusal(err)
 	}
 	if sum.Checkpoint, err = s.newestCheckpoint(ctx, of.ID); err != nil {
 		return refusal.For(err)
@@ -216,6 +229,9 @@ func (s *Server) newestCheckpoint(ctx context.Context, service string) (string, 
 // account returns the end of the agent's chain in a currency or, if currency is empty, in its only currency. K is -1 if there is no such
 // account. The error is a *reason.Refusal.
 func (s *Server) account(ctx context.Context, of string, agent pat.AgentID, currency string) (store.Head, error) {
+	if err := s.alterations.Of(of, agent); err != nil {
+		return store.Head{}, s.ledgerRefusal(err)
+	}
 	heads, err := s.ledger.Heads(ctx, of, agent)
 	if err != nil {
 		return store.Head{}, refusal.For(err)
@@ -237,7 +253,7 @@ func (s *Server) account(ctx context.Context, of string, agent pat.AgentID, curr
 }
 
 // ledgerRefusal returns the refusal for an error of the ledger.
-func ledgerRefusal(err error) error {
+func (s *Server) ledgerRefusal(err error) error {
 	if expired, ok := errors.AsType[*store.ExpiredError](err); ok {
 		return reason.EvidenceExpired.Refusal("").With("carry", map[string]any{"k": expired.Carry})
 	}
@@ -245,6 +261,7 @@ func ledgerRefusal(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return reason.ReceiptNotFound.Refusal("")
 	case errors.Is(err, store.ErrAltered):
+		s.alterations.Found(err)
 		return reason.StoreUnavailable.Refusal("The entries of this account are not available: the operator has to check the ledger.").
 			ShedFor(reason.ShedReceipts).Because(err)
 	}

@@ -55,6 +55,7 @@ type Server struct {
 	introductions introductions
 	logKey        func(d *service.Definition) string
 	publish       func() config.Publish
+	alterations   Alterations
 	published     atomic.Pointer[publications]
 	addresses     *ratelimit.Set
 	memory        *membudget.Budget

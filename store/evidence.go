@@ -43,6 +43,20 @@ type Head struct {
 // error names the account and the entry.
 var ErrAltered = errors.New("the ledger was altered")
 
+// An AlteredError names an account whose entries were altered. It wraps ErrAltered.
+type AlteredError struct {
+	Service  string
+	AgentID  pat.AgentID
+	Currency string
+	Detail   string // what differs
+}
+
+func (e *AlteredError) Error() string {
+	return fmt.Sprintf("service %q, agent %q, %s: %s: %v", e.Service, e.AgentID, e.Currency, e.Detail, ErrAltered)
+}
+
+func (e *AlteredError) Unwrap() error { return ErrAltered }
+
 // An ExpiredError means that entries were deleted, because their retention period has passed. It contains no entry of another agent.
 type ExpiredError struct{ Carry int64 } // K of the entry that carries the sums
 

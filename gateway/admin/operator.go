@@ -59,6 +59,9 @@ type Config struct {
 	LogState func(ctx context.Context) (*status.LogStatus, error)
 	// LogTrouble describes the problems of the checkpoints of the logs, or returns an empty string. nil: they are not checked.
 	LogTrouble func() string
+	// LedgerTrouble describes what is wrong with the ledger, without the names of agents, or returns an empty string. nil: the ledger is not
+	// checked.
+	LedgerTrouble func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
 	// Figures counts calls. nil: CallFigures returns an error.
@@ -123,6 +126,9 @@ func New(c Config) *Operator {
 	if c.LogTrouble == nil {
 		c.LogTrouble = func() string { return "" }
 	}
+	if c.LedgerTrouble == nil {
+		c.LedgerTrouble = func() string { return "" }
+	}
 	services, changes := api.Services{Directory: c.Directory}, &api.Changes{Log: c.Log, Audit: c.Audit, Now: c.Now}
 	o := &Operator{services: services, changes: changes, log: c.Log, now: c.Now, version: c.Version, roles: map[string]api.Role{}}
 	o.Agreements = agreements.New(agreements.Config{Store: c.Store, Services: services, Now: c.Now, Keys: c.Keys, Doors: c.Doors})
@@ -142,7 +148,7 @@ func New(c Config) *Operator {
 	o.Statuses = status.New(status.Config{
 		Store: c.Store, Services: services, Now: c.Now, Keys: c.Keys, View: c.View, Doors: c.Doors, Audit: c.Audit, Version: c.Version,
 		NeedsRestart: c.NeedsRestart, RefusedReload: c.RefusedReload, Certificate: c.Certificate, Certificates: c.Certificates,
-		LogState: c.LogState, LogTrouble: c.LogTrouble, Log: c.Log,
+		LogState: c.LogState, LogTrouble: c.LogTrouble, LedgerTrouble: c.LedgerTrouble, Log: c.Log,
 	})
 	o.TestCalls = testcalls.New(testcalls.Config{Store: c.Store, Services: services, Calls: o.Calls, Playground: c.Playground})
 	for _, one := range endpoints(o) {

@@ -93,6 +93,7 @@ var elsewhere = map[string]string{
 	"store.ErrLogMoved":           "another process appended to the log: gateway/ledgerlog tries again",
 	"store.ErrNotLogged":          "gateway/handle_log.go: NOT_LOGGED_YET",
 	"store.ErrAltered":            "gateway/handle_receipts.go: STORE_UNAVAILABLE",
+	"store.AlteredError":          "an ErrAltered with the account",
 	"store.ExpiredError":          "gateway/handle_receipts.go: EVIDENCE_EXPIRED",
 	"pat.ErrBadExport":            "the operator's: gateway/admin",
 	"pat.ErrAgentIDTaken":         "the store's word; the issuer makes an AgentIDTakenError of it",

@@ -166,7 +166,7 @@ type process struct {
 	started       *config.Config                // the configuration at the start; settings that need a restart keep its values
 	closers       []func() error
 	left          leftBehind
-	mismatch      atomic.Pointer[string]                // the finding of the last verification of the ledger; nil: none
+	alterations   alterations                           // what was found altered in the ledger
 	refusal       atomic.Pointer[reloads.RefusedReload] // the refusal of the last reload; nil if the reload was applied
 	reloading     sync.Mutex                            // held during a reload; guards config once the process serves
 	phases        sync.Mutex                            // guards phase

@@ -64,8 +64,8 @@ func (p *process) conditions() (found []notify.Condition) {
 	if trouble := p.certificateTrouble(); trouble != "" {
 		found = append(found, notify.Condition{Event: config.CertificateExpiring, Text: sentence(trouble)})
 	}
-	if wrong := p.mismatch.Load(); wrong != nil {
-		found = append(found, notify.Condition{Event: config.LedgerMismatch, Text: sentence(*wrong) + " See uimgate verify-ledger."})
+	if wrong := p.alterations.first(); wrong != nil {
+		found = append(found, notify.Condition{Event: config.LedgerMismatch, Text: sentence(wrong.Error()) + " See uimgate verify-ledger."})
 	}
 	if p.audit.Outage() != nil {
 		found = append(found, notify.Condition{

@@ -149,6 +149,7 @@ func (p *process) build(ctx context.Context) error {
 		Ledger: p.store, Receipts: p.receipts, Cashier: p.cashier, Metrics: p.metrics,
 		Traces: p.telemetry.Traces, Index: p.index, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
 		Doors: door.Of[door.Door](p.modules), Memory: bodies, Logs: p.store.Logs(), LogKey: p.logKey, Publish: p.publish,
+		Alterations: &p.alterations,
 	})
 	p.operator = admin.New(admin.Config{ //nolint:contextcheck // operations have the contexts of their requests
 		Directory: p.directory, Store: p.store, Keys: p.keys, Receipts: p.receipts, Logs: p.adminLogs(),
@@ -156,8 +157,9 @@ func (p *process) build(ctx context.Context) error {
 		Intents: p.intents, Index: p.index, ProcessID: p.replica.ID(),
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 		Certificate: p.certificateState, Certificates: p.certificateStatus, LogState: p.logStatus, LogTrouble: p.logTrouble, Version: p.Version,
-		ConsoleURL: p.consoleURL,
-		Playground: playground.New(playground.Options{API: p.server.Handler(), Key: p.data.PrivateKey, Doors: p.modules, Now: p.Now}),
+		LedgerTrouble: p.alterations.trouble,
+		ConsoleURL:    p.consoleURL,
+		Playground:    playground.New(playground.Options{API: p.server.Handler(), Key: p.data.PrivateKey, Doors: p.modules, Now: p.Now}),
 	})
 	return door.Provision(ctx, p.modules, door.Process{
 		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,

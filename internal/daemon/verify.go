@@ -16,6 +16,9 @@ import (
 // last check.
 const wholeEvery = 24 * time.Hour
 
+// recheckAfter is how long a gateway waits before it checks the ledger again, if it could not read it.
+const recheckAfter = 10 * time.Minute
+
 // verify checks the ledger immediately, and the whole ledger every day, until ctx is done.
 func (p *process) verify(ctx context.Context) error {
 	for delay.For(ctx, p.checkLedger(ctx)) == nil {
@@ -29,19 +32,21 @@ func (p *process) checkLedger(ctx context.Context) (next time.Duration) {
 	last := p.lastPoint()
 	now, err := p.checkAfter(ctx, last)
 	switch {
-	case errors.Is(err, store.ErrUnbalanced), errors.Is(err, store.ErrAltered):
-		text := err.Error()
-		p.mismatch.Store(&text)
-	case err == nil:
-		p.mismatch.Store(nil)
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
-		}
+	case ctx.Err() != nil:
 		return wholeEvery
+	case errors.Is(err, store.ErrUnbalanced), errors.Is(err, store.ErrAltered):
+		p.alterations.record(err)
+		p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
+		return wholeEvery
+	case err != nil:
+		p.Log.Error("the ledger could not be checked: the gateway tries again", zap.Duration("in", recheckAfter), zap.Error(err))
+		return recheckAfter
 	}
-	p.Log.Debug("the ledger was verified", zap.Bool("whole", last == nil || now.Whole.After(last.Whole)), zap.Int64("to", now.Seq))
+	whole := last == nil || now.Whole.After(last.Whole)
+	if whole {
+		p.alterations.clear()
+	}
+	p.Log.Debug("the ledger was verified", zap.Bool("whole", whole), zap.Int64("to", now.Seq))
 	if err := writePoint(p.data.VerifiedPath(), now); err != nil {
 		p.Log.Warn("the point up to which the ledger was verified could not be written: the next start checks the whole ledger", zap.Error(err))
 	}
@@ -74,7 +79,7 @@ func (p *process) lastPoint() *verifiedPoint {
 // is no such point, if the state was restored since, or if the last check of the whole ledger is older than wholeEvery.
 func (p *process) checkAfter(ctx context.Context, last *verifiedPoint) (verifiedPoint, error) {
 	if last != nil {
-		now, err := p.store.CheckSince(ctx, &last.VerifiedPoint)
+		now, err := p.check(ctx, &last.VerifiedPoint)
 		if err != nil && !errors.Is(err, sqlstore.ErrRestored) {
 			return verifiedPoint{}, err
 		}
@@ -83,6 +88,15 @@ func (p *process) checkAfter(ctx context.Context, last *verifiedPoint) (verified
 		}
 	}
 	began := p.Now()
-	now, err := p.store.CheckSince(ctx, nil)
+	now, err := p.check(ctx, nil)
 	return verifiedPoint{Whole: began, VerifiedPoint: now}, err
+}
+
+// check checks the entries after a point, or all entries if since is nil, and the agreements of all charges.
+func (p *process) check(ctx context.Context, since *sqlstore.VerifiedPoint) (sqlstore.VerifiedPoint, error) {
+	now, err := p.store.CheckSince(ctx, since)
+	if err == nil {
+		err = p.store.CheckAgreements(ctx)
+	}
+	return now, err
 }

@@ -49,6 +49,7 @@ type Config struct {
 	Certificates  func() *CertificateStatus
 	LogState      func(ctx context.Context) (*LogStatus, error)
 	LogTrouble    func() string
+	LedgerTrouble func() string
 	Log           *zap.Logger
 }
 

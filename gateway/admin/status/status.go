@@ -225,6 +225,9 @@ func (o *Operations) Health(ctx context.Context) Health {
 	if reason := o.c.LogTrouble(); reason != "" {
 		h.Checks["log"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
+	if reason := o.c.LedgerTrouble(); reason != "" {
+		h.Checks["ledger"] = Check{OK: true, Degraded: true, Reason: reason}
+	}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
 	}

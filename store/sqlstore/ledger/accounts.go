@@ -2,12 +2,14 @@ package ledger
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -29,6 +31,13 @@ type AccountKey struct{ Service, AgentID, Currency string }
 // Compare orders keys in the order in which all writers lock them.
 func (k AccountKey) Compare(o AccountKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
+}
+
+// Altered returns the error for an account whose entries were altered.
+func (k AccountKey) Altered(format string, args ...any) error {
+	return &store.AlteredError{
+		Service: k.Service, AgentID: pat.AgentID(k.AgentID), Currency: k.Currency, Detail: fmt.Sprintf(format, args...),
+	}
 }
 
 // owes returns the debt: the amount used minus the amount paid in, but not less than 0.

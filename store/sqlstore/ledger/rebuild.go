@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -133,8 +132,7 @@ func (r *ChainRow) words() *Words {
 }
 
 func (r *ChainRow) altered() error {
-	return fmt.Errorf("service %q, agent %q, %s, entry %d: %w", r.Account.Service, r.Account.AgentID, r.Account.Currency, r.K,
-		store.ErrAltered)
+	return r.Account.Altered("entry %d", r.K)
 }
 
 // issuers reads the issuers of all epochs of a service.

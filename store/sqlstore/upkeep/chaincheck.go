@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/store"
@@ -38,7 +37,7 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochI
 	for k, c := range chains {
 		h, found := heads[k]
 		if !found {
-			return implied, alteredAccount(k, "it has entries, but no account")
+			return implied, k.Altered("it has entries, but no account")
 		}
 		if err := c.end(h); err != nil {
 			return implied, err
@@ -47,10 +46,10 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochI
 	}
 	for k, h := range heads { // accounts without entries
 		if h.lines > 0 {
-			return implied, alteredAccount(k, "all %d entries are missing", h.lines)
+			return implied, k.Altered("all %d entries are missing", h.lines)
 		}
 		if h.sums != (chainSums{}) && len(chains) > 0 { // opening a database starts the chains of all accounts from a release without chains
-			return implied, alteredAccount(k, "it has sums, but no entries")
+			return implied, k.Altered("it has sums, but no entries")
 		}
 	}
 	return implied, nil
@@ -186,9 +185,9 @@ type chainCheck struct {
 func (c *chainCheck) add(r *ledger.CheckedRow, text []byte) error {
 	switch {
 	case r.K != c.next || r.Prev != c.prev:
-		return alteredAccount(c.account, "entry %d does not follow entry %d", r.K, c.next-1)
+		return c.account.Altered("entry %d does not follow entry %d", r.K, c.next-1)
 	case r.Differs():
-		return alteredAccount(c.account, "the record of the execution %s is not that of entry %d", r.Execution(), r.K)
+		return c.account.Altered("the record of the execution %s is not that of entry %d", r.Execution(), r.K)
 	}
 	c.next, c.prev = r.K+1, r.Leaf
 	if r.Kind != string(evidence.KindCarry) {
@@ -213,19 +212,15 @@ func (c *chainCheck) add(r *ledger.CheckedRow, text []byte) error {
 func (c *chainCheck) end(h chainHead) error {
 	switch {
 	case h.lines != c.next || h.hash != c.prev:
-		return alteredAccount(c.account, "the last entry is %d, but the account has %d", c.next-1, h.lines-1)
+		return c.account.Altered("the last entry is %d, but the account has %d", c.next-1, h.lines-1)
 	case c.first.K != h.kept || c.first.K > 0 && !c.carried:
-		return alteredAccount(c.account, "the entries before %d are missing", c.first.K)
+		return c.account.Altered("the entries before %d are missing", c.first.K)
 	case c.carry != h.carry:
-		return alteredAccount(c.account, "the last entry with sums is %d, but the account has %d", c.carry, h.carry)
+		return c.account.Altered("the last entry with sums is %d, but the account has %d", c.carry, h.carry)
 	case c.sums != h.sums:
-		return alteredAccount(c.account, "the sums of the account are not those of its entries")
+		return c.account.Altered("the sums of the account are not those of its entries")
 	}
 	return nil
-}
-
-func alteredAccount(k ledger.AccountKey, format string, args ...any) error {
-	return fmt.Errorf("service %q, agent %q, %s: %s: %w", k.Service, k.AgentID, k.Currency, fmt.Sprintf(format, args...), store.ErrAltered)
 }
 
 type epochKey struct {

@@ -71,11 +71,11 @@ func (u *Upkeep) checkNewEntries(ctx context.Context, reader *sql.Tx, issuers ep
 		h, found := heads[k]
 		switch {
 		case !found:
-			return implied, alteredAccount(k, "it has entries, but no account")
+			return implied, k.Altered("it has entries, but no account")
 		case h.lines != c.next || h.hash != c.prev:
-			return implied, alteredAccount(k, "the last entry is %d, but the account has %d", c.next-1, h.lines-1)
+			return implied, k.Altered("the last entry is %d, but the account has %d", c.next-1, h.lines-1)
 		case c.carry >= 0 && c.carry != h.carry:
-			return implied, alteredAccount(k, "the last entry with sums is %d, but the account has %d", c.carry, h.carry)
+			return implied, k.Altered("the last entry with sums is %d, but the account has %d", c.carry, h.carry)
 		}
 	}
 	if err := checkNoneMissing(ctx, reader, heads); err != nil {
@@ -88,7 +88,7 @@ func (u *Upkeep) checkNewEntries(ctx context.Context, reader *sql.Tx, issuers ep
 	case err != nil:
 		return implied, engine.Unavailable(err)
 	}
-	return implied, alteredAccount(k, "its head is not the hash of its last entry")
+	return implied, k.Altered("its head is not the hash of its last entry")
 }
 
 // continues checks that the first new entry of a chain follows an entry up to the point or, if that was deleted, an entry that carries its
@@ -105,11 +105,11 @@ func (u *Upkeep) continues(ctx context.Context, reader *sql.Tx, c *chainCheck, a
 	case errors.Is(err, sql.ErrNoRows) && c.carried:
 		return nil
 	case errors.Is(err, sql.ErrNoRows):
-		return alteredAccount(c.account, "the entry before %d is missing", c.first.K)
+		return c.account.Altered("the entry before %d is missing", c.first.K)
 	case err != nil:
 		return engine.Unavailable(err)
 	case seq > after || evidence.HashOf(leaf) != c.first.Prev:
-		return alteredAccount(c.account, "entry %d does not follow entry %d", c.first.K, c.first.K-1)
+		return c.account.Altered("entry %d does not follow entry %d", c.first.K, c.first.K-1)
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.Acco
 		}
 		found[k] = true
 		if h, known := heads[k]; !known || first != h.kept || last != h.lines-1 || count != h.lines-h.kept {
-			return alteredAccount(k, "entries are missing or superfluous: it has %d, from %d to %d", count, first, last)
+			return k.Altered("entries are missing or superfluous: it has %d, from %d to %d", count, first, last)
 		}
 		return nil
 	}); err != nil {
@@ -137,7 +137,7 @@ func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.Acco
 	}
 	for k, h := range heads {
 		if h.lines > 0 && !found[k] {
-			return alteredAccount(k, "all %d entries are missing", h.lines)
+			return k.Altered("all %d entries are missing", h.lines)
 		}
 	}
 	return nil
