@@ -19,18 +19,19 @@ func TestKeysOfEvidenceArePublishedWhileTheLedgerIsKept(t *testing.T) {
 			t.Fatalf("%s: %d %s", purpose, got.status, got.body)
 		}
 	}
+	const day = 24 * time.Hour
 	for _, after := range []struct {
-		days time.Duration
+		time time.Duration
 		keys int
-	}{{0, 2}, {399, 2}, {2, 1}} { // the default of billing.retain is 400 days
-		clock.move(after.days * 24 * time.Hour)
+	}{{0, 2}, {399 * day, 2}, {2 * day, 1}} { // the default of billing.retain is 400 days
+		clock.move(after.time)
 		set, err := evidence.ParseKeySet(g.do("GET", "/.well-known/jwks.json", nil, nil).body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, purpose := range purposes {
 			if got := len(set.All(purpose)); got != after.keys {
-				t.Errorf("%d days later: %d keys for %s, want %d", after.days, got, purpose, after.keys)
+				t.Errorf("%v later: %d keys for %s, want %d", after.time, got, purpose, after.keys)
 			}
 		}
 	}
