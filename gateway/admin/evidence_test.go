@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 // The pages of a month end with the last entry of the signed statement, even if the agent pays in while they are read.
@@ -45,5 +46,18 @@ func TestEvidencePagesAreThoseOfTheStatement(t *testing.T) {
 	}
 	for _, after := range []string{"1", "x", "2-1", "1-x", "-1-2", "1-" + strings.Repeat("9", 30), "1-1"} {
 		g.Refuses(g.do("GET", path+"&after="+after, nil), http.StatusBadRequest, "MALFORMED_REQUEST")
+	}
+}
+
+// An operator who asks for the evidence of altered entries learns what to do.
+func TestEvidenceOfAlteredEntriesIsRefused(t *testing.T) {
+	g := newAdminGate(t, "")
+	g.Agreed("agent-1")
+	ask[billing.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
+	sqlitetest.Alter(t, g.Data.StatePath(), "UPDATE ledger SET reference = 'x'")
+	got := g.do("GET", "/agents/agent-1/evidence?currency=EUR&month="+g.Now().UTC().Format("2006-01"), nil)
+	g.Refuses(got, http.StatusInternalServerError, "EVIDENCE_INVALID")
+	if !strings.Contains(string(got.Body), "uimgate verify-ledger") {
+		t.Errorf("got %s, want the command that finds the row", got.Body)
 	}
 }

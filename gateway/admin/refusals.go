@@ -47,6 +47,8 @@ func refusalFor(err error) *reason.Refusal {
 				"and a reversal must not exceed what was topped up.").Because(err)
 	case errors.Is(err, pat.ErrBadExport):
 		return reason.EvidenceInvalid.Refusal("").Because(err)
+	case errors.Is(err, store.ErrAltered):
+		return reason.EvidenceInvalid.Refusal("The ledger was altered: run uimgate verify-ledger.").Because(err)
 	case errors.Is(err, pat.ErrKeyTaken):
 		return reason.KeyTaken.Refusal("The key belongs to another agent of this service.").
 			With("suggestion", "A key can belong to only one agent: use another key.").Because(err)
