@@ -97,6 +97,20 @@ func PrintOne[T any](c *cobra.Command, format string, record T, columns []Column
 	return w.Flush()
 }
 
+// Print prints whole as JSON, or its records as CSV or, in the third format that CheckFormat accepts, by people; nil: as a table.
+func Print[T any](c *cobra.Command, format string, whole any, records []T, columns []Column[T], people func(io.Writer) error) error {
+	switch out := c.OutOrStdout(); {
+	case format == "json":
+		return PrintLine(out, whole)
+	case format == "csv":
+		return PrintCSV(out, records, columns, true)
+	case people != nil:
+		return people(out)
+	default:
+		return PrintTable(out, records, columns)
+	}
+}
+
 // PrintLine prints v as one line of JSON.
 func PrintLine(w io.Writer, v any) error {
 	out := json.NewEncoder(w)

@@ -58,16 +58,10 @@ ends; a charge that is resolved later does not count here.`,
 		Example: "  uimgate calls figures --step hour -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			answer, err := call(c, o, operation.CallFigures, q)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case o.format == "json":
-				return cli.PrintLine(c.OutOrStdout(), answer)
-			case o.format == "csv":
-				return cli.PrintCSV(c.OutOrStdout(), answer.Points, figureColumns, true)
-			default:
-				return cli.PrintTable(c.OutOrStdout(), answer.Points, figureColumns)
 			}
+			return cli.Print(c, o.format, answer, answer.Points, figureColumns, nil)
 		},
 	}
 	c.Flags().StringVar(&q.Step, "step", "minute", "minute or hour")

@@ -71,14 +71,9 @@ func (o *operator) decide(c *cobra.Command, id string, d *decideFlags) error {
 		printRefusedPolicy(c.ErrOrStderr(), d.policy, err)
 		return err
 	}
-	switch o.format {
-	case "json":
-		return cli.PrintLine(c.OutOrStdout(), answer)
-	case "csv":
-		return cli.PrintCSV(c.OutOrStdout(), answer.Constraints, constraintColumns, true)
-	default:
-		return printDecided(c.OutOrStdout(), &answer)
-	}
+	return cli.Print(c, o.format, answer, answer.Constraints, constraintColumns, func(out io.Writer) error {
+		return printDecided(out, &answer)
+	})
 }
 
 var constraintColumns = cli.Fields("rule type operand operator wanted unit found state",

@@ -28,18 +28,13 @@ They contain no keys and no tokens: each agent agrees with a key of its own.`,
 			if err != nil {
 				return err
 			}
-			switch out := c.OutOrStdout(); o.format {
-			case "json":
-				return cli.PrintLine(out, page)
-			case "csv":
-				return cli.PrintCSV(out, page.Items, connectionColumns, true)
-			default:
+			return cli.Print(c, o.format, page, page.Items, connectionColumns, func(out io.Writer) error {
 				for _, one := range page.Items {
 					fmt.Fprintf(out, "# %s, %s: %s\n", cli.Sanitize(one.Door), cli.Sanitize(one.Client), cli.Sanitize(one.Place))
 					printText(out, one.Text)
 				}
 				return nil
-			}
+			})
 		},
 	}
 }

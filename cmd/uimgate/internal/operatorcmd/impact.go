@@ -90,17 +90,13 @@ func (o *operator) impact(c *cobra.Command, file string, r policies.ImpactReques
 			cli.Sanitize(sum.Process), *n)
 	}
 	rows := impactRows(&sum)
-	switch o.format {
-	case "json":
-		return cli.PrintLine(c.OutOrStdout(), sum)
-	case "csv":
-		return cli.PrintCSV(c.OutOrStdout(), rows, impactColumns, true)
-	}
-	if err := printImpact(c.OutOrStdout(), &sum); err != nil || len(rows) == 0 {
-		return err
-	}
-	fmt.Fprintln(c.OutOrStdout())
-	return cli.PrintTable(c.OutOrStdout(), rows, impactColumns)
+	return cli.Print(c, o.format, sum, rows, impactColumns, func(out io.Writer) error {
+		if err := printImpact(out, &sum); err != nil || len(rows) == 0 {
+			return err
+		}
+		fmt.Fprintln(out)
+		return cli.PrintTable(out, rows, impactColumns)
+	})
 }
 
 // printRefusedPolicy prints the problems of a policy that the gateway rejected.

@@ -2,6 +2,7 @@ package operatorcmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,17 +34,13 @@ uimgate policy diff.`,
 			if err != nil {
 				return err
 			}
-			switch o.format {
-			case "json":
-				return cli.PrintLine(c.OutOrStdout(), found)
-			case "csv":
-				return cli.PrintCSV(c.OutOrStdout(), found.Changes, policyChangeColumns, true)
-			}
-			if len(found.Changes) == 0 {
-				_, err := fmt.Fprintln(c.OutOrStdout(), "The two policies mean the same.")
-				return err
-			}
-			return cli.PrintTable(c.OutOrStdout(), found.Changes, policyChangeColumns)
+			return cli.Print(c, o.format, found, found.Changes, policyChangeColumns, func(out io.Writer) error {
+				if len(found.Changes) == 0 {
+					_, err := fmt.Fprintln(out, "The two policies mean the same.")
+					return err
+				}
+				return cli.PrintTable(out, found.Changes, policyChangeColumns)
+			})
 		},
 	}
 	o.flags(c)

@@ -23,19 +23,14 @@ with another value use another configuration.`,
 		Example: "  uimgate processes -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			list, err := call(c, o, operation.Processes, operation.None{})
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case o.format == "json":
-				return cli.PrintLine(c.OutOrStdout(), list)
-			case o.format == "csv":
-				return cli.PrintCSV(c.OutOrStdout(), list.Items, processColumns, true)
 			}
-			if list.Unreported > 0 {
+			if list.Unreported > 0 && o.format == "table" {
 				fmt.Fprintf(c.ErrOrStderr(), "Further processes that have the database open and do not report, for example of an earlier release: %d\n",
 					list.Unreported)
 			}
-			return cli.PrintTable(c.OutOrStdout(), list.Items, processColumns)
+			return cli.Print(c, o.format, list, list.Items, processColumns, nil)
 		},
 	}
 	o.flags(c)

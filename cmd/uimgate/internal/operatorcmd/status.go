@@ -43,7 +43,7 @@ problem. It prints ? for a figure that cannot be read. The exit code is 1 if the
 			if err != nil {
 				return err
 			}
-			if err := o.printStatus(c.OutOrStdout(), status); err != nil {
+			if err := cli.Print(c, o.format, status, status.Services, serviceColumns, nil); err != nil {
 				return err
 			}
 			out := c.ErrOrStderr()
@@ -171,17 +171,6 @@ func printConcealed(out io.Writer, services []status.ServiceStatus) {
 	}
 }
 
-func (o *operator) printStatus(w io.Writer, status status.Status) error {
-	switch o.format {
-	case "json":
-		return cli.PrintLine(w, status)
-	case "csv":
-		return cli.PrintCSV(w, status.Services, serviceColumns, true)
-	default:
-		return cli.PrintTable(w, status.Services, serviceColumns)
-	}
-}
-
 // A serviceDoor is one door of one service.
 type serviceDoor struct {
 	Service string `json:"service"`
@@ -241,14 +230,8 @@ with the addresses that agents use. -o json adds the connections, queues and las
 			if err != nil {
 				return err
 			}
-			switch doors, out := doorsOf(status.Services), c.OutOrStdout(); o.format {
-			case "json":
-				return cli.PrintLine(out, api.Page[serviceDoor]{Items: doors})
-			case "csv":
-				return cli.PrintCSV(out, doors, doorColumns, true)
-			default:
-				return cli.PrintTable(out, doors, doorColumns)
-			}
+			doors := doorsOf(status.Services)
+			return cli.Print(c, o.format, api.Page[serviceDoor]{Items: doors}, doors, doorColumns, nil)
 		},
 	}
 	c.AddCommand(o.doorsConnect(), o.doorsAgree(), o.doorsTry())

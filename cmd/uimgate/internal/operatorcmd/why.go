@@ -49,21 +49,17 @@ rules of the configuration. Nothing is changed.`,
 			if err != nil {
 				return err
 			}
-			switch o.format {
-			case "json":
-				return cli.PrintLine(c.OutOrStdout(), page)
-			case "csv":
-				return cli.PrintCSV(c.OutOrStdout(), page.Items, whyColumns, true)
-			}
-			for i := range page.Items {
-				if i > 0 {
-					fmt.Fprintln(c.OutOrStdout())
+			return cli.Print(c, o.format, page, page.Items, whyColumns, func(out io.Writer) error {
+				for i := range page.Items {
+					if i > 0 {
+						fmt.Fprintln(out)
+					}
+					if err := printWhy(out, &page.Items[i]); err != nil {
+						return err
+					}
 				}
-				if err := printWhy(c.OutOrStdout(), &page.Items[i]); err != nil {
-					return err
-				}
-			}
-			return nil
+				return nil
+			})
 		},
 	}
 	o.flags(c)
