@@ -105,12 +105,8 @@ func (s *Records) SetActive(ctx context.Context, service, address string, active
 			return err
 		}
 		var one int
-		found, err := t.Row(ctx, "SELECT 1 FROM almanac WHERE service = ? AND address = ? AND until > ?",
-			[]any{service, address, engine.Nanos(t.Now())}, &one)
-		if err == nil && !found {
-			return store.ErrNotFound
-		}
-		return err
+		return present(t.Row(ctx, "SELECT 1 FROM almanac WHERE service = ? AND address = ? AND until > ?",
+			[]any{service, address, engine.Nanos(t.Now())}, &one))
 	})
 }
 

@@ -31,23 +31,16 @@ func (s *Records) SetBudget(ctx context.Context, service string, id pat.Agreemen
 		if newest != number-1 {
 			return store.ErrUsed
 		}
-		n, err := t.Exec(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at, public_key)
-			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, service, id, number, b.Record, engine.Nanos(t.Now()), b.PublicKey)
-		if err == nil && n == 0 {
-			err = store.ErrUsed
-		}
-		return err
+		return used(t.Exec(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at, public_key)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, service, id, number, b.Record, engine.Nanos(t.Now()), b.PublicKey))
 	})
 }
 
 // Budget returns the newest changed budget of a consent, with its number. It returns store.ErrNotFound if the person has not changed the
 // budget.
 func (s *Records) Budget(ctx context.Context, service string, id pat.AgreementID) (record string, number int, err error) {
-	found, err := s.db.One(ctx, "SELECT record, number FROM budgets WHERE service = ? AND agreement_id = ? ORDER BY number DESC LIMIT 1",
-		[]any{service, id}, &record, &number)
-	if err == nil && !found {
-		err = store.ErrNotFound
-	}
+	err = present(s.db.One(ctx, "SELECT record, number FROM budgets WHERE service = ? AND agreement_id = ? ORDER BY number DESC LIMIT 1",
+		[]any{service, id}, &record, &number))
 	return record, number, err
 }
 

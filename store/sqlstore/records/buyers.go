@@ -21,11 +21,7 @@ func (s *Records) SetBuyer(ctx context.Context, service string, id pat.AgentID, 
 		}
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, "UPDATE agents SET buyer = ? WHERE service = ? AND id = ?", string(text), service, id)
-		if err == nil && n == 0 {
-			err = pat.ErrNotFound
-		}
-		return err
+		return known(t.Exec(ctx, "UPDATE agents SET buyer = ? WHERE service = ? AND id = ?", string(text), service, id))
 	})
 }
 

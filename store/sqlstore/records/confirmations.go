@@ -85,10 +85,7 @@ func (s *Records) RecentConfirmations(
 }
 
 func (s *Records) confirmation(ctx context.Context, query string, args ...any) (c store.Confirmation, err error) {
-	found, err := s.db.One(ctx, query, args, confirmationFields(&c)...)
-	if err == nil && !found {
-		err = store.ErrNotFound
-	}
+	err = present(s.db.One(ctx, query, args, confirmationFields(&c)...))
 	return c, err
 }
 
@@ -101,13 +98,9 @@ func (s *Records) DecideConfirmation(ctx context.Context, service, id, token, re
 		state = store.ConfirmationRefused
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, `UPDATE confirmations SET state = ?, token = ?, record = ?, until = ?, kept_until = ?
+		return used(t.Exec(ctx, `UPDATE confirmations SET state = ?, token = ?, record = ?, until = ?, kept_until = ?
 			WHERE service = ? AND id = ? AND state = 'asked' AND until > ?`,
-			state, token, record, engine.Nanos(until), engine.Nanos(until.Add(undecidedKept)), service, id, engine.Nanos(t.Now()))
-		if err == nil && n == 0 {
-			return store.ErrUsed
-		}
-		return err
+			state, token, record, engine.Nanos(until), engine.Nanos(until.Add(undecidedKept)), service, id, engine.Nanos(t.Now())))
 	})
 }
 
@@ -124,13 +117,9 @@ func (s *Records) MissConfirmation(ctx context.Context, service, id string, most
 // or empty. It returns store.ErrUsed if the Confirmation is not confirmed.
 func (s *Records) UseConfirmation(ctx context.Context, service, id, execution string) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, `UPDATE confirmations SET state = 'used', execution_id = ?, parameters = ?, sent = ?, kept_until = ?
+		return used(t.Exec(ctx, `UPDATE confirmations SET state = 'used', execution_id = ?, parameters = ?, sent = ?, kept_until = ?
 			WHERE service = ? AND id = ? AND state = 'confirmed'`,
-			execution, []byte{}, []byte{}, engine.Nanos(t.Now().Add(store.ConfirmationKept)), service, id)
-		if err == nil && n == 0 {
-			return store.ErrUsed
-		}
-		return err
+			execution, []byte{}, []byte{}, engine.Nanos(t.Now().Add(store.ConfirmationKept)), service, id))
 	})
 }
 

@@ -14,17 +14,11 @@ const consentColumns = `service, handle, agreement_id, client_id, document, redi
 
 // AddConsent records a consent. It returns store.ErrUsed if a consent with the same handle exists.
 func (s *Records) AddConsent(ctx context.Context, c store.Consent) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
-			"ON CONFLICT DO NOTHING",
-			c.Service, c.Handle, c.AgreementID, c.ClientID, c.Document, c.RedirectURI, c.Challenge, c.Resource, c.Request, c.Browser,
-			engine.Nanos(c.CreatedAt), engine.Nanos(c.Until), c.Code, engine.Nanos(c.CodeUntil), engine.Flag(c.CodeUsed), c.Refresh,
-			c.RefreshHandle)
-		if err == nil && n == 0 {
-			return store.ErrUsed
-		}
-		return err
-	})
+	return s.changeOne(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
+		"ON CONFLICT DO NOTHING",
+		c.Service, c.Handle, c.AgreementID, c.ClientID, c.Document, c.RedirectURI, c.Challenge, c.Resource, c.Request, c.Browser,
+		engine.Nanos(c.CreatedAt), engine.Nanos(c.Until), c.Code, engine.Nanos(c.CodeUntil), engine.Flag(c.CodeUsed), c.Refresh,
+		c.RefreshHandle)
 }
 
 // Consent returns the consent with the handle of a code, or store.ErrNotFound.
@@ -96,11 +90,7 @@ func (s *Records) Rotate(ctx context.Context, service, handle, refresh, next str
 // changeOne runs a statement that changes at most one row. It returns store.ErrUsed if no row was changed.
 func (s *Records) changeOne(ctx context.Context, query string, args ...any) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, query, args...)
-		if err == nil && n == 0 {
-			return store.ErrUsed
-		}
-		return err
+		return used(t.Exec(ctx, query, args...))
 	})
 }
 
@@ -165,15 +155,12 @@ func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
 func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		found, err := t.Row(ctx, "SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
-			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, engine.Stored(&i.CreatedAt), engine.Stored(&i.Until))
-		if err != nil {
+		if err := present(t.Row(ctx,
+			"SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
+			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, engine.Stored(&i.CreatedAt), engine.Stored(&i.Until))); err != nil {
 			return err
 		}
-		if !found {
-			return store.ErrNotFound
-		}
-		_, err = t.Exec(ctx, "DELETE FROM invitations WHERE service = ? AND code = ?", service, code)
+		_, err := t.Exec(ctx, "DELETE FROM invitations WHERE service = ? AND code = ?", service, code)
 		return err
 	})
 	return i, err

@@ -91,15 +91,11 @@ func (s *Records) AddConsoleLink(ctx context.Context, l store.ConsoleLink) error
 func (s *Records) TakeConsoleLink(ctx context.Context, code string) (store.ConsoleLink, error) {
 	l := store.ConsoleLink{Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		found, err := t.Row(ctx, "SELECT name, role, until FROM console_links WHERE code = ? AND until > ? FOR UPDATE",
-			[]any{code, engine.Nanos(t.Now())}, &l.Name, &l.Role, engine.Stored(&l.Until))
-		if err != nil {
+		if err := present(t.Row(ctx, "SELECT name, role, until FROM console_links WHERE code = ? AND until > ? FOR UPDATE",
+			[]any{code, engine.Nanos(t.Now())}, &l.Name, &l.Role, engine.Stored(&l.Until))); err != nil {
 			return err
 		}
-		if !found {
-			return store.ErrNotFound
-		}
-		_, err = t.Exec(ctx, "DELETE FROM console_links WHERE code = ?", code)
+		_, err := t.Exec(ctx, "DELETE FROM console_links WHERE code = ?", code)
 		return err
 	})
 	return l, err

@@ -100,11 +100,7 @@ func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog,
 // NameAgent sets the operator's name for an agent; "" deletes it. The error is pat.ErrNotFound if the agent does not exist.
 func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		n, err := t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
-		if err == nil && n == 0 {
-			err = pat.ErrNotFound
-		}
-		return err
+		return known(t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id))
 	})
 }
 

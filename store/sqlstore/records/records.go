@@ -64,6 +64,30 @@ func (s *Records) unless(approved bool) func(context.Context, func(context.Conte
 	return s.db.Aside
 }
 
+// used returns err or, if a statement has changed no row, store.ErrUsed.
+func used(rows int64, err error) error {
+	if err == nil && rows == 0 {
+		return store.ErrUsed
+	}
+	return err
+}
+
+// known returns err or, if a statement has changed no row, pat.ErrNotFound.
+func known(rows int64, err error) error {
+	if err == nil && rows == 0 {
+		return pat.ErrNotFound
+	}
+	return err
+}
+
+// present returns err or, if a query has found no row, store.ErrNotFound.
+func present(found bool, err error) error {
+	if err == nil && !found {
+		return store.ErrNotFound
+	}
+	return err
+}
+
 // A list is a list of strings that is stored as JSON.
 type list []string
 
