@@ -20,13 +20,9 @@ func issuer(s *service.Definition) string { return strings.TrimRight(s.PublicURL
 
 // resourceMetadata describes the MCP endpoint as a protected resource. See RFC 9728, section 2.
 func resourceMetadata(s *service.Definition) map[string]any {
-	name := s.Catalog.Service.Name
-	if name == "" {
-		name = s.Issuer
-	}
 	return map[string]any{
 		"resource": consent.Resource(s), "authorization_servers": []string{issuer(s)}, "scopes_supported": []string{pat.WholeScope(s.Issuer)},
-		"bearer_methods_supported": []string{"header"}, "resource_name": name, "jwks_uri": s.At("/.well-known/jwks.json"),
+		"bearer_methods_supported": []string{"header"}, "resource_name": s.Name(), "jwks_uri": s.At("/.well-known/jwks.json"),
 		"resource_documentation": s.At("/"), "resource_policy_uri": s.At("/api/policy"),
 	}
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"html/template"
@@ -64,10 +65,7 @@ type Consent struct {
 
 // NewConsent prepares the content of the pages that does not depend on a request.
 func NewConsent(s *service.Definition) *Consent {
-	c := &Consent{service: s, name: s.Catalog.Service.Name, intents: map[string]*service.Intent{}}
-	if c.name == "" {
-		c.name = s.Issuer
-	}
+	c := &Consent{service: s, name: s.Name(), intents: map[string]*service.Intent{}}
 	for _, in := range s.Offered() {
 		c.intents[in.ID+":execute"] = in
 	}
@@ -182,9 +180,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
 		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Budget: c.budgetOf(ctx, r.Budget), Next: nextOf(s), Since: sinceOf(r.Earlier),
 	}
-	if v.Client == "" {
-		v.Client = "An unnamed client"
-	}
+	v.Client = cmp.Or(v.Client, "An unnamed client")
 	if len(r.Plans) > 0 {
 		v.NoPlan = r.NoPlan
 		for _, plan := range Plans(ctx, s) {

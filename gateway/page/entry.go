@@ -31,12 +31,8 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 	for _, p := range s.Announced().EntryPoints {
 		at[p.Name] = p.URL
 	}
-	about := s.Catalog.Service
-	if about.Name == "" {
-		about.Name = s.Issuer
-	}
 	return json.Marshal(entryPoints{
-		Service: about.Name, Description: about.Description, Issuer: s.Issuer, Policy: s.PolicyRef(), Successor: s.Successor(),
+		Service: s.Name(), Description: s.Catalog.Service.Description, Issuer: s.Issuer, Policy: s.PolicyRef(), Successor: s.Successor(),
 		EntryPoints: at,
 		Start: []string{
 			"Find an intent: GET search with query=words. GET intent returns its parameters; GET agents returns all intents.",

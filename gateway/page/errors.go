@@ -88,14 +88,10 @@ func ErrorsJSON(s *service.Definition) ([]byte, error) {
 }
 
 func newErrorsView(s *service.Definition) *errorsView {
-	v := &errorsView{
+	return &errorsView{
 		Style: template.CSS(frontCSS), //nolint:gosec // a constant file of this package
-		Name:  s.Catalog.Service.Name, List: s.At("/errors"), Agents: s.At("/agents.json"), Protocol: s.At(ProtocolPath),
+		Name:  s.Name(), List: s.At("/errors"), Agents: s.At("/agents.json"), Protocol: s.At(ProtocolPath),
 	}
-	if v.Name == "" {
-		v.Name = s.Issuer
-	}
-	return v
 }
 
 func (v *errorsView) html() ([]byte, error) {

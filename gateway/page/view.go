@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"html/template"
 	"maps"
@@ -104,7 +105,7 @@ func newFrontView(s *service.Definition) frontView {
 	v := frontView{
 		Style:   template.CSS(frontCSS),   //nolint:gosec // a constant file of this package
 		Script:  template.JS(frontScript), //nolint:gosec // a constant file of this package
-		Service: info, Name: info.Name, About: markdown(cut(info.Description, frontDescription)),
+		Service: info, Name: s.Name(), About: markdown(cut(info.Description, frontDescription)),
 		Links: frontLinks{
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search") + "?view=brief",
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
@@ -117,9 +118,6 @@ func newFrontView(s *service.Definition) frontView {
 			Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate),
 			Admitted: !s.OpenAdmission,
 		},
-	}
-	if v.Name == "" {
-		v.Name = s.Issuer
 	}
 	v.Policy, v.MoreRule = topics(words.Explain(s.Policy))
 	v.Next = nextOf(s)
@@ -151,13 +149,10 @@ func nextOf(s *service.Definition) *nextView {
 func newIntentView(ctx context.Context, s *service.Definition, in *service.Intent) intentView {
 	uid := in.UID.String()
 	v := intentView{
-		UID: uid, Name: in.Name, Description: markdown(cut(in.Description, frontDescription)),
+		UID: uid, Name: cmp.Or(in.Name, in.UID.Name), Description: markdown(cut(in.Description, frontDescription)),
 		URL: s.At("/api/intents/" + url.PathEscape(uid)), Address: "?" + url.Values{"intent": {uid}}.Encode() + "#intents",
 		Terms: ShortTerms(ctx, s, in), Safe: in.Safe, FreshOnly: in.FreshOnly,
 		Proved: in.ProvedAlways(), ChargesProved: in.Price != "" && in.ProvedWhereCharged(),
-	}
-	if v.Name == "" {
-		v.Name = in.UID.Name
 	}
 	for _, tag := range in.Tags[:min(len(in.Tags), frontTags)] {
 		v.Tags = append(v.Tags, tagView{Name: tag, Address: Query{Tag: tag}.address(1)})

@@ -8,6 +8,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -98,6 +99,9 @@ func (d *Definition) ConsentAdmission() (invited, approved bool) {
 
 // Reserved returns the agent ids that pat.allow and parties reserve, with their keys.
 func (d *Definition) Reserved() map[pat.AgentID][]keys.ID { return d.rules.Reserved() }
+
+// Name returns the name that the catalog gives the service or, without one, its issuer.
+func (d *Definition) Name() string { return cmp.Or(d.Catalog.Service.Name, d.Issuer) }
 
 // At returns the public URL of a path of this service. It does not depend on the Host header.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
