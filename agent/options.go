@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/tls"
@@ -166,21 +167,11 @@ func New(o Options) (*Client, error) {
 
 func (c *Client) defaults() {
 	o := &c.o
-	if o.UserAgent == "" {
-		o.UserAgent = "uimgate-agent"
-	}
-	if o.MaxDocument == 0 {
-		o.MaxDocument = defaultMaxDocument
-	}
-	if o.MaxAnswer == 0 {
-		o.MaxAnswer = defaultMaxAnswer
-	}
-	if o.MaxAttempts == 0 {
-		o.MaxAttempts = defaultMaxAttempts
-	}
-	if o.MaxWait == 0 {
-		o.MaxWait = defaultMaxWait
-	}
+	o.UserAgent = cmp.Or(o.UserAgent, "uimgate-agent")
+	o.MaxDocument = cmp.Or(o.MaxDocument, defaultMaxDocument)
+	o.MaxAnswer = cmp.Or(o.MaxAnswer, defaultMaxAnswer)
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, defaultMaxAttempts)
+	o.MaxWait = cmp.Or(o.MaxWait, defaultMaxWait)
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the default clock of the client
 	}

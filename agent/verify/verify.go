@@ -2,6 +2,7 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,12 +142,8 @@ func (v *verification) revokeLast(ctx context.Context) {
 
 // newVerification creates the clients of a run.
 func newVerification(o Options) (*verification, error) {
-	if o.Client.Timeout == 0 {
-		o.Client.Timeout = defaultTimeout
-	}
-	if o.Client.MaxDocument == 0 {
-		o.Client.MaxDocument = maxDocument
-	}
+	o.Client.Timeout = cmp.Or(o.Client.Timeout, defaultTimeout)
+	o.Client.MaxDocument = cmp.Or(o.Client.MaxDocument, maxDocument)
 	if o.Client.Key == nil {
 		key, err := agent.NewKey("EdDSA")
 		if err != nil {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,7 +15,7 @@ import (
 // config returns uimgate.yaml. Text from the document appears only in one-line comments or in quotation marks.
 func (i *Import) config(prices charges, replaced lineage) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", orElse(i.Title, i.Namespace))
+	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", cmp.Or(i.Title, i.Namespace))
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
 	service := "- "
 	if i.Email != "" {
@@ -175,13 +176,6 @@ func (i *Import) freshOnly(replaced lineage) []string {
 	return out
 }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
-
 // Bounds of the lists in the README.
 const (
 	maxListed = 500 // number of findings after which no further group is listed
@@ -191,7 +185,7 @@ const (
 // readme returns README.md, which describes the result and the remaining steps.
 func (i *Import) readme() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
+	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(cmp.Or(i.Title, i.Namespace)))
 	source := "an OpenAPI document"
 	if i.options.Tools != nil {
 		source = "the tools of an MCP server"
