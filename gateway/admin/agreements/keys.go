@@ -121,10 +121,7 @@ func (o *Operations) RetireKeys(ctx context.Context, r KeysRetirement) (api.Page
 		return api.Page[Key]{}, err
 	}
 	list, err := o.keys.RetireAll(ctx, at)
-	if err != nil {
-		return api.Page[Key]{}, err
-	}
-	return api.PageOf(list, len(list)+1, KeyOf, func(keys.SigningKey) string { return "" }), nil
+	return api.PageOf(list, len(list)+1, KeyOf, func(keys.SigningKey) string { return "" }), err
 }
 
 // endOf returns the time at which a key ends: now, or a future time in RFC 3339.

@@ -79,11 +79,8 @@ func (o *Operations) PATs(ctx context.Context, q PATQuery) (api.Page[PAT], error
 		return api.Page[PAT]{}, api.WrongParameter("after", "must be the value of next in the previous page")
 	}
 	list, err := o.store.Tokens(ctx, f)
-	if err != nil {
-		return api.Page[PAT]{}, err
-	}
 	show := func(t store.ListedToken) PAT { return showPAT(t, now) }
-	return api.PageOf(list, q.Max(), show, func(t store.ListedToken) string { return t.Cursor().String() }), nil
+	return api.PageOf(list, q.Max(), show, func(t store.ListedToken) string { return t.Cursor().String() }), err
 }
 
 // PAT returns the record of one PAT, by its jti.

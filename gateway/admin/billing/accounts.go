@@ -41,10 +41,7 @@ func (o *Operations) Accounts(ctx context.Context, q AccountQuery) (api.Page[Acc
 		return api.Page[Account]{}, err
 	}
 	list, err := o.store.Accounts(ctx, store.Filter{Service: service.ID, AgentID: q.AgentID, After: q.After, Limit: q.Max()})
-	if err != nil {
-		return api.Page[Account]{}, err
-	}
-	return api.PageOf(list, q.Max(), showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), nil
+	return api.PageOf(list, q.Max(), showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), err
 }
 
 // maxReference is the maximum length of TopUp.Reference, in bytes.

@@ -54,10 +54,7 @@ func (o *Operations) Payments(ctx context.Context, q PaymentQuery) (api.Page[Pay
 	list, err := o.store.Payments(ctx, store.PaymentFilter{
 		Service: service.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max(),
 	})
-	if err != nil {
-		return api.Page[Payment]{}, err
-	}
-	return api.PageOf(list, q.Max(), showPayment, func(p store.Payment) string { return p.Reference }), nil
+	return api.PageOf(list, q.Max(), showPayment, func(p store.Payment) string { return p.Reference }), err
 }
 
 // A PaymentResolution is the operator's decision about a payment that waits.

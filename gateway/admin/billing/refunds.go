@@ -138,10 +138,7 @@ func (o *Operations) Refunds(ctx context.Context, q RefundQuery) (api.Page[Refun
 		return api.Page[Refund]{}, err
 	}
 	list, err := o.store.Refunds(ctx, f)
-	if err != nil {
-		return api.Page[Refund]{}, err
-	}
-	return api.PageOf(list, f.Limit, showRefund, func(r store.Refund) string { return creditNoteNumber(r.Number) }), nil
+	return api.PageOf(list, f.Limit, showRefund, func(r store.Refund) string { return creditNoteNumber(r.Number) }), err
 }
 
 // A RevenueQuery selects a period, and how the revenue is grouped.

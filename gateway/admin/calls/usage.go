@@ -63,10 +63,7 @@ func (o *Operations) Ledger(ctx context.Context, q UsageQuery) (api.Page[Entry],
 		return api.Page[Entry]{}, api.WrongParameter("after", "must be the number of a ledger entry")
 	}
 	list, err := o.store.Ledger(ctx, f)
-	if err != nil {
-		return api.Page[Entry]{}, err
-	}
-	return api.PageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
+	return api.PageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), err
 }
 
 // An Execution is the record of one call. It has the status of the response but not its content.
@@ -113,10 +110,7 @@ func (o *Operations) Executions(ctx context.Context, q UsageQuery) (api.Page[Exe
 		return api.Page[Execution]{}, err
 	}
 	list, err := o.store.Executions(ctx, f)
-	if err != nil {
-		return api.Page[Execution]{}, err
-	}
-	return api.PageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
+	return api.PageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), err
 }
 
 // Execution returns one call.

@@ -1,6 +1,7 @@
 package policies
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -113,9 +114,7 @@ func (o *Operations) Decide(ctx context.Context, r DecideRequest) (PolicyDecisio
 		if call, err = o.decidedCall(ctx, r.RequestID); err != nil {
 			return PolicyDecision{}, err
 		}
-		if r.Service == "" {
-			r.Service = call.Service
-		}
+		r.Service = cmp.Or(r.Service, call.Service)
 	}
 	s, err := o.c.Services.Find(r.Service)
 	if err != nil {
@@ -191,9 +190,7 @@ func (o *Operations) requestToDecide(
 		if q.AgentID == "" || q.AgentID == call.Agent {
 			q.AgentID, agreement = call.Agent, pat.AgreementID(call.Agreement)
 		}
-		if q.Intent == "" {
-			q.Intent = call.Intent
-		}
+		q.Intent = cmp.Or(q.Intent, call.Intent)
 		if q.Now.IsZero() {
 			q.Now = call.At
 		}

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -42,12 +43,8 @@ func (o *Operations) ConsoleLink(ctx context.Context, r ConsoleLinkRequest) (Con
 	if o.consoleURL == nil || !o.services.Directory.Current().Console {
 		return ConsoleLink{}, reason.NotOffered.Refusal("The console is off: set admin.console to true.")
 	}
-	if r.Name == "" {
-		r.Name = "owner"
-	}
-	if r.Role == "" {
-		r.Role = api.RoleAdmin
-	}
+	r.Name = cmp.Or(r.Name, "owner")
+	r.Role = cmp.Or(r.Role, api.RoleAdmin)
 	if why := api.NameFault(r.Name); why != "" {
 		return ConsoleLink{}, api.WrongMember("name", why)
 	}
