@@ -33,17 +33,8 @@ func TextColumn[T any, S ~string](name string, of func(T) S) Column[T] {
 }
 
 // ListColumn returns a column of lists of strings. The strings of a list are separated by spaces.
-func ListColumn[T any, S ~string](name string, of func(T) []S) Column[T] {
-	return Column[T]{Name: name, Exact: func(r T) string {
-		var b strings.Builder
-		for i, s := range of(r) {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(string(s))
-		}
-		return b.String()
-	}}
+func ListColumn[T any](name string, of func(T) []string) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string { return strings.Join(of(r), " ") }}
 }
 
 // TimeColumn returns a column of times: RFC 3339 in UTC for programs, local time for people.
@@ -54,12 +45,6 @@ func TimeColumn[T any](name string, of func(T) time.Time) Column[T] {
 // ForPeople returns the column with human as its Human function.
 func (c Column[T]) ForPeople(human func(T) string) Column[T] {
 	c.Human = human
-	return c
-}
-
-// OnlyCSV returns the column, marked as one that PrintTable omits.
-func (c Column[T]) OnlyCSV() Column[T] {
-	c.wide = true
 	return c
 }
 

@@ -17,45 +17,52 @@ import (
 // A statementRow is one line of a statement in tables and CSV. The opening and closing rows have the balance of the account; the rows
 // in between have the changes in the period.
 type statementRow struct {
-	agentID                        pat.AgentID
-	currency                       string
-	from, to                       time.Time
-	line                           string // opening, top-up, reversal, charges, closing or total
-	name                           string // the name of the agent
-	intent, rule                   string
-	toppedUp                       string
-	held, captured                 string
-	released, unresolved           string
-	balance                        string
-	heldCalls, capturedCalls       int64
-	releasedCalls, unresolvedCalls int64
+	AgentID         pat.AgentID `json:"agent_id"`
+	Currency        string      `json:"currency"`
+	From            time.Time   `json:"from"`
+	To              time.Time   `json:"to"`
+	Line            string      `json:"line"` // opening, top-up, reversal, charges, closing or total
+	Intent          string      `json:"intent"`
+	Rule            string      `json:"rule"`
+	ToppedUp        string      `json:"topped_up"`
+	HeldCalls       string      `json:"held_calls"` // numbers of calls are empty if the row is not about charges
+	Held            string      `json:"held"`
+	CapturedCalls   string      `json:"captured_calls"`
+	Captured        string      `json:"captured"`
+	ReleasedCalls   string      `json:"released_calls"`
+	Released        string      `json:"released"`
+	UnresolvedCalls string      `json:"unresolved_calls"`
+	Unresolved      string      `json:"unresolved"`
+	Balance         string      `json:"balance"`
+	AgentName       string      `json:"agent_name"`
 }
 
 func rowsOf(s billing.Statement) []statementRow {
 	row := func(line string) statementRow {
-		return statementRow{agentID: s.AgentID, name: s.Name, currency: s.Currency, from: s.From, to: s.To, line: line}
+		return statementRow{AgentID: s.AgentID, AgentName: s.Name, Currency: s.Currency, From: s.From, To: s.To, Line: line}
 	}
 	stood := func(line string, p billing.Position) statementRow {
 		r := row(line)
-		r.toppedUp, r.held, r.captured, r.unresolved, r.balance = p.ToppedUp, p.Held, p.Captured, p.Unresolved, p.Balance
+		r.ToppedUp, r.Held, r.Captured, r.Unresolved, r.Balance = p.ToppedUp, p.Held, p.Captured, p.Unresolved, p.Balance
 		return r
 	}
 	out := []statementRow{stood("opening", s.Opening)}
 	if s.ToppedUp != "0.00" {
 		r := row("top-up")
-		r.toppedUp = s.ToppedUp
+		r.ToppedUp = s.ToppedUp
 		out = append(out, r)
 	}
 	if s.Reversed != "0.00" {
 		r := row("reversal")
-		r.toppedUp = "-" + s.Reversed
+		r.ToppedUp = "-" + s.Reversed
 		out = append(out, r)
 	}
 	for _, l := range s.Lines {
 		r := row("charges")
-		r.intent, r.rule = l.Intent, l.Rule
-		r.held, r.captured, r.released, r.unresolved = l.Held.Amount, l.Captured.Amount, l.Released.Amount, l.Unresolved.Amount
-		r.heldCalls, r.capturedCalls, r.releasedCalls, r.unresolvedCalls = l.Held.Calls, l.Captured.Calls, l.Released.Calls, l.Unresolved.Calls
+		r.Intent, r.Rule = l.Intent, l.Rule
+		r.Held, r.Captured, r.Released, r.Unresolved = l.Held.Amount, l.Captured.Amount, l.Released.Amount, l.Unresolved.Amount
+		r.HeldCalls, r.CapturedCalls = strconv.FormatInt(l.Held.Calls, 10), strconv.FormatInt(l.Captured.Calls, 10)
+		r.ReleasedCalls, r.UnresolvedCalls = strconv.FormatInt(l.Released.Calls, 10), strconv.FormatInt(l.Unresolved.Calls, 10)
 		out = append(out, r)
 	}
 	return append(out, stood("closing", s.Closing))
@@ -66,44 +73,18 @@ func totalRows(totals []billing.StatementTotal) []statementRow {
 	var out []statementRow
 	for _, t := range totals {
 		out = append(out, statementRow{
-			currency: t.Currency, line: "total", toppedUp: t.ToppedUp, held: t.Held.Amount, captured: t.Captured.Amount,
-			released: t.Released.Amount, unresolved: t.Unresolved.Amount, balance: t.Closing.Balance,
+			Currency: t.Currency, Line: "total", ToppedUp: t.ToppedUp, Held: t.Held.Amount, Captured: t.Captured.Amount,
+			Released: t.Released.Amount, Unresolved: t.Unresolved.Amount, Balance: t.Closing.Balance,
 		})
 		if t.Reversed != "0.00" {
-			out = append(out, statementRow{currency: t.Currency, line: "total reversal", toppedUp: "-" + t.Reversed})
+			out = append(out, statementRow{Currency: t.Currency, Line: "total reversal", ToppedUp: "-" + t.Reversed})
 		}
 	}
 	return out
 }
 
-var statementColumns = []cli.Column[statementRow]{
-	cli.TextColumn("agent_id", func(r statementRow) pat.AgentID { return r.agentID }),
-	cli.TextColumn("currency", func(r statementRow) string { return r.currency }),
-	cli.TextColumn("from", func(r statementRow) string { return cli.ExactTime(r.from) }).OnlyCSV(),
-	cli.TextColumn("to", func(r statementRow) string { return cli.ExactTime(r.to) }).OnlyCSV(),
-	cli.TextColumn("line", func(r statementRow) string { return r.line }),
-	cli.TextColumn("intent", func(r statementRow) string { return r.intent }),
-	cli.TextColumn("rule", func(r statementRow) string { return r.rule }).OnlyCSV(),
-	cli.TextColumn("topped_up", func(r statementRow) string { return r.toppedUp }),
-	cli.TextColumn("held_calls", func(r statementRow) string { return r.count(r.heldCalls) }).OnlyCSV(),
-	cli.TextColumn("held", func(r statementRow) string { return r.held }),
-	cli.TextColumn("captured_calls", func(r statementRow) string { return r.count(r.capturedCalls) }).OnlyCSV(),
-	cli.TextColumn("captured", func(r statementRow) string { return r.captured }),
-	cli.TextColumn("released_calls", func(r statementRow) string { return r.count(r.releasedCalls) }).OnlyCSV(),
-	cli.TextColumn("released", func(r statementRow) string { return r.released }),
-	cli.TextColumn("unresolved_calls", func(r statementRow) string { return r.count(r.unresolvedCalls) }).OnlyCSV(),
-	cli.TextColumn("unresolved", func(r statementRow) string { return r.unresolved }),
-	cli.TextColumn("balance", func(r statementRow) string { return r.balance }),
-	cli.TextColumn("agent_name", func(r statementRow) string { return r.name }),
-}
-
-// count formats a number of calls. It returns "" for rows that are not about charges.
-func (r statementRow) count(n int64) string {
-	if r.line != "charges" {
-		return ""
-	}
-	return strconv.FormatInt(n, 10)
-}
+var statementColumns = cli.Fields[statementRow](`agent_id currency from* to* line intent rule* topped_up held_calls* held captured_calls*
+	captured released_calls* released unresolved_calls* unresolved balance agent_name`)
 
 func (o *operator) usageStatements() *cobra.Command {
 	var q billing.StatementQuery
