@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/internal/daemon"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
@@ -43,7 +43,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	g.stop()
 	s := command(t, "", "restore", "--after-external", "-c", g.config(), "-o", "json")
-	var made operatorcmd.StateCopy
+	var made daemon.Copy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 ||
 		strings.Contains(s.out, "postgres://") {
 		t.Fatalf("got %+v, %v", s, err)

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/internal/daemon"
 )
 
 var ordering = map[string]any{"intent_uid": "shop.example:order:v1", "parameters": map[string]any{"product": "lamp"}}
@@ -25,7 +25,7 @@ func TestBackupAndRestore(t *testing.T) {
 	g.run("usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
 	file := filepath.Join(t.TempDir(), "backup.db")
 	s := command(t, "", "backup", file, "-c", g.config(), "-o", "json")
-	var made operatorcmd.StateCopy
+	var made daemon.Copy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 ||
 		made.Entries != 3 || made.Bytes == 0 || made.RelayMessages != 0 || !strings.Contains(s.out, `"relay_messages"`) {
 		t.Fatalf("got %+v, %v", s, err)
@@ -154,7 +154,7 @@ func TestRestoreOverDamagedState(t *testing.T) {
 		t.Errorf("a backup of the damaged state: %+v; want code %v and errors containing %q", s, exitWrong, "not a database of uimgate")
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
-	var made operatorcmd.StateCopy
+	var made daemon.Copy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone {
 		t.Fatalf("got %+v, %v; want no error and code %v", s, err, exitDone)
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/internal/daemon"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
@@ -43,7 +43,7 @@ func TestMoveStore(t *testing.T) {
 		}
 	}
 	s := command(t, "", "move-store", "-c", g.config(), "-o", "json")
-	var moved operatorcmd.StateCopy
+	var moved daemon.Copy
 	if err := json.Unmarshal([]byte(s.out), &moved); err != nil || s.code != exitDone || moved.Engine != "postgres" || moved.Agents != 1 ||
 		moved.Entries != 2 || strings.Contains(s.out+s.errors, "postgres://") {
 		t.Fatalf("got %+v, %v", s, err)

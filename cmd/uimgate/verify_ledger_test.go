@@ -14,7 +14,6 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/uimgate/uimgate/bindings"
-	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -29,7 +28,7 @@ func TestUnbalancedLedgerIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found operatorcmd.StateCopy
+	var found daemon.Copy
 	running := command(t, "", "verify-ledger", "-c", g.config(), "-o", "json")
 	if err := json.Unmarshal([]byte(running.out), &found); err != nil || found.Bytes <= file.Size() {
 		t.Errorf("got %+v, %v; want more than the %d bytes of the file, because the write-ahead log has the rest", running, err, file.Size())

@@ -36,12 +36,11 @@ type Progress struct {
 
 // A Copy describes a state that was backed up, restored, moved or verified.
 type Copy struct {
+	Engine config.Engine `json:"engine"`
+	File   string        `json:"file,omitempty"`  // empty if the state is in PostgreSQL
+	Bytes  int64         `json:"bytes,omitempty"` // the size of File, with its write-ahead log
 	sqlstore.Contents
-
-	Engine   config.Engine
-	File     string // empty if the state is in PostgreSQL
-	Bytes    int64  // the size of File, with its write-ahead log
-	SetAside string // the file to which a restore moved the previous state; empty if there was none
+	SetAside string `json:"set_aside,omitempty"` // the file to which a restore moved the previous state; empty if there was none
 }
 
 // progressEvery is the interval between calls to Progress.

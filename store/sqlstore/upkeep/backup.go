@@ -14,13 +14,20 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// Contents counts the records of a database.
+// Contents counts the records of a database. The tags are the names in the output of commands.
 type Contents struct {
-	Schema int64 // the last migration applied
+	Schema int64 `json:"schema_version"` // the last migration applied
 	// The fields below are zero if the schema is older than the schema of this program.
-	Agents, Agreements, Executions, Unresolved, Entries, Accounts int64
-	Latest                                                        time.Time // the time of the last entry of the ledger
-	RelayAgents, RelayMessages, RelayBlobs                        int64     // counts of a relay; the contents of blobs are not in the database
+	Agents        int64     `json:"agents"`
+	Agreements    int64     `json:"agreements"`
+	Executions    int64     `json:"executions"`
+	Unresolved    int64     `json:"unresolved"`
+	Entries       int64     `json:"ledger_entries"`
+	Accounts      int64     `json:"-"`
+	Latest        time.Time `json:"latest_entry,omitzero"` // the time of the last entry of the ledger
+	RelayAgents   int64     `json:"relay_agents"`
+	RelayMessages int64     `json:"relay_messages"`
+	RelayBlobs    int64     `json:"relay_blobs"` // their contents are not in the database
 }
 
 // Backup writes a snapshot of the SQLite database at path into the file with the path to. This file must be empty or absent. Other

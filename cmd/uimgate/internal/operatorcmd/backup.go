@@ -18,37 +18,10 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A StateCopy is the output of backup, restore, move-store and verify-ledger.
-type StateCopy struct {
-	Engine     string    `json:"engine"`         // sqlite or postgres
-	File       string    `json:"file,omitempty"` // only for sqlite
-	Bytes      int64     `json:"bytes,omitempty"`
-	Schema     int64     `json:"schema_version"`
-	Agents     int64     `json:"agents"`
-	Agreements int64     `json:"agreements"`
-	Executions int64     `json:"executions"`
-	Unresolved int64     `json:"unresolved"`
-	Entries    int64     `json:"ledger_entries"`
-	Latest     time.Time `json:"latest_entry,omitzero"`
-	// The data of a message relay.
-	RelayAgents   int64  `json:"relay_agents"`
-	RelayMessages int64  `json:"relay_messages"`
-	RelayBlobs    int64  `json:"relay_blobs"`         // number of files, whose contents are not included
-	SetAside      string `json:"set_aside,omitempty"` // location of the previous state; only for restore
-}
-
-func stateCopyOf(c daemon.Copy) StateCopy {
-	return StateCopy{
-		Engine: string(c.Engine), File: c.File, Bytes: c.Bytes,
-		Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
-		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest,
-		RelayAgents: c.RelayAgents, RelayMessages: c.RelayMessages, RelayBlobs: c.RelayBlobs, SetAside: c.SetAside,
-	}
-}
-
-var stateCopyColumns = cli.Fields(`engine file bytes schema_version agents agreements executions unresolved ledger_entries latest_entry
+// copyColumns are the output of backup, restore, move-store and verify-ledger.
+var copyColumns = cli.Fields(`engine file bytes schema_version agents agreements executions unresolved ledger_entries latest_entry
 	relay_agents relay_messages relay_blobs set_aside`,
-	cli.ForPeople("bytes", func(c StateCopy) string {
+	cli.ForPeople("bytes", func(c daemon.Copy) string {
 		if c.File == "" {
 			return ""
 		}
@@ -185,7 +158,7 @@ func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
 	if err != nil {
 		return err
 	}
-	return cli.PrintOne(c, k.format, stateCopyOf(made), stateCopyColumns)
+	return cli.PrintOne(c, k.format, made, copyColumns)
 }
 
 // restoredMeans explains the consequences of a restore for the operator and for agents.
