@@ -163,7 +163,7 @@ func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPo
 // webhook.
 func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool, err error) {
 	p.Message, err = message(ctx, x, id, x.Now())
-	if err == nil && p.Message.Status == mail.Sent {
+	if err == nil && p.Status == mail.Sent {
 		p.Webhook, err = first(ctx, x, selectWebhook, []any{p.Recipient[:]}, scanWebhook)
 	}
 	switch {
@@ -172,7 +172,7 @@ func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open b
 	case err != nil:
 		return mail.WebhookPost{}, false, err
 	}
-	return p, p.Message.Status == mail.Sent, nil
+	return p, p.Status == mail.Sent, nil
 }
 
 // deliveryID returns the id that is the same for all attempts to post a message.

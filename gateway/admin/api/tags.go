@@ -44,7 +44,7 @@ func Query(request any, p Parameters) {
 
 // as converts a pointer to a field.
 func as[T any](field reflect.Value) *T {
-	p, _ := field.Convert(reflect.TypeFor[*T]()).Interface().(*T)
+	p, _ := reflect.TypeAssert[*T](field.Convert(reflect.TypeFor[*T]()))
 	return p
 }
 

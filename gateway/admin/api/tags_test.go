@@ -81,7 +81,7 @@ func TestTagsDeclareMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var s sample
-		got := ""
+		var got string
 		if err := api.ReadMembers(wire.NewMembers(object), &s); err != nil {
 			got = err.Error()
 		} else {
