@@ -22,7 +22,11 @@ import (
 func TestOfficialClientsBuyByConsent(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
-	args := []string{"consent.mjs", chromiumtest.Path(t), os.Getenv("UIMGATE_PICTURES")}
+	browser, err := json.Marshal(append([]string{chromiumtest.Path(t)}, chromiumtest.Flags()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"consent.mjs", string(browser), os.Getenv("UIMGATE_PICTURES")}
 	var gates []*confirmGate
 	for _, era := range []string{"2025", "2026"} {
 		for _, mode := range []string{"url", "text"} {

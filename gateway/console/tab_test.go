@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,13 +46,15 @@ func chromium(t *testing.T) context.Context {
 	t.Helper()
 	path := chromiumtest.Path(t)
 	startShared.Do(func() {
-		// Each page is loaded once, so the browser need not keep the pages that a tab has left, nor optimize their scripts. Each test
-		// has its own cookies, so sites need no processes of their own.
-		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-features", "Translate,BackForwardCache,RenderDocument"),
-			chromedp.Flag("disable-site-isolation-trials", true), chromedp.Flag("renderer-process-limit", "1"),
-			chromedp.Flag("js-flags", "--single-threaded,--no-turbofan,--no-maglev"))
+		options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path))
+		for _, flag := range chromiumtest.Flags() {
+			name, value, found := strings.Cut(strings.TrimPrefix(flag, "--"), "=")
+			if found {
+				options = append(options, chromedp.Flag(name, value))
+			} else {
+				options = append(options, chromedp.Flag(name, true))
+			}
+		}
 		allocator, end := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 		ctx, closed := chromedp.NewContext(allocator)
 		shared, endShared = ctx, func() { closed(); end() } //nolint:fatcontext // it is set once

@@ -72,10 +72,8 @@ func TestBrowser(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
-		"--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--user-data-dir="+t.TempDir(),
-		page.URL+"/?gateway="+url.QueryEscape(s.URL))
+	c := exec.CommandContext(ctx, browser,
+		append(chromiumtest.Flags(), "--user-data-dir="+t.TempDir(), page.URL+"/?gateway="+url.QueryEscape(s.URL))...)
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	c.WaitDelay = 10 * time.Second

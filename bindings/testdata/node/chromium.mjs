@@ -5,14 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import WebSocket from 'ws'
 
-// start starts Chromium with a new profile. Its tab function opens a tab with separate cookies.
-export async function start(program) {
+// start starts Chromium by its path and flags, with a new profile. Its tab function opens a tab with separate cookies.
+export async function start([program, ...flags]) {
   const profile = mkdtempSync(join(tmpdir(), 'uimgate-chromium-'))
-  const child = spawn(program, [
-    '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--disable-background-networking',
-    '--disable-component-update', '--disable-extensions', '--disable-features=BackForwardCache,RenderDocument,Translate',
-    '--remote-debugging-port=0', `--user-data-dir=${profile}`, 'about:blank',
-  ], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const own = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, '--no-startup-window']
+  const child = spawn(program, [...flags, ...own], { stdio: ['ignore', 'ignore', 'pipe'] })
   const address = await new Promise((resolve, reject) => {
     let text = ''
     child.stderr.on('data', (data) => {
@@ -72,6 +69,8 @@ export async function start(program) {
       await call('Input.dispatchKeyEvent', { type: 'keyUp', key: name, code: name, windowsVirtualKeyCode: code })
     }
     return {
+      // forget removes the cookies.
+      forget: () => call('Network.clearBrowserCookies'),
       open: (url) => loaded(() => call('Page.navigate', { url })),
       text: () => evaluate('document.body.innerText'),
       evaluate,

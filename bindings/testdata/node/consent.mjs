@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { start } from './chromium.mjs'
 import { Provider } from './provider.mjs'
 
-const [program, pictures, ...purchases] = process.argv.slice(2)
+const [command, pictures, ...purchases] = process.argv.slice(2)
 const about = { name: 'uimgate-test', version: '1.0.0' }
 const sdks = {
   2025: {
@@ -18,7 +18,7 @@ const sdks = {
   2026: await import('@modelcontextprotocol/client'),
 }
 
-async function buy(chromium, schemes, url, era, mode) {
+async function buy(browser, schemes, url, era, mode) {
   const sdk = sdks[era]
   // The client receives the code on a port of this machine.
   let back
@@ -34,7 +34,7 @@ async function buy(chromium, schemes, url, era, mode) {
     invalidateCredentials(what) { if (what === 'all' || what === 'tokens') delete this.kept.tokens }
   }(`http://127.0.0.1:${callback.address().port}/callback`)
 
-  const browser = await chromium.tab()
+  await browser.forget()
   const seen = { widths: {}, order: {}, completed: [] }
   const look = async (name) => {
     for (const width of pictures ? [390, 1280] : [390]) {
@@ -112,7 +112,7 @@ async function buy(chromium, schemes, url, era, mode) {
     if (!seen.elicited) {
       seen.elicited = seen.asked.elicitations?.[0]
       await confirm(address)
-      for (let n = 0; mode === 'url' && n < 20 && !seen.completed.length; n++) await new Promise((done) => setTimeout(done, 50))
+      for (let n = 0; mode === 'url' && n < 600 && !seen.completed.length; n++) await new Promise((done) => setTimeout(done, 50))
       seen.confirmedCall = await order(client)
     } else seen.confirmedCall = seen.asked
     seen.over = await order(client)
@@ -132,13 +132,14 @@ async function buy(chromium, schemes, url, era, mode) {
   }
 }
 
-const chromium = await start(program)
+const chromium = await start(JSON.parse(command))
 try {
-  const running = []
+  const tab = await chromium.tab() // for all, because a tab with cookies of its own takes a second of a processor
+  const seen = []
   for (let n = 0; n < purchases.length; n += 3) {
-    running.push(buy(chromium, pictures ? [false, true] : [n % 2 === 1], ...purchases.slice(n, n + 3)))
+    seen.push(await buy(tab, pictures ? [false, true] : [n % 2 === 1], ...purchases.slice(n, n + 3)))
   }
-  console.log(JSON.stringify(await Promise.all(running)))
+  console.log(JSON.stringify(seen))
 } finally {
   await chromium.close()
 }
