@@ -197,6 +197,10 @@ func (l *letter) send(_ call, g *gateway) (int, http.Header, []byte, error) {
 	case status != http.StatusOK: // the call was not accepted
 		return read(door, l.session, fetch.Answer{Status: status, Header: h, Body: body})
 	}
+	select {
+	case w.accepted <- g:
+	default:
+	}
 	for end := w.clock.now() + patience; w.clock.now() < end; {
 		select {
 		case body := <-w.inbox.answers(l.session):

@@ -44,6 +44,8 @@ type world struct {
 	singles    atomic.Int64 // the attempts of calls that are made only once
 	purchases  atomic.Int64 // the charged calls
 
+	accepted chan *gateway // passes the gateway that has accepted a call, and answers it later, to the one that waits for it
+
 	mu       sync.Mutex
 	attempts []attempt
 	endings  []revocation
@@ -65,7 +67,7 @@ type records interface {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, clock: newClock(), unapproved: map[string]bool{}, faults: floor{}}
+	w := &world{t: t, clock: newClock(), unapproved: map[string]bool{}, faults: floor{}, accepted: make(chan *gateway)}
 	w.upstream, w.inbox = newUpstream(t, w.clock), newInbox(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	w.client = &http.Client{Transport: transport}
@@ -163,15 +165,31 @@ func random(from, to time.Duration) time.Duration {
 }
 
 // killLoop kills a random gateway about once a second and restarts it, until the load is over. Then all gateways are running. If a restart
-// takes long, the gateway runs for at least as long before the next one is killed.
+// takes long, the gateway runs for at least as long before the next one is killed. Every second time it kills a gateway that has to send an
+// answer, which kills at random times can miss for a long time.
 func (w *world) killLoop() {
 	n := 0
 	for up := time.Duration(0); pause(w.over, max(up, random(300*time.Millisecond, 1200*time.Millisecond))); n++ {
+		g := pick(w.gateways)
+		if n%2 == 0 {
+			g = w.answering(g)
+		}
 		began := w.clock.now()
-		w.killOnce(pick(w.gateways))
+		w.killOnce(g)
 		up = w.clock.now() - began
 	}
 	w.t.Logf("%6.1fs  killed and restarted %d times", w.clock.now().Seconds(), n)
+}
+
+// answering returns a gateway that has accepted a call and has to send the answer. If no gateway does so within a second, it returns other.
+func (w *world) answering(other *gateway) *gateway {
+	select {
+	case g := <-w.accepted:
+		return g
+	case <-w.over:
+	case <-time.After(time.Second):
+	}
+	return other
 }
 
 func (w *world) killOnce(g *gateway) {
