@@ -141,17 +141,22 @@ func (p *Pages) Take(digest string) State {
 	return q.state
 }
 
-// Return restores a confirmation that Take returned, for a call that was not made. It expires Lifetime from now.
+// Return restores a confirmation that Take returned, for a call that was not made. It expires Lifetime from now. If the same call has been
+// asked about again in the meantime, the confirmation answers that question.
 func (p *Pages) Return(digest string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expire()
-	if p.byDigest[digest] != nil || len(p.byID) >= MaxQuestions {
+	q := p.byDigest[digest]
+	switch {
+	case q != nil && q.state != Open, q == nil && len(p.byID) >= MaxQuestions:
 		return
+	case q == nil:
+		q = &question{id: rand.Text(), digest: digest, state: Open, answered: make(chan struct{})}
+		p.byID[q.id], p.byDigest[digest] = q, q
 	}
-	q := &question{id: rand.Text(), digest: digest, state: Allowed, until: p.o.Now().Add(Lifetime), answered: make(chan struct{})}
-	close(q.answered)
-	p.byID[q.id], p.byDigest[digest] = q, q
+	p.end(q, Allowed)
+	q.until = p.o.Now().Add(Lifetime)
 }
 
 // Drop removes the open question about a call that is no longer wanted. It does not remove an answered question.

@@ -133,6 +133,39 @@ func TestConfirmationPermitsOneCall(t *testing.T) {
 	}
 }
 
+// A call that takes a confirmation but is not made returns it. If the same call has been asked about again in the meantime, the confirmation
+// answers that question.
+func TestReturnedConfirmationAnswersTheNextQuestion(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer url.Values // of the next question; nil: none
+		want   confirm.State
+	}{"open": {nil, confirm.Allowed}, "refused": {url.Values{"decision": {"refuse"}}, confirm.Refused}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := pages(t)
+			if status, _ := send(t, ask(t, p, "a").URL, confirms, nil); status != http.StatusOK || p.Take("a") != confirm.Allowed {
+				t.Fatalf("status %d", status)
+			}
+			next := ask(t, p, "a")
+			if test.answer != nil {
+				send(t, next.URL, test.answer, nil)
+			}
+			p.Return("a")
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // without an answer, Wait would not end
+			defer cancel()
+			if err := p.Wait(ctx, next.ID); err != nil {
+				t.Fatal(err)
+			}
+			for n, want := range []confirm.State{test.want, confirm.Unknown} {
+				if got := p.Take("a"); got != want {
+					t.Errorf("take %d: %d, want %d", n, got, want)
+				}
+			}
+		})
+	}
+}
+
 func TestRequestsThatConfirmNothing(t *testing.T) {
 	t.Parallel()
 	with := func(decision, code string) url.Values { return url.Values{"decision": {decision}, "code": {code}} }
