@@ -211,7 +211,7 @@ func TestPlainHTTPIsRedirected(t *testing.T) {
 
 func TestRenewalDoesNotInterruptCalls(t *testing.T) {
 	t.Parallel()
-	ca := acmeca.Start(t, acmeca.Options{Seconds: 12})
+	ca := acmeca.Start(t, acmeca.Options{Seconds: 300, RenewAfter: 2 * time.Second})
 	s, name := withACME(ca, "", "")
 	s.renewals = 200 * time.Millisecond
 	g := startGate(t, s)

@@ -3,6 +3,7 @@
 package acmeca
 
 import (
+	"cmp"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/letsencrypt/pebble/v2/ca"
 	"github.com/letsencrypt/pebble/v2/core"
@@ -26,8 +28,10 @@ import (
 
 // Options are the options of Start.
 type Options struct {
-	// Seconds is how long a certificate is valid. 0 means 90 days. A client renews it in the second half of that time.
+	// Seconds is how long a certificate is valid. 0 means 90 days.
 	Seconds uint64
+	// RenewAfter is the age at which a client renews a certificate, which it does before twice that age. 0 means half of Seconds.
+	RenewAfter time.Duration
 	// AccountID and AccountKey identify the account that a client must be bound to. If they are empty, it needs none.
 	AccountID, AccountKey string
 }
@@ -77,7 +81,7 @@ func Start(tb testing.TB, o Options) *CA {
 			return
 		}
 		if strings.Contains(r.URL.Path, "/renewalInfo/") {
-			inSecondHalf(h, w, r)
+			o.renewalInfo(h, w, r)
 			return
 		}
 		answer := &status{ResponseWriter: w}
@@ -95,15 +99,16 @@ func Start(tb testing.TB, o Options) *CA {
 	return c
 }
 
-// inSecondHalf answers a request for renewal information (RFC 9773 §4.2). The window that pebble suggests is the whole lifetime of the
-// certificate, so a client could renew it at once. The answer has only the second half.
-func inSecondHalf(h http.Handler, w http.ResponseWriter, r *http.Request) {
+// renewalInfo answers a request for renewal information (RFC 9773 §4.2). The window that pebble suggests is the whole lifetime of the
+// certificate, so a client could renew it at once. The answer has the window of the options.
+func (o Options) renewalInfo(h http.Handler, w http.ResponseWriter, r *http.Request) {
 	answer := httptest.NewRecorder()
 	h.ServeHTTP(answer, r)
 	var info core.RenewalInfo
 	if answer.Code == http.StatusOK && json.Unmarshal(answer.Body.Bytes(), &info) == nil {
-		start, end := info.SuggestedWindow.Start, info.SuggestedWindow.End
-		info.SuggestedWindow.Start = start.Add(end.Sub(start) / 2)
+		window := &info.SuggestedWindow
+		after := cmp.Or(o.RenewAfter, window.End.Sub(window.Start)/2)
+		window.Start, window.End = window.Start.Add(after), window.Start.Add(2*after)
 		answer.Body.Reset()
 		_ = json.NewEncoder(answer.Body).Encode(info)
 	}
