@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Terms returns the requirements of the policy on the agent for the intent before any call; the scope of a PAT is computed from them.
+// Terms returns what the policy requires of the agent for the intent, before any call. The scope of a PAT is computed from these Terms.
 // The time, the proof and every operand without a fact in r are left open. Facts that r gives, such as claims of the agreement, count. If
 // Terms returns an error, the Terms are zero, which permit nothing. The Terms are evaluated once for all agents that the policy does not
 // distinguish, and share their slices: callers must not modify them.

@@ -56,7 +56,7 @@ var (
 	remarks    = map[string]bool{"title": true, "description": true, "$comment": true}
 )
 
-// maxData limits the strings of one schema member that must be shown exactly or not at all, in bytes.
+// maxData is the maximum total length of the strings in a schema member that must be shown unchanged, in bytes. Longer members are omitted.
 const maxData = 32 << 10
 
 // steers reports whether a character controls a terminal, changes the direction of writing or is invisible. The zero-width joiner and
@@ -87,8 +87,8 @@ func visible(document []byte) []byte {
 	return out
 }
 
-// exact reports whether data can be shown unchanged: the data must fit in left bytes, and steers must be false for every character except
-// line breaks and tabs. It subtracts the size of the data from left.
+// exact reports whether data can be shown unchanged: the data must have at most *left bytes, and steers must be false for every character
+// except line breaks and tabs. It subtracts the size of the data from *left.
 func exact(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
@@ -166,7 +166,7 @@ func schema(v any) any {
 // maxDetails limits the number of values in the details of a refusal.
 const maxDetails = 2000
 
-// details copies the details of a service's error, but at most left values of them, and shortens their texts.
+// details copies the details of a service's error, and shortens their texts. It copies at most *left values.
 func details(v any, left *int) any {
 	if *left--; *left < 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxValue = 1024 // bytes of a claim that is used
+	maxValue = 1024 // bytes of the claim sub
 	maxName  = 200  // characters of a name
 )
 
@@ -96,8 +96,8 @@ func roleOf(roles []Role, claim string, all []claims) string {
 	return ""
 }
 
-// nameOf returns a name for a person: the email address, the user name or the subject, whichever comes first in this order. It skips an
-// email address that the provider has not verified, according to its claim email_verified.
+// nameOf returns a name for a person: the first of email address, user name and subject that is not empty. It skips an email
+// address that the provider has not verified, according to its claim email_verified.
 func nameOf(subject string, all []claims) string {
 	var email, user string
 	for _, c := range all {

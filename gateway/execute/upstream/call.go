@@ -15,24 +15,28 @@ import (
 
 // Call sends p and returns the response of the service and the outcome of the call:
 //
-//   - NotSent: no connection was made, or no byte of the request was written.
+//   - NotSent: no connection was made, or no byte of the request was written. The error wraps ErrUnreachable, ErrTimeout, ErrGrantEnded or
+//     ErrIdentity, or is a *BreakerOpenError. If an MCP server refuses to open a session, it is a *StatusError or *BusyError.
 //   - Done: the service executed the call and sent a complete 2xx response. If the response cannot be used (HTML, or longer than
 //     Config.MaxResponse), the error is a *ResponseError. Answer.Tree may still find that the response is not JSON.
 //   - Failed: the service sent a complete response that is not 2xx, or a 2xx response that is a refusal according to Endpoint.ErrorWhen.
 //     The error is a *RejectedError, *BusyError or *StatusError; for a 2xx response, it is a *RejectedError.
 //   - Unknown: a part of the request may have been sent, but there is no complete response. The error wraps ErrTimeout or ErrBroken.
 //
-// Other errors are ErrUnreachable, *BreakerOpenError, ErrGrantEnded and ErrIdentity, with the outcome NotSent unless an earlier attempt was
-// sent, and an error that wraps context.Canceled if ctx was canceled. The call stops when ctx ends, so pass a context that outlives the
+// If ctx was canceled, the error may wrap context.Canceled instead. The call stops when ctx ends, so pass a context that outlives the
 // connection of the agent.
 //
 // Call checks the Grant before each attempt, and again right before it writes the first byte of the attempt. It sends nothing after the
 // Grant has ended. With the zero Grant, it sends nothing.
 //
-// Call makes further attempts, within the timeout of the route and Config.Retry, in these cases: for every method, if no byte was written;
-// after a broken connection or a status 502, 503 or 504 without Retry-After, if the route is safe or the service accepts an idempotency
-// key; and once after a 401, with a new access token. After an attempt that wrote a byte, the next attempt needs another Grant; if it
-// cannot get one, Call does not make the attempt.
+// Call makes further attempts within the timeout of the route and Config.Retry. It repeats any call if no byte was written. If the route is
+// safe or the service accepts an idempotency key, Call also repeats a call:
+//
+//   - after a broken connection,
+//   - after a status 502, 503 or 504 without Retry-After,
+//   - once after a 401, with a new access token.
+//
+// After an attempt that wrote a byte, the next attempt needs another Grant; if it cannot get one, Call does not make the attempt.
 func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	c := &callState{}
 	c.begin(ctx, p.route.timeout)

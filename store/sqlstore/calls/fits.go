@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Fits returns the states of limits. If one of them does not admit a call with its units, Fits also returns a *store.LimitError, as Begin
-// would. It takes nothing.
+// Fits returns the states of the limits in list. If a limit has fewer units left than its reservation takes, Fits also returns a
+// *store.LimitError, as Begin would. Fits reserves nothing.
 func (c *Calls) Fits(ctx context.Context, service string, list []store.Reservation) (states []limit.Status, err error) {
 	rs, err := joinReservations(service, list)
 	if err != nil || len(rs) == 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// mostKnown is the maximum number of cached counters, and of cached accounts. If there are more of either, the cache is cleared.
+// mostKnown is the maximum number of cached counters, of cached accounts, and of cached creation times of agents. If one of these numbers
+// is exceeded, learn clears the cache.
 const mostKnown = 8 << 10
 
 // learn caches the rows that a committed transaction has read and written. learn does not clear the cache while the journal has changes

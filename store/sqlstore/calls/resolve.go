@@ -54,8 +54,8 @@ func (c *Calls) resolve(ctx context.Context, service, id string, to store.State,
 	return result, nil
 }
 
-// Sweep changes held executions whose deadline has passed to unresolved, and returns their number. It works in steps of 100, each in a
-// separate transaction.
+// Sweep marks each held execution as unresolved if its deadline has passed, and returns how many it marked. It works in steps of 100, each
+// in a separate transaction.
 func (c *Calls) Sweep(ctx context.Context) (int, error) {
 	return engine.Steps(engine.StepRows, func() (n int, err error) {
 		err = c.change(ctx, func(ctx context.Context, w *work) error {

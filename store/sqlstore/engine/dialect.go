@@ -15,9 +15,9 @@ const (
 	// Exclusive means that no other process writes while a transaction is open. A row need not be compared before it is written, and a single
 	// writer runs all operations.
 	Exclusive ShareMode = iota
-	// Shared means that several processes write concurrently. At first, calls lock nothing between reading and writing, and their changes take
-	// effect only if the rows are still as they were read. Every operation that is neither a call nor part of a group has a separate
-	// transaction, so that it does not hold locks while another operation waits for a lock.
+	// Shared means that several processes write concurrently. The first attempts at a transaction of calls lock no rows, and their changes
+	// take effect only if the rows have not changed since they were read. Later attempts lock the rows. Every operation that is neither a call
+	// nor part of a group has a separate transaction, so that it does not hold locks while another operation waits for a lock.
 	Shared
 )
 
@@ -82,6 +82,6 @@ type Dialect struct {
 	constraint func(error) bool
 }
 
-// A Migration updates the schema of a database. Before a step after which other processes could not continue, it calls alone, which returns
-// ErrInUse if other processes use the database.
+// A Migration updates the schema of a database. It calls the function alone before a step that other processes cannot survive. The function
+// returns ErrInUse if other processes use the database.
 type Migration func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error

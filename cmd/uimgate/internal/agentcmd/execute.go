@@ -45,8 +45,8 @@ Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen
 every command that uses the agreement.
 
 With --pay-with, execute pays by x402 if the service asks for a payment of at most --pay-at-most. The
-command that --pay-with names holds the wallet. That command must check the terms: the value of the payment
-token in them is only what the service states.
+command that --pay-with names holds the wallet. That command must check the terms, because --pay-at-most
+limits only the price that the service states, not the amount of the payment token in the terms.
 
 An agreement that was made before the service offered a protocol lacks the endpoint of that protocol: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5

@@ -14,7 +14,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// readExisting reads the files of a directory that init uses, and the policies that its configuration names, by name.
+// readExisting reads the files in dir that init uses, and the policies that the configuration in dir names. The result maps the name of
+// each file to its content.
 func readExisting(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	read := func(name string) error {
@@ -66,7 +67,7 @@ type replacement struct {
 }
 
 // writeFiles creates the directory if necessary, and replaces each file atomically. If a file cannot be written, it restores the files that
-// it has already replaced. It replaces the record last, so that the record of a process that dies never lists files that were not written.
+// it has already replaced. It replaces openapi.RecordFile last: if the process dies, that file never lists a file that was not written.
 func writeFiles(dir string, files map[string][]byte) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration contains no secrets
 		return err

@@ -1,5 +1,6 @@
-// Package grant defines the permission to make one attempt of an upstream call. Only packages below gateway/execute can import it, so no
-// other package can call an upstream. Executor.begin creates a Grant after it has reserved everything that the call needs.
+// Package grant defines the permission to make one attempt of an upstream call. Only gateway/execute and the
+// packages below it can import this package, so no other package can call an upstream. Executor.begin creates a Grant after it has reserved
+// everything that the call needs.
 package grant
 
 import (

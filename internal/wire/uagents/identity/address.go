@@ -72,8 +72,8 @@ func (a Address) PublicKey() []byte {
 	return public
 }
 
-// Verify reports whether the signature was made with the agent's key over the SHA-256 digest. It accepts either of the two valid values of
-// s. It returns false for a user.
+// Verify reports whether the signature was made with the agent's key over the SHA-256 digest. It accepts low and high values of S.
+// It returns false for a user.
 func (a Address) Verify(digest [32]byte, s Signature) bool {
 	key, err := agentKey(a.PublicKey())
 	if err != nil {
