@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A suspension counts calls that were refused because of a limit that the policy also forbids exceeding. After too many such calls within
-// one period of the limit, the agent is blocked until the operator unblocks it. See UIM core, section 4.5.
+// A suspension counts calls that were refused because of a limit, if the policy also prohibits exceedRateLimit for the intent. After too
+// many such calls within one period of the limit, the agent is blocked until the operator unblocks it. See UIM core, section 4.5.
 type suspension struct {
 	attempts *cache.Cache[[2]string, attempts] // by service with agent, and by limit
 }

@@ -17,7 +17,7 @@ type StopLine struct {
 	By      string `json:"by"`
 	Kind    string `json:"kind"`
 	Subject string `json:"subject,omitempty"`
-	Why     string `json:"why,omitempty"` // the reason of the stop
+	Why     string `json:"why,omitempty"` // the reason for the stop
 }
 
 // object returns the line as a JSON object.

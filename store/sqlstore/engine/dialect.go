@@ -82,6 +82,6 @@ type Dialect struct {
 	constraint func(error) bool
 }
 
-// A Migration updates the schema of a database. It calls the function alone before a step that other processes cannot survive. The function
+// A Migration updates the schema of a database. Before a step that other processes cannot survive, it calls the parameter alone, which
 // returns ErrInUse if other processes use the database.
 type Migration func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error

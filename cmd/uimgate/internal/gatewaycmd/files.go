@@ -114,7 +114,7 @@ func writeFile(path string, data []byte) error {
 	return err
 }
 
-// stage writes data to a temporary file in the directory of path. A new file gets the mode 0644.
+// stage writes data to a temporary file in the directory of the file at path; it follows symbolic links. A new file gets the mode 0644.
 func stage(path string, data []byte) (*replacement, error) {
 	r := &replacement{path: path, mode: 0o644}
 	switch info, err := os.Stat(path); {
