@@ -14,8 +14,8 @@ import (
 
 // Terms returns what the policy requires of the agent for the intent, before any call. The scope of a PAT is computed from these Terms.
 // The time, the proof and every operand without a fact in r are left open. Terms evaluates the other operands with the facts in r,
-// such as claims of the agreement. If Terms returns an error, the Terms are zero, which permit nothing. The Terms are evaluated once for
-// all agents that the policy does not distinguish, and share their slices: callers must not modify them.
+// such as claims of the agreement. If Terms returns an error, it also returns the zero Terms, which permit nothing. The Terms are evaluated
+// once for all agents that the policy does not distinguish, and share their slices: callers must not modify them.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {
 		return Terms{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil

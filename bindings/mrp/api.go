@@ -53,7 +53,7 @@ func (x *exchange) refused(err error, id execute.RequestID) answer {
 func (x *exchange) long() answer {
 	f := reason.ResponseInvalid.Refusal("The result is too long for a message.").With("outcome", "done")
 	return x.refuse(f.With("suggestion",
-		"The call took effect and may have been charged, so do not repeat it. Ask for a shorter result, or call over HTTP."))
+		"The call took effect and may have been charged, so do not repeat it. In later calls, ask for a shorter result, or use HTTP."))
 }
 
 // fault returns the reply for an error that the Machine Relay Protocol defines.

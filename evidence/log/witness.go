@@ -69,7 +69,7 @@ func (w *Witness) Close() { w.client.Close() }
 
 // Cosign requests cosignatures on a signed checkpoint, and returns their lines and the time of the newest. prove returns the proof that the
 // log at the checkpoint contains the log at an earlier size. Cosign makes at most two requests, of two seconds each. The error wraps
-// ErrWitness or ErrUnknownLog, or is the error of the HTTP request.
+// ErrWitness or ErrUnknownLog, or is the error of ReadCheckpoint, of prove or of the HTTP request.
 func (w *Witness) Cosign(ctx context.Context, signed []byte, prove func(before int64) ([]evidence.Hash, error)) ([]byte, time.Time, error) {
 	c, err := ReadCheckpoint(signed)
 	if err != nil {

@@ -155,9 +155,8 @@ func (b *Box) Leave(ctx context.Context, id string) error {
 	})
 }
 
-// End records that the outcome of a call is known, and returns the receipt of its reservation. The receipt is nil if the call has none, or
-// if another process has taken it. End then removes the call, unless stays is
-// set because no caller has received the outcome.
+// End returns the receipt of the reservation of a call, and removes the call unless stays is true. Set stays if the outcome is unknown, or
+// if no caller has received it. The receipt is nil if the call has none, or if another process has taken it.
 func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.Receipt, err error) {
 	err = b.change(ctx, func(f *file) error {
 		c := f.find(id)

@@ -199,7 +199,7 @@ func (s *Skill) reply(m runtime.Message, answer *response, content func() protoc
 	if answer.status < http.StatusBadRequest {
 		f.With("outcome", "done")
 		f.With("suggestion",
-			"The call took effect and may have been charged, so do not repeat it. Ask for a shorter response, or call over HTTP.")
+			"The call took effect and may have been charged, so do not repeat it. In later calls, ask for a shorter response, or use HTTP.")
 	}
 	s.refuse(answer, f, "")
 	return m.Reply(content())

@@ -12,8 +12,8 @@ import (
 type ShareMode int
 
 const (
-	// Exclusive means that no other process writes while a transaction is open. A row need not be compared before it is written, and a single
-	// writer runs all operations.
+	// Exclusive means that no other process writes while a transaction is open. The store need not check whether a row has changed before it
+	// writes the row, and a single writer runs all operations.
 	Exclusive ShareMode = iota
 	// Shared means that several processes write concurrently. The first attempts at a transaction of calls lock no rows, and their changes
 	// take effect only if the rows have not changed since they were read. Later attempts lock the rows. Every operation that is neither a call

@@ -84,7 +84,7 @@ func (a Address) Verify(digest [32]byte, s Signature) bool {
 }
 
 // Point returns the key of an agent as an uncompressed point of 65 bytes, which SubjectPublicKeyInfo and JWK use. It returns nil for a
-// user. SEC 1 2.3.3.
+// user. See SEC 1, section 2.3.3.
 func (a Address) Point() []byte {
 	key, err := agentKey(a.PublicKey())
 	if err != nil {
