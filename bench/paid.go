@@ -11,8 +11,8 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// paid measures calls that charge, through complete gateways on each engine: one that adds receipts to its responses, and one that does not.
-// Each gateway has its own database.
+// paid measures calls that charge, through complete gateways on each engine: one that adds receipts to its responses, and one that does
+// not. Each gateway has its own database.
 func paid(ctx context.Context, p plan) (err error) {
 	type engine struct{ name, store, other string }
 	engines := []engine{{"sqlite", "sqlite", "sqlite"}}

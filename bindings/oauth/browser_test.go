@@ -74,11 +74,12 @@ func newShop(t *testing.T) (*confirmGate, string) {
 		case "/test/pay":
 			token, err := io.ReadAll(r.Body)
 			c.Must(err)
-			claims, err := c.Directory.Current().Service("default").Verifier.Verify(c.Context(), string(token), c.Now())
+			verifier := c.Directory.Current().Service("default").Verifier
+			claims, err := verifier.Verify(c.Context(), string(token), c.Now()) //nolint:contextcheck // of the test
 			c.Must(err)
-			c.topUp(&gatetest.Agent{ID: claims.Subject}, eur(1000))
+			c.topUp(&gatetest.Agent{ID: claims.Subject}, eur(1000)) //nolint:contextcheck // of the test
 		case "/test/read":
-			c.Must(c.View.Refresh(c.Context()))
+			c.Must(c.View.Refresh(c.Context())) //nolint:contextcheck // of the test
 		default:
 			proxy.ServeHTTP(w, r)
 		}

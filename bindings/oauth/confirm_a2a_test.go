@@ -353,7 +353,8 @@ func TestOfficialA2AClientConfirms(t *testing.T) {
 					return
 				}
 				address, err := io.ReadAll(r.Body)
-				if err != nil || !strings.Contains(string(c.person.decide(c.path(string(address)), "confirm").Body), "You have confirmed") {
+				page := c.person.decide(c.path(string(address)), "confirm") //nolint:contextcheck // of the test
+				if err != nil || !strings.Contains(string(page.Body), "You have confirmed") {
 					w.WriteHeader(http.StatusInternalServerError)
 				}
 			}))

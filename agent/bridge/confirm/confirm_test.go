@@ -133,8 +133,8 @@ func TestConfirmationPermitsOneCall(t *testing.T) {
 	}
 }
 
-// A call that takes a confirmation but is not made returns it. If the same call has been asked about again in the meantime, the confirmation
-// answers that question.
+// A call that takes a confirmation but is not made returns it. If the same call has been asked about again in the meantime, the
+// confirmation answers that question.
 func TestReturnedConfirmationAnswersTheNextQuestion(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

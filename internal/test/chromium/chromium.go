@@ -22,7 +22,8 @@ func Path(tb testing.TB) string {
 	return ""
 }
 
-// Flags returns the flags of the browser in all tests: --NAME or --NAME=VALUE. The caller adds what its test needs, such as --user-data-dir.
+// Flags returns the flags of the browser in all tests: --NAME or --NAME=VALUE. The caller adds those that its test needs, such as
+// --user-data-dir.
 func Flags() []string {
 	return []string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",

@@ -82,8 +82,10 @@ var kindRows = map[model.Kind]kindRow{
 		operators: append([]string{"use"}, quantities...), compile: (*compiler).keyLeaf,
 		refused: [2]string{"public-key", "%s is valid only in a duty to signPayload"},
 	},
-	model.Count: {refused: [2]string{"limit",
-		"%s can only limit a permission or a prohibition of execute, and not inside or, xone and andSequence"}},
+	model.Count: {refused: [2]string{
+		"limit",
+		"%s can only limit a permission or a prohibition of execute, and not inside or, xone and andSequence",
+	}},
 }
 
 // kindOf returns the kind of the values that a constraint compares in a policy that is not enforced. If no vocabulary describes the left
