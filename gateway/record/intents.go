@@ -30,7 +30,7 @@ type intentHour struct {
 // IntentUse counts the calls to one intent.
 type IntentUse struct {
 	Calls   int64
-	Refused int64 // of Calls: the gateway did not send them to the service
+	Refused int64 // of Calls, without those in Failed: the gateway responded with an error
 	Failed  int64 // of Calls: the service failed, or the outcome is unknown
 }
 

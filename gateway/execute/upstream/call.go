@@ -16,7 +16,7 @@ import (
 // Call sends p and returns the response of the service and the outcome of the call:
 //
 //   - NotSent: no connection was made, or no byte of the request was written. The error wraps ErrUnreachable, ErrTimeout, ErrGrantEnded or
-//     ErrIdentity, or is a *BreakerOpenError. If an MCP server refuses to open a session, it is a *StatusError or *BusyError.
+//     ErrIdentity, or is a *BreakerOpenError. If an MCP server refuses to open a session, the error is a *StatusError or *BusyError.
 //   - Done: the service executed the call and sent a complete 2xx response. If the response cannot be used (HTML, or longer than
 //     Config.MaxResponse), the error is a *ResponseError. Answer.Tree may still find that the response is not JSON.
 //   - Failed: the service sent a complete response that is not 2xx, or a 2xx response that is a refusal according to Endpoint.ErrorWhen.
