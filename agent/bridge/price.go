@@ -12,7 +12,7 @@ import (
 
 // A price is the expected cost of a call.
 type price struct {
-	most   money.Amount // the amount to reserve; zero means nothing
+	most   money.Amount // the amount to reserve; if it is zero, nothing is reserved
 	known  bool         // the terms state the price
 	proved bool         // the terms state the price, and the service has never charged more
 }

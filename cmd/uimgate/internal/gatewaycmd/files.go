@@ -61,9 +61,9 @@ func pathIn(dir, name string) string {
 // A replacement is a file whose new content was written to a temporary file.
 type replacement struct {
 	path, temporary string
-	had             bool // whether the file existed, and its content and mode
-	before          []byte
-	mode            fs.FileMode
+	had             bool        // whether the file existed
+	before          []byte      // its earlier content, if it existed
+	mode            fs.FileMode // the mode of the earlier file, or 0644
 }
 
 // writeFiles creates the directory if necessary, and replaces each file atomically. If a file cannot be written, it restores the files that
