@@ -24,7 +24,7 @@ type Demand struct {
 	Amount money.Amount
 }
 
-// ErrPayment means that a payment for a call was not made. The call was not made either.
+// ErrPayment means that a payment for a call was not made. The service refused the call and did not execute it.
 var ErrPayment = errors.New("the payment was not made")
 
 // maxTerms is the maximum size of the header with the terms of a payment, in bytes.

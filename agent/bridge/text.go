@@ -59,8 +59,8 @@ var (
 // maxData is the maximum total length of the strings in a schema member that must be shown unchanged, in bytes. Longer members are omitted.
 const maxData = 32 << 10
 
-// steers reports whether a character controls a terminal, changes the direction of writing or is invisible. The zero-width joiner and
-// non-joiner are exempt, because some scripts and emoji need them.
+// steers reports whether a character controls a terminal, changes the direction of writing, is invisible, or is U+FFFD. The zero-width
+// joiner and non-joiner are exempt, because some scripts and emoji need them.
 func steers(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != nonJoiner && r != joiner

@@ -116,8 +116,7 @@ func (d *Document) errorAt(at Position, path, message string) {
 	d.keep(Problem{d.file, at.Line, at.Column, problem.Error, message}, path)
 }
 
-// keep adds a problem about path, unless the value at path is not needed. If there are already too many problems, it only counts the
-// problem.
+// keep adds a problem about path if the value at path is needed. If there are already too many problems, it only counts the problem.
 func (d *Document) keep(p Problem, path string) {
 	d.failed[path] = true
 	if !d.needs(path, false) {

@@ -44,7 +44,7 @@ type Call struct {
 	Key      string          `json:"key,omitempty"`   // idempotency key; empty if the call was sent without one
 	Service  string          `json:"service"`         // identifies the service and the agent there
 	Digest   string          `json:"digest"`          // digest of intent and arguments
-	Intent   string          `json:"intent"`          // UID, for the owner
+	Intent   string          `json:"intent"`          // UID, for people who read the file
 	Since    time.Time       `json:"since"`           // time of the first attempt
 	Owner    string          `json:"owner,omitempty"` // id of the box that makes the call; empty if any bridge may request the outcome
 	Reserved *budget.Receipt `json:"reserved,omitempty"`
