@@ -25,10 +25,7 @@ type alteredAgent struct {
 const mostAltered = 10_000
 
 // Found implements gateway.Alterations.
-func (a *alterations) Found(err error) { a.record(err) }
-
-// record records a finding.
-func (a *alterations) record(err error) {
+func (a *alterations) Found(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.wrong == nil {

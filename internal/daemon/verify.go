@@ -26,16 +26,19 @@ func (p *process) verify(ctx context.Context) error {
 	return nil
 }
 
-// checkLedger checks the entries after the point of the last check or, if wholeEvery has passed, the whole ledger. It records the finding
-// and the new point, and returns the time until the next check.
+// checkLedger checks the agreements of all charges, and the entries after the point of the last check or, if wholeEvery has passed, the
+// whole ledger. It records the finding and the new point, and returns the time until the next check.
 func (p *process) checkLedger(ctx context.Context) (next time.Duration) {
 	last := p.lastPoint()
 	now, err := p.checkAfter(ctx, last)
+	if err == nil {
+		err = p.store.CheckAgreements(ctx)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return wholeEvery
 	case errors.Is(err, store.ErrUnbalanced), errors.Is(err, store.ErrAltered):
-		p.alterations.record(err)
+		p.alterations.Found(err)
 		p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
 		return wholeEvery
 	case err != nil:
@@ -79,7 +82,7 @@ func (p *process) lastPoint() *verifiedPoint {
 // is no such point, if the state was restored since, or if the last check of the whole ledger is older than wholeEvery.
 func (p *process) checkAfter(ctx context.Context, last *verifiedPoint) (verifiedPoint, error) {
 	if last != nil {
-		now, err := p.check(ctx, &last.VerifiedPoint)
+		now, err := p.store.CheckSince(ctx, &last.VerifiedPoint)
 		if err != nil && !errors.Is(err, sqlstore.ErrRestored) {
 			return verifiedPoint{}, err
 		}
@@ -88,15 +91,6 @@ func (p *process) checkAfter(ctx context.Context, last *verifiedPoint) (verified
 		}
 	}
 	began := p.Now()
-	now, err := p.check(ctx, nil)
+	now, err := p.store.CheckSince(ctx, nil)
 	return verifiedPoint{Whole: began, VerifiedPoint: now}, err
-}
-
-// check checks the entries after a point, or all entries if since is nil, and the agreements of all charges.
-func (p *process) check(ctx context.Context, since *sqlstore.VerifiedPoint) (sqlstore.VerifiedPoint, error) {
-	now, err := p.store.CheckSince(ctx, since)
-	if err == nil {
-		err = p.store.CheckAgreements(ctx)
-	}
-	return now, err
 }
