@@ -167,7 +167,7 @@ type Recipient struct {
 	URLs   []string // htu: one of these absolute URLs; errors name the first. If empty, any URL is accepted, as for stored evidence
 }
 
-// at reports whether sent, without its query and fragment, is one of the URLs. If there are no URLs, every URL is accepted. See RFC 9449,
+// at reports whether sent, without its query and fragment, is one of the URLs. An empty list accepts every URL. See RFC 9449,
 // section 4.3.
 func (r Recipient) at(sent string) bool {
 	target, ok := targetOf(sent)

@@ -215,7 +215,7 @@ func (a *listener) admit(r *http.Request) error {
 	return a.tokens.Check(from, token)
 }
 
-// browsed passes the requests of browsers to the handler next, unless there is no console or their Host is foreign.
+// browsed passes the requests of browsers to the handler next if the gateway has a console and their Host is its own.
 func (a *listener) browsed(next http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := a.knownHost(r)

@@ -96,7 +96,7 @@ func readRecord(data []byte) (*record, error) {
 // same files.
 //
 // Update compares each part of an intent with the last version that it wrote: it keeps a part that the operator has edited, and takes all
-// other parts from the document. It marks intents whose operations are no longer in the document as retired, removes hidden intents, and
+// other parts from the document. It retires intents whose operations the document does not have any more, removes hidden intents, and
 // keeps intents that the operator wrote. It replaces other files only if they were not edited; otherwise, it writes the new text as
 // NAME.new.
 //

@@ -126,8 +126,8 @@ func (c *compiler) check(schema any, at string) *check {
 	return out
 }
 
-// below returns the pointer to a schema inside the schema whose pointer is at. It returns "" if there are no references, because pointers
-// are needed only to resolve references.
+// below returns the pointer to a schema inside the schema whose pointer is at. Only references need pointers, so it returns "" if the
+// document has none.
 func (c *compiler) below(at string, path ...string) string {
 	if !c.referring {
 		return ""

@@ -310,8 +310,8 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead returns the hint about a valid replacement for text. The parameter otherwise is the result if there is no hint, or if the text
-// may be a secret.
+// instead returns the hint about a valid replacement for text. It returns the parameter otherwise if it finds no replacement, or if the
+// text may be a secret.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {
 		if hint := s.Hint(text); hint != "" {

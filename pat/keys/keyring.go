@@ -174,8 +174,8 @@ func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
 	return k.rotateFrom(ctx, nil)
 }
 
-// rotateFrom is like Rotate, but does nothing if from is no longer the signing key, because another call has replaced it. If from is nil,
-// rotateFrom always rotates.
+// rotateFrom is like Rotate, but does nothing if another call has replaced from as the signing key. If from is nil, rotateFrom always
+// rotates.
 func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

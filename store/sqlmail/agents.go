@@ -16,7 +16,7 @@ func scanAgent(scan scan) (a mail.Agent, err error) {
 
 const selectAgent = "SELECT " + agentColumns + " FROM relay_agents a WHERE a.agent = ?"
 
-// lockAgent reads an agent that the transaction changes. The error is mail.ErrNotFound if there is no such agent.
+// lockAgent reads an agent that the transaction changes. The error is mail.ErrNotFound if the agent does not exist.
 func lockAgent(ctx context.Context, x tx, key mail.Key) (mail.Agent, error) {
 	return first(ctx, x, selectAgent+" FOR UPDATE", []any{key[:]}, scanAgent)
 }

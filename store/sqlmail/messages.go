@@ -36,7 +36,7 @@ func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64,
 	return m, bytes, err
 }
 
-// message reads one message with its status at the time now. The error is mail.ErrNotFound if there is no such message.
+// message reads one message with its status at the time now. The error is mail.ErrNotFound if the message does not exist.
 func message(ctx context.Context, from source, id string, now time.Time) (mail.Message, error) {
 	return first(ctx, from, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) (mail.Message, error) {
 		m, _, err := scanMessage(scan, nanos(now), true)

@@ -159,7 +159,7 @@ func (p *Pages) Return(digest string) {
 	q.until = p.o.Now().Add(Lifetime)
 }
 
-// Drop removes the open question about a call that is no longer wanted. It does not remove an answered question.
+// Drop removes the open question about a call that the host has given up. It does not remove an answered question.
 func (p *Pages) Drop(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
