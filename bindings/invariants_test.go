@@ -81,10 +81,10 @@ var rows = map[string]map[invariant]cell{
 	},
 	"*oauth.Door": {
 		reservedID:  notApplicable("The gateway makes the id of each consent."),
-		strangerBit: elsewhere("bindings/oauth.TestUnapprovedLeavePlacesForDocuments"),
-		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/oauth.TestForeignHost"),
+		strangerBit: elsewhere("bindings.TestUnapprovedLeavePlacesForDocuments"),
+		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings.TestForeignHost"),
 		scopedReads: notApplicable("The door does not read calls."),
-		released:    elsewhere("bindings/oauth.TestUnapprovedLeavePlacesForDocuments"),
+		released:    elsewhere("bindings.TestUnapprovedLeavePlacesForDocuments"),
 		notDropped:  notApplicable("The response is the answer."),
 	},
 	"*uagents.Door": {

@@ -30,7 +30,7 @@ type transcript struct {
 
 // TestTranscripts sends the requests of each transcript in testdata, and compares the responses.
 func TestTranscripts(t *testing.T) {
-	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
+	bindtest.Transcripts(t, "testdata", func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
 		g := gatetest.New(t, "", func(g *gatetest.Gate) {
 			g.Write("agents.json", agents)

@@ -18,7 +18,7 @@ import (
 // that was issued, and $AGREEMENT for a new agreement that is signed with the agent's key.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	bindtest.Transcripts(t, func(t *testing.T, _ *txtar.Archive) func(string) string {
+	bindtest.Transcripts(t, "testdata", func(t *testing.T, _ *txtar.Archive) func(string) string {
 		t.Helper()
 		g := gatetest.New(t, settings)
 		a, token := agent(g), ""

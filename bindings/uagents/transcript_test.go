@@ -25,7 +25,7 @@ var shownHeaders = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit",
 // agent signs. $PAT represents the last token that was issued, and $DIGEST for the digest of the policy. Replies are verified and opened. A
 // transcript with settings of the door is a transcript of the Almanac, in the form of registryTranscript.
 func TestTranscripts(t *testing.T) {
-	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
+	bindtest.Transcripts(t, "testdata", func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
 		if first := archive.Files[0]; first.Name == "settings" {
 			return registryTranscript(with(t, strings.TrimSpace(string(first.Data))))

@@ -19,11 +19,11 @@ var update = flag.Bool("update", false, "write the responses into the transcript
 // Update reports whether a test must write its transcripts instead of comparing with them.
 func Update() bool { return *update }
 
-// Transcripts plays each transcript of testdata: it sends each file "send…" and compares the response with the file that follows. begin
+// Transcripts plays each transcript of a directory: it sends each file "send…" and compares the response with the file that follows. begin
 // returns the function that sends, for one transcript.
-func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer func(sent string) string)) {
+func Transcripts(t *testing.T, dir string, begin func(*testing.T, *txtar.Archive) (answer func(sent string) string)) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/*.txtar")
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

@@ -1,4 +1,4 @@
-package mcp_test
+package bindings_test
 
 import (
 	"encoding/json"
@@ -83,8 +83,8 @@ func bearerProxy(t *testing.T) string {
 	return url
 }
 
-// TestConformance runs the server checks of the official conformance suite. testdata/conformance.txt lists the checks that do not apply,
-// with the reason. Each of those must fail, and no other may.
+// TestConformance runs the server checks of the official conformance suite. testdata/mcp/conformance.txt lists the checks that do not
+// apply, with the reason. Each of those must fail, and no other may.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 			_ = bindtest.Try(t, dir, "--import", "./node20.mjs", "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
 				"--url", bearerProxy(t)+"/mcp", "--requirements", revision, "--output-dir", results)
 			now := failedChecks(t, results)
-			if diff := cmp.Diff(notApplicable(t, revision), now); diff != "" {
+			if diff := cmp.Diff(mcpNotApplicable(t, revision), now); diff != "" {
 				t.Logf("%s", strings.Join(now, "\n"))
 				t.Errorf("checks that fail (-listed +now):\n%s", diff)
 			}
@@ -132,10 +132,10 @@ func failedChecks(t *testing.T, results string) (list []string) {
 
 var timeOfRun = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
 
-// notApplicable reads the checks listed for a revision below headings "# revision: reason".
-func notApplicable(t *testing.T, revision string) (list []string) {
+// mcpNotApplicable reads the checks listed for a revision below headings "# revision: reason".
+func mcpNotApplicable(t *testing.T, revision string) (list []string) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/conformance.txt")
+	text, err := os.ReadFile("testdata/mcp/conformance.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

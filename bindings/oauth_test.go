@@ -1,4 +1,4 @@
-package oauth_test
+package bindings_test
 
 import (
 	"encoding/json"

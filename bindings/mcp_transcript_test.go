@@ -1,4 +1,4 @@
-package mcp_test
+package bindings_test
 
 import (
 	"encoding/json"
@@ -20,10 +20,10 @@ var shownHeaders = []string{
 	"Ratelimit", "Retry-After", "Uim-Charge", "Www-Authenticate", "X-Accel-Buffering",
 }
 
-// TestTranscripts sends the requests of each transcript in testdata, and compares the responses. $PAT is the token of an agent that has
+// TestTranscripts sends the requests of each transcript in testdata/mcp, and compares the responses. $PAT is the token of an agent that has
 // agreed, and URL the address of the gateway.
 func TestTranscripts(t *testing.T) {
-	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
+	bindtest.Transcripts(t, "testdata/mcp", func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
 		g := gatetest.New(t, "", filesOf(archive))
 		g.Upstream = echoing

@@ -1,4 +1,4 @@
-package oauth_test
+package bindings_test
 
 import (
 	"encoding/json"
@@ -81,11 +81,11 @@ type clientLog struct {
 	Asked, AskedAfterRefresh, AskedAfterChange int
 	AskedAfterCharging                         int
 	Tools                                      []string
-	Done, Refreshed, Again, After, Charging    toolResult
+	Done, Refreshed, Again, After, Charging    oauthToolResult
 	Rotated                                    bool
 }
 
-type toolResult struct {
+type oauthToolResult struct {
 	Structured map[string]any `json:"structuredContent"`
 	Content    []struct{ Text string }
 	IsError    bool
@@ -98,7 +98,7 @@ func (l clientLog) check(t *testing.T, document string, registers bool) {
 		!slices.Contains(l.Tools, "search_v1") {
 		t.Errorf("the first consent: %+v", l)
 	}
-	for name, done := range map[string]toolResult{"first": l.Done, "refreshed": l.Refreshed, "again": l.Again, "after": l.After} {
+	for name, done := range map[string]oauthToolResult{"first": l.Done, "refreshed": l.Refreshed, "again": l.Again, "after": l.After} {
 		if done.Structured["ok"] != true {
 			t.Errorf("the call %s: %+v", name, done)
 		}

@@ -1,4 +1,4 @@
-package mcp_test
+package bindings_test
 
 import (
 	"encoding/json"
