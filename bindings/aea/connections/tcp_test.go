@@ -1,4 +1,4 @@
-package tcp_test
+package connections_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-func listening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *runtime.Runtime) {
+func tcpListening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *runtime.Runtime) {
 	t.Helper()
 	c, err := tcp.Listen(t.Context(), ":0", b)
 	if err != nil {
@@ -30,8 +30,7 @@ func listening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *
 // TestTranscript replays the frames of the framework's client.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
-	const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
-	c, _ := listening(t, runtime.Limits{}, tcp.Bounds{})
+	c, _ := tcpListening(t, runtime.Limits{}, tcp.Bounds{})
 	conn, err := net.Dial("tcp", c.Address())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +62,7 @@ func TestTranscript(t *testing.T) {
 // TestBadFramesAreDropped checks that the connection survives bad frames, because an agent would stop without it.
 func TestBadFramesAreDropped(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	c, r := tcpListening(t, runtime.Limits{}, tcp.Bounds{})
 	a := aeatest.TCP(t, c.Address(), "me")
 	other := a.Hello(t, "x")
 	other.Sender = "somebody else"
@@ -90,7 +89,7 @@ func TestBadFramesAreDropped(t *testing.T) {
 // TestFramesThatEndTheConnection checks that a connection ends if the start of the next frame or the address of the peer is unknown.
 func TestFramesThatEndTheConnection(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	c, r := tcpListening(t, runtime.Limits{}, tcp.Bounds{})
 	hello := "\x02\x00\x00\x00me"
 	for name, sent := range map[string]string{
 		"a frame of 4 GB":            hello + "\xff\xff\xff\xff",
@@ -123,7 +122,7 @@ func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
 // TestDuplicateAddress checks that envelopes go to the peer that connected last, even after the first one has left.
 func TestDuplicateAddress(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	c, r := tcpListening(t, runtime.Limits{}, tcp.Bounds{})
 	first := aeatest.TCP(t, c.Address(), "me")
 	first.Ask(t, "one")
 	second := aeatest.TCP(t, c.Address(), "me")
@@ -146,7 +145,7 @@ func TestDuplicateAddress(t *testing.T) {
 // TestReplyGoesToSender, and not to a peer that announces the same address later: addresses are not proven, and the reply may be a PAT.
 func TestReplyGoesToSender(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	c, r := tcpListening(t, runtime.Limits{}, tcp.Bounds{})
 	first := aeatest.TCP(t, c.Address(), "me")
 	first.Ask(t, "one")
 	thief := aeatest.TCP(t, c.Address(), "me")
@@ -168,7 +167,7 @@ func TestReplyGoesToSender(t *testing.T) {
 // TestConnectionsAreBounded checks that the number of connections from one address is bounded.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	c, _ := listening(t, runtime.Limits{}, tcp.Bounds{PerAddress: 2})
+	c, _ := tcpListening(t, runtime.Limits{}, tcp.Bounds{PerAddress: 2})
 	for _, name := range []string{"a", "b"} {
 		aeatest.TCP(t, c.Address(), name).Ask(t, "x")
 	}
@@ -185,7 +184,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 // TestAgentThatDoesNotRead checks that the connection drops the envelopes of such an agent, and that other agents get their replies.
 func TestAgentThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	c, r := tcpListening(t, runtime.Limits{}, tcp.Bounds{})
 	deaf, other := aeatest.TCP(t, c.Address(), "deaf"), aeatest.TCP(t, c.Address(), "other")
 	large := strings.Repeat("x", 1<<20)
 	for r.Status().Connections[0].Dropped == 0 { // once the kernel's buffers and the queue are full

@@ -1,4 +1,4 @@
-package httpserver_test
+package connections_test
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-var skillID = wire.PublicID{Author: "shop", Name: "page", Version: "1.0.0"}
+var httpserverSkillID = wire.PublicID{Author: "shop", Name: "page", Version: "1.0.0"}
 
 // serving runs a skill behind the connection and returns its URL.
 func serving(t *testing.T, handle func(context.Context, runtime.Message) error) (url string, r *runtime.Runtime) {
 	t.Helper()
 	r = runtime.New("gw", runtime.Options{Now: time.Now})
-	s := runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{Protocol: &protocol.HTTP, Handle: handle}}}
+	s := runtime.Skill{ID: httpserverSkillID, Handlers: []runtime.Handler{{Protocol: &protocol.HTTP, Handle: handle}}}
 	if err := r.Resources().Add(s); err != nil {
 		t.Fatal(err)
 	}
-	c, err := httpserver.Listen(t.Context(), "127.0.0.1:0", skillID, httpserver.Bounds{}, time.Now)
+	c, err := httpserver.Listen(t.Context(), "127.0.0.1:0", httpserverSkillID, httpserver.Bounds{}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestRequestsWithoutReply(t *testing.T) {
 	if status, _, _ := ask(t, http.MethodPost, url, strings.Repeat("x", 1<<20+1)); status != http.StatusRequestEntityTooLarge {
 		t.Errorf("too long: got %d, want %d", status, http.StatusRequestEntityTooLarge)
 	}
-	if err := r.Filter().SetEnabled(skillID, false); err != nil {
+	if err := r.Filter().SetEnabled(httpserverSkillID, false); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, _ := ask(t, http.MethodGet, url, ""); status != http.StatusRequestTimeout {

@@ -1,4 +1,4 @@
-package local_test
+package connections_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package delegate_test
+package connections_test
 
 import (
 	"crypto/ecdsa"
@@ -24,9 +24,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
-
-func listening(t *testing.T, b delegate.Bounds) (*delegate.Connection, *runtime.Runtime) {
+func delegateListening(t *testing.T, b delegate.Bounds) (*delegate.Connection, *runtime.Runtime) {
 	t.Helper()
 	c, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), b, time.Now)
 	if err != nil {
@@ -71,7 +69,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 // TestNodeProvesCertificate checks that the node signs the public key of its certificate, as a point, with its secp256k1 key.
 func TestNodeProvesCertificate(t *testing.T) {
 	t.Parallel()
-	c, _ := listening(t, delegate.Bounds{})
+	c, _ := delegateListening(t, delegate.Bounds{})
 	conn, proof := aeatest.Connect(t, c.Address())
 	state := conn.(*tls.Conn).ConnectionState()
 	shown := state.PeerCertificates[0].PublicKey.(*ecdsa.PublicKey)
@@ -98,7 +96,7 @@ func TestNodeProvesCertificate(t *testing.T) {
 
 func TestAgentsOfAllLedgers(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, delegate.Bounds{})
+	c, r := delegateListening(t, delegate.Bounds{})
 	for i, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
 		for _, text := range []string{"one", "two"} {
@@ -114,7 +112,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 
 func TestRegistrationProof(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, delegate.Bounds{})
+	c, r := delegateListening(t, delegate.Bounds{})
 	with := func(change func(*acn.Record)) []byte {
 		record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
 		change(&record)
@@ -162,7 +160,7 @@ func TestRegistrationProof(t *testing.T) {
 // TestEnvelopeStatus checks that the gateway acknowledges every readable envelope with success, even if it drops the envelope.
 func TestEnvelopeStatus(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, delegate.Bounds{})
+	c, r := delegateListening(t, delegate.Bounds{})
 	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
 	hello := a.Hello(t, "x")
 	envelope := func(change func(*wire.Envelope)) []byte {
@@ -218,7 +216,7 @@ func TestEnvelopeStatus(t *testing.T) {
 // not wait.
 func TestOneEnvelopeAtATime(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, delegate.Bounds{})
+	c, r := delegateListening(t, delegate.Bounds{})
 	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
 	read := func() acn.Message {
 		t.Helper()
@@ -270,14 +268,14 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 // TestStalledAgents checks that the gateway disconnects agents that stall, and that they do not delay other agents.
 func TestStalledAgents(t *testing.T) {
 	t.Parallel()
-	strict, _ := listening(t, delegate.Bounds{Greeting: 50 * time.Millisecond})
+	strict, _ := delegateListening(t, delegate.Bounds{Greeting: 50 * time.Millisecond})
 	silent, err := net.Dial("tcp", strict.Address()) // never starts TLS
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed(t, "silent", silent)
 
-	c, r := listening(t, delegate.Bounds{Greeting: 3 * time.Second, Frame: 500 * time.Millisecond, Write: 500 * time.Millisecond})
+	c, r := delegateListening(t, delegate.Bounds{Greeting: 3 * time.Second, Frame: 500 * time.Millisecond, Write: 500 * time.Millisecond})
 	never, _ := aeatest.Connect(t, c.Address()) // never registers
 	half := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
 	if _, err := half.Raw.Write([]byte{0, 0, 1, 0, 'x'}); err != nil {
@@ -302,7 +300,7 @@ func TestStalledAgents(t *testing.T) {
 // in the meantime.
 func TestReturningAgent(t *testing.T) {
 	t.Parallel()
-	c, r := listening(t, delegate.Bounds{})
+	c, r := delegateListening(t, delegate.Bounds{})
 	connect := func() *aeatest.Peer {
 		t.Helper()
 		return aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)

@@ -1,4 +1,4 @@
-package httpclient_test
+package connections_test
 
 import (
 	"context"

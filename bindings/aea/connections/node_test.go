@@ -1,4 +1,4 @@
-package node_test
+package connections_test
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package stub_test
+package connections_test
 
 import (
 	"bytes"
@@ -20,8 +20,6 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
-
-const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
 
 // files has the files of an agent.
 type files struct {
@@ -137,8 +135,8 @@ func textOf(t *testing.T, data []byte) string {
 	return string(d.Bytes)
 }
 
-// TestTranscript replays the framework's own records.
-func TestTranscript(t *testing.T) {
+// TestStubTranscript replays the framework's own records.
+func TestStubTranscript(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := (&files{t: t, dir: t.TempDir()}).make()
