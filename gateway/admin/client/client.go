@@ -91,9 +91,9 @@ type urlError string
 func (e urlError) Error() string        { return string(e) }
 func (e urlError) Is(target error) bool { return target == ErrURL }
 
-// hostFor returns the Host header for requests. To keep web pages out, the admin API accepts only addresses, localhost and admin.hosts, so
-// hostFor replaces a host name with localhost. TLS still verifies the certificate for the host name in the URL.
-func hostFor(base *url.URL) string {
+// HostFor returns the Host header for requests. To keep web pages out, the admin API accepts only addresses, localhost and admin.hosts, so
+// HostFor replaces a host name with localhost. TLS still verifies the certificate for the host name in the URL.
+func HostFor(base *url.URL) string {
 	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
 		return "localhost"
 	}
@@ -174,7 +174,7 @@ func (c *Client) request(ctx context.Context, m message) (*http.Request, error) 
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	r.Header.Set("Accept", "application/json")
-	r.Host = hostFor(c.base)
+	r.Host = HostFor(c.base)
 	if text != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}

@@ -1,10 +1,12 @@
-package policies_test
+package admin_test
 
 import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
@@ -16,11 +18,29 @@ import (
 func TestPoliciesAreComparedInTurn(t *testing.T) {
 	g := gatetest.New(t, "")
 	g.Agreed("agent-1")
+	var holds atomic.Bool
+	entered, leave := make(chan struct{}), make(chan struct{})
 	operator := admin.New(admin.Config{
-		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now, Index: g.Index, AuditPath: g.AuditPath(),
+		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Index: g.Index, AuditPath: g.AuditPath(),
+		Now: func() time.Time { // Impact reads the clock in its turn
+			if holds.Swap(false) {
+				close(entered)
+				<-leave
+			}
+			return g.Now()
+		},
 	})
-	release, err := operator.Policies.Compare(t.Context())
-	g.Must(err)
+	holds.Store(true)
+	first := make(chan error, 1)
+	go func() {
+		_, err := operator.Policies.Impact(t.Context(), policies.ImpactRequest{Policy: gatetest.PolicyFile})
+		first <- err
+	}()
+	select {
+	case <-entered:
+	case err := <-first:
+		t.Fatalf("Impact ended before it read the clock: %v", err)
+	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel() // no caller waits
 	decide := policies.DecideRequest{AgentID: "agent-1", Intent: gatetest.Searching}
@@ -32,7 +52,10 @@ func TestPoliciesAreComparedInTurn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	release()
+	close(leave)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
 	if d, err := operator.Policies.Decide(t.Context(), decide); err != nil || d.Decision != "permit" {
 		t.Errorf("got %+v, %v", d, err)
 	}

@@ -1,4 +1,4 @@
-package api_test
+package admin_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package client
+package admin_test
 
 import (
 	"io"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
@@ -19,8 +20,8 @@ func TestHostHeader(t *testing.T) {
 		"https://gateway.example:8081": "localhost", "https://192.0.2.1": "192.0.2.1",
 	} {
 		u, err := url.Parse(text)
-		if err != nil || hostFor(u) != want {
-			t.Errorf("%s: %s, %v; want %v, nil", text, hostFor(u), err, want)
+		if err != nil || client.HostFor(u) != want {
+			t.Errorf("%s: %s, %v; want %v, nil", text, client.HostFor(u), err, want)
 		}
 	}
 }
@@ -38,16 +39,16 @@ func TestWrongSchemeIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://" + host(secure): "use https://" + host(secure), "https://" + host(plain): "use http://" + host(plain),
 	} {
-		u, err := ParseURL(text)
+		u, err := client.ParseURL(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = Do(t.Context(), New(Options{URL: u}), operation.Status, operation.None{})
+		_, err = client.Do(t.Context(), client.New(client.Options{URL: u}), operation.Status, operation.None{})
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := ParseURL("http://gateway.example:8081"); err == nil || !strings.Contains(err.Error(), "https://gateway.example:8081") {
+	if _, err := client.ParseURL("http://gateway.example:8081"); err == nil || !strings.Contains(err.Error(), "https://gateway.example:8081") {
 		t.Errorf("got %v, want the URL with https", err)
 	}
 }
