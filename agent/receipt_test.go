@@ -48,7 +48,7 @@ func names(list []evidence.Problem) string {
 	return strings.Join(slices.Compact(out), " ")
 }
 
-func verify(tb testing.TB, s *agent.Service) receipts.Report {
+func verifyReceipts(tb testing.TB, s *agent.Service) receipts.Report {
 	tb.Helper()
 	report, err := s.Book().Verify()
 	if err != nil {
@@ -83,7 +83,7 @@ func TestReceiptsAreCheckedAndKept(t *testing.T) {
 	if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	report := verify(t, s)
+	report := verifyReceipts(t, s)
 	if !report.OK || report.Calls != 4 || report.Receipts != 4 || report.Accounts[0].Missing != 3 || report.Accounts[0].Captured != nil {
 		t.Errorf("verify: got %+v", report)
 	}
@@ -91,7 +91,7 @@ func TestReceiptsAreCheckedAndKept(t *testing.T) {
 	if !report.OK || report.Receipts != 8 || report.Accounts[0].Missing != 0 || report.Accounts[0].Captured.String() != "0.04 USD" {
 		t.Errorf("reconcile: got %+v", report)
 	}
-	if again := verify(t, s); !again.OK || again.Receipts != 8 || again.Accounts[0].Captured == nil {
+	if again := verifyReceipts(t, s); !again.OK || again.Receipts != 8 || again.Accounts[0].Captured == nil {
 		t.Errorf("verify after reconcile: got %+v", again)
 	}
 	before.Receipt = nil
@@ -196,7 +196,7 @@ func TestBadReceipts(t *testing.T) {
 			if names(got.Discrepancies) != tt.want || (got.Receipt != nil) != tt.counts {
 				t.Fatalf("got %v, %v, want %q", got.Receipt, got.Discrepancies, tt.want)
 			}
-			if report := verify(t, s); report.OK != (tt.want == "") {
+			if report := verifyReceipts(t, s); report.OK != (tt.want == "") {
 				t.Errorf("verify: got %+v, want %q", report, tt.want)
 			}
 		})

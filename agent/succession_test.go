@@ -175,7 +175,7 @@ func TestReceiptsAfterASuccession(t *testing.T) {
 			g.Must(err)
 			order(tt.want, second.Digest)
 			order(tt.want, second.Digest)
-			if report := verify(t, s); names(report.Problems) != tt.want {
+			if report := verifyReceipts(t, s); names(report.Problems) != tt.want {
 				t.Errorf("offline: got %+v, want %q", report.Problems, tt.want)
 			}
 			if kept, err := s.Book().Policy(second.Digest); err != nil || !bytes.Equal(kept.Document, second.Raw) {

@@ -1,4 +1,4 @@
-package verify_test
+package agent_test
 
 import (
 	"bytes"
@@ -165,7 +165,7 @@ func TestFaults(t *testing.T) {
 		"no renewal": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.HasSuffix(r.URL.Path, "/pat/renew") && fail(w, 404, "NOT_FOUND", "Nothing here.")
 		}), []string{"renew"}},
-		"execute redirects elsewhere": {redirecting, []string{"execute-answers"}},
+		"execute redirects elsewhere": {verifyRedirecting, []string{"execute-answers"}},
 		"answers that break the output schema": {
 			onPath("/api/intents/execute", only(200, members(func(m map[string]any) { delete(m, "products") }))),
 			[]string{"execute-output"},

@@ -1,4 +1,4 @@
-package verify_test
+package agent_test
 
 import (
 	"bytes"
@@ -164,8 +164,8 @@ func unpublished(gateway string) http.Handler {
 	return newMint(func(_ *mint, header, claims map[string]any) string { return other.sign(other, header, claims) }).between(gateway)
 }
 
-// redirecting redirects the first call with a valid PAT.
-func redirecting(gateway string) http.Handler {
+// verifyRedirecting redirects the first call with a valid PAT.
+func verifyRedirecting(gateway string) http.Handler {
 	m := newMint(signed(nil))
 	next := m.between(gateway)
 	var once atomic.Bool

@@ -1,4 +1,4 @@
-package verify_test
+package agent_test
 
 import (
 	"bytes"
