@@ -17,7 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings"
+	aeaagreement "github.com/uimgate/uimgate/bindings/aea/agreement"
+	mrpagreement "github.com/uimgate/uimgate/bindings/mrp/agreement"
+	uagentsagreement "github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -284,4 +286,6 @@ func (w *world) verify(tb testing.TB, token string) (*pat.Claims, error) {
 }
 
 // forms returns the forms of all protocols.
-func forms() []pat.Form { return bindings.Forms() }
+func forms() []pat.Form {
+	return []pat.Form{uagentsagreement.Form(), aeaagreement.Form(), mrpagreement.Form()}
+}
