@@ -47,8 +47,8 @@ type ExpectedDuty struct {
 	Party  yamlconf.Tree `yaml:"party" doc:"the party that owes it"`
 }
 
-// wanted returns the expectation as a JSON object with only the keys that are set.
-func (e *Expectation) wanted() map[string]any {
+// Wanted returns the expectation as a JSON object with only the keys that are set.
+func (e *Expectation) Wanted() map[string]any {
 	out := map[string]any{"decision": e.Decision}
 	for key, t := range map[string]yamlconf.Tree{"code": e.Code, "rule": e.Rule} {
 		if t.Set {

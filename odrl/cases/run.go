@@ -51,7 +51,7 @@ func (c *Case) run(ctx context.Context, read func(path string) ([]byte, error), 
 		out.Error = err.Error()
 		return out
 	}
-	found, err := differences(e, c.Expect.wanted())
+	found, err := differences(e, c.Expect.Wanted())
 	if err != nil {
 		out.Error = err.Error()
 		return out

@@ -1,4 +1,4 @@
-package sqlcert_test
+package sqlstore_test
 
 import (
 	"context"

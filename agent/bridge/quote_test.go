@@ -1,10 +1,11 @@
-package quote
+package bridge_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/quote"
 )
 
 const agents = `{
@@ -46,13 +47,14 @@ func TestQuotes(t *testing.T) {
 			}
 			policy := `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
 			  "profile": "http://example.com/profile/odrl-uim", ` + test.rules + `}`
-			q, ok := Of(t.Context(), []byte(policy), catalog, Agent{ID: "me"}, time.Now())["shop.example:order:v1"]
+			q, ok := quote.Of(t.Context(), []byte(policy), catalog, quote.Agent{ID: "me"}, time.Now())["shop.example:order:v1"]
 			if ok != (test.most != "") || ok && (q.Most.String() != test.most || q.Words != test.words) {
 				t.Errorf("%v: %v %q, want %q %q", ok, q.Most, q.Words, test.most, test.words)
 			}
 		})
 	}
-	if catalog, _ := intents.Parse([]byte(agents), intents.Options{}); len(Of(t.Context(), []byte("{"), catalog, Agent{}, time.Now())) != 0 {
+	catalog, _ := intents.Parse([]byte(agents), intents.Options{})
+	if len(quote.Of(t.Context(), []byte("{"), catalog, quote.Agent{}, time.Now())) != 0 {
 		t.Error("an invalid policy has quotes")
 	}
 }

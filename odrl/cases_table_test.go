@@ -1,4 +1,4 @@
-package cases_test
+package odrl_test
 
 import (
 	"encoding/json"
@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 		},
 		{"the world of the first", first.World.Value, `{"currentTime":"2030-06-15T12:00:00Z"}`},
 		{
-			"the expectation of the first", cases.Wanted(&first),
+			"the expectation of the first", first.Expect.Wanted(),
 			`{"charges":[],"code":null,"decision":"permit","limits":[{"max":30,"period_s":60}]}`,
 		},
 		{"the policy of the second", second.Policy.Value, `{"permission":[{"action":"use"}],"uid":"https://shop.example/policy/2"}`},
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 			`{"action":"execute","context":{"count":0,"purpose":"research"},"party":"https://a.example/1"}`,
 		},
 		{"the world of the second", second.World.Value, `{"currentTime":"2031-01-01T00:00:00Z","partOf":[{"collection":"b","member":"a"}]}`},
-		{"the expectation of the second", cases.Wanted(&second), `{"decision":"deny","rule":"/permission/0"}`},
+		{"the expectation of the second", second.Expect.Wanted(), `{"decision":"deny","rule":"/permission/0"}`},
 	} {
 		got, err := json.Marshal(test.got)
 		if err != nil {
@@ -150,7 +150,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, c := range file.Cases {
-			if (c.File == "") == !c.Policy.Set || c.Line < 1 || cases.Wanted(&c)["decision"] == "" {
+			if (c.File == "") == !c.Policy.Set || c.Line < 1 || c.Expect.Wanted()["decision"] == "" {
 				t.Fatalf("got %+v", c)
 			}
 			for _, tree := range []yamlconf.Tree{c.Request, c.World, c.Policy} {
