@@ -176,7 +176,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 	to, local := consent.SentTo(r.RedirectURI)
 	v := shownView{
 		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
-		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Length: lengthWords(s.Announced().Consent.For), Approved: r.Approved,
+		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Length: LengthInWords(s.Announced().Consent.For), Approved: r.Approved,
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
 		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted), Budget: c.budgetOf(ctx, r.Budget), Next: nextOf(s), Since: sinceOf(r.Earlier),
 	}
@@ -261,9 +261,9 @@ func (c *Consent) choice(ctx context.Context, entry string) choiceView {
 	return v
 }
 
-// lengthWords describes a duration in its two largest units, such as 2 days and 12 hours. It omits seconds, unless the duration is shorter
-// than a minute.
-func lengthWords(d time.Duration) string {
+// LengthInWords describes a duration in its two largest units, such as 2 days and 12 hours. It omits seconds, unless the duration is
+// shorter than a minute.
+func LengthInWords(d time.Duration) string {
 	var parts []string
 	for _, u := range []struct {
 		name   string

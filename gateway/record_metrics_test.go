@@ -1,4 +1,4 @@
-package record_test
+package gateway_test
 
 import (
 	"errors"
@@ -88,7 +88,7 @@ func TestMetricsMatchReference(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if documented := rows(t, "../../docs/reference/metrics.md", "## Metrics"); !slices.Equal(documented, names) {
+	if documented := rows(t, "../docs/reference/metrics.md", "## Metrics"); !slices.Equal(documented, names) {
 		t.Errorf("docs/reference/metrics.md has\n%v\nThe metrics are\n%v", documented, names)
 	}
 }
@@ -99,7 +99,7 @@ func TestShedCausesMatchReference(t *testing.T) {
 		causes = append(causes, string(c))
 	}
 	slices.Sort(causes)
-	if documented := rows(t, "../../docs/reference/metrics.md", "## Causes of shed requests"); !slices.Equal(documented, causes) {
+	if documented := rows(t, "../docs/reference/metrics.md", "## Causes of shed requests"); !slices.Equal(documented, causes) {
 		t.Errorf("docs/reference/metrics.md has\n%v\nThe causes are\n%v", documented, causes)
 	}
 	if n := strings.Count(metricsText(record.NewMetrics()), "\nuimgate_shed_total{"); n != len(causes) {

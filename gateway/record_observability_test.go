@@ -1,4 +1,4 @@
-package record_test
+package gateway_test
 
 import (
 	"os"
@@ -35,11 +35,11 @@ func TestObservabilityNamesMetrics(t *testing.T) {
 			exists[name[1]] = true
 		}
 	}
-	rules, err := filepath.Glob("../../deploy/observability/*.yaml")
+	rules, err := filepath.Glob("../deploy/observability/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dashboards, err := filepath.Glob("../../deploy/observability/dashboards/*.json")
+	dashboards, err := filepath.Glob("../deploy/observability/dashboards/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}

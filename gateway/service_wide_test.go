@@ -1,4 +1,4 @@
-package service_test
+package gateway_test
 
 import (
 	"net/http"

@@ -1,8 +1,10 @@
-package page
+package gateway_test
 
 import (
 	"testing"
 	"time"
+
+	"github.com/uimgate/uimgate/gateway/page"
 )
 
 func TestLengthsInWords(t *testing.T) {
@@ -16,7 +18,7 @@ func TestLengthsInWords(t *testing.T) {
 		366*24*time.Hour + 3*time.Minute: "366 days and 3 minutes",
 		59 * time.Second:                 "59 seconds",
 	} {
-		if got := lengthWords(d); got != want {
+		if got := page.LengthInWords(d); got != want {
 			t.Errorf("%s: got %q, want %q", d, got, want)
 		}
 	}

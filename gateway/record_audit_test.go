@@ -1,4 +1,4 @@
-package record_test
+package gateway_test
 
 import (
 	"bytes"
@@ -59,14 +59,14 @@ func newAudit(open func() (record.File, error)) (*record.Audit, *observer.Observ
 	return record.NewAudit(record.AuditOptions{Open: open, Log: zap.New(core), Metrics: record.NewMetrics()}), logs
 }
 
-func event(id string) *execute.Event {
+func recordEvent(id string) *execute.Event {
 	return &execute.Event{RequestID: execute.RequestID(id), AgentID: "agent-1"}
 }
 
 func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	d := &disk{}
 	a, logs := newAudit(func() (record.File, error) { return d, nil })
-	record := func(id string) { a.Record(event(id)) }
+	record := func(id string) { a.Record(recordEvent(id)) }
 	a.Record(&execute.Event{RequestID: "stranger"}) // an event without an agent is not written
 	record("r-1")
 	if err := a.Flush(); err != nil {
@@ -122,12 +122,12 @@ func TestRecordsAreCompleteAfterReopen(t *testing.T) {
 	files := []*disk{{full: true}, {}}
 	opened := 0
 	a, _ := newAudit(func() (record.File, error) { opened++; return files[opened-1], nil })
-	a.Record(event("r-1"))
+	a.Record(recordEvent("r-1"))
 	if err := a.Flush(); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want %v", err, errFull)
 	}
 	a.Reopen()
-	a.Record(event("r-2"))
+	a.Record(recordEvent("r-2"))
 	if err := a.Flush(); err != nil {
 		t.Error(err)
 	}
@@ -148,7 +148,7 @@ func TestOpeningTheFileIsRetried(t *testing.T) {
 	if err := a.Flush(); !errors.Is(err, errFull) || !errors.Is(a.Outage(), errFull) {
 		t.Errorf("got %v", err)
 	}
-	a.Record(event("r-1"))
+	a.Record(recordEvent("r-1"))
 	_ = a.Flush()
 	if n := logs.FilterMessage("audit records cannot be written").Len(); n != 1 {
 		t.Errorf("one outage was logged %d times", n)
@@ -168,9 +168,9 @@ func TestRecordsForDutiesAreWrittenAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 64 {
 			all.Go(func() {
-				v := event(fmt.Sprintf("r-%d-", i))
+				v := recordEvent(fmt.Sprintf("r-%d-", i))
 				if v.Owed = !required; required {
-					if err := a.Begin(event("b" + string(v.RequestID))); err != nil || !d.holds("br") {
+					if err := a.Begin(recordEvent("b" + string(v.RequestID))); err != nil || !d.holds("br") {
 						t.Error(err)
 					}
 				}
@@ -193,7 +193,7 @@ func TestRecordsForDutiesAreWrittenAtOnce(t *testing.T) {
 func TestCallsFailWithoutRequiredRecord(t *testing.T) {
 	d := &disk{full: true}
 	a, _ := newAudit(func() (record.File, error) { return d, nil })
-	begin := func() error { return a.Begin(event("begun")) }
+	begin := func() error { return a.Begin(recordEvent("begun")) }
 	if err := begin(); err != nil {
 		t.Errorf("records are not required: %v", err)
 	}

@@ -1,4 +1,4 @@
-package record_test
+package gateway_test
 
 import (
 	"testing"

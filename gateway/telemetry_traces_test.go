@@ -1,4 +1,4 @@
-package telemetry_test
+package gateway_test
 
 import (
 	"net/url"
