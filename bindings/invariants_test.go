@@ -71,13 +71,13 @@ var rows = map[string]map[invariant]cell{
 	"*a2a.Door": {
 		reservedID:  notApplicable("No agent agrees at the endpoint. It accepts PATs that the other doors issue."),
 		strangerBit: elsewhere("bindings.TestOneApprovedAgentIsServed"),
-		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/a2a.TestCardFollowsCatalogue"),
+		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings.TestCardFollowsCatalogue"),
 		scopedReads: cell{
 			test:  func(t *testing.T) { t.Helper(); narrow(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") },
-			named: []string{"bindings/a2a.TestTasksOutsideScope", "gateway/execute.TestRecordsWithinTheScope"},
+			named: []string{"bindings.TestTasksOutsideScope", "gateway/execute.TestRecordsWithinTheScope"},
 		},
 		released:   here(func(t *testing.T) { t.Helper(); releases(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") }),
-		notDropped: elsewhere("bindings/a2a.TestDisconnectDoesNotCancel"),
+		notDropped: elsewhere("bindings.TestDisconnectDoesNotCancel"),
 	},
 	"*oauth.Door": {
 		reservedID:  notApplicable("The gateway makes the id of each consent."),
@@ -89,11 +89,11 @@ var rows = map[string]map[invariant]cell{
 	},
 	"*uagents.Door": {
 		reservedID:  here(func(t *testing.T) { t.Helper(); reserves(t, anAddressOfUAgents) }),
-		strangerBit: elsewhere("bindings/uagents.TestFloodsOfEnvelopes"),
+		strangerBit: elsewhere("bindings.TestFloodsOfEnvelopes"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),
 		scopedReads: notApplicable("The door does not read past calls."),
-		released:    elsewhere("bindings/uagents.TestFloodsOfEnvelopes"),
-		notDropped:  elsewhere("bindings/uagents.TestWhatIsNotPostponed"),
+		released:    elsewhere("bindings.TestFloodsOfEnvelopes"),
+		notDropped:  elsewhere("bindings.TestWhatIsNotPostponed"),
 	},
 	"*aea.Door": {
 		reservedID:  here(func(t *testing.T) { t.Helper(); reserves(t, anAddressOfAEA) }),
@@ -106,7 +106,7 @@ var rows = map[string]map[invariant]cell{
 	},
 	"*mrp.Door": {
 		reservedID:  here(func(t *testing.T) { t.Helper(); reserves(t, aKeyOfMRP) }),
-		strangerBit: elsewhere("bindings/mrp.TestStrangersLeavePlacesToApprovedAgents", "bindings/mrp/relay.TestAWebhookIsProbedFirst"),
+		strangerBit: elsewhere("bindings.TestStrangersLeavePlacesToApprovedAgents", "bindings/mrp/relay.TestAWebhookIsProbedFirst"),
 		knownHost:   notApplicable("The door has no path on the public listener. A relay accepts only signed requests."),
 		scopedReads: notApplicable("The door does not read past calls."),
 		released:    elsewhere("bindings.TestLimitAcrossDoors"),

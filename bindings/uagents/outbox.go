@@ -141,6 +141,9 @@ func (x *submission) postponable() *fault {
 	return nil
 }
 
+// Round makes the due registrations in Almanacs. Run does so every few seconds.
+func (d *Door) Round(ctx context.Context) { d.registrar.round(ctx, d.services()) }
+
 // Run implements door.Runner. It replies to the postponed envelopes, and keeps services registered, until ctx ends or Drain returns.
 func (d *Door) Run(ctx context.Context) error {
 	o := d.outbox
@@ -154,7 +157,7 @@ func (d *Door) Run(ctx context.Context) error {
 	}()
 	go func() {
 		defer close(registering)
-		d.registrar.run(ctx, d.services)
+		d.registrar.run(ctx, d.Round)
 	}()
 	for {
 		select {

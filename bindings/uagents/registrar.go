@@ -78,12 +78,12 @@ type registrar struct {
 	places    map[place]registration
 }
 
-// run registers services until ctx ends.
-func (r *registrar) run(ctx context.Context, services func() []*service.Service) {
+// run calls round every lookEvery until ctx ends.
+func (r *registrar) run(ctx context.Context, round func(context.Context)) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		r.round(ctx, services())
+		round(ctx)
 		select {
 		case <-ctx.Done():
 			return
