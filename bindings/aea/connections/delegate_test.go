@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -129,8 +130,8 @@ func TestRegistrationProof(t *testing.T) {
 		"another address":         {with(func(r *acn.Record) { r.Address, r.Signature = other.Address, "x" }), acn.WrongAgentAddress},
 		"a signature of another":  {with(func(r *acn.Record) { r.Signature = other.Signature }), acn.InvalidProof},
 		"no signature":            {with(func(r *acn.Record) { r.Signature = "" }), acn.InvalidProof},
-		"the framework's example": {aeatest.Vector(t, vectors, "acn/register"), acn.WrongPublicKey},
-		"an envelope first":       {aeatest.Vector(t, vectors, "acn/envelope"), acn.UnexpectedPayload},
+		"the framework's example": {aeavectors.Vector(t, vectors, "acn/register"), acn.WrongPublicKey},
+		"an envelope first":       {aeavectors.Vector(t, vectors, "acn/envelope"), acn.UnexpectedPayload},
 		"bytes":                   {[]byte("GET / HTTP/1.1\r\n\r\n"), acn.Undecodable},
 		"a text that is too long": {with(func(r *acn.Record) { r.Service = strings.Repeat("x", 2000) }), acn.Undecodable},
 	} {
@@ -180,7 +181,7 @@ func TestEnvelopeStatus(t *testing.T) {
 	}{
 		{"to another agent", envelope(func(e *wire.Envelope) { e.To = "other" }), acn.Success},
 		{"of another sender", envelope(func(e *wire.Envelope) { e.Sender = "other" }), acn.WrongAgentAddress},
-		{"the framework's example", aeatest.Vector(t, vectors, "acn/envelope"), acn.WrongAgentAddress},
+		{"the framework's example", aeavectors.Vector(t, vectors, "acn/envelope"), acn.WrongAgentAddress},
 		{"no envelope", acn.Message{Kind: acn.Envelope, Envelope: []byte("x")}.Encode(), acn.Undecodable},
 		{"no message", []byte("x"), acn.Undecodable},
 		{"registered twice", acn.Message{Kind: acn.Register, Record: &record}.Encode(), acn.UnexpectedPayload},

@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
@@ -141,7 +142,7 @@ func TestStubTranscript(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := (&files{t: t, dir: t.TempDir()}).make()
 		f.serve()
-		f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
+		f.write(aeavectors.Vector(t, vectors, "stub/default-bytes"))
 		if text := textOf(t, f.read()); text != "hello" {
 			t.Errorf("got %q, want %q", text, "hello")
 		}

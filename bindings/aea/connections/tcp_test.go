@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
@@ -37,7 +38,7 @@ func TestTranscript(t *testing.T) {
 	}
 	defer conn.Close()
 	for _, name := range []string{"tcp/hello", "tcp/envelope"} {
-		if _, err := conn.Write(aeatest.Vector(t, vectors, name)); err != nil {
+		if _, err := conn.Write(aeavectors.Vector(t, vectors, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

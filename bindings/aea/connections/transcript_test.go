@@ -18,6 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -82,14 +83,14 @@ func TestTranscripts(t *testing.T) {
 		"tcp": func(x *transcript, a connections) {
 			conn := dial(x.t, a.tcp.Address())
 			x.writes(conn, wire.TCP, []byte("me"))
-			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes"))
+			x.writes(conn, wire.TCP, aeavectors.Vector(x.t, vectors, "envelope/default-bytes"))
 			x.reads(conn, wire.TCP)
 			x.writes(conn, wire.TCP, []byte("no envelope"))
-			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // sent again, it gets the same reply
+			x.writes(conn, wire.TCP, aeavectors.Vector(x.t, vectors, "envelope/default-bytes")) // sent again, it gets the same reply
 			x.reads(conn, wire.TCP)
 		},
 		"stub": func(x *transcript, a connections) {
-			in := aeatest.Vector(x.t, vectors, "stub/default-bytes")
+			in := aeavectors.Vector(x.t, vectors, "stub/default-bytes")
 			x.says("agent", "", in)
 			if err := os.WriteFile(filepath.Join(a.directory, "output_file"), in, 0o600); err != nil {
 				x.t.Fatal(err)
@@ -109,7 +110,7 @@ func TestTranscripts(t *testing.T) {
 			conn, _ := aeatest.Connect(x.t, a.delegate.Address()) // not in the transcript, because its proof is new each time
 			x.writes(conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
 			x.reads(conn, wire.ACN)
-			envelope := acn.Message{Kind: acn.Envelope, Envelope: aeatest.Vector(x.t, vectors, "envelope/cfp")}.Encode()
+			envelope := acn.Message{Kind: acn.Envelope, Envelope: aeavectors.Vector(x.t, vectors, "envelope/cfp")}.Encode()
 			x.writes(conn, wire.ACN, envelope) // no skill handles it
 			first, second := next(x.t, conn), next(x.t, conn)
 			if first.Kind != acn.Status {
@@ -118,7 +119,7 @@ func TestTranscripts(t *testing.T) {
 			x.says("gateway", "status ", first.Encode())
 			x.says("gateway", "envelope ", second.Encode())
 			x.writes(conn, wire.ACN, acn.Message{Kind: acn.Status}.Encode())
-			x.writes(conn, wire.ACN, aeatest.Vector(x.t, vectors, "acn/envelope")) // from another sender
+			x.writes(conn, wire.ACN, aeavectors.Vector(x.t, vectors, "acn/envelope")) // from another sender
 			x.reads(conn, wire.ACN)
 			x.writes(conn, wire.ACN, []byte("no message"))
 			x.reads(conn, wire.ACN)
@@ -133,10 +134,10 @@ func TestTranscripts(t *testing.T) {
 			}
 			token = string(asks(http.MethodPost, "/register", record.Encode()))
 			asks(http.MethodGet, "/get_envelope", nil)
-			asks(http.MethodPost, "/send_envelope", aeatest.Vector(x.t, vectors, "envelope/cfp"))
+			asks(http.MethodPost, "/send_envelope", aeavectors.Vector(x.t, vectors, "envelope/cfp"))
 			a.until(x.t, func(s runtime.Status) bool { return s.Errors.Answered == 1 })
 			asks(http.MethodGet, "/get_envelope", nil)
-			asks(http.MethodPost, "/send_envelope", aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // from another sender
+			asks(http.MethodPost, "/send_envelope", aeavectors.Vector(x.t, vectors, "envelope/default-bytes")) // from another sender
 			asks(http.MethodGet, "/unregister", nil)
 			asks(http.MethodGet, "/get_envelope", nil)
 		},

@@ -6,17 +6,17 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // FuzzReceive checks that an agent survives any envelope, and replies to the next one.
 func FuzzReceive(f *testing.F) {
-	for _, data := range aeatest.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "envelope/") {
+	for _, data := range aeavectors.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "envelope/") {
 		f.Add(data)
 	}
-	for _, data := range aeatest.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "message/") {
+	for _, data := range aeavectors.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "message/") {
 		e, err := wire.Envelope{To: self, Sender: "me", Protocol: fipaSpec, Message: data}.Encode()
 		if err != nil {
 			f.Fatal(err)

@@ -1,3 +1,4 @@
+// Package aeatest has agents and connections of the AEA framework, for tests of the AEA door.
 package aeatest
 
 import (

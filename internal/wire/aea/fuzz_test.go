@@ -6,14 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // seeds adds vectors to a corpus.
 func seeds(f *testing.F, prefix string) {
 	f.Helper()
-	for _, data := range aeatest.Vectors(f, vectors, prefix) {
+	for _, data := range aeavectors.Vectors(f, vectors, prefix) {
 		f.Add(data)
 	}
 }
@@ -29,7 +29,7 @@ const schema = `
 // same envelope, and encodes it to the same bytes.
 func FuzzDecodeEnvelope(f *testing.F) {
 	seeds(f, "envelope/")
-	official := aeatest.NewSchema(f, schema)
+	official := aeavectors.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := wire.DecodeEnvelope(data)
 		if err != nil {
@@ -54,7 +54,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 func FuzzDecodeMessage(f *testing.F) {
 	seeds(f, "message/")
 	seeds(f, "undecodable-message/")
-	official := aeatest.NewSchema(f, schema)
+	official := aeavectors.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := wire.DecodeMessage(data)
 		if err != nil {

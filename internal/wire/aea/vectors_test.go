@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
@@ -35,7 +35,7 @@ func TestMessageVectors(t *testing.T) {
 		"http-request":          {ID: 1, StarterRef: "a1"},
 		"http-response":         {ID: -1, StarterRef: "a1", ResponderRef: "b1", Target: 1},
 	}
-	found := aeatest.Vectors(t, vectors, "message/")
+	found := aeavectors.Vectors(t, vectors, "message/")
 	if len(found) != len(heads) {
 		t.Errorf("%d vectors, %d expected", len(found), len(heads))
 	}
@@ -58,17 +58,17 @@ func TestMessageVectors(t *testing.T) {
 }
 
 func TestEnvelopeVectors(t *testing.T) {
-	hello := aeatest.Vector(t, vectors, "message/default-bytes")
+	hello := aeavectors.Vector(t, vectors, "message/default-bytes")
 	for name, want := range map[string]wire.Envelope{
 		"default-bytes":     {To: "gw", Sender: "me", Protocol: defaultID, Message: hello},
 		"default-bytes-uri": {To: "gw", Sender: "me", Protocol: defaultID, Message: hello, URI: "http://x/y"},
 		"cfp": {
 			To: "gw", Sender: "fetch1x9v67meyfq4pkgy2n2yf6797cfkul327kpclqr", Protocol: fipaID,
-			Message: aeatest.Vector(t, vectors, "message/cfp"),
+			Message: aeavectors.Vector(t, vectors, "message/cfp"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data := aeatest.Vector(t, vectors, "envelope/"+name)
+			data := aeavectors.Vector(t, vectors, "envelope/"+name)
 			e, err := wire.DecodeEnvelope(data)
 			if err != nil {
 				t.Fatal(err)
@@ -87,9 +87,9 @@ func TestEnvelopeVectors(t *testing.T) {
 func TestFrameVectors(t *testing.T) {
 	for name, want := range map[string][]byte{
 		"tcp/hello":    []byte("me"),
-		"tcp/envelope": aeatest.Vector(t, vectors, "envelope/default-bytes"),
+		"tcp/envelope": aeavectors.Vector(t, vectors, "envelope/default-bytes"),
 	} {
-		data := aeatest.Vector(t, vectors, name)
+		data := aeavectors.Vector(t, vectors, name)
 		frame, err := wire.TCP.Read(bytes.NewReader(data))
 		if err != nil || !bytes.Equal(frame, want) {
 			t.Errorf("%s: %x, %v; want %q, nil", name, frame, err, want)
@@ -102,8 +102,8 @@ func TestFrameVectors(t *testing.T) {
 }
 
 func TestRecordVector(t *testing.T) {
-	data := aeatest.Vector(t, vectors, "stub/default-bytes")
-	want := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: aeatest.Vector(t, vectors, "message/default-bytes")}
+	data := aeavectors.Vector(t, vectors, "stub/default-bytes")
+	want := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: aeavectors.Vector(t, vectors, "message/default-bytes")}
 	e, rest, err := wire.ReadRecord(data)
 	if err != nil || len(rest) != 0 {
 		t.Fatalf("got %v, %v; want none, nil", rest, err)
@@ -118,7 +118,7 @@ func TestRecordVector(t *testing.T) {
 }
 
 func TestUndecodableMessageVectors(t *testing.T) {
-	for name, data := range aeatest.Vectors(t, vectors, "undecodable-message/") {
+	for name, data := range aeavectors.Vectors(t, vectors, "undecodable-message/") {
 		if m, err := wire.DecodeMessage(data); !errors.Is(err, wire.ErrUndecodable) {
 			t.Errorf("%s: %+v, %v, want %v", name, m, err, wire.ErrUndecodable)
 		}

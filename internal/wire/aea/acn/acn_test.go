@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 )
@@ -17,14 +17,14 @@ const vectors = "../testdata/vectors.txt"
 
 func TestMessageVectors(t *testing.T) {
 	want := map[string]acn.Message{
-		"envelope":             {Kind: acn.Envelope, Envelope: aeatest.Vector(t, vectors, "envelope/default-bytes")},
+		"envelope":             {Kind: acn.Envelope, Envelope: aeavectors.Vector(t, vectors, "envelope/default-bytes")},
 		"status-success":       {Kind: acn.Status},
 		"status-invalid-proof": {Kind: acn.Status, Code: acn.InvalidProof, Texts: []string{"x"}},
 		"register": {Kind: acn.Register, Record: &acn.Record{
 			Service: "acn", Ledger: "fetchai", Address: "A", PublicKey: "P", PeerPublicKey: "N", Signature: "S",
 		}},
 	}
-	for name, data := range aeatest.Vectors(t, vectors, "acn/") {
+	for name, data := range aeavectors.Vectors(t, vectors, "acn/") {
 		m, err := acn.Decode(data)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -77,7 +77,7 @@ func TestDecodeErrors(t *testing.T) {
 		"cut off":                    "\x4a\x05\x0a",
 		"too many texts":             string(texts.Encode()),
 		"long text":                  string(long.Encode()),
-		"bare envelope":              string(aeatest.Vector(t, vectors, "envelope/default-bytes")),
+		"bare envelope":              string(aeavectors.Vector(t, vectors, "envelope/default-bytes")),
 	} {
 		if m, err := acn.Decode([]byte(data)); !errors.Is(err, wire.ErrUndecodable) || m.Kind != 0 {
 			t.Errorf("%s: got %+v, %v; want %v and Kind 0", name, m, err, wire.ErrUndecodable)
@@ -99,8 +99,8 @@ const schema = `
 // FuzzDecode checks that a decoded message decodes to itself after encoding. The official library of Protocol Buffers decodes the same
 // message, and encodes it to the same bytes.
 func FuzzDecode(f *testing.F) {
-	official := aeatest.NewSchema(f, schema)
-	for _, data := range aeatest.Vectors(f, vectors, "acn/") {
+	official := aeavectors.NewSchema(f, schema)
+	for _, data := range aeavectors.Vectors(f, vectors, "acn/") {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -3,7 +3,7 @@ package dialogue_test
 import (
 	"testing"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
@@ -11,7 +11,7 @@ import (
 // FuzzReceive checks that the bounds hold for any messages in any order, and that the dialogues accept a message again only as a
 // repetition.
 func FuzzReceive(f *testing.F) {
-	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "message/") {
+	for _, data := range aeavectors.Vectors(f, "../testdata/vectors.txt", "message/") {
 		f.Add(data, data, uint8(0))
 		f.Add(data, data, uint8(1))
 		f.Add(data, data, uint8(2))

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
@@ -48,7 +48,7 @@ func fuzzRoundTrip(f *testing.F, p *protocol.Protocol, more ...protocol.Content)
 	for _, c := range more {
 		f.Add(c.Encode())
 	}
-	official := aeatest.NewSchema(f, schema)
+	official := aeavectors.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := p.Decode(data)
 		if err != nil {
@@ -110,8 +110,11 @@ func FuzzDecodeOEF(f *testing.F) {
 // oefMessages returns a message of each performative.
 func oefMessages(older bool) (all []protocol.Content) {
 	for _, m := range []protocol.OEFMessage{
-		aeatest.Register(search.Describe("set_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")})),
-		aeatest.Unregister(search.Description{}),
+		protocol.OEFMessage{
+			Performative: protocol.OEFRegisterService,
+			Description:  search.Describe("set_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")}).Encode(),
+		},
+		protocol.OEFMessage{Performative: protocol.OEFUnregisterService, Description: search.Description{}.Encode()},
 		{Performative: protocol.OEFSearchServices, Query: search.Query{Constraints: []search.Expr{
 			search.Constraint{Attribute: "location", Test: search.Distance{Center: search.Location{Lon: 1, Lat: 2}, Kilometres: 3}},
 		}}.Encode()},

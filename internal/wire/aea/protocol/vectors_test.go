@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
@@ -18,7 +18,7 @@ const vectors = "../testdata/vectors.txt"
 // content returns the content of a vector.
 func content(tb testing.TB, name string) []byte {
 	tb.Helper()
-	m, err := wire.DecodeMessage(aeatest.Vector(tb, vectors, "message/"+name))
+	m, err := wire.DecodeMessage(aeavectors.Vector(tb, vectors, "message/"+name))
 	if err != nil {
 		tb.Fatal(name, err)
 	}
@@ -71,7 +71,7 @@ var contents = map[string]struct {
 }
 
 func TestContentVectors(t *testing.T) {
-	for name := range aeatest.Vectors(t, vectors, "message/") {
+	for name := range aeavectors.Vectors(t, vectors, "message/") {
 		t.Run(name, func(t *testing.T) {
 			row, data := contents[name], content(t, name)
 			if row.protocol == nil {
@@ -94,7 +94,7 @@ func TestContentVectors(t *testing.T) {
 func TestErrorVector(t *testing.T) {
 	m := protocol.DefaultMessage{Performative: protocol.DefaultError, Text: "Unsupported protocol."}
 	out, err := wire.Message{ID: 1, Content: m.Encode()}.Encode()
-	if want := aeatest.Vector(t, vectors, "message/default-error"); err != nil || !bytes.Equal(out, want) {
+	if want := aeavectors.Vector(t, vectors, "message/default-error"); err != nil || !bytes.Equal(out, want) {
 		t.Errorf("%x, %v, want %x", out, err, want)
 	}
 }
@@ -102,7 +102,7 @@ func TestErrorVector(t *testing.T) {
 // The data of an error equals the data from the error handlers of both frameworks: the specification id and the envelope, encoded like
 // Python's base64.b85encode.
 func TestErrorData(t *testing.T) {
-	message := aeatest.Vector(t, vectors, "message/default-error")
+	message := aeavectors.Vector(t, vectors, "message/default-error")
 	for name, c := range map[string]struct {
 		protocol wire.PublicID
 		message  []byte

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
@@ -13,7 +13,7 @@ import (
 // inside returns the bytes of the query or the description in a message of fipa.
 func inside(tb testing.TB, name string, from int) []byte {
 	tb.Helper()
-	m, err := wire.DecodeMessage(aeatest.Vector(tb, "../testdata/vectors.txt", "message/"+name))
+	m, err := wire.DecodeMessage(aeavectors.Vector(tb, "../testdata/vectors.txt", "message/"+name))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func FuzzDecodeQuery(f *testing.F) {
 	f.Add(inside(f, "cfp", 6))
 	f.Add(inside(f, "cfp-and-not-range", 6))
 	f.Add(search.Query{Constraints: []search.Expr{near(1, 2, 3), in("tags", search.Bool(true))}, Model: &book.Model}.Encode())
-	official := aeatest.NewSchema(f, schema)
+	official := aeavectors.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		q, err := search.DecodeQuery(data)
 		if err != nil {
@@ -79,7 +79,7 @@ func FuzzDecodeQuery(f *testing.F) {
 func FuzzDecodeDescription(f *testing.F) {
 	f.Add(inside(f, "propose", 9))
 	f.Add(book.Encode())
-	official := aeatest.NewSchema(f, schema)
+	official := aeavectors.NewSchema(f, schema)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d, err := search.DecodeDescription(data)
 		if err != nil {

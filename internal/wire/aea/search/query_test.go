@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	aeavectors "github.com/uimgate/uimgate/internal/test/aea/vectors"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
@@ -49,7 +49,7 @@ func near(lon, lat, kilometres float64) search.Expr {
 }
 
 func TestQueriesMatch(t *testing.T) {
-	official := aeatest.NewSchema(t, schema)
+	official := aeavectors.NewSchema(t, schema)
 	yes, no := relation("price", search.Equal, search.Int(5)), relation("price", search.Equal, search.Int(6))
 	for _, row := range []struct {
 		name string

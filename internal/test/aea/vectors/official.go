@@ -1,4 +1,4 @@
-package aeatest
+package aeavectors
 
 import (
 	"bytes"

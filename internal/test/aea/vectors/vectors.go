@@ -1,5 +1,6 @@
-// Package aeatest has agents, connections and test vectors of the AEA framework's two implementations, for tests of the AEA door.
-package aeatest
+// Package aeavectors has test vectors of the two implementations of the AEA framework, and messages as the official library of Protocol
+// Buffers encodes them. It is apart from package aeatest, whose connections make the binaries of tests larger.
+package aeavectors
 
 import (
 	"encoding/hex"
