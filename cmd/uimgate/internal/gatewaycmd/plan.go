@@ -164,43 +164,16 @@ func (p *plan) unchanged(dir string) error {
 	return nil
 }
 
-// noticeDays is how many days an intent continues after another version has replaced it, or after the document has lost its operation,
-// unless --retire-after is set.
-const noticeDays = 30
-
-// setEnds sets when intents end, from --retire-after. Without this flag, they end after noticeDays. With it, earlier ends are revised.
+// setEnds sets when intents end, from --retire-after. With this flag, earlier ends are revised.
 func (s *initSettings) setEnds(now time.Time) error {
-	day := now.UTC().Truncate(24 * time.Hour)
-	if s.retireAfter == "" {
-		s.options.Replaced = day.AddDate(0, 0, noticeDays+1)
-		s.options.Gone = s.options.Replaced
-		return nil
-	}
-	s.options.Revise = now
-	if s.retireAfter == "now" {
-		return nil
-	}
-	at, err := parseEnd(s.retireAfter, day)
+	at, err := cli.RetireAfter(s.retireAfter, now)
 	if err != nil {
-		return cli.Usage(errors.New("--retire-after must be a date such as 2026-12-31, a time (RFC 3339), a number of days such as 14d, or now"))
+		return err
 	}
-	if !at.After(now) {
-		return cli.Usage(fmt.Errorf("--retire-after %s is in the past: use now to end intents at once", s.retireAfter))
+	if s.options.Replaced, s.options.Gone = at, at; s.retireAfter != "" {
+		s.options.Revise = now
 	}
-	s.options.Replaced, s.options.Gone = at, at
 	return nil
-}
-
-// parseEnd parses the end of an intent: a date, which is its last day; a number of days after day, such as 30d; or a time.
-func parseEnd(text string, day time.Time) (time.Time, error) {
-	if date, err := time.Parse(time.DateOnly, text); err == nil {
-		return date.AddDate(0, 0, 1), nil
-	}
-	var days int
-	if n, err := fmt.Sscanf(text, "%dd", &days); err == nil && n == 1 && fmt.Sprintf("%dd", days) == text && days > 0 && days <= 3660 {
-		return day.AddDate(0, 0, days+1), nil
-	}
-	return time.Parse(time.RFC3339, text)
 }
 
 // errNotApplied means that --serve does not start the gateway, because the files in the directory are not those of the plan.

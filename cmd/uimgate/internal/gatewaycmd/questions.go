@@ -171,7 +171,7 @@ func (s *initSettings) skeleton() (string, error) {
 	if err := os.MkdirAll(s.out, 0o755); err != nil { //nolint:gosec // a document of an API contains no secrets
 		return "", err
 	}
-	return path, writeFile(path, skeletonData)
+	return path, cli.WriteFile(path, skeletonData)
 }
 
 // start runs the gateway with the written configuration until ctx ends.

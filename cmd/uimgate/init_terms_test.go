@@ -1,4 +1,4 @@
-package gatewaycmd
+package main
 
 import (
 	"path/filepath"
@@ -20,7 +20,7 @@ func configOf(policies string) string {
 
 // Without --merge, init does not write policies if one of them follows another. It names the permissions that each of them needs.
 func TestPlanWithDatedPolicies(t *testing.T) {
-	s := newShop(t)
+	s := newInitShop(t)
 	s.write(filepath.Join(s.gate, "policy.json"), policyOf("one", "0.20"))
 	s.write(filepath.Join(s.gate, "next.json"), policyOf("two", "0.30"))
 	s.write(filepath.Join(s.gate, "last.json"), policyOf("three", "0.40"))
@@ -62,8 +62,8 @@ func TestPlanWithDatedPolicies(t *testing.T) {
 
 // The plan has a line for each change of a price. It also lists differences between prices if no file changes.
 func TestPlanShowsPrices(t *testing.T) {
-	s := newShop(t)
-	s.write(s.document, planned)
+	s := newInitShop(t)
+	s.write(s.document, initPlanned)
 	s.write(filepath.Join(s.gate, "uimgate.yaml"), configOf("policy_file: policy.json"))
 	s.write(filepath.Join(s.gate, "policy.json"), policyOf("one", "0.20"))
 	s.write(filepath.Join(s.gate, "openapi.curation.yaml"),

@@ -1,4 +1,4 @@
-package gatewaycmd
+package cli
 
 import (
 	"errors"
@@ -14,7 +14,8 @@ func TestFilesAreWrittenTogether(t *testing.T) {
 	if err := os.WriteFile(kept, []byte("old"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{"a.json": []byte("new"), "b.json": []byte("new"), ".uimgate-init.json": nil}
+	last := filepath.Join(dir, ".last.json")
+	files := map[string][]byte{kept: []byte("new"), filepath.Join(dir, "b.json"): []byte("new"), last: nil}
 	restored := func(what string) {
 		t.Helper()
 		names, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -26,12 +27,13 @@ func TestFilesAreWrittenTogether(t *testing.T) {
 			t.Errorf("%s: a.json is %q, %v, want the old content", what, data, err)
 		}
 	}
-	files["none/c.json"] = nil
-	if err := writeFiles(dir, files); err == nil {
+	nowhere := filepath.Join(dir, "none", "c.json")
+	files[nowhere] = nil
+	if err := WriteFiles(files, last); err == nil {
 		t.Error("a file in a directory that does not exist is written")
 	}
 	restored("a directory that does not exist")
-	delete(files, "none/c.json")
+	delete(files, nowhere)
 	var all []*replacement
 	for _, name := range []string{"a.json", "b.json", "c.json"} {
 		r, err := stage(filepath.Join(dir, name), []byte("new"))
@@ -44,7 +46,7 @@ func TestFilesAreWrittenTogether(t *testing.T) {
 		t.Errorf("got %v, want that c.json cannot be replaced", err)
 	}
 	restored("a rename that fails")
-	if err := writeFiles(dir, files); err != nil {
+	if err := WriteFiles(files, last); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o640 {
@@ -59,7 +61,7 @@ func TestSymbolicLinksAreKept(t *testing.T) {
 	if err := errors.Join(os.WriteFile(elsewhere, []byte("old"), 0o600), os.Symlink(elsewhere, link)); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFiles(dir, map[string][]byte{"a.json": []byte("new")}); err != nil {
+	if err := WriteFiles(map[string][]byte{link: []byte("new")}, link); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(link)

@@ -1,4 +1,4 @@
-package gatewaycmd
+package main
 
 import (
 	"bytes"
@@ -8,10 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/gatewaycmd"
 )
 
-const planned = `
+const initPlanned = `
 openapi: 3.0.3
 info: {title: A Shop, version: 1.0.0}
 servers: [{url: https://api.shop.example}]
@@ -27,15 +28,15 @@ type shop struct {
 	document, gate string
 }
 
-func newShop(t *testing.T) *shop {
+func newInitShop(t *testing.T) *shop {
 	t.Helper()
 	dir := t.TempDir()
 	s := &shop{t: t, document: filepath.Join(dir, "api.yaml"), gate: filepath.Join(dir, "gate")}
-	s.write(s.document, planned)
+	s.write(s.document, initPlanned)
 	if _, err := s.init(nil); err != nil {
 		t.Fatal(err)
 	}
-	s.write(s.document, planned+stock)
+	s.write(s.document, initPlanned+stock)
 	return s
 }
 
@@ -59,7 +60,7 @@ func (s *shop) agents() string {
 func (s *shop) init(stdin io.Reader, more ...string) (string, error) {
 	s.t.Helper()
 	var out bytes.Buffer
-	c := Init()
+	c := gatewaycmd.Init()
 	c.SetArgs(append([]string{"--openapi", s.document, "--namespace", "shop.example", "--out", s.gate}, more...))
 	if stdin != nil {
 		c.SetIn(stdin)
@@ -85,13 +86,13 @@ func (s *shop) plan() string {
 
 // A plan is applied only as long as the document and the files are those from which it was made.
 func TestApplyRefusesAnotherPlan(t *testing.T) {
-	s := newShop(t)
+	s := newInitShop(t)
 	id, before := s.plan(), s.agents()
-	s.write(s.document, planned+stock+strings.NewReplacer("stock", "news", "getStock", "getNews").Replace(stock))
+	s.write(s.document, initPlanned+stock+strings.NewReplacer("stock", "news", "getStock", "getNews").Replace(stock))
 	if out, err := s.init(nil, "--apply="+id); err == nil || s.agents() != before {
 		t.Errorf("the document has changed: %s, %v, want an error and no change", out, err)
 	}
-	s.write(s.document, planned+stock)
+	s.write(s.document, initPlanned+stock)
 	s.write(filepath.Join(s.gate, "agents.json"), strings.Replace(before, "FindProducts", "Find", 1))
 	edited := s.agents()
 	if out, err := s.init(nil, "--apply="+id); err == nil || s.agents() != edited {
@@ -129,35 +130,13 @@ func (a *answers) Read(p []byte) (int, error) {
 }
 
 func TestDocumentChangesDuringTheQuestion(t *testing.T) {
-	s := newShop(t)
+	s := newInitShop(t)
 	before := s.agents()
-	out, err := s.init(&answers{"\nn\n", "y\n", func() { s.write(s.document, planned+stock+"# more\n") }}, "--ask")
+	out, err := s.init(&answers{"\nn\n", "y\n", func() { s.write(s.document, initPlanned+stock+"# more\n") }}, "--ask")
 	if err == nil || !strings.Contains(err.Error(), "have changed since the plan was made") || s.agents() != before {
 		t.Errorf("%s, %v, want an error and no change", out, err)
 	}
 	if out, err := s.init(&answers{"\nn\n", "y\n", func() {}}, "--ask"); err != nil || !strings.Contains(s.agents(), "get-stock:v1") {
 		t.Errorf("%s, %v, want no error and the new intent", out, err)
-	}
-}
-
-func TestRetireAfter(t *testing.T) {
-	now := time.Date(2026, 11, 28, 21, 0, 0, 0, time.UTC)
-	day := func(d int) time.Time { return time.Date(2026, 12, d, 0, 0, 0, 0, time.UTC) }
-	for text, want := range map[string]struct{ replaced, gone time.Time }{
-		"":                          {day(29), day(29)},
-		"now":                       {},
-		"2026-12-09":                {day(10), day(10)},
-		"11d":                       {day(10), day(10)},
-		"2026-12-10T01:00:00+01:00": {day(10), day(10)},
-	} {
-		s := &initSettings{retireAfter: text}
-		if err := s.setEnds(now); err != nil || !s.options.Replaced.Equal(want.replaced) || !s.options.Gone.Equal(want.gone) {
-			t.Errorf("%q: %v and %v, %v, want %v and %v", text, s.options.Replaced, s.options.Gone, err, want.replaced, want.gone)
-		}
-	}
-	for _, text := range []string{"2026-11-27", "2026-11-28T20:00:00Z", "soon", "0d", "-1d", "99999d", "3d4", "2026-13-01"} {
-		if err := (&initSettings{retireAfter: text}).setEnds(now); err == nil {
-			t.Errorf("%q is accepted", text)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package gatewaycmd
+package main
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func list(rules ...string) string { return `"permission": [` + strings.Join(rule
 const products, inStock = "find-products:v1", "get-stock:v1"
 
 // limited is planned with a new required parameter of findProducts, which breaks agents.
-var limited = strings.Replace(planned, "findProducts,",
+var limited = strings.Replace(initPlanned, "findProducts,",
 	"findProducts, parameters: [{name: q, in: query, required: true, schema: {type: string}}],", 1)
 
 var (
@@ -69,7 +69,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 		wrong              bool      // the plan cannot be applied
 	}{
 		"a new intent": {
-			before: planned, document: planned + stock,
+			before: initPlanned, document: initPlanned + stock,
 			policy: list(rule("0.20", products)), next: list(rule("0.30", products)), last: list(rule("0.40", products)),
 			plan: []string{
 				"openapi.curation.yaml: shop.example:find-products:v1: price none → 0.20 EUR, limit 1000/hour → 50/hour, as in policy.json",
@@ -85,7 +85,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			unwanted: "? ",
 		},
 		"the next version": {
-			before: planned, document: limited,
+			before: initPlanned, document: limited,
 			policy: list(rule("0.20", products)), next: list(rule("0.30", products)), last: list(rule("0.40", products)),
 			plan: []string{
 				"policy.json, in force:", "+ permits shop.example:find-products:v2: 0.20 EUR, 50/hour, like shop.example:find-products:v1",
@@ -101,7 +101,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			unwanted: "? ",
 		},
 		"a price in the curation": {
-			before: planned, document: planned, curation: offered,
+			before: initPlanned, document: initPlanned, curation: offered,
 			policy: list(rule("0.20", products)), next: list(rule("0.30", products)), last: list(rule("0.40", products)),
 			plan: []string{
 				"openapi.curation.yaml: shop.example:find-products:v1: limit 60/hour → 50/hour, as in policy.json",
@@ -112,7 +112,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			same: true, unwanted: "+ permits",
 		},
 		"an intent that ends with the next policy": {
-			before: planned + stock, document: planned + stock,
+			before: initPlanned + stock, document: initPlanned + stock,
 			policy: list(rule("0.20", products)), next: list(rule("0.30", inStock)), last: list(rule("0.40", inStock)),
 			plan: []string{
 				"? policy.json permits no call to: shop.example:get-stock:v1: another policy does, so --merge adds no permission: add one if",
@@ -122,7 +122,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			want: [3]string{`products:v1"], "action"`, `stock:v1"], "action"`, `stock:v1"], "action"`}, same: true, unwanted: "+ permits",
 		},
 		"the next version of an intent that ends": {
-			before: planned + stock, document: limited + stock,
+			before: initPlanned + stock, document: limited + stock,
 			policy: list(rule("0.20", products)), next: list(rule("0.30", inStock)), last: list(rule("0.40", inStock)),
 			plan: []string{
 				"policy.json, in force:", "+ permits shop.example:find-products:v2: 0.20 EUR, 50/hour",
@@ -131,14 +131,14 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 			want: [3]string{`"shop.example:find-products:v2"]`, `stock:v1"], "action"`, `stock:v1"], "action"`}, same: true,
 		},
 		"the curation would make two policies equal": {
-			before: planned, document: planned, curation: strings.Replace(offered, "0.05", "0.30", 1),
+			before: initPlanned, document: initPlanned, curation: strings.Replace(offered, "0.05", "0.30", 1),
 			policy: list(rule("0.20", products)), next: list(rule("0.30", products)), last: list(rule("0.40", products)),
 			plan:  []string{"! shop.example:find-products:v1: price 0.20 EUR → 0.30 EUR", "? the terms cannot be compared: ", "same as the one before it"},
 			wrong: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShop(t)
+			s := newInitShop(t)
 			s.write(s.document, tt.before)
 			if _, err := s.init(nil, "--apply"); err != nil {
 				t.Fatal(err)
@@ -198,7 +198,7 @@ func TestMergeOfDatedPolicies(t *testing.T) {
 func TestPolicyThatTheConfigurationNames(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "terms.json")
 	for _, named := range []string{"terms.json", "sub/terms.json", "../terms.json", outside} {
-		s := newShop(t)
+		s := newInitShop(t)
 		written := s.read("policy.json")
 		path := filepath.Join(s.gate, named)
 		if filepath.IsAbs(named) {
@@ -208,7 +208,10 @@ func TestPolicyThatTheConfigurationNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.prepare("uimgate.yaml", configOf("policy_file: "+named))
-		name := nameIn(s.gate, path)
+		name, err := filepath.Rel(s.gate, path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		s.write(path, strings.Replace(written, `"permission"`, `"note": 1, "permission"`, 1))
 		for _, edited := range []struct{ flag, want string }{{"--merge", name}, {"--merge=false", name + ".new"}} {
 			out, err := s.init(nil, edited.flag)
@@ -230,7 +233,7 @@ func TestPolicyThatTheConfigurationNames(t *testing.T) {
 
 // A configuration that lacks a variable still names its policies.
 func TestPolicyOfAConfigurationWithErrors(t *testing.T) {
-	s := newShop(t)
+	s := newInitShop(t)
 	s.prepare("terms.json", permitting(list(rule("0.20", products))),
 		"uimgate.yaml", strings.Replace(configOf("policy_file: terms.json"), "https://api.shop.example", "${UIMGATE_TEST_NONE}", 1))
 	out, err := s.init(nil, "--merge")
@@ -252,7 +255,7 @@ func TestMergeKeepsRestrictions(t *testing.T) {
 			`{"target": "https://shop.example/api/intents", "action": "execute", "assignee": "https://partner.example/id"}`),
 		"nobody": list(rule("0.20", products)) + `, "prohibition": [{"target": "shop.example:get-stock:v1", "action": "execute"}]`,
 	} {
-		s := newShop(t)
+		s := newInitShop(t)
 		if _, err := s.init(nil, "--apply"); err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +270,7 @@ func TestMergeKeepsRestrictions(t *testing.T) {
 
 // Versions of an intent in one rule change together, in one line of the plan.
 func TestVersionsChangeTogether(t *testing.T) {
-	s := newShop(t)
+	s := newInitShop(t)
 	s.write(s.document, limited)
 	if _, err := s.init(nil, "--apply"); err != nil {
 		t.Fatal(err)
