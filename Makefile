@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build demo test race check lint chart observability witness vuln soak fuzz fuzz-short bench generate clients site release clean
+.PHONY: help build demo test race check lint chart observability witness vuln soak soak-short fuzz fuzz-short bench generate clients site release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,13 +22,14 @@ demo: ## a gateway in front of a shop, with an agent that discovers, agrees and 
 test: ## every test
 	@$(RUN) ./...
 
-race: ## every test under the race detector; needs a C compiler
-	@$(RUN) --race ./...
+race: ## every test and soak-short under the race detector; needs a C compiler
+	@$(RUN) --race -tags soakshort ./...
 
-check: ## vet, test, race, lint, chart, observability and witness
+check: ## vet, test, soak-short, race, lint, chart, observability and witness
 	$(GO) vet ./...
 	@$(RUN) ./...
-	@$(RUN) --race ./...
+	$(MAKE) soak-short
+	@$(RUN) --race -tags soakshort ./...
 	$(MAKE) lint
 	$(MAKE) chart
 	$(MAKE) observability
@@ -56,6 +57,9 @@ soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded
 	@$(RUN) --race -tags soak -count=1 -run LimitAcrossDoors ./bindings
 	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console ./bindings/aea ./bindings/aea/skill/directory
 	@$(RUN) --race=all -count=1 -run Concurrently ./odrl ./intents
+
+soak-short: ## half a minute: seconds of the faults of make soak that take long: outages, freezes, a promoted standby, wrong clocks
+	@$(RUN) -tags soakshort -count=1 -run 'PostgreSQLOutages|StoppedForAWhile|SynchronousStandby|WrongClocks' ./internal/soak
 
 fuzz: ## every fuzz target for FUZZTIME each: over 100 targets, so an hour on two cores at 60s; the corpus grows
 	@GO="$(GO)" internal/test/fuzz.sh $(FUZZTIME)

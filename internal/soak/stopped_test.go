@@ -11,17 +11,6 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time. Agents use all doors;
-// those that are connected to a stopped gateway continue to send over that connection.
-func TestReplicasStoppedForAWhile(t *testing.T) {
-	t.Parallel()
-	w := postgresWorld(t, pgtest.Start(t))
-	w.invite()
-	least := doorAgentsFloor()
-	least["freezes"] = 2
-	w.runAndJudge(least, w.freezeAll)
-}
-
 // A gateway is stopped while it has a lease. It continues when the lease has expired and others have exhausted the limit: it must not use
 // the rest of its lease.
 func TestExpiredLeaseIsNotUsed(t *testing.T) {
@@ -75,24 +64,6 @@ const (
 	// manyRefusals is a number of refusals that shows that the limit is exhausted, and no lease has units left.
 	manyRefusals = 32
 )
-
-// freezeAll stops a random gateway for a while, again and again, until the load is over. It sends calls to the stopped gateway, which
-// reads them when it continues.
-func (w *world) freezeAll() {
-	hot := w.agentNamed("frozen", 1)
-	for n := 0; pause(w.over, random(200*time.Millisecond, 800*time.Millisecond)); n++ {
-		g := pick(w.gateways)
-		w.avoided.Store(g)
-		w.whileFrozen(g, func() {
-			for i := range 4 {
-				c := call{agent: hot, token: hot.token(), intent: pulse, ref: fmt.Sprintf("frozen-%d-%d.%s", n, i, effectDone)}
-				w.loading.Go(func() { c.at(g) })
-			}
-			pause(nil, random(300*time.Millisecond, 2500*time.Millisecond))
-		})
-		w.avoided.Store(nil)
-	}
-}
 
 // whileFrozen calls do while a gateway is stopped.
 func (w *world) whileFrozen(g *gateway, do func()) {
