@@ -55,6 +55,7 @@ soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded
 	@$(RUN) -tags soak -timeout 1h -count=1 -v ./internal/soak
 	@$(RUN) --race -tags soak -count=1 ./store/...
 	@$(RUN) --race -tags soak -count=1 -run LimitAcrossDoors ./bindings
+	@$(RUN) -tags soak -count=1 -run KilledProcess ./cmd/uimgate
 	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon ./gateway/console ./bindings/aea ./bindings/aea/skill/directory
 	@$(RUN) --race=all -count=1 -run Concurrently ./odrl ./intents
 

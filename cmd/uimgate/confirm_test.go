@@ -236,7 +236,7 @@ var engines = map[string]func(t *testing.T) string{
 func TestConfirmationSurvivesAKilledProcess(t *testing.T) {
 	t.Parallel()
 	for name, place := range engines {
-		for _, when := range []string{"asked", "confirming", "confirmed", "calling", "called"} {
+		for _, when := range killedOn(name, "asked", "confirming", "confirmed", "calling", "called") {
 			t.Run(name+", "+when, func(t *testing.T) {
 				t.Parallel()
 				killedWhileConfirming(t, place(t), when)

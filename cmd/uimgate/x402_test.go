@@ -12,18 +12,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	facilitatortest "github.com/uimgate/uimgate/internal/test/facilitator"
-	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
 )
 
 // A process is killed while the facilitator settles a payment. The next process asks for the outcome of the payment, and enters it once.
 func TestPaymentSurvivesAKilledProcess(t *testing.T) {
 	t.Parallel()
-	faults := []facilitatortest.Fault{facilitatortest.HangingFirst, facilitatortest.Hanging, facilitatortest.MovedHanging}
-	for name, place := range map[string]func(t *testing.T) string{
-		"SQLite":     func(*testing.T) string { return "" },
-		"PostgreSQL": func(t *testing.T) string { return "store: " + pgtest.Start(t).Database(t) + "\n" }, //nolint:thelper // a case
-	} {
+	for name, place := range engines {
+		faults := killedOn(name, facilitatortest.HangingFirst, facilitatortest.MovedHanging, facilitatortest.Hanging)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			killed := make([]*killedGateway, len(faults))
