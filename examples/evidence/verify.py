@@ -76,9 +76,13 @@ def no_constant(name):
     raise ValueError(name + " is not JSON")
 
 
+STRICT, LENIENT = (json.JSONDecoder(parse_constant=no_constant, object_pairs_hook=hook) for hook in (pairs, None))
+ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
 def loads(data, strict=True):
     text = data.decode("utf-8") if isinstance(data, (bytes, bytearray)) else data
-    return json.loads(text, parse_constant=no_constant, object_pairs_hook=pairs if strict else None)
+    return (STRICT if strict else LENIENT).decode(text)
 
 
 def strict_object(data):
@@ -120,7 +124,7 @@ def write(v):
     if isinstance(v, list):
         return "[" + ",".join(map(write, v)) + "]"
     if isinstance(v, str) or v is None or isinstance(v, bool):
-        return json.dumps(v, ensure_ascii=False)
+        return ENCODER.encode(v)
     return number(v)
 
 
@@ -1485,7 +1489,8 @@ def read_bundle(file):
                 if counts["lines"] == MAX_LINES:
                     raise Bad("FILE", "the bundle has more than 1,000,000 lines")
                 counts["lines"] += 1
-                check(f'line {counts["lines"]}', "FILE", lambda: read_line(data, f'line {counts["lines"]}'))
+                at = f'line {counts["lines"]}'
+                check(at, "FILE", lambda: read_line(data, at))
                 if head is None:
                     return
             if head is None:
