@@ -25,7 +25,7 @@ var help = map[Reason]string{
 	PolicyViolation: "A prohibition of the policy applies to this call. details.rule identifies it by its uid or by a JSON pointer " +
 		"into the policy. Sending the same call again does not help.",
 	PolicyExpired: "A rule that permitted the call was limited to a period that has ended.",
-	PolicyNotApplicable: "A permission covers a call only if all its constraints hold, for example on the time, a parameter, the " +
+	PolicyNotApplicable: "A permission covers a call only if all its constraints are met, for example those on the time, a parameter, the " +
 		"place or the declared purpose. No permission of the policy covers this call.",
 	PolicyRequiresAgreement: "The terms of the intent have changed since you agreed. Your agreement remains valid for intents with the " +
 		"same terms, unless the policy has another uid. Fetch /api/policy, compare it with the earlier policy, and agree again only if " +
@@ -102,7 +102,7 @@ var help = map[Reason]string{
 	PaymentUnknown: "An earlier payment has not ended, or the gateway cannot enter it in the ledger yet. The gateway obtains " +
 		"the outcome, or the operator decides. Until then, it asks for no other payment.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is available for your key.",
-	KeyTaken: "A key has one agent_id at each service: the one that it first agreed with. After a fresh agreement, which proves that you " +
+	KeyTaken: "A key has one agent_id at each service: the agent_id of its first agreement. After a fresh agreement, which proves that you " +
 		"hold the key, details.agent_id has it.",
 	IdempotencyKeyReused: "For 24 hours, an Idempotency-Key identifies one request with exactly the same intent and parameters. " +
 		"Repeat that request unchanged, or use a new key for a new request.",
