@@ -1,13 +1,11 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/uimgate/uimgate/gateway/consent"
@@ -16,15 +14,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-//go:embed confirm.html
-var confirmHTML string
-
 //go:embed copy.js
 var copyJS string
-
-var confirmTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("confirm.html").Parse(confirmHTML))
-})
 
 // ConfirmSecurity returns the Content-Security-Policy of the pages of Confirmation. Their form posts to the origin of the page, and their
 // only script copies the token.
@@ -87,11 +78,8 @@ func (c *Consent) Call(asked *consent.Confirmation) (Call, error) {
 	if v.Parameters, err = argumentsOf(asked.Asked.Parameters); err != nil {
 		return Call{}, err
 	}
-	var b bytes.Buffer
-	if err := confirmTemplate().ExecuteTemplate(&b, "call", &v); err != nil {
-		return Call{}, err
-	}
-	return Call{template.HTML(b.String()), pat.DigestOf(b.Bytes())}, nil //nolint:gosec // html/template has escaped it
+	html, err := fragment("call", &v)
+	return Call{html, pat.DigestOf([]byte(html))}, err
 }
 
 func clientName(name string) string {
@@ -157,9 +145,5 @@ func (c *Consent) Confirmation(asked *consent.Confirmation, call Call, fields []
 			v.Budget.After, v.Budget.Over = after.String(), after.Nano < 0
 		}
 	}
-	var b bytes.Buffer
-	if err := confirmTemplate().Execute(&b, &v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return render("confirm.html", &v)
 }

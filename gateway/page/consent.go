@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/consent"
@@ -20,13 +18,6 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
-
-//go:embed consent.html
-var consentHTML string
-
-var consentTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("consent.html").Parse(consentHTML + nextHTML))
-})
 
 // ConsentSecurity returns the Content-Security-Policy of a consent page. The page sends its form to its own origin, which redirects the
 // browser to redirectURI. form-action allows both, because browsers also apply it to redirects after a form.
@@ -198,7 +189,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 			v.Choices = append(v.Choices, choice)
 		}
 	}
-	html, err := v.html()
+	html, err := fragment("shown", &v)
 	return Shown{&v, html, pat.DigestOf([]byte(html))}, err
 }
 
@@ -215,12 +206,6 @@ func sinceOf(e *consent.Earlier) *sinceView {
 		v.Changes = append(v.Changes, changeView{change.About, change.Text})
 	}
 	return v
-}
-
-func (v *shownView) html() (template.HTML, error) {
-	var b bytes.Buffer
-	err := consentTemplate().ExecuteTemplate(&b, "shown", v)
-	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
 // Leaving returns the content with only the chosen entries and the chosen plan selected, and with the input about money, so that a page
@@ -244,7 +229,7 @@ func (s Shown) Leaving(chosen []string, plan string, spending BudgetInput) (Show
 		}
 		v.Budget = &budget
 	}
-	html, err := v.html()
+	html, err := fragment("shown", &v)
 	return Shown{&v, html, s.Digest}, err
 }
 
@@ -338,9 +323,5 @@ func (c *Consent) page(v *consentView) ([]byte, error) {
 	v.Style = template.CSS(frontCSS) //nolint:gosec // a constant file of this package
 	v.Title += ": " + c.name
 	v.Front = c.service.At("/")
-	var b bytes.Buffer
-	if err := consentTemplate().Execute(&b, v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return render("consent.html", v)
 }

@@ -1,22 +1,13 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"encoding/json"
 	"html/template"
-	"sync"
 
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 )
-
-//go:embed errors.html
-var errorsHTML string
-
-var errorsTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("errors.html").Parse(errorsHTML))
-})
 
 // An errorsView is the template data of a page about one reason or about all reasons.
 type errorsView struct {
@@ -39,7 +30,7 @@ type errorView struct {
 func Error(s *service.Definition, r reason.Reason) ([]byte, error) {
 	v := newErrorsView(s)
 	v.One = &errorView{r, s.HelpURL(r)}
-	return v.html()
+	return render("errors.html", v)
 }
 
 // Errors returns the HTML page that lists all reasons that agents can receive in a refusal.
@@ -50,7 +41,7 @@ func Errors(s *service.Definition) ([]byte, error) {
 			v.All = append(v.All, errorView{r, s.HelpURL(r)})
 		}
 	}
-	return v.html()
+	return render("errors.html", v)
 }
 
 // A reasonDoc describes one reason in JSON.
@@ -92,12 +83,4 @@ func newErrorsView(s *service.Definition) *errorsView {
 		Style: template.CSS(frontCSS), //nolint:gosec // a constant file of this package
 		Name:  s.Name(), List: s.At("/errors"), Agents: s.At("/agents.json"), Protocol: s.At(ProtocolPath),
 	}
-}
-
-func (v *errorsView) html() ([]byte, error) {
-	var b bytes.Buffer
-	if err := errorsTemplate().Execute(&b, v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }

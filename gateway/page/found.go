@@ -119,13 +119,13 @@ func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 		}
 		view := newIntentView(ctx, s, in)
 		view.Open = len(result.Intents) <= 3
-		card, err := view.html()
+		card, err := fragment("intent", view)
 		if err != nil {
 			return nil, err
 		}
 		if len(card) > room && n > 0 {
 			view.Brief = true
-			if card, err = view.html(); err != nil {
+			if card, err = fragment("intent", view); err != nil {
 				return nil, err
 			}
 		}
@@ -152,14 +152,6 @@ func (v *foundView) choose(all []tagView) {
 			v.MoreTags++
 		}
 	}
-}
-
-func (v *intentView) html() (template.HTML, error) {
-	var b strings.Builder
-	if err := frontTemplate().ExecuteTemplate(&b, "intent", v); err != nil {
-		return "", err
-	}
-	return template.HTML(b.String()), nil //nolint:gosec // html/template has escaped it
 }
 
 // tagsOf returns the tags of the offered intents, each with its number of intents, most frequent first. Tags that differ only in case count

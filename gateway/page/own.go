@@ -1,23 +1,14 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"html/template"
 	"strings"
-	"sync"
 
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 )
-
-//go:embed own.html
-var ownHTML string
-
-var ownTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("own.html").Parse(ownHTML))
-})
 
 // An ownView is the template data of a person's own page.
 type ownView struct {
@@ -74,11 +65,7 @@ func (c *Consent) Own(list []consent.OwnConsent, forms OwnForms, rejected *Rejec
 	for i := range list {
 		v.Consents = append(v.Consents, c.ownConsent(&list[i], forms, rejected))
 	}
-	var b bytes.Buffer
-	if err := ownTemplate().Execute(&b, &v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return render("own.html", &v)
 }
 
 func (c *Consent) ownConsent(own *consent.OwnConsent, forms OwnForms, rejected *RejectedChange) ownConsentView {

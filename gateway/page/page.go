@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"html/template"
 	"sync"
@@ -14,11 +14,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-//go:embed page.html
-var frontHTML string
-
-//go:embed next.html
-var nextHTML string
+//go:embed *.html
+var files embed.FS
 
 //go:embed style.css
 var frontCSS string
@@ -31,9 +28,21 @@ var frontScript string
 //go:embed icon.svg
 var Icon []byte
 
-var frontTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page.html").Parse(frontHTML + nextHTML))
-})
+// templates are parsed when the first page is requested.
+var templates = sync.OnceValue(func() *template.Template { return template.Must(template.ParseFS(files, "*.html")) })
+
+// render executes a template.
+func render(name string, data any) ([]byte, error) {
+	var b bytes.Buffer
+	err := templates().ExecuteTemplate(&b, name, data)
+	return b.Bytes(), err
+}
+
+// fragment executes a template for a part of a page.
+func fragment(name string, data any) (template.HTML, error) {
+	text, err := render(name, data)
+	return template.HTML(text), err //nolint:gosec // html/template has escaped it
+}
 
 // Security is the Content-Security-Policy of static pages. It allows only their inline style sheet: no scripts, images or forms, and no
 // resources from other URLs.
@@ -75,9 +84,5 @@ func (f *Front) Page(ctx context.Context, q Query) ([]byte, error) {
 	if v.Found, err = f.found(ctx, q); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := frontTemplate().Execute(&b, &v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return render("page.html", &v)
 }

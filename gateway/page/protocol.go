@@ -26,24 +26,16 @@ const proofSection = "#the-proof-uim-proofjwt"
 // repository is the address of the documents that the page about the protocol links to and that the gateway does not serve.
 const repository = "https://github.com/uimgate/uimgate/blob/main/"
 
-//go:embed protocol.html
-var protocolHTML string
-
-var protocolTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("protocol.html").Parse(protocolHTML))
-})
-
 // Protocol returns the page about the protocol as HTML. It is the same for every service.
 var Protocol = sync.OnceValues(func() ([]byte, error) {
-	var body, out bytes.Buffer
+	var body bytes.Buffer
 	if err := documents.Convert(ProtocolMarkdown(), &body); err != nil {
 		return nil, err
 	}
-	err := protocolTemplate().Execute(&out, struct {
+	return render("protocol.html", struct {
 		Style template.CSS
 		Text  template.HTML
 	}{template.CSS(frontCSS), template.HTML(body.String())}) //nolint:gosec // constant files of this program
-	return out.Bytes(), err
 })
 
 // documents renders the Markdown pages of this program, with tables, and with headings that links can refer to.
