@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/gateway/record"
@@ -74,14 +75,12 @@ func TestChangesAreInTheAudit(t *testing.T) {
 
 	ask[agreements.Agent](g, "POST", "/agents/agent-1/name", map[string]string{"name": "Ann's agent"})
 	block := api.Revocation{Record: api.Record{ID: "agent-1"}, Reason: "it calls in a loop"}
-	const did = "POST /agents/{id}/block"
-	_, err := admin.Do(t.Context(), g.operator, api.Caller{Name: "vic", Role: api.RoleViewer}, did, block.Record, block,
-		g.operator.Agreements.BlockAgent)
+	_, err := admin.Do(t.Context(), g.operator, api.Caller{Name: "vic", Role: api.RoleViewer}, operation.BlockAgent, block.Record, block)
 	if _, ok := errors.AsType[*api.RoleError](err); !ok {
 		t.Errorf("a viewer blocked an agent: %v", err)
 	}
 	ann := api.Caller{Name: "ann", Role: api.RoleOperator, Via: "oidc"}
-	blocked, err := admin.Do(t.Context(), g.operator, ann, did, block.Record, block, g.operator.Agreements.BlockAgent)
+	blocked, err := admin.Do(t.Context(), g.operator, ann, operation.BlockAgent, block.Record, block)
 	if err != nil || blocked.Status != pat.AgentBlocked {
 		t.Errorf("got %+v, %v", blocked, err)
 	}
@@ -99,7 +98,10 @@ func TestChangesAreInTheAudit(t *testing.T) {
 	}
 	want := []record.ChangeLine{
 		{By: "operator", Role: "admin", Via: "token", Did: "POST /agents/{id}/name", Subject: "agent-1"},
-		{By: "ann", Role: "operator", Via: "oidc", Did: did, Subject: "agent-1", Detail: map[string]string{"reason": "it calls in a loop"}},
+		{
+			By: "ann", Role: "operator", Via: "oidc", Did: operation.BlockAgent.Name(), Subject: "agent-1",
+			Detail: map[string]string{"reason": "it calls in a loop"},
+		},
 	}
 	if d := cmp.Diff(want, changes); d != "" {
 		t.Errorf("the changes differ (-want +got):\n%s", d)
@@ -111,7 +113,7 @@ func TestChangesHaveDetails(t *testing.T) {
 	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
-	list, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
+	list, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	charge := list.Items[0].ID
 	file := &auditFile{}
@@ -121,7 +123,7 @@ func TestChangesHaveDetails(t *testing.T) {
 	g.settings.Reload = func(context.Context, bool) config.Problems { return nil }
 	g.operator = admin.New(g.settings)
 	g.listener.Config.Handler = g.handler(g.operator, adminToken)
-	text, err := g.operator.Policies.PolicyText(t.Context(), policies.PolicyTextQuery{})
+	text, err := admin.Call(t.Context(), g.operator, operation.PolicyText, policies.PolicyTextQuery{})
 	g.Must(err)
 	edited := strings.Replace(text.Text, `"amount": "0.25"`, `"amount": "0.75"`, 1)
 
@@ -132,7 +134,7 @@ func TestChangesHaveDetails(t *testing.T) {
 	saved := ask[policies.SaveResult](g, "POST", "/policy", map[string]any{"policy": edited, "sha256": text.SHA256})
 	topUp := billing.TopUp{AgentID: "agent-1", Amount: "1 EUR", Reverse: true}
 	_, err = admin.Do(t.Context(), g.operator, api.Caller{Name: "ann", Role: api.RoleBilling, Via: "link", RequestID: "request-1"},
-		"POST /usage/top-up", api.Record{}, topUp, g.operator.Billing.TopUp)
+		operation.TopUp, api.Record{}, topUp)
 	g.Must(err)
 	var got []map[string]string
 	for line := range strings.Lines(file.String()) {

@@ -1,36 +1,42 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // MayUse returns a *RoleError if the role of a caller does not allow an operation, which is named by method and path, such as
 // POST /agents/{id}/block.
 func (o *Operator) MayUse(c api.Caller, name string) error {
-	needed, known := o.roles[name]
-	if !known {
-		needed = api.RoleAdmin
-	}
+	needed := cmp.Or(o.bound[name].Role, api.RoleAdmin)
 	if !c.Role.Allows(needed) {
 		return &api.RoleError{Operation: name, Needed: needed}
 	}
 	return nil
 }
 
+// Call carries out an operation. It panics if the operation is not one of package operation.
+func Call[Q, A any](ctx context.Context, o *Operator, op operation.Operation[Q, A], q Q) (A, error) {
+	do := o.bound[op.Name()].call.(func(context.Context, Q) (A, error)) //nolint:forcetypeassert // bind keeps the types together
+	return do(ctx, q)
+}
+
 // Do carries out an operation for a caller, unless MayUse returns an error. It then writes the change to the log and to the audit stream,
 // even if the operation failed but may have made the change.
 // about is the service and the record that the operation changes.
 func Do[Q, A any](
-	ctx context.Context, o *Operator, c api.Caller, name string, about api.Record, q Q, do func(context.Context, Q) (A, error),
+	ctx context.Context, o *Operator, c api.Caller, op operation.Operation[Q, A], about api.Record, q Q,
 ) (answer A, err error) {
+	name := op.Name()
 	if err := o.MayUse(c, name); err != nil {
 		return answer, err
 	}
-	answer, err = do(api.WithCaller(ctx, c), q)
+	answer, err = Call(api.WithCaller(ctx, c), o, op, q)
 	if err != nil {
 		o.failed(c, api.Change{Operation: name, About: about, Detail: api.DetailsOf(q)}, err)
 		return answer, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -17,6 +18,7 @@ type endpoint struct {
 	request  any          // a pointer to an empty request
 	response reflect.Type // of the result
 	do       func(*call) (any, error)
+	call     any // the function that carries out the operation
 }
 
 // reloads reports whether an operation reloads the configuration.
@@ -31,70 +33,70 @@ func endpoints(o *Operator) []endpoint {
 		bind(operation.OpenAPI, bare(o.OpenAPI)),
 		bind(operation.Status, bare(o.Statuses.Status)),
 		bind(operation.Reload, o.Reloads.Reload),
-		bind(operation.Agents, o.Agreements.Agents),
-		bind(operation.Agent, o.Agreements.Agent),
-		bind(operation.BlockAgent, o.Agreements.BlockAgent),
-		bind(operation.UnblockAgent, o.Agreements.UnblockAgent),
-		bind(operation.ApproveAgent, o.Agreements.ApproveAgent),
-		bind(operation.AddAgentKey, o.Agreements.AddAgentKey),
-		bind(operation.NameAgent, o.Agreements.NameAgent),
-		bind(operation.Buyer, o.Billing.Buyer),
-		bind(operation.SetBuyer, o.Billing.SetBuyer),
-		bind(operation.Invoice, o.Billing.Invoice),
-		bind(operation.IssueInvoice, o.Billing.IssueInvoice),
-		bind(operation.Evidence, o.Billing.Evidence),
+		bind(operation.Agents, at(o, o.Agreements.Agents)),
+		bind(operation.Agent, at(o, o.Agreements.Agent)),
+		bind(operation.BlockAgent, at(o, o.Agreements.BlockAgent)),
+		bind(operation.UnblockAgent, at(o, o.Agreements.UnblockAgent)),
+		bind(operation.ApproveAgent, at(o, o.Agreements.ApproveAgent)),
+		bind(operation.AddAgentKey, at(o, o.Agreements.AddAgentKey)),
+		bind(operation.NameAgent, at(o, o.Agreements.NameAgent)),
+		bind(operation.Buyer, at(o, o.Billing.Buyer)),
+		bind(operation.SetBuyer, at(o, o.Billing.SetBuyer)),
+		bind(operation.Invoice, at(o, o.Billing.Invoice)),
+		bind(operation.IssueInvoice, at(o, o.Billing.IssueInvoice)),
+		bind(operation.Evidence, at(o, o.Billing.Evidence)),
 		bind(operation.ConsoleLink, o.SignIn.ConsoleLink),
 		bind(operation.EndConsoleSession, o.SignIn.EndConsoleSession),
-		bind(operation.Invite, o.Agreements.Invite),
-		bind(operation.Agreements, o.Agreements.Agreements),
-		bind(operation.Agreement, o.Agreements.Agreement),
-		bind(operation.ExportAgreement, o.Agreements.ExportAgreement),
-		bind(operation.VerifyAgreement, o.Agreements.VerifyAgreement),
-		bind(operation.RevokeAgreement, o.Agreements.RevokeAgreement),
-		bind(operation.Policies, o.Policies.Policies),
-		bind(operation.RevokePolicy, o.Agreements.RevokePolicy),
-		bind(operation.PATs, o.Agreements.PATs),
-		bind(operation.PAT, o.Agreements.PAT),
-		bind(operation.RevokePAT, o.Agreements.RevokePAT),
-		bind(operation.Introspect, o.Agreements.Introspect),
-		bind(operation.Accounts, o.Billing.Accounts),
-		bind(operation.Statements, o.Billing.Statements),
-		bind(operation.Ledger, o.Calls.Ledger),
-		bind(operation.Executions, o.Calls.Executions),
-		bind(operation.Execution, o.Calls.Execution),
-		bind(operation.Receipt, o.Billing.Receipt),
-		bind(operation.Resolve, o.Calls.Resolve),
-		bind(operation.Refund, o.Billing.Refund),
-		bind(operation.Refunds, o.Billing.Refunds),
-		bind(operation.CreditNote, o.Billing.CreditNote),
-		bind(operation.IssuedInvoices, o.Billing.IssuedInvoices),
-		bind(operation.Revenue, o.Billing.Revenue),
-		bind(operation.ResolveNotSent, o.Calls.ResolveNotSent),
-		bind(operation.TopUp, o.Billing.TopUp),
-		bind(operation.MoveCredit, o.Billing.MoveCredit),
+		bind(operation.Invite, at(o, o.Agreements.Invite)),
+		bind(operation.Agreements, at(o, o.Agreements.Agreements)),
+		bind(operation.Agreement, at(o, o.Agreements.Agreement)),
+		bind(operation.ExportAgreement, at(o, o.Agreements.ExportAgreement)),
+		bind(operation.VerifyAgreement, at(o, o.Agreements.VerifyAgreement)),
+		bind(operation.RevokeAgreement, at(o, o.Agreements.RevokeAgreement)),
+		bind(operation.Policies, at(o, o.Policies.Policies)),
+		bind(operation.RevokePolicy, at(o, o.Agreements.RevokePolicy)),
+		bind(operation.PATs, at(o, o.Agreements.PATs)),
+		bind(operation.PAT, at(o, o.Agreements.PAT)),
+		bind(operation.RevokePAT, at(o, o.Agreements.RevokePAT)),
+		bind(operation.Introspect, at(o, o.Agreements.Introspect)),
+		bind(operation.Accounts, at(o, o.Billing.Accounts)),
+		bind(operation.Statements, at(o, o.Billing.Statements)),
+		bind(operation.Ledger, at(o, o.Calls.Ledger)),
+		bind(operation.Executions, at(o, o.Calls.Executions)),
+		bind(operation.Execution, at(o, o.Calls.Execution)),
+		bind(operation.Receipt, at(o, o.Billing.Receipt)),
+		bind(operation.Resolve, at(o, o.Calls.Resolve)),
+		bind(operation.Refund, at(o, o.Billing.Refund)),
+		bind(operation.Refunds, at(o, o.Billing.Refunds)),
+		bind(operation.CreditNote, at(o, o.Billing.CreditNote)),
+		bind(operation.IssuedInvoices, at(o, o.Billing.IssuedInvoices)),
+		bind(operation.Revenue, at(o, o.Billing.Revenue)),
+		bind(operation.ResolveNotSent, at(o, o.Calls.ResolveNotSent)),
+		bind(operation.TopUp, at(o, o.Billing.TopUp)),
+		bind(operation.MoveCredit, at(o, o.Billing.MoveCredit)),
 		bind(operation.Reloads, bare(o.Reloads.Reloads)),
 		bind(operation.Processes, bare(o.Processes.Processes)),
 		bind(operation.Stops, o.Processes.Stops),
 		bind(operation.Stop, o.Processes.Stop),
 		bind(operation.Resume, o.Processes.Resume),
-		bind(operation.Payments, o.Billing.Payments),
-		bind(operation.ResolvePayment, o.Billing.ResolvePayment),
+		bind(operation.Payments, at(o, o.Billing.Payments)),
+		bind(operation.ResolvePayment, at(o, o.Billing.ResolvePayment)),
 		bind(operation.CallFigures, o.Processes.CallFigures),
 		bind(operation.Calls, o.Calls.Calls),
 		bind(operation.Why, o.Calls.Why),
 		bind(operation.Decide, o.Policies.Decide),
-		bind(operation.Impact, o.Policies.Impact),
-		bind(operation.PolicyText, o.Policies.PolicyText),
-		bind(operation.PolicyChanges, o.Policies.PolicyChanges),
-		bind(operation.SavePolicy, o.Policies.SavePolicy),
-		bind(operation.Catalogue, o.Catalogue.Catalogue),
-		bind(operation.Curation, o.Policies.Curation),
-		bind(operation.CurationImpact, o.Policies.CurationImpact),
-		bind(operation.SaveCuration, o.Policies.SaveCuration),
-		bind(operation.Connections, o.Catalogue.Connections),
-		bind(operation.TestAgent, o.TestCalls.TestAgent),
-		bind(operation.AgreeTest, o.TestCalls.AgreeTest),
-		bind(operation.TryCall, o.TestCalls.TryCall),
+		bind(operation.Impact, at(o, o.Policies.Impact)),
+		bind(operation.PolicyText, at(o, o.Policies.PolicyText)),
+		bind(operation.PolicyChanges, at(o, o.Policies.PolicyChanges)),
+		bind(operation.SavePolicy, at(o, o.Policies.SavePolicy)),
+		bind(operation.Catalogue, at(o, o.Catalogue.Catalogue)),
+		bind(operation.Curation, at(o, o.Policies.Curation)),
+		bind(operation.CurationImpact, at(o, o.Policies.CurationImpact)),
+		bind(operation.SaveCuration, at(o, o.Policies.SaveCuration)),
+		bind(operation.Connections, at(o, o.Catalogue.Connections)),
+		bind(operation.TestAgent, at(o, o.TestCalls.TestAgent)),
+		bind(operation.AgreeTest, at(o, o.TestCalls.AgreeTest)),
+		bind(operation.TryCall, at(o, o.TestCalls.TryCall)),
 		bind(operation.Keys, bare(o.Agreements.Keys)),
 		bind(operation.RotateKey, o.Agreements.RotateKey),
 		bind(operation.RetireKeys, o.Agreements.RetireKeys),
@@ -156,7 +158,18 @@ func bind[Q, A any](o operation.Operation[Q, A], do func(context.Context, Q) (A,
 			c.subject = id
 		}
 		return answer, nil
-	}}
+	}, do}
+}
+
+// at adapts an operation on one service to bind. It finds the service that the request names.
+func at[Q, A any](o *Operator, do func(context.Context, *service.Service, Q) (A, error)) func(context.Context, Q) (A, error) {
+	return func(ctx context.Context, q Q) (answer A, err error) {
+		s, err := o.services.Find(api.ServiceOf(&q))
+		if err != nil {
+			return answer, err
+		}
+		return do(ctx, s, q)
+	}
 }
 
 // bare adapts an operation without input to bind.

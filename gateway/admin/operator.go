@@ -3,7 +3,7 @@
 // client calls the operations from another process.
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
-//	agents, err := operator.Agreements.Agents(ctx, agreements.AgentQuery{Status: pat.AgentBlocked})
+//	agents, err := admin.Call(ctx, operator, operation.Agents, agreements.AgentQuery{Status: pat.AgentBlocked})
 //	http.Serve(ln, admin.Handler(operator, admin.Listener{Tokens: tokens, Metrics: registry}))
 package admin
 
@@ -100,7 +100,7 @@ type Operator struct {
 
 	services api.Services
 	changes  *api.Changes
-	roles    map[string]api.Role // of the operations, by name
+	bound    map[string]endpoint // by the name of the operation
 	log      *zap.Logger
 	now      func() time.Time
 	version  string
@@ -130,29 +130,29 @@ func New(c Config) *Operator {
 		c.LedgerTrouble = func() string { return "" }
 	}
 	services, changes := api.Services{Directory: c.Directory}, &api.Changes{Log: c.Log, Audit: c.Audit, Now: c.Now}
-	o := &Operator{services: services, changes: changes, log: c.Log, now: c.Now, version: c.Version, roles: map[string]api.Role{}}
-	o.Agreements = agreements.New(agreements.Config{Store: c.Store, Services: services, Now: c.Now, Keys: c.Keys, Doors: c.Doors})
-	o.Billing = billing.New(billing.Config{Store: c.Store, Services: services, Now: c.Now, Receipts: c.Receipts, Logs: c.Logs})
-	o.Calls = calls.New(calls.Config{Store: c.Store, Services: services, Index: c.Index, Log: c.Log})
-	o.Catalogue = catalogue.New(catalogue.Config{Services: services, View: c.View, Doors: c.Doors, Intents: c.Intents})
-	o.Processes = processes.New(processes.Config{
+	o := &Operator{services: services, changes: changes, log: c.Log, now: c.Now, version: c.Version, bound: map[string]endpoint{}}
+	o.Agreements = &agreements.Operations{Store: c.Store, Now: c.Now, Keyring: c.Keys, Doors: c.Doors}
+	o.Billing = &billing.Operations{Store: c.Store, Now: c.Now, Receipts: c.Receipts, Logs: c.Logs}
+	o.Calls = &calls.Operations{Store: c.Store, Services: services, Index: c.Index, Log: c.Log}
+	o.Catalogue = &catalogue.Operations{View: c.View, Doors: c.Doors, Intents: c.Intents}
+	o.Processes = &processes.Operations{
 		Store: c.Store, Services: services, Now: c.Now, View: c.View, Doors: c.Doors, Keys: c.Keys, Audit: c.Audit, Figures: c.Figures,
 		ID: c.ProcessID, Log: c.Log,
-	})
-	o.Reloads = reloads.New(reloads.Config{Store: c.Store, Services: services, Reload: c.Reload, NeedsRestart: c.NeedsRestart})
+	}
+	o.Reloads = &reloads.Operations{Store: c.Store, Services: services, Apply: c.Reload, NeedsRestart: c.NeedsRestart}
 	o.Policies = policies.New(policies.Config{
 		Store: c.Store, Services: services, Now: c.Now, AuditPath: c.AuditPath, Audit: c.Audit, Calls: o.Calls, Processes: o.Processes,
 		Reloads: o.Reloads,
 	})
-	o.SignIn = signin.New(signin.Config{Store: c.Store, Services: services, Now: c.Now, Changes: changes, ConsoleURL: c.ConsoleURL})
-	o.Statuses = status.New(status.Config{
+	o.SignIn = &signin.Operations{Store: c.Store, Services: services, Now: c.Now, Changes: changes, ConsoleURL: c.ConsoleURL}
+	o.Statuses = &status.Operations{
 		Store: c.Store, Services: services, Now: c.Now, Keys: c.Keys, View: c.View, Doors: c.Doors, Audit: c.Audit, Version: c.Version,
 		NeedsRestart: c.NeedsRestart, RefusedReload: c.RefusedReload, Certificate: c.Certificate, Certificates: c.Certificates,
 		LogState: c.LogState, LogTrouble: c.LogTrouble, LedgerTrouble: c.LedgerTrouble, Log: c.Log,
-	})
-	o.TestCalls = testcalls.New(testcalls.Config{Store: c.Store, Services: services, Calls: o.Calls, Playground: c.Playground})
+	}
+	o.TestCalls = &testcalls.Operations{Store: c.Store, Services: services, Calls: o.Calls, Playground: c.Playground}
 	for _, one := range endpoints(o) {
-		o.roles[one.Name()] = one.Role
+		o.bound[one.Name()] = one
 	}
 	return o
 }

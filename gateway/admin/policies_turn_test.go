@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
@@ -45,7 +46,7 @@ func TestPoliciesAreComparedInTurn(t *testing.T) {
 	cancel() // no caller waits
 	decide := policies.DecideRequest{AgentID: "agent-1", Intent: gatetest.Searching}
 	_, decided := operator.Policies.Decide(gone, decide)
-	_, compared := operator.Policies.Impact(gone, policies.ImpactRequest{Policy: gatetest.PolicyFile})
+	_, compared := admin.Call(gone, operator, operation.Impact, policies.ImpactRequest{Policy: gatetest.PolicyFile})
 	for name, err := range map[string]error{"Decide": decided, "Impact": compared} {
 		f, ok := errors.AsType[*reason.Refusal](err)
 		if !ok || f.Reason != reason.TooManyConnections || f.Status() != http.StatusTooManyRequests {
@@ -59,7 +60,7 @@ func TestPoliciesAreComparedInTurn(t *testing.T) {
 	if d, err := operator.Policies.Decide(t.Context(), decide); err != nil || d.Decision != "permit" {
 		t.Errorf("got %+v, %v", d, err)
 	}
-	if _, err := operator.Policies.Impact(t.Context(), policies.ImpactRequest{Policy: gatetest.PolicyFile}); err != nil {
+	if _, err := admin.Call(t.Context(), operator, operation.Impact, policies.ImpactRequest{Policy: gatetest.PolicyFile}); err != nil {
 		t.Error(err)
 	}
 }

@@ -79,7 +79,6 @@ func (r *request) act(a action) error {
 			}
 		}
 	}
-	r.operation = a.operation
 	if a.show != nil {
 		return a.show(r)
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
 )
@@ -35,18 +37,18 @@ func furnished(t *testing.T) (g *consoleGate, pages []string) {
 	b.done(b.confirm(agent, agent+"/top-up", url.Values{"amount": {"20 EUR"}, "reference": {"wire-1"}}), "20.00")
 	request := g.Execute(shop, gatetest.Ordering).Header.Get("UIM-Request-ID")
 	refused := g.Call("/api/intents/execute", shop.Token, map[string]any{"intent_uid": "shop.example:nothing:v1"}).Header.Get("UIM-Request-ID")
-	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
+	charged, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	g.BreakOff()
 	g.Execute(shop, gatetest.Ordering)
 	g.Later(time.Hour)
 	_, err = g.Store.Sweep(t.Context())
 	g.Must(err)
-	unknown, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Unresolved})
+	unknown, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Unresolved})
 	g.Must(err)
 	g.Call("/api/intents/execute", shop.Token, map[string]any{"intent_uid": gatetest.Searching}) // in the last hour
 	g.Agree("waiting<script>")
-	agreements, err := g.operator.Agreements.Agreements(t.Context(), agreements.AgreementQuery{AgentID: "shopper"})
+	agreements, err := admin.Call(t.Context(), g.operator, operation.Agreements, agreements.AgreementQuery{AgentID: "shopper"})
 	g.Must(err)
 	g.Write("openapi.curation.yaml", curationText)
 	g.Must(g.Audit.Flush())
@@ -187,7 +189,7 @@ func TestWithoutJavaScript(t *testing.T) {
 	b.open("/console/agents?status=waiting")
 	b.do(chromedp.Click(chromedp.CSS("tbody a")), chromedp.WaitVisible(chromedp.CSS(`form[action$="/approve"]`)),
 		chromedp.Click(chromedp.CSS(`form[action$="/approve"] button`)), chromedp.WaitVisible(chromedp.CSS(".done")))
-	a, err := g.operator.Agreements.Agent(t.Context(), api.Record{ID: "waiting<script>"})
+	a, err := admin.Call(t.Context(), g.operator, operation.Agent, api.Record{ID: "waiting<script>"})
 	if err != nil || a.Status != "active" {
 		t.Errorf("got %+v, %v", a, err)
 	}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
 // invoiceDocument shows the invoice of an agent for a month as a page to print: as it was issued, or a draft.
 func (r *request) invoiceDocument() error {
-	i, err := r.console.Operator.Billing.Invoice(r.Context(), billing.InvoiceQuery{
+	i, err := read(r, operation.Invoice, billing.InvoiceQuery{
 		Record: r.record(r.PathValue("id")), Month: r.URL.Query().Get("month"),
 	})
 	if err != nil {
@@ -21,7 +22,7 @@ func (r *request) invoiceDocument() error {
 
 // creditNoteDocument shows a credit note as a page to print.
 func (r *request) creditNoteDocument() error {
-	n, err := r.console.Operator.Billing.CreditNote(r.Context(), r.record(r.PathValue("id")))
+	n, err := read(r, operation.CreditNote, r.record(r.PathValue("id")))
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func (r *request) agentsPage() error {
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[agreements.Agent], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Agreements.Agents(ctx, agreements.AgentQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Agents, agreements.AgentQuery{
 				Service: r.service(), PageRequest: p, Search: q.Get("search"), Status: pat.AgentStatus(oneOf(q.Get("status"), agentStates)),
 				Approved: oneOf(q.Get("approved"), []string{"true", "false"}),
 			})
@@ -75,11 +75,11 @@ func (r *request) agentCell(id pat.AgentID, _ string) cell {
 
 func (r *request) agentPage() error {
 	id := r.PathValue("id")
-	agent, err := r.console.Operator.Agreements.Agent(r.Context(), r.record(id))
+	agent, err := read(r, operation.Agent, r.record(id))
 	if err != nil {
 		return err
 	}
-	accounts, err := r.console.Operator.Billing.Accounts(r.Context(), billing.AccountQuery{Service: r.service(), AgentID: agent.AgentID})
+	accounts, err := read(r, operation.Accounts, billing.AccountQuery{Service: r.service(), AgentID: agent.AgentID})
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (r *request) agentPage() error {
 		return err
 	}
 	agreements.CSV = ""
-	buyer, err := r.console.Operator.Billing.Buyer(r.Context(), r.record(id))
+	buyer, err := read(r, operation.Buyer, r.record(id))
 	if err != nil {
 		return err
 	}
@@ -246,20 +246,20 @@ var agentActions = []action{
 	{
 		path: "agents/{id}/approve", operation: operation.ApproveAgent.Name(), done: "The agent is approved.", back: toAgent,
 		do: func(r *request) error {
-			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.Agreements.ApproveAgent)
+			return run(r, r.record(r.PathValue("id")), operation.ApproveAgent, r.record(r.PathValue("id")))
 		},
 	},
 	{
 		path: "agents/{id}/block", operation: operation.BlockAgent.Name(), done: "The agent is blocked.", back: toAgent,
 		question: "Block this agent?",
 		do: func(r *request) error {
-			return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.Agreements.BlockAgent)
+			return run(r, r.record(r.PathValue("id")), operation.BlockAgent, r.revocation())
 		},
 	},
 	{
 		path: "agents/{id}/unblock", operation: operation.UnblockAgent.Name(), done: "The agent is no longer blocked.", back: toAgent,
 		do: func(r *request) error {
-			return run(r, r.record(r.PathValue("id")), r.record(r.PathValue("id")), r.console.Operator.Agreements.UnblockAgent)
+			return run(r, r.record(r.PathValue("id")), operation.UnblockAgent, r.record(r.PathValue("id")))
 		},
 	},
 	{
@@ -276,12 +276,7 @@ var agentActions = []action{
 		path: "agents/{id}/name", operation: operation.NameAgent.Name(), done: "The name is saved.", back: toAgent,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
-			return run(
-				r,
-				of,
-				agreements.AgentName{Record: of, Name: strings.TrimSpace(r.PostForm.Get("name"))},
-				r.console.Operator.Agreements.NameAgent,
-			)
+			return run(r, of, operation.NameAgent, agreements.AgentName{Record: of, Name: strings.TrimSpace(r.PostForm.Get("name"))})
 		},
 	},
 	{
@@ -290,7 +285,7 @@ var agentActions = []action{
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
 			key := string(keys.ID(strings.TrimSpace(r.PostForm.Get("jkt"))))
-			return run(r, of, agreements.AgentKey{Record: of, KeyID: key}, r.console.Operator.Agreements.AddAgentKey)
+			return run(r, of, operation.AddAgentKey, agreements.AgentKey{Record: of, KeyID: key})
 		},
 	},
 	{
@@ -301,10 +296,10 @@ var agentActions = []action{
 			if r.PostForm.Get("reference") == "" {
 				return reason.MalformedRequest.Refusal("The reference is missing. It prevents the same top-up from being made twice.")
 			}
-			return run(r, of, billing.TopUp{
+			return run(r, of, operation.TopUp, billing.TopUp{
 				Service: of.Service, AgentID: pat.AgentID(of.ID), Amount: strings.TrimSpace(r.PostForm.Get("amount")),
 				Reference: r.PostForm.Get("reference"), Reverse: r.PostForm.Get("reverse") == "yes",
-			}, r.console.Operator.Billing.TopUp)
+			})
 		},
 	},
 	{
@@ -312,10 +307,10 @@ var agentActions = []action{
 		question: "Move credit of this agent?",
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
-			return run(r, of, billing.CreditMove{
+			return run(r, of, operation.MoveCredit, billing.CreditMove{
 				Service: of.Service, From: pat.AgentID(of.ID), To: pat.AgentID(strings.TrimSpace(f.Get("to"))),
 				Amount: strings.TrimSpace(f.Get("amount")), Reference: f.Get("reference"), Reason: f.Get("reason"),
-			}, r.console.Operator.Billing.MoveCredit)
+			})
 		},
 	},
 	{
@@ -328,7 +323,7 @@ var agentActions = []action{
 					buyer.Address = append(buyer.Address, line)
 				}
 			}
-			return run(r, of, billing.BuyerChange{Record: of, Buyer: buyer}, r.console.Operator.Billing.SetBuyer)
+			return run(r, of, operation.SetBuyer, billing.BuyerChange{Record: of, Buyer: buyer})
 		},
 	},
 	{
@@ -337,12 +332,7 @@ var agentActions = []action{
 		back: func(*request) string { return at("money", "invoices") },
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
-			return run(
-				r,
-				of,
-				billing.IssueRequest{Record: of, Month: strings.TrimSpace(r.PostForm.Get("month"))},
-				r.console.Operator.Billing.IssueInvoice,
-			)
+			return run(r, of, operation.IssueInvoice, billing.IssueRequest{Record: of, Month: strings.TrimSpace(r.PostForm.Get("month"))})
 		},
 	},
 }
@@ -354,8 +344,13 @@ func (r *request) revocation() api.Revocation {
 	return api.Revocation{Record: r.record(r.PathValue("id")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
 }
 
-// run carries out the operation of the current action for the person.
-func run[Q, A any](r *request, about api.Record, q Q, do func(context.Context, Q) (A, error)) error {
-	_, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, about, q, do)
+// run carries out an operation that changes a record, for the person.
+func run[Q, A any](r *request, about api.Record, op operation.Operation[Q, A], q Q) error {
+	_, err := admin.Do(r.Context(), r.console.Operator, r.caller, op, about, q)
 	return err
+}
+
+// read carries out an operation that changes nothing.
+func read[Q, A any](r *request, op operation.Operation[Q, A], q Q) (A, error) {
+	return admin.Call(r.Context(), r.console.Operator, op, q)
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
@@ -30,7 +31,7 @@ func (r *request) agreementsOf(agent pat.AgentID) listing[agreements.Agreement] 
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[agreements.Agreement], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Agreements.Agreements(ctx, agreements.AgreementQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Agreements, agreements.AgreementQuery{
 				Service: r.service(), PageRequest: p, AgentID: agent, PolicyDigest: q.Get("digest"),
 				State: pat.AgreementState(oneOf(q.Get("state"), agreementStates)),
 			})
@@ -50,12 +51,12 @@ func (r *request) agreementsPage() error {
 
 func (r *request) agreementPage() error {
 	id := r.PathValue("id")
-	a, err := r.console.Operator.Agreements.Agreement(r.Context(), r.record(id))
+	a, err := read(r, operation.Agreement, r.record(id))
 	if err != nil {
 		return err
 	}
 	if r.URL.Query().Get("format") == "evidence" {
-		bundle, err := r.console.Operator.Agreements.ExportAgreement(r.Context(), r.record(id))
+		bundle, err := read(r, operation.ExportAgreement, r.record(id))
 		if err != nil {
 			return err
 		}
@@ -78,7 +79,7 @@ func (r *request) agreementPage() error {
 	}
 	list = append(list, fact{"Evidence", link("Download what proves the agreement", r.same("format", "evidence"))})
 	if r.URL.Query().Get("verify") == "yes" {
-		proof, err := r.console.Operator.Agreements.VerifyAgreement(r.Context(), r.record(id))
+		proof, err := read(r, operation.VerifyAgreement, r.record(id))
 		if err != nil {
 			return err
 		}
@@ -110,6 +111,6 @@ var agreementActions = []action{{
 	question: "Revoke this agreement?",
 	back:     func(r *request) string { return at("agreements", r.PathValue("id")) },
 	do: func(r *request) error {
-		return run(r, r.record(r.PathValue("id")), r.revocation(), r.console.Operator.Agreements.RevokeAgreement)
+		return run(r, r.record(r.PathValue("id")), operation.RevokeAgreement, r.revocation())
 	},
 }}

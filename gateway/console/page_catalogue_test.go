@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -70,7 +72,7 @@ func TestTheCatalogueShowsStopsAndUse(t *testing.T) {
 func TestAnAgreementIsVerifiedInTheConsole(t *testing.T) {
 	g := newConsoleGate(t, "")
 	g.Agreed("agent-1")
-	list, err := g.operator.Agreements.Agreements(t.Context(), agreements.AgreementQuery{})
+	list, err := admin.Call(t.Context(), g.operator, operation.Agreements, agreements.AgreementQuery{})
 	g.Must(err)
 	path := "/console/agreements/" + string(list.Items[0].ID)
 	b := g.as(api.RoleViewer)
@@ -88,7 +90,7 @@ func TestInvoicesAndCreditNotesCanBePrinted(t *testing.T) {
 		"upstream: {url: UPSTREAM}, "+gatetest.Unproved+"}\n")
 	g.Execute(g.Agreed("agent-1"), gatetest.Ordering)
 	b := g.as(api.RoleAdmin)
-	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{})
+	charged, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{})
 	g.Must(err)
 	call := "/console/money/calls/" + charged.Items[0].ID
 	b.done(b.confirm(call, call+"/refund", url.Values{"amount": {"0.10 EUR"}, "reason": {"<b>late</b>"}, "name": {"r-1"}}), "CN-000001")

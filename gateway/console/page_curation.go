@@ -39,7 +39,7 @@ func (r *request) curationPage() error {
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[policies.CurationItem], error) {
 			var err error
-			file, err = r.console.Operator.Policies.Curation(ctx, policies.CurationQuery{
+			file, err = admin.Call(ctx, r.console.Operator, operation.Curation, policies.CurationQuery{
 				PageRequest: p, Service: r.service(), Search: r.URL.Query().Get("search"),
 			})
 			return file.Page, err
@@ -67,7 +67,7 @@ func safeText(i *policies.CurationItem) string {
 
 // curated returns the file of the curation, with the operation that has a key.
 func (r *request) curated(key string) (policies.Curation, *policies.CurationItem, error) {
-	file, err := r.console.Operator.Policies.Curation(r.Context(), policies.CurationQuery{
+	file, err := read(r, operation.Curation, policies.CurationQuery{
 		Service: r.service(), Search: key, PageRequest: api.PageRequest{Limit: 1000},
 	})
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *request) curationImpact() error {
 	if err != nil {
 		return err
 	}
-	found, err := r.console.Operator.Policies.CurationImpact(r.Context(), edit)
+	found, err := read(r, operation.CurationImpact, edit)
 	if err != nil {
 		return err
 	}
@@ -242,15 +242,7 @@ func (r *request) saveCuration() error {
 	if err != nil {
 		return err
 	}
-	saved, err := admin.Do(
-		r.Context(),
-		r.console.Operator,
-		r.caller,
-		r.operation,
-		r.record(item.Key),
-		edit,
-		r.console.Operator.Policies.SaveCuration,
-	)
+	saved, err := admin.Do(r.Context(), r.console.Operator, r.caller, operation.SaveCuration, r.record(item.Key), edit)
 	if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.PolicyNotSaved {
 		again := r.curationForm(item, file.SHA256)
 		again.Title, again.Text = "Your edit", "Compare it with the present file, and save it again."
@@ -286,7 +278,7 @@ func reviewCuration(r *request) []field {
 	if err != nil {
 		return append(out, field{Label: "Problem", Value: admin.RefusalFor(err).Message})
 	}
-	found, err := r.console.Operator.Policies.CurationImpact(r.Context(), edit)
+	found, err := read(r, operation.CurationImpact, edit)
 	if err != nil {
 		return append(out, field{Label: "Problem", Value: admin.RefusalFor(err).Message})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin/catalogue"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
@@ -30,7 +31,7 @@ func (r *request) doorsPage() error {
 			p.Sections = append(p.Sections, doorSection(d))
 		}
 	}
-	connections, err := r.console.Operator.Catalogue.Connections(r.Context(), catalogue.ConnectionQuery{Service: r.service()})
+	connections, err := read(r, operation.Connections, catalogue.ConnectionQuery{Service: r.service()})
 	if err != nil {
 		return err
 	}

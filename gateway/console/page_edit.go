@@ -70,7 +70,7 @@ func (r *request) editPage() error {
 
 // policyFile reads the file of the policy in force.
 func (r *request) policyFile() (policies.PolicyText, error) {
-	return r.console.Operator.Policies.PolicyText(r.Context(), policies.PolicyTextQuery{Service: r.service()})
+	return read(r, operation.PolicyText, policies.PolicyTextQuery{Service: r.service()})
 }
 
 // lines returns the value of a field of a form that can have several lines.
@@ -109,14 +109,14 @@ func (r *request) impact() error {
 	if ask.After != "" {
 		ask.From, ask.To = timeIn(r.PostForm.Get("from")), timeIn(r.PostForm.Get("to"))
 	}
-	found, err := r.console.Operator.Policies.Impact(r.Context(), ask)
+	found, err := read(r, operation.Impact, ask)
 	if err != nil {
 		return err
 	}
 	ask.From, ask.To = found.From, found.To
 	for n := 1; n < partsAtOnce && found.Next != ""; n++ {
 		ask.After = found.Next
-		next, err := r.console.Operator.Policies.Impact(r.Context(), ask)
+		next, err := read(r, operation.Impact, ask)
 		if err != nil {
 			return err
 		}
@@ -314,7 +314,7 @@ func (r *request) savePolicy() error {
 	edit := policies.PolicyEdit{
 		Service: r.service(), Policy: policy, SHA256: r.PostForm.Get("sha256"), Force: r.PostForm.Get("force") == "yes",
 	}
-	saved, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), edit, r.console.Operator.Policies.SavePolicy)
+	saved, err := admin.Do(r.Context(), r.console.Operator, r.caller, operation.SavePolicy, r.record(""), edit)
 	if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.PolicyNotSaved {
 		return r.notSaved(policy, f)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
@@ -36,7 +37,7 @@ func (r *request) moneyPage() error {
 			{"Balance", func(a billing.Account) cell { return amount(a.Balance, "") }},
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Account], error) {
-			return r.console.Operator.Billing.Accounts(ctx, billing.AccountQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Accounts, billing.AccountQuery{
 				Service: r.service(), PageRequest: p,
 				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
 			})
@@ -96,7 +97,7 @@ func (r *request) executionsPage() error {
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Execution], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Calls.Executions(ctx, calls.UsageQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Executions, calls.UsageQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
 			})
 		},
@@ -114,7 +115,7 @@ func chargeState(s store.State) cell {
 // executionPage shows the record of one call.
 func (r *request) executionPage() error {
 	id := r.PathValue("id")
-	e, err := r.console.Operator.Calls.Execution(r.Context(), r.record(id))
+	e, err := read(r, operation.Execution, r.record(id))
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (r *request) receiptCell(execution string) cell {
 	if execution == "" {
 		return cell{}
 	}
-	got, err := r.console.Operator.Billing.Receipt(r.Context(), r.record(execution))
+	got, err := read(r, operation.Receipt, r.record(execution))
 	if err != nil { // a free call, or a receipt that cannot be signed now
 		return cell{}
 	}
@@ -190,10 +191,9 @@ func (r *request) refunds(agent pat.AgentID, execution string) listing[billing.R
 			{"Reason", func(f billing.Refund) cell { return text(f.Reason) }},
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Refund], error) {
-			return r.console.Operator.Billing.Refunds(
-				ctx,
-				billing.RefundQuery{Service: r.service(), PageRequest: p, AgentID: agent, ExecutionID: execution},
-			)
+			return admin.Call(ctx, r.console.Operator, operation.Refunds, billing.RefundQuery{
+				Service: r.service(), PageRequest: p, AgentID: agent, ExecutionID: execution,
+			})
 		},
 	}
 }
@@ -220,7 +220,7 @@ func (r *request) paymentsPage() error {
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Payment], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Billing.Payments(ctx, billing.PaymentQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Payments, billing.PaymentQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.PaymentState(oneOf(q.Get("state"),
 					paymentStates)),
 			})
@@ -259,7 +259,7 @@ func (r *request) statementsPage() error {
 			{"Closing", func(s billing.Statement) cell { return amount(s.Closing.Balance, "") }},
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Statement], error) {
-			return r.console.Operator.Billing.Statements(ctx, billing.StatementQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Statements, billing.StatementQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent")), From: r.moment("from"), To: r.moment("to"),
 			})
 		},
@@ -283,7 +283,7 @@ func (r *request) invoicesPage() error {
 			{"Issued", func(i billing.IssuedInvoice) cell { return when(i.IssuedAt) }},
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.IssuedInvoice], error) {
-			return r.console.Operator.Billing.IssuedInvoices(ctx, billing.IssuedQuery{
+			return admin.Call(ctx, r.console.Operator, operation.IssuedInvoices, billing.IssuedQuery{
 				Service: r.service(), PageRequest: p,
 				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
 			})
@@ -309,7 +309,7 @@ func (r *request) ledgerPage() error {
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Entry], error) {
 			q := r.URL.Query()
-			return r.console.Operator.Calls.Ledger(ctx, calls.UsageQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Ledger, calls.UsageQuery{
 				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
 			})
 		},
@@ -335,7 +335,7 @@ var moneyActions = []action{
 		question: "Resolve this call?", rows: reviewResolution,
 		do: func(r *request) error {
 			of := r.record(r.PathValue("id"))
-			return run(r, of, calls.Resolution{Record: of, State: store.State(r.PostForm.Get("state"))}, r.console.Operator.Calls.Resolve)
+			return run(r, of, operation.Resolve, calls.Resolution{Record: of, State: store.State(r.PostForm.Get("state"))})
 		},
 	},
 	{
@@ -343,8 +343,9 @@ var moneyActions = []action{
 		question: "Refund this charge?", rows: reviewRefund,
 		do: func(r *request) error {
 			of, f := r.record(r.PathValue("id")), r.PostForm
-			return run(r, of, billing.RefundRequest{Record: of, Amount: f.Get("amount"), Name: f.Get("name"), Reason: f.Get("reason")},
-				r.console.Operator.Billing.Refund)
+			return run(r, of, operation.Refund, billing.RefundRequest{
+				Record: of, Amount: f.Get("amount"), Name: f.Get("name"), Reason: f.Get("reason"),
+			})
 		},
 	},
 	{
@@ -353,9 +354,9 @@ var moneyActions = []action{
 		back:     func(*request) string { return at("money", "payments") },
 		do: func(r *request) error {
 			f := r.PostForm
-			return run(r, api.Record{Service: r.service(), ID: f.Get("reference")}, billing.PaymentResolution{
+			return run(r, r.record(f.Get("reference")), operation.ResolvePayment, billing.PaymentResolution{
 				Service: r.service(), Reference: f.Get("reference"), State: store.PaymentState(f.Get("state")), AgentID: pat.AgentID(f.Get("agent_id")),
-			}, r.console.Operator.Billing.ResolvePayment)
+			})
 		},
 	},
 }

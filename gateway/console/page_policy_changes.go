@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/odrl/words"
@@ -15,7 +16,7 @@ import (
 func (r *request) policyChangesPage() error {
 	q := r.URL.Query()
 	pair := policies.PolicyPair{Service: r.service(), From: q.Get("from"), To: q.Get("to")}
-	found, err := r.console.Operator.Policies.PolicyChanges(r.Context(), pair)
+	found, err := read(r, operation.PolicyChanges, pair)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/catalogue"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -58,7 +60,7 @@ func (r *request) policyPage() error {
 	if err != nil {
 		return err
 	}
-	list, err := r.console.Operator.Policies.Policies(r.Context(), policies.PolicyQuery{Service: s.ID})
+	list, err := read(r, operation.Policies, policies.PolicyQuery{Service: s.ID})
 	if err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (r *request) cataloguePage() error {
 			}},
 		},
 		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[catalogue.CatalogueItem], error) {
-			return r.console.Operator.Catalogue.Catalogue(ctx, catalogue.CatalogueQuery{
+			return admin.Call(ctx, r.console.Operator, operation.Catalogue, catalogue.CatalogueQuery{
 				PageRequest: p, Service: r.service(), Search: r.URL.Query().Get("search"),
 			})
 		},

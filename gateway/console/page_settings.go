@@ -118,7 +118,7 @@ var settingsActions = []action{
 		path: "settings/reload", operation: operation.Reload.Name(), done: "The configuration is applied.",
 		back: func(*request) string { return at("settings") },
 		do: func(r *request) error {
-			return run(r, api.Record{}, reloads.ReloadRequest{Force: r.PostForm.Get("force") == "yes"}, r.console.Operator.Reloads.Reload)
+			return run(r, api.Record{}, operation.Reload, reloads.ReloadRequest{Force: r.PostForm.Get("force") == "yes"})
 		},
 	},
 	{
@@ -126,8 +126,9 @@ var settingsActions = []action{
 		rows: reviewRotation,
 		back: func(*request) string { return at("settings", "keys") },
 		do: func(r *request) error {
-			return run(r, api.Record{}, agreements.Rotation{All: r.PostForm.Get("all") == "yes", Purpose: keys.Purpose(r.PostForm.Get("purpose"))},
-				r.console.Operator.Agreements.RotateKey)
+			return run(r, api.Record{}, operation.RotateKey, agreements.Rotation{
+				All: r.PostForm.Get("all") == "yes", Purpose: keys.Purpose(r.PostForm.Get("purpose")),
+			})
 		},
 	},
 	{
@@ -135,7 +136,7 @@ var settingsActions = []action{
 		back: func(*request) string { return at("settings", "sessions") },
 		do: func(r *request) error {
 			ended := api.Record{ID: r.PathValue("id")}
-			return run(r, ended, ended, r.console.Operator.SignIn.EndConsoleSession)
+			return run(r, ended, operation.EndConsoleSession, ended)
 		},
 	},
 }

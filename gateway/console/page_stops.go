@@ -120,17 +120,17 @@ func (r *request) stopForms() (list []form) {
 
 // stop stops one thing for the person.
 func (r *request) stop(kind pat.StopKind, subject, service string) error {
-	return run(r, api.Record{Service: service, ID: subject}, processes.StopRequest{
+	return run(r, api.Record{Service: service, ID: subject}, operation.Stop, processes.StopRequest{
 		Service: service, Kind: kind, Subject: subject, Reason: strings.TrimSpace(r.PostForm.Get("reason")), By: r.caller.Name,
 		Wait: true,
-	}, r.console.Operator.Processes.Stop)
+	})
 }
 
 // resume ends a stop for the person.
 func (r *request) resume(kind pat.StopKind, subject, service string) error {
-	return run(r, api.Record{Service: service, ID: subject}, processes.StopRequest{
+	return run(r, api.Record{Service: service, ID: subject}, operation.Resume, processes.StopRequest{
 		Service: service, Kind: kind, Subject: subject, By: r.caller.Name, Wait: true,
-	}, r.console.Operator.Processes.Resume)
+	})
 }
 
 // scope returns the service that a form about a stop names; empty: every service.

@@ -32,7 +32,7 @@ func (r *request) tryPage() error {
 
 // showTry adds the sections of the playground to a page, and shows it. values are those of the fields of the call.
 func (r *request) showTry(status int, p pageView, intent, through string, values map[string]string) error {
-	agent, err := r.console.Operator.TestCalls.TestAgent(r.Context(), testcalls.PlaygroundQuery{Service: r.service()})
+	agent, err := read(r, operation.TestAgent, testcalls.PlaygroundQuery{Service: r.service()})
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (r *request) tryCall() error {
 	call := testcalls.TestCall{
 		Service: s.ID, Door: through, Intent: uid, Parameters: parameters, IdempotencyKey: r.PostForm.Get("idempotency_key"),
 	}
-	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), call, r.console.Operator.TestCalls.TryCall)
+	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, operation.TryCall, r.record(""), call)
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func exchangeSections(x *testcalls.Exchange) []section {
 // agreeTest lets the test agent agree, and shows the response of the gateway.
 func (r *request) agreeTest() error {
 	consent := testcalls.TestConsent{Service: r.service(), PolicyDigest: r.PostForm.Get("policy_digest")}
-	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, r.operation, r.record(""), consent, r.console.Operator.TestCalls.AgreeTest)
+	got, err := admin.Do(r.Context(), r.console.Operator, r.caller, operation.AgreeTest, r.record(""), consent)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
@@ -52,7 +54,7 @@ func TestACallFromThePlayground(t *testing.T) {
 		}
 	}
 	b.submit(chosen, callPath, form) // the back button, and the same form again
-	accounts, err := g.operator.Billing.Accounts(t.Context(), billing.AccountQuery{})
+	accounts, err := admin.Call(t.Context(), g.operator, operation.Accounts, billing.AccountQuery{})
 	if err != nil || len(accounts.Items) != 1 || accounts.Items[0].Captured != "0.25" {
 		t.Errorf("a form that is sent twice: %+v, %v", accounts, err)
 	}

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -34,9 +36,9 @@ func TestEveryPageInEveryRole(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
 	request := g.Execute(a, gatetest.Ordering).Header.Get("UIM-Request-ID")
-	agreements, err := g.operator.Agreements.Agreements(t.Context(), agreements.AgreementQuery{})
+	agreements, err := admin.Call(t.Context(), g.operator, operation.Agreements, agreements.AgreementQuery{})
 	g.Must(err)
-	executions, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{})
+	executions, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{})
 	g.Must(err)
 	pages := append([]string{
 		"/console/agents/agent-1", "/console/agreements/" + string(agreements.Items[0].ID), "/console/calls/" + request,
@@ -115,7 +117,7 @@ func TestAgentActions(t *testing.T) {
 	credit := url.Values{"amount": {"10 EUR"}, "reference": {"wire-1"}}
 	b.done(b.confirm(page, page+"/top-up", credit), "10.00")
 	b.done(b.confirm(page, page+"/top-up", credit), "10.00") // a form that is sent twice changes nothing
-	accounts, err := g.operator.Billing.Accounts(t.Context(), billing.AccountQuery{})
+	accounts, err := admin.Call(t.Context(), g.operator, operation.Accounts, billing.AccountQuery{})
 	if err != nil || len(accounts.Items) != 1 || accounts.Items[0].Balance != "10.00" {
 		t.Errorf("accounts %+v, %v", accounts, err)
 	}
@@ -172,7 +174,7 @@ func TestMoneyActions(t *testing.T) {
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
 	b := g.as(api.RoleBilling)
-	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
+	charged, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	page := "/console/money/calls/" + charged.Items[0].ID
 	refund := url.Values{"amount": {"0.10 EUR"}, "reason": {"late"}, "name": {"console-1"}}
@@ -190,7 +192,7 @@ func TestMoneyActions(t *testing.T) {
 	g.Pass(time.Hour)
 	_, err = g.Store.Sweep(t.Context())
 	g.Must(err)
-	unknown, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Unresolved})
+	unknown, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Unresolved})
 	g.Must(err)
 	if len(unknown.Items) != 1 {
 		t.Fatalf("%d calls of unknown outcome", len(unknown.Items))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 )
 
 const (
@@ -61,7 +62,7 @@ func (r *request) revenue(q billing.RevenueQuery) (revenue, error) {
 		return kept, nil
 	}
 	at := r.console.Now()
-	found, err := r.console.Operator.Billing.Revenue(r.Context(), q)
+	found, err := read(r, operation.Revenue, q)
 	if err != nil {
 		return revenue{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -31,7 +32,7 @@ func rowsOf(list ...field) []field {
 
 // chargeRows describe the charge of the call that an action concerns. If it cannot be read, there are none: the action then reports why.
 func (r *request) chargeRows() []field {
-	e, err := r.console.Operator.Calls.Execution(r.Context(), r.record(r.PathValue("id")))
+	e, err := read(r, operation.Execution, r.record(r.PathValue("id")))
 	if err != nil {
 		return nil
 	}
@@ -82,7 +83,7 @@ func reviewTopUp(r *request) []field {
 		field{Label: change, Value: strings.TrimSpace(r.PostForm.Get("amount"))}, field{Label: "Reference", Value: r.PostForm.Get("reference")},
 	)
 	of := billing.AccountQuery{Service: r.service(), AgentID: pat.AgentID(r.PathValue("id"))}
-	accounts, err := r.console.Operator.Billing.Accounts(r.Context(), of)
+	accounts, err := read(r, operation.Accounts, of)
 	if err != nil {
 		return rows
 	}
@@ -95,7 +96,7 @@ func reviewTopUp(r *request) []field {
 // reviewInvoice describes an invoice: its month and its buyer. An issued invoice never changes.
 func reviewInvoice(r *request) []field {
 	rows := rowsOf(field{Label: "Month", Value: strings.TrimSpace(r.PostForm.Get("month"))})
-	buyer, err := r.console.Operator.Billing.Buyer(r.Context(), r.record(r.PathValue("id")))
+	buyer, err := read(r, operation.Buyer, r.record(r.PathValue("id")))
 	if err != nil {
 		return rows
 	}

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
 )
@@ -18,14 +20,14 @@ func TestReviewsDescribeTheAction(t *testing.T) {
 	g := newConsoleGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering)
-	charged, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Captured})
+	charged, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Captured})
 	g.Must(err)
 	g.BreakOff()
 	g.Execute(a, gatetest.Ordering)
 	g.Later(time.Hour)
 	_, err = g.Store.Sweep(t.Context())
 	g.Must(err)
-	unknown, err := g.operator.Calls.Executions(t.Context(), calls.UsageQuery{State: store.Unresolved})
+	unknown, err := admin.Call(t.Context(), g.operator, operation.Executions, calls.UsageQuery{State: store.Unresolved})
 	g.Must(err)
 	const agent = "/console/agents/agent-1"
 	call, open := "/console/money/calls/"+charged.Items[0].ID, "/console/money/calls/"+unknown.Items[0].ID

@@ -36,13 +36,12 @@ var (
 type request struct {
 	*http.Request
 
-	console   *Console
-	w         http.ResponseWriter
-	secret    string // of the session
-	session   store.ConsoleSession
-	caller    api.Caller
-	operation string // of the action that is carried out
-	of        string // the service of the record that the page shows; empty: the page is not about one record
+	console *Console
+	w       http.ResponseWriter
+	secret  string // of the session
+	session store.ConsoleSession
+	caller  api.Caller
+	of      string // the service of the record that the page shows; empty: the page is not about one record
 }
 
 // identify finds the session of a request, or returns errSignedOut.

@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/record"
 )
@@ -247,7 +249,7 @@ func TestRolesAndReauthentication(t *testing.T) {
 	if got := operator.post(block, form); got.status != http.StatusForbidden {
 		t.Errorf("the code of a viewer: %d", got.status)
 	}
-	if a, err := g.operator.Agreements.Agent(t.Context(), api.Record{ID: "agent-1"}); err != nil || a.Status != "active" {
+	if a, err := admin.Call(t.Context(), g.operator, operation.Agent, api.Record{ID: "agent-1"}); err != nil || a.Status != "active" {
 		t.Fatalf("the agent was blocked: %+v, %v", a, err)
 	}
 	code, err := g.operator.SignIn.ConsoleLink(t.Context(), signin.ConsoleLinkRequest{Role: api.RoleOperator})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/processes"
 	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/console"
@@ -250,7 +251,7 @@ func TestFormsThatAreSentAgain(t *testing.T) {
 		!strings.HasPrefix(got.header.Get("Location"), "/console/signin") {
 		t.Errorf("a form after the sign-out: %d %v", got.status, got.header)
 	}
-	if a, err := g.operator.Agreements.Agent(t.Context(), api.Record{ID: "agent-1"}); err != nil || a.Status != pat.AgentBlocked {
+	if a, err := admin.Call(t.Context(), g.operator, operation.Agent, api.Record{ID: "agent-1"}); err != nil || a.Status != pat.AgentBlocked {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -47,12 +49,8 @@ type AgentQuery struct {
 }
 
 // Agents lists agents, sorted by id.
-func (o *Operations) Agents(ctx context.Context, q AgentQuery) (api.Page[Agent], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Agent]{}, err
-	}
-	f := store.AgentFilter{Service: service.ID, Status: q.Status, Prefix: q.Search, After: pat.AgentID(q.After), Limit: q.Max()}
+func (o *Operations) Agents(ctx context.Context, s *service.Service, q AgentQuery) (api.Page[Agent], error) {
+	f := store.AgentFilter{Service: s.ID, Status: q.Status, Prefix: q.Search, After: pat.AgentID(q.After), Limit: q.Max()}
 	if q.Status == Waiting {
 		f.Status, f.Waiting = "", true
 	}
@@ -60,36 +58,28 @@ func (o *Operations) Agents(ctx context.Context, q AgentQuery) (api.Page[Agent],
 		approved := q.Approved == "true"
 		f.Approved = &approved
 	}
-	list, err := o.store.Agents(ctx, f)
+	list, err := o.Store.Agents(ctx, f)
 	if err != nil {
 		return api.Page[Agent]{}, err
 	}
 	page := api.PageOf(list, q.Max(), showAgent, func(a pat.Agent) string { return string(a.ID) })
-	return api.AddNames(ctx, o.store, service.ID, page, func(a *Agent) (pat.AgentID, *string) { return a.AgentID, &a.Name })
+	return api.AddNames(ctx, o.Store, s.ID, page, func(a *Agent) (pat.AgentID, *string) { return a.AgentID, &a.Name })
 }
 
 // Agent returns one agent.
-func (o *Operations) Agent(ctx context.Context, r api.Record) (Agent, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Agent{}, err
-	}
-	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(r.ID))
+func (o *Operations) Agent(ctx context.Context, s *service.Service, r api.Record) (Agent, error) {
+	agent, err := o.Store.Agent(ctx, s.ID, pat.AgentID(r.ID))
 	if err != nil {
 		return Agent{}, err
 	}
 	shown := showAgent(agent)
-	shown.Name, err = api.NameOf(ctx, o.store, service.ID, agent.ID)
+	shown.Name, err = api.NameOf(ctx, o.Store, s.ID, agent.ID)
 	return shown, err
 }
 
 // BlockAgent ends all PATs of an agent; the gateway then issues no new ones to that agent. The id need not be in use:
 // no agent can claim a blocked id until it is unblocked.
-func (o *Operations) BlockAgent(ctx context.Context, r api.Revocation) (Agent, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Agent{}, err
-	}
+func (o *Operations) BlockAgent(ctx context.Context, s *service.Service, r api.Revocation) (Agent, error) {
 	why, err := r.Text()
 	if err != nil {
 		return Agent{}, err
@@ -97,39 +87,31 @@ func (o *Operations) BlockAgent(ctx context.Context, r api.Revocation) (Agent, e
 	if _, err := pat.ParseRecord(r.ID); err != nil {
 		return Agent{}, reason.MalformedRequest.Refusal("An agent id must be 1 to 200 visible ASCII characters.")
 	}
-	if err := service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgent, Subject: r.ID, Reason: why}); err != nil {
+	if err := s.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgent, Subject: r.ID, Reason: why}); err != nil {
 		return Agent{}, err
 	}
-	return o.Agent(ctx, r.Record)
+	return o.Agent(ctx, s, r.Record)
 }
 
 // UnblockAgent lets a blocked agent agree again. Its previous PATs remain revoked.
-func (o *Operations) UnblockAgent(ctx context.Context, r api.Record) (Agent, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
+func (o *Operations) UnblockAgent(ctx context.Context, s *service.Service, r api.Record) (Agent, error) {
+	if err := s.Issuance.Unblock(ctx, pat.AgentID(r.ID)); err != nil {
 		return Agent{}, err
 	}
-	if err := service.Issuance.Unblock(ctx, pat.AgentID(r.ID)); err != nil {
-		return Agent{}, err
-	}
-	return o.Agent(ctx, r)
+	return o.Agent(ctx, s, r)
 }
 
 // ApproveAgent approves an agent that is waiting, and returns the record that was approved: see pat.Issuer.ToApprove.
-func (o *Operations) ApproveAgent(ctx context.Context, r api.Record) (Agent, error) {
-	service, err := o.services.Find(r.Service)
+func (o *Operations) ApproveAgent(ctx context.Context, s *service.Service, r api.Record) (Agent, error) {
+	approved, err := s.Issuance.ToApprove(ctx, pat.AgentID(r.ID))
 	if err != nil {
 		return Agent{}, err
 	}
-	approved, err := service.Issuance.ToApprove(ctx, pat.AgentID(r.ID))
-	if err != nil {
-		return Agent{}, err
-	}
-	if err := service.Issuance.Approve(ctx, approved); err != nil {
+	if err := s.Issuance.Approve(ctx, approved); err != nil {
 		return Agent{}, err
 	}
 	r.ID = string(approved)
-	return o.Agent(ctx, r)
+	return o.Agent(ctx, s, r)
 }
 
 // An AgentKey is an additional key for an agent.
@@ -142,17 +124,13 @@ type AgentKey struct {
 func (k AgentKey) Details() map[string]string { return map[string]string{"jkt": k.KeyID} }
 
 // AddAgentKey adds a key that may act for an agent.
-func (o *Operations) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {
-	service, err := o.services.Find(k.Service)
-	if err != nil {
-		return Agent{}, err
-	}
+func (o *Operations) AddAgentKey(ctx context.Context, s *service.Service, k AgentKey) (Agent, error) {
 	key, err := keys.ParseID(k.KeyID)
 	if err != nil {
 		return Agent{}, api.WrongMember("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
 	}
-	if err := service.Issuance.AddKey(ctx, pat.AgentID(k.ID), key); err != nil {
+	if err := s.Issuance.AddKey(ctx, pat.AgentID(k.ID), key); err != nil {
 		return Agent{}, err
 	}
-	return o.Agent(ctx, k.Record)
+	return o.Agent(ctx, s, k.Record)
 }

@@ -66,34 +66,26 @@ type AgreementQuery struct {
 }
 
 // Agreements lists agreements, newest first.
-func (o *Operations) Agreements(ctx context.Context, q AgreementQuery) (api.Page[Agreement], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Agreement]{}, err
-	}
+func (o *Operations) Agreements(ctx context.Context, s *service.Service, q AgreementQuery) (api.Page[Agreement], error) {
 	f := store.AgreementFilter{
-		Service: service.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, Without: q.Without, State: q.State,
+		Service: s.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, Without: q.Without, State: q.State,
 		Limit: q.Max(),
 	}
 	var ok bool
 	if f.After, ok = store.ParseCursor(q.After); !ok {
 		return api.Page[Agreement]{}, api.WrongParameter("after", "must be the value of next in the previous page")
 	}
-	list, err := o.store.Agreements(ctx, f)
+	list, err := o.Store.Agreements(ctx, f)
 	if err != nil {
 		return api.Page[Agreement]{}, err
 	}
 	page := api.PageOf(list, q.Max(), AgreementOf, func(a pat.Agreement) string { return store.AgreementCursor(a).String() })
-	return api.AddNames(ctx, o.store, service.ID, page, func(a *Agreement) (pat.AgentID, *string) { return a.AgentID, &a.AgentName })
+	return api.AddNames(ctx, o.Store, s.ID, page, func(a *Agreement) (pat.AgentID, *string) { return a.AgentID, &a.AgentName })
 }
 
 // Agreement returns one agreement.
-func (o *Operations) Agreement(ctx context.Context, r api.Record) (Agreement, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Agreement{}, err
-	}
-	agreement, err := o.store.Agreement(ctx, service.ID, pat.AgreementID(r.ID))
+func (o *Operations) Agreement(ctx context.Context, s *service.Service, r api.Record) (Agreement, error) {
+	agreement, err := o.Store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
 	if err != nil {
 		return Agreement{}, err
 	}
@@ -101,24 +93,20 @@ func (o *Operations) Agreement(ctx context.Context, r api.Record) (Agreement, er
 }
 
 // ExportAgreement returns the bundle that proves an agreement to anyone: see pat.VerifyExport.
-func (o *Operations) ExportAgreement(ctx context.Context, r api.Record) (json.RawMessage, error) {
-	service, err := o.services.Find(r.Service)
+func (o *Operations) ExportAgreement(ctx context.Context, s *service.Service, r api.Record) (json.RawMessage, error) {
+	agreement, err := o.Store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
 	if err != nil {
 		return nil, err
 	}
-	agreement, err := o.store.Agreement(ctx, service.ID, pat.AgreementID(r.ID))
+	policy, err := o.Store.Policy(ctx, s.ID, agreement.PolicyDigest)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := o.store.Policy(ctx, service.ID, agreement.PolicyDigest)
+	budgets, err := o.budgets(ctx, s.ID, agreement)
 	if err != nil {
 		return nil, err
 	}
-	budgets, err := o.budgets(ctx, service.ID, agreement)
-	if err != nil {
-		return nil, err
-	}
-	return pat.Export(agreement, policy, door.Forms(o.doors), budgets...)
+	return pat.Export(agreement, policy, door.Forms(o.Doors), budgets...)
 }
 
 // budgets returns the changed budgets of a consent. If a budget is stored without its key, and the key is still valid,
@@ -127,7 +115,7 @@ func (o *Operations) budgets(ctx context.Context, service string, a pat.Agreemen
 	if a.Assurance != pat.Consent {
 		return nil, nil
 	}
-	list, err := o.store.Budgets(ctx, service, a.ID)
+	list, err := o.Store.Budgets(ctx, service, a.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +123,7 @@ func (o *Operations) budgets(ctx context.Context, service string, a pat.Agreemen
 		if len(b.PublicKey) > 0 {
 			continue
 		}
-		if key, known := o.keys.Lookup(ctx, b.KeyID(), o.now()); known {
+		if key, known := o.Keyring.Lookup(ctx, b.KeyID(), o.Now()); known {
 			list[i].PublicKey = key.Key.SPKI()
 		}
 	}
@@ -143,30 +131,26 @@ func (o *Operations) budgets(ctx context.Context, service string, a pat.Agreemen
 }
 
 // RevokeAgreement ends an agreement and all PATs issued for it. The agent may agree again.
-func (o *Operations) RevokeAgreement(ctx context.Context, r api.Revocation) (Agreement, error) {
-	err := o.revoke(ctx, pat.RevokedAgreement, r, func(s *service.Service) error {
-		_, err := o.store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
+func (o *Operations) RevokeAgreement(ctx context.Context, s *service.Service, r api.Revocation) (Agreement, error) {
+	err := revoke(ctx, s, pat.RevokedAgreement, r, func() error {
+		_, err := o.Store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
 		return err
 	})
 	if err != nil {
 		return Agreement{}, err
 	}
-	return o.Agreement(ctx, r.Record)
+	return o.Agreement(ctx, s, r.Record)
 }
 
 // revoke ends the record with the id in r, unless find returns an error. find must return an error if the record does not exist: its id is
 // probably misspelt, and the operator must not assume that the record has ended.
-func (o *Operations) revoke(ctx context.Context, kind pat.RevocationKind, r api.Revocation, find func(*service.Service) error) error {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return err
-	}
+func revoke(ctx context.Context, s *service.Service, kind pat.RevocationKind, r api.Revocation, find func() error) error {
 	why, err := r.Text()
 	if err != nil {
 		return err
 	}
-	if err := find(service); err != nil {
+	if err := find(); err != nil {
 		return err
 	}
-	return service.Issuance.Revoke(ctx, pat.Revocation{Kind: kind, Subject: r.ID, Reason: why})
+	return s.Issuance.Revoke(ctx, pat.Revocation{Kind: kind, Subject: r.ID, Reason: why})
 }

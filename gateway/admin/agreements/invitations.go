@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/consent"
 )
@@ -28,18 +30,14 @@ type Invitation struct {
 }
 
 // Invite creates an invitation.
-func (o *Operations) Invite(ctx context.Context, i Invite) (Invitation, error) {
-	service, err := o.services.Find(i.Service)
-	if err != nil {
-		return Invitation{}, err
-	}
+func (o *Operations) Invite(ctx context.Context, s *service.Service, i Invite) (_ Invitation, err error) {
 	within := inviteFor
 	if i.For != "" {
 		if within, err = time.ParseDuration(i.For); err != nil {
 			return Invitation{}, api.WrongMember("within", "must be a duration such as 24h")
 		}
 	}
-	made, err := consent.Invite(ctx, o.store, service.ID, i.Name, o.now(), within)
+	made, err := consent.Invite(ctx, o.Store, s.ID, i.Name, o.Now(), within)
 	if errors.Is(err, consent.ErrInvitation) {
 		return Invitation{}, api.WrongMember("within", err.Error())
 	}

@@ -33,7 +33,7 @@ func (k Key) ChangedID() string { return string(k.ID) }
 
 // Keys lists the keys of all processes on this store that are currently valid for verification.
 func (o *Operations) Keys(context.Context) (api.Page[Key], error) {
-	list := o.keys.Keys(o.now())
+	list := o.Keyring.Keys(o.Now())
 	return api.PageOf(list, len(list)+1, KeyOf, func(keys.SigningKey) string { return "" }), nil
 }
 
@@ -64,15 +64,15 @@ func (r *Rotation) Members(m *wire.Members) error {
 // RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires. If
 // r.All is set, the other processes on this store also create new keys, within a second or when they start.
 func (o *Operations) RotateKey(ctx context.Context, r Rotation) (Key, error) {
-	rotate := func(ctx context.Context) (keys.SigningKey, error) { return o.keys.RotateFor(ctx, r.Purpose) }
+	rotate := func(ctx context.Context) (keys.SigningKey, error) { return o.Keyring.RotateFor(ctx, r.Purpose) }
 	if r.All {
-		rotate = o.keys.RotateAll
+		rotate = o.Keyring.RotateAll
 	}
 	key, err := rotate(ctx)
 	if err != nil {
 		return Key{}, err
 	}
-	for _, k := range o.keys.Keys(o.now()) {
+	for _, k := range o.Keyring.Keys(o.Now()) {
 		if k.ID == key.ID {
 			return KeyOf(k), nil
 		}
@@ -88,18 +88,18 @@ type Retirement struct {
 
 // RetireKey ends a key now, or at a future time. It returns the key with its end: if an end was already set, the earlier of the two.
 func (o *Operations) RetireKey(ctx context.Context, r Retirement) (Key, error) {
-	now := o.now()
+	now := o.Now()
 	at, err := endOf(r.At, now)
 	if err != nil {
 		return Key{}, err
 	}
 	var before keys.SigningKey
-	for _, k := range o.keys.Keys(now) {
+	for _, k := range o.Keyring.Keys(now) {
 		if k.ID == r.KeyID {
 			before = k
 		}
 	}
-	if err := o.keys.Retire(ctx, r.KeyID, at); err != nil {
+	if err := o.Keyring.Retire(ctx, r.KeyID, at); err != nil {
 		return Key{}, err
 	}
 	if before.NotAfter.IsZero() || at.Before(before.NotAfter) { // an end that is set can only move forward
@@ -116,11 +116,11 @@ type KeysRetirement struct {
 // RetireKeys ends the keys of all processes on this store now, or at a future time, and returns them. Every process signs with a new key
 // within a second, or when it starts.
 func (o *Operations) RetireKeys(ctx context.Context, r KeysRetirement) (api.Page[Key], error) {
-	at, err := endOf(r.At, o.now())
+	at, err := endOf(r.At, o.Now())
 	if err != nil {
 		return api.Page[Key]{}, err
 	}
-	list, err := o.keys.RetireAll(ctx, at)
+	list, err := o.Keyring.RetireAll(ctx, at)
 	return api.PageOf(list, len(list)+1, KeyOf, func(keys.SigningKey) string { return "" }), err
 }
 

@@ -3,6 +3,8 @@ package agreements
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -14,16 +16,12 @@ type AgentName struct {
 }
 
 // NameAgent sets the name of an agent.
-func (o *Operations) NameAgent(ctx context.Context, n AgentName) (Agent, error) {
-	service, err := o.services.Find(n.Service)
-	if err != nil {
-		return Agent{}, err
-	}
+func (o *Operations) NameAgent(ctx context.Context, s *service.Service, n AgentName) (Agent, error) {
 	if why := api.NameFault(n.Name); why != "" {
 		return Agent{}, api.WrongMember("name", why)
 	}
-	if err := o.store.NameAgent(ctx, service.ID, pat.AgentID(n.ID), n.Name); err != nil {
+	if err := o.Store.NameAgent(ctx, s.ID, pat.AgentID(n.ID), n.Name); err != nil {
 		return Agent{}, err
 	}
-	return o.Agent(ctx, n.Record)
+	return o.Agent(ctx, s, n.Record)
 }

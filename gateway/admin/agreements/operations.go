@@ -30,25 +30,10 @@ type Store interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 }
 
-// A Config configures Operations.
-type Config struct {
-	Store    Store
-	Services api.Services
-	Now      func() time.Time
-	Keys     *keys.Keyring
-	Doors    []door.Module // the other protocols that agents can use
-}
-
 // Operations carries out the operations on agents and agreements. It is safe for concurrent use.
 type Operations struct {
-	store    Store
-	services api.Services
-	now      func() time.Time
-	keys     *keys.Keyring
-	doors    []door.Module
-}
-
-// New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{store: c.Store, services: c.Services, now: c.Now, keys: c.Keys, doors: c.Doors}
+	Store   Store
+	Now     func() time.Time
+	Keyring *keys.Keyring
+	Doors   []door.Module // the other protocols that agents can use
 }

@@ -64,13 +64,9 @@ type PATQuery struct {
 }
 
 // PATs lists the records of PATs, newest first.
-func (o *Operations) PATs(ctx context.Context, q PATQuery) (api.Page[PAT], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[PAT]{}, err
-	}
-	now := o.now()
-	f := store.TokenFilter{Service: service.ID, AgentID: q.AgentID, AgreementID: q.AgreementID, Limit: q.Max()}
+func (o *Operations) PATs(ctx context.Context, s *service.Service, q PATQuery) (api.Page[PAT], error) {
+	now := o.Now()
+	f := store.TokenFilter{Service: s.ID, AgentID: q.AgentID, AgreementID: q.AgreementID, Limit: q.Max()}
 	if q.State != "" {
 		f.ValidAt = now
 	}
@@ -78,37 +74,33 @@ func (o *Operations) PATs(ctx context.Context, q PATQuery) (api.Page[PAT], error
 	if f.After, ok = store.ParseCursor(q.After); !ok {
 		return api.Page[PAT]{}, api.WrongParameter("after", "must be the value of next in the previous page")
 	}
-	list, err := o.store.Tokens(ctx, f)
+	list, err := o.Store.Tokens(ctx, f)
 	show := func(t store.ListedToken) PAT { return showPAT(t, now) }
 	return api.PageOf(list, q.Max(), show, func(t store.ListedToken) string { return t.Cursor().String() }), err
 }
 
 // PAT returns the record of one PAT, by its jti.
-func (o *Operations) PAT(ctx context.Context, r api.Record) (PAT, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return PAT{}, err
-	}
-	list, err := o.store.Tokens(ctx, store.TokenFilter{Service: service.ID, ID: pat.TokenID(r.ID), Limit: 1}) // includes the revocation
+func (o *Operations) PAT(ctx context.Context, s *service.Service, r api.Record) (PAT, error) {
+	list, err := o.Store.Tokens(ctx, store.TokenFilter{Service: s.ID, ID: pat.TokenID(r.ID), Limit: 1}) // includes the revocation
 	if err != nil {
 		return PAT{}, err
 	}
 	if len(list) == 0 {
 		return PAT{}, pat.ErrNotFound
 	}
-	return showPAT(list[0], o.now()), nil
+	return showPAT(list[0], o.Now()), nil
 }
 
 // RevokePAT ends one PAT and all its renewals.
-func (o *Operations) RevokePAT(ctx context.Context, r api.Revocation) (PAT, error) {
-	err := o.revoke(ctx, pat.RevokedToken, r, func(s *service.Service) error {
-		_, err := o.store.Token(ctx, s.ID, pat.TokenID(r.ID))
+func (o *Operations) RevokePAT(ctx context.Context, s *service.Service, r api.Revocation) (PAT, error) {
+	err := revoke(ctx, s, pat.RevokedToken, r, func() error {
+		_, err := o.Store.Token(ctx, s.ID, pat.TokenID(r.ID))
 		return err
 	})
 	if err != nil {
 		return PAT{}, err
 	}
-	return o.PAT(ctx, r.Record)
+	return o.PAT(ctx, s, r.Record)
 }
 
 // A PresentedToken is a token to introspect. It need not be a valid PAT.
@@ -119,10 +111,6 @@ type PresentedToken struct {
 }
 
 // Introspect reports whether a PAT of any agent is valid, and returns its claims (RFC 7662).
-func (o *Operations) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
-	service, err := o.services.Find(t.Service)
-	if err != nil {
-		return pat.Introspection{}, err
-	}
-	return service.Introspect(ctx, t.Token, o.now())
+func (o *Operations) Introspect(ctx context.Context, s *service.Service, t PresentedToken) (pat.Introspection, error) {
+	return s.Introspect(ctx, t.Token, o.Now())
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -18,16 +19,16 @@ type AgreementProof struct {
 }
 
 // VerifyAgreement verifies the bundle that ExportAgreement returns, as anyone can do without this gateway: see pat.VerifyExport.
-func (o *Operations) VerifyAgreement(ctx context.Context, r api.Record) (AgreementProof, error) {
-	a, err := o.Agreement(ctx, r)
+func (o *Operations) VerifyAgreement(ctx context.Context, s *service.Service, r api.Record) (AgreementProof, error) {
+	a, err := o.Agreement(ctx, s, r)
 	if err != nil {
 		return AgreementProof{}, err
 	}
-	bundle, err := o.ExportAgreement(ctx, r)
+	bundle, err := o.ExportAgreement(ctx, s, r)
 	if err != nil {
 		return AgreementProof{}, err
 	}
-	forms := door.Forms(o.doors)
+	forms := door.Forms(o.Doors)
 	e, err := pat.VerifyExport(bundle, forms)
 	if err != nil {
 		return AgreementProof{Text: err.Error(), Agreement: a}, nil //nolint:nilerr // it is the result

@@ -15,9 +15,9 @@ type RevokedPolicy struct {
 }
 
 // RevokePolicy ends all PATs issued so far under the policy whose digest is r.ID.
-func (o *Operations) RevokePolicy(ctx context.Context, r api.Revocation) (RevokedPolicy, error) {
-	err := o.revoke(ctx, pat.RevokedPolicy, r, func(s *service.Service) error {
-		_, err := o.store.Policy(ctx, s.ID, r.ID)
+func (o *Operations) RevokePolicy(ctx context.Context, s *service.Service, r api.Revocation) (RevokedPolicy, error) {
+	err := revoke(ctx, s, pat.RevokedPolicy, r, func() error {
+		_, err := o.Store.Policy(ctx, s.ID, r.ID)
 		return err
 	})
 	if err != nil {

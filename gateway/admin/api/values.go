@@ -14,6 +14,12 @@ func Encode(path string, request any) (string, url.Values) {
 	return strings.ReplaceAll(path, "{id}", escape(e.id)), e.values
 }
 
+// ServiceOf returns the id of the service that a request names; empty: none.
+func ServiceOf(request any) string {
+	_, values := Encode("", request)
+	return values.Get("service")
+}
+
 // An encoder collects the parameters that a client sends. It omits empty parameters.
 type encoder struct {
 	values url.Values

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/money"
@@ -35,12 +37,8 @@ type AccountQuery struct {
 }
 
 // Accounts lists the accounts, sorted by agent and currency.
-func (o *Operations) Accounts(ctx context.Context, q AccountQuery) (api.Page[Account], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Account]{}, err
-	}
-	list, err := o.store.Accounts(ctx, store.Filter{Service: service.ID, AgentID: q.AgentID, After: q.After, Limit: q.Max()})
+func (o *Operations) Accounts(ctx context.Context, s *service.Service, q AccountQuery) (api.Page[Account], error) {
+	list, err := o.Store.Accounts(ctx, store.Filter{Service: s.ID, AgentID: q.AgentID, After: q.After, Limit: q.Max()})
 	return api.PageOf(list, q.Max(), showAccount, func(a store.Account) string { return string(a.AgentID) + " " + a.Currency }), err
 }
 
@@ -89,11 +87,7 @@ func (r TopUpResult) ChangedID() string { return string(r.AgentID) }
 
 // TopUp adds to the balance of an agent, or subtracts from it. The agent must exist, because money for a misspelt id would be lost. A
 // top-up with a reference is made only once. Errors: pat.ErrNotFound, money.ErrAmount, store.ErrReferenceUsed.
-func (o *Operations) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
-	service, err := o.services.Find(t.Service)
-	if err != nil {
-		return TopUpResult{}, err
-	}
+func (o *Operations) TopUp(ctx context.Context, s *service.Service, t TopUp) (TopUpResult, error) {
 	if len(t.Reference) > maxReference || !api.Printable(t.Reference) {
 		return TopUpResult{}, api.WrongMember("reference", fmt.Sprintf("must be one line of at most %d bytes", maxReference))
 	}
@@ -106,15 +100,15 @@ func (o *Operations) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
 	if err != nil {
 		return TopUpResult{}, err
 	}
-	if _, err := o.store.Agent(ctx, service.ID, t.AgentID); err != nil {
+	if _, err := o.Store.Agent(ctx, s.ID, t.AgentID); err != nil {
 		return TopUpResult{}, err
 	}
-	entered := store.TopUp{Service: service.ID, AgentID: t.AgentID, Amount: amount, Reference: t.Reference, Reverse: t.Reverse}
-	repeated, err := o.store.TopUp(ctx, entered)
+	entered := store.TopUp{Service: s.ID, AgentID: t.AgentID, Amount: amount, Reference: t.Reference, Reverse: t.Reverse}
+	repeated, err := o.Store.TopUp(ctx, entered)
 	if err != nil {
 		return TopUpResult{}, err
 	}
-	list, err := o.store.Accounts(ctx, store.Filter{Service: service.ID, AgentID: t.AgentID, Limit: api.MaxLimit})
+	list, err := o.Store.Accounts(ctx, store.Filter{Service: s.ID, AgentID: t.AgentID, Limit: api.MaxLimit})
 	if err != nil {
 		return TopUpResult{}, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -30,12 +32,8 @@ type BuyerChange struct {
 }
 
 // Buyer returns the buyer of an agent.
-func (o *Operations) Buyer(ctx context.Context, r api.Record) (Buyer, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Buyer{}, err
-	}
-	b, err := o.store.Buyer(ctx, service.ID, pat.AgentID(r.ID))
+func (o *Operations) Buyer(ctx context.Context, s *service.Service, r api.Record) (Buyer, error) {
+	b, err := o.Store.Buyer(ctx, s.ID, pat.AgentID(r.ID))
 	if err != nil {
 		return Buyer{}, err
 	}
@@ -47,11 +45,7 @@ func (o *Operations) Buyer(ctx context.Context, r api.Record) (Buyer, error) {
 }
 
 // SetBuyer sets the customer to whom the invoices of an agent are made out. It does not change invoices that were issued before.
-func (o *Operations) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error) {
-	service, err := o.services.Find(c.Service)
-	if err != nil {
-		return Buyer{}, err
-	}
+func (o *Operations) SetBuyer(ctx context.Context, s *service.Service, c BuyerChange) (Buyer, error) {
 	var b *store.Buyer
 	if c.Name != "" || c.Country != "" || c.TaxID != "" || c.Email != "" || c.Reference != "" || c.VAT != "" || len(c.Address) > 0 {
 		if err := checkBuyer(&c.Buyer); err != nil {
@@ -59,10 +53,10 @@ func (o *Operations) SetBuyer(ctx context.Context, c BuyerChange) (Buyer, error)
 		}
 		b = &c.Buyer
 	}
-	if err := o.store.SetBuyer(ctx, service.ID, pat.AgentID(c.ID), b); err != nil {
+	if err := o.Store.SetBuyer(ctx, s.ID, pat.AgentID(c.ID), b); err != nil {
 		return Buyer{}, err
 	}
-	return o.Buyer(ctx, c.Record)
+	return o.Buyer(ctx, s, c.Record)
 }
 
 // checkBuyer returns a refusal if a buyer lacks a member that an invoice needs, or has a value that is too long or has several lines.

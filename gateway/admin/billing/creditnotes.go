@@ -33,7 +33,7 @@ type creditNoteRecord struct {
 
 // creditNoteRecord returns the record for a credit note about a call, as JSON, or an empty string if the call does not exist.
 func (o *Operations) creditNoteRecord(ctx context.Context, s *service.Service, execution string) (string, error) {
-	call, err := o.store.Execution(ctx, s.ID, execution)
+	call, err := o.Store.Execution(ctx, s.ID, execution)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -44,7 +44,7 @@ func (o *Operations) creditNoteRecord(ctx context.Context, s *service.Service, e
 	if out.Parties, err = o.parties(ctx, s, call.AgentID); err != nil {
 		return "", err
 	}
-	if out.AgentName, err = api.NameOf(ctx, o.store, s.ID, call.AgentID); err != nil {
+	if out.AgentName, err = api.NameOf(ctx, o.Store, s.ID, call.AgentID); err != nil {
 		return "", err
 	}
 	text, err := json.Marshal(out)
@@ -52,23 +52,19 @@ func (o *Operations) creditNoteRecord(ctx context.Context, s *service.Service, e
 }
 
 // CreditNote returns the credit note with a number such as CN-000042. The error is store.ErrNotFound if there is none.
-func (o *Operations) CreditNote(ctx context.Context, r api.Record) (CreditNote, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return CreditNote{}, err
-	}
+func (o *Operations) CreditNote(ctx context.Context, s *service.Service, r api.Record) (CreditNote, error) {
 	number, err := documentNumber(creditNotePrefix, r.ID)
 	if err != nil || number == 0 {
 		return CreditNote{}, reason.NoSuchRecord.Refusal("This gateway has no such credit note: numbers have the form CN-000042.")
 	}
-	list, err := o.store.Refunds(ctx, store.RefundFilter{Service: service.ID, Number: number, Limit: 1})
+	list, err := o.Store.Refunds(ctx, store.RefundFilter{Service: s.ID, Number: number, Limit: 1})
 	if err != nil {
 		return CreditNote{}, err
 	}
 	if len(list) == 0 {
 		return CreditNote{}, store.ErrNotFound
 	}
-	out := CreditNote{Refund: showRefund(list[0]), Service: service.ID, Issuer: service.Issuer}
+	out := CreditNote{Refund: showRefund(list[0]), Service: s.ID, Issuer: s.Issuer}
 	if text := list[0].Document; text != "" {
 		var kept creditNoteRecord
 		if err := json.Unmarshal([]byte(text), &kept); err != nil {
@@ -76,7 +72,7 @@ func (o *Operations) CreditNote(ctx context.Context, r api.Record) (CreditNote, 
 		}
 		out.Parties, out.AgentName, out.Tax = kept.Parties, kept.AgentName, kept.tax(kept.taxation, list[0].Amount)
 	}
-	invoice, err := o.store.Invoice(ctx, service.ID, out.AgentID, out.ChargedAt.Format("2006-01"))
+	invoice, err := o.Store.Invoice(ctx, s.ID, out.AgentID, out.ChargedAt.Format("2006-01"))
 	switch {
 	case err == nil:
 		out.Invoice = invoiceText(invoice.Number)

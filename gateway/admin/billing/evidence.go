@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/receipt"
@@ -65,24 +67,20 @@ var errNoReceipts = errors.New("this gateway has no key for receipts")
 
 // Evidence returns the entries of an account in a month, a page at a time. Errors: store.ErrNotFound if the account does not exist,
 // *store.ForgottenError.
-func (o *Operations) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvidence, error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return AccountEvidence{}, err
-	}
+func (o *Operations) Evidence(ctx context.Context, s *service.Service, q EvidenceQuery) (AccountEvidence, error) {
 	from, err := o.month(q.Month)
 	if err != nil {
 		return AccountEvidence{}, err
 	}
-	if o.receipts == nil {
+	if o.Receipts == nil {
 		return AccountEvidence{}, errNoReceipts
 	}
 	out := AccountEvidence{
-		Issuer: service.Issuer, Currency: q.Currency, From: from, To: from.AddDate(0, 1, 0), Proofs: o.receipts.Proofs(),
+		Issuer: s.Issuer, Currency: q.Currency, From: from, To: from.AddDate(0, 1, 0), Proofs: o.Receipts.Proofs(),
 		Entries: []EvidenceLine{},
 	}
-	f := store.StatementFilter{Service: service.ID, AgentID: pat.AgentID(q.ID), From: out.From, To: out.To, Limit: api.MaxLimit}
-	prover := prover{ctx: ctx, logs: o.logs, service: f.Service, heads: map[int64]store.LogHead{}}
+	f := store.StatementFilter{Service: s.ID, AgentID: pat.AgentID(q.ID), From: out.From, To: out.To, Limit: api.MaxLimit}
+	prover := prover{ctx: ctx, logs: o.Logs, service: f.Service, heads: map[int64]store.LogHead{}}
 	if q.After != "" { // the entries of the first page's statement, even if there are more since
 		after, last, ok := parseEvidenceCursor(q.After)
 		if !ok {
@@ -91,20 +89,20 @@ func (o *Operations) Evidence(ctx context.Context, q EvidenceQuery) (AccountEvid
 		err := o.evidence(ctx, f, q, after, last, &prover, &out)
 		return out, err
 	}
-	list, err := o.store.Statements(ctx, f)
+	list, err := o.Store.Statements(ctx, f)
 	if err != nil {
 		return AccountEvidence{}, err
 	}
-	sum, err := receipt.Of(list, service.Issuer, f.AgentID, q.Currency)
+	sum, err := receipt.Of(list, s.Issuer, f.AgentID, q.Currency)
 	if err != nil {
 		return AccountEvidence{}, err
 	}
-	if o.logs != nil {
+	if o.Logs != nil {
 		if out.Log, sum.Checkpoint, err = prover.entries(); err != nil {
 			return AccountEvidence{}, err
 		}
 	}
-	if err := o.sign(ctx, q, list, sum, &out); err != nil || sum.Range.From == nil {
+	if err := o.sign(ctx, s, q, list, sum, &out); err != nil || sum.Range.From == nil {
 		return out, err
 	}
 	err = o.evidence(ctx, f, q, *sum.Range.From-1, *sum.Range.To, &prover, &out)
@@ -129,16 +127,16 @@ func parseEvidenceCursor(text string) (after, last int64, ok bool) {
 
 // sign adds the signed statement and the signed invoice. Both cover the same entries.
 func (o *Operations) sign(
-	ctx context.Context, q EvidenceQuery, list []store.Statement, sum receipt.SignedStatement, out *AccountEvidence,
+	ctx context.Context, s *service.Service, q EvidenceQuery, list []store.Statement, sum receipt.SignedStatement, out *AccountEvidence,
 ) (err error) {
-	if out.Statement, err = o.receipts.Document(ctx, evidence.TypeStatement, sum); err != nil {
+	if out.Statement, err = o.Receipts.Document(ctx, evidence.TypeStatement, sum); err != nil {
 		return err
 	}
-	invoice, err := o.invoice(ctx, InvoiceQuery{Record: q.Record, Month: q.Month}, list)
+	invoice, err := o.invoice(ctx, s, InvoiceQuery{Record: q.Record, Month: q.Month}, list)
 	if err != nil {
 		return err
 	}
-	out.Invoice, err = o.receipts.Document(ctx, evidence.TypeInvoice, SignedInvoice{invoice, q.Currency, sum.Range, sum.Checkpoint})
+	out.Invoice, err = o.Receipts.Document(ctx, evidence.TypeInvoice, SignedInvoice{invoice, q.Currency, sum.Range, sum.Checkpoint})
 	return err
 }
 
@@ -154,7 +152,7 @@ type SignedInvoice struct {
 func (o *Operations) evidence(
 	ctx context.Context, f store.StatementFilter, q EvidenceQuery, after, last int64, prover *prover, out *AccountEvidence,
 ) error {
-	list, err := o.store.Entries(ctx, store.EntryFilter{
+	list, err := o.Store.Entries(ctx, store.EntryFilter{
 		Service: f.Service, AgentID: f.AgentID, Currency: q.Currency, After: after, Limit: q.Max(), Evidence: true,
 	})
 	if err != nil {
@@ -169,10 +167,10 @@ func (o *Operations) evidence(
 			return err
 		}
 		line := EvidenceLine{Asked: string(e.Decision), Proof: e.Proof}
-		if line.Receipt, err = o.receipts.Receipt(ctx, e.Bytes); err != nil {
+		if line.Receipt, err = o.Receipts.Receipt(ctx, e.Bytes); err != nil {
 			return err
 		}
-		if o.logs != nil {
+		if o.Logs != nil {
 			if line.Logged, err = prover.prove(e); err != nil {
 				return err
 			}
@@ -195,7 +193,7 @@ func (o *Operations) addPolicy(ctx context.Context, service string, entry []byte
 		return err
 	}
 	added[e.Policy] = true
-	p, err := o.store.Policy(ctx, service, e.Policy)
+	p, err := o.Store.Policy(ctx, service, e.Policy)
 	if errors.Is(err, pat.ErrNotFound) {
 		return nil // verifiers report that the policy is missing
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -87,52 +89,48 @@ type InvoiceQuery struct {
 }
 
 // Invoice returns the invoice of an agent for a month. Errors: pat.ErrNotFound, *store.ForgottenError.
-func (o *Operations) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error) {
-	return o.invoice(ctx, q, nil)
+func (o *Operations) Invoice(ctx context.Context, s *service.Service, q InvoiceQuery) (Invoice, error) {
+	return o.invoice(ctx, s, q, nil)
 }
 
 // invoice returns the invoice of the calls that the statements of the month count. It reads the statements if they are nil.
-func (o *Operations) invoice(ctx context.Context, q InvoiceQuery, statements []store.Statement) (Invoice, error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return Invoice{}, err
-	}
+func (o *Operations) invoice(ctx context.Context, s *service.Service, q InvoiceQuery, statements []store.Statement) (Invoice, error) {
 	from, err := o.month(q.Month)
 	if err != nil {
 		return Invoice{}, err
 	}
-	issued, err := o.store.Invoice(ctx, service.ID, pat.AgentID(q.ID), q.Month)
+	issued, err := o.Store.Invoice(ctx, s.ID, pat.AgentID(q.ID), q.Month)
 	if !errors.Is(err, store.ErrNotFound) {
 		if err != nil {
 			return Invoice{}, err
 		}
 		return showInvoice(issued)
 	}
-	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(q.ID))
+	agent, err := o.Store.Agent(ctx, s.ID, pat.AgentID(q.ID))
 	if err != nil {
 		return Invoice{}, err
 	}
 	out := Invoice{
-		Number: invoiceNumber(service.ID, agent.ID, q.Month), Status: InvoiceDraft, Service: service.ID, Issuer: service.Issuer,
-		AgentID: agent.ID, Terms: service.Invoices.Terms, From: from, To: from.AddDate(0, 1, 0),
+		Number: invoiceNumber(s.ID, agent.ID, q.Month), Status: InvoiceDraft, Service: s.ID, Issuer: s.Issuer,
+		AgentID: agent.ID, Terms: s.Invoices.Terms, From: from, To: from.AddDate(0, 1, 0),
 		Rows: []InvoiceRow{}, Totals: []InvoiceTotal{}, Evidence: []InvoiceEvidence{},
 	}
-	out.Provisional = o.now().Before(out.To.Add(invoiceDelay))
-	if out.Name, err = api.NameOf(ctx, o.store, service.ID, agent.ID); err != nil {
+	out.Provisional = o.Now().Before(out.To.Add(invoiceDelay))
+	if out.Name, err = api.NameOf(ctx, o.Store, s.ID, agent.ID); err != nil {
 		return Invoice{}, err
 	}
-	if out.Parties, err = o.parties(ctx, service, agent.ID); err != nil {
+	if out.Parties, err = o.parties(ctx, s, agent.ID); err != nil {
 		return Invoice{}, err
 	}
 	if statements == nil {
-		f := store.StatementFilter{Service: service.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: api.MaxLimit}
-		if statements, err = o.store.Statements(ctx, f); err != nil {
+		f := store.StatementFilter{Service: s.ID, AgentID: agent.ID, From: out.From, To: out.To, Limit: api.MaxLimit}
+		if statements, err = o.Store.Statements(ctx, f); err != nil {
 			return Invoice{}, err
 		}
 	}
 	var charged []store.ChargedCalls
-	for _, s := range statements {
-		calls, err := o.store.ChargedCalls(ctx, s)
+	for _, one := range statements {
+		calls, err := o.Store.ChargedCalls(ctx, one)
 		if err != nil {
 			return Invoice{}, err
 		}
@@ -140,7 +138,7 @@ func (o *Operations) invoice(ctx context.Context, q InvoiceQuery, statements []s
 	}
 	out.charge(charged)
 	out.hold(statements)
-	if err := out.addTax(taxationOf(service)); err != nil {
+	if err := out.addTax(taxationOf(s)); err != nil {
 		return Invoice{}, err
 	}
 	return out, o.prove(ctx, &out, charged)
@@ -152,7 +150,7 @@ func (o *Operations) month(text string) (time.Time, error) {
 	if err != nil || from.Year() < 1970 || from.Year() > 2200 {
 		return time.Time{}, api.WrongParameter("month", "must be a month such as 2026-11")
 	}
-	if from.After(o.now()) {
+	if from.After(o.Now()) {
 		return time.Time{}, api.WrongParameter("month", "must not be in the future")
 	}
 	return from, nil
@@ -256,7 +254,7 @@ func (o *Operations) prove(ctx context.Context, i *Invoice, charged []store.Char
 	i.FurtherAgreements = max(0, len(most)-maxInvoice)
 	for _, e := range most[:len(most)-i.FurtherAgreements] {
 		n := calls[e]
-		agreement, err := o.store.Agreement(ctx, i.Service, e.AgreementID)
+		agreement, err := o.Store.Agreement(ctx, i.Service, e.AgreementID)
 		if err != nil {
 			return err
 		}

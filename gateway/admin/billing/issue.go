@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -32,8 +34,8 @@ func (r IssueRequest) Details() map[string]string { return map[string]string{"mo
 // IssueInvoice issues the invoice of an agent for a month that ended at least an hour ago, under the next number of the service, and keeps
 // it. An invoice that was issued before is returned unchanged. Errors: those of Invoice, and a refusal if the invoice is still provisional,
 // nothing was charged, or the seller or the buyer is missing.
-func (o *Operations) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice, error) {
-	draft, err := o.Invoice(ctx, InvoiceQuery(r))
+func (o *Operations) IssueInvoice(ctx context.Context, s *service.Service, r IssueRequest) (Invoice, error) {
+	draft, err := o.Invoice(ctx, s, InvoiceQuery(r))
 	switch {
 	case err != nil || draft.Status == InvoiceIssued:
 		return draft, err
@@ -54,7 +56,7 @@ func (o *Operations) IssueInvoice(ctx context.Context, r IssueRequest) (Invoice,
 	if err != nil {
 		return Invoice{}, fmt.Errorf("encoding an invoice: %w", err)
 	}
-	issued, _, err := o.store.IssueInvoice(ctx, store.Invoice{
+	issued, _, err := o.Store.IssueInvoice(ctx, store.Invoice{
 		Service: draft.Service, AgentID: draft.AgentID, Month: r.Month, Document: text,
 	})
 	if err != nil {
@@ -99,16 +101,12 @@ type IssuedQuery struct {
 }
 
 // IssuedInvoices lists issued invoices, newest first, with an item for each currency of an invoice.
-func (o *Operations) IssuedInvoices(ctx context.Context, q IssuedQuery) (api.Page[IssuedInvoice], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[IssuedInvoice]{}, err
-	}
-	f := store.InvoiceFilter{Service: service.ID, AgentID: q.AgentID, Month: q.Month, Limit: q.Max()}
+func (o *Operations) IssuedInvoices(ctx context.Context, s *service.Service, q IssuedQuery) (_ api.Page[IssuedInvoice], err error) {
+	f := store.InvoiceFilter{Service: s.ID, AgentID: q.AgentID, Month: q.Month, Limit: q.Max()}
 	if f.Before, err = documentNumber(invoicePrefix, q.After); err != nil {
 		return api.Page[IssuedInvoice]{}, err
 	}
-	list, err := o.store.Invoices(ctx, f)
+	list, err := o.Store.Invoices(ctx, f)
 	if err != nil {
 		return api.Page[IssuedInvoice]{}, err
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -51,12 +53,8 @@ func (m MovedCredit) ChangedID() string { return string(m.From) }
 
 // MoveCredit moves credit from one agent to another in one transaction: at most what the agent has paid in and not used, without amounts
 // that are held. Both agents must exist. Errors: pat.ErrNotFound, *store.MoveError, store.ErrReferenceUsed, money.ErrAmount.
-func (o *Operations) MoveCredit(ctx context.Context, m CreditMove) (MovedCredit, error) {
-	service, err := o.services.Find(m.Service)
-	if err != nil {
-		return MovedCredit{}, err
-	}
-	move := store.CreditMove{Service: service.ID, From: m.From, To: m.To, Reference: m.Reference, Reason: m.Reason}
+func (o *Operations) MoveCredit(ctx context.Context, s *service.Service, m CreditMove) (_ MovedCredit, err error) {
+	move := store.CreditMove{Service: s.ID, From: m.From, To: m.To, Reference: m.Reference, Reason: m.Reason}
 	switch {
 	case strings.TrimSpace(m.Reference) == "" || len(m.Reference) > maxMoveReference || !api.Printable(m.Reference):
 		return MovedCredit{}, api.WrongMember("reference", fmt.Sprintf("must be one line of 1 to %d bytes", maxMoveReference))
@@ -69,11 +67,11 @@ func (o *Operations) MoveCredit(ctx context.Context, m CreditMove) (MovedCredit,
 		return MovedCredit{}, err
 	}
 	for _, agent := range []pat.AgentID{m.From, m.To} {
-		if _, err := o.store.Agent(ctx, service.ID, agent); err != nil {
+		if _, err := o.Store.Agent(ctx, s.ID, agent); err != nil {
 			return MovedCredit{}, err
 		}
 	}
-	made, repeated, err := o.store.MoveCredit(ctx, move)
+	made, repeated, err := o.Store.MoveCredit(ctx, move)
 	if err != nil {
 		return MovedCredit{}, err
 	}
@@ -82,10 +80,10 @@ func (o *Operations) MoveCredit(ctx context.Context, m CreditMove) (MovedCredit,
 		Reference: made.Reference, Reason: made.Reason, Repeated: repeated,
 	}
 	out.FromReference, out.ToReference = made.References()
-	if out.FromReceipt, err = o.topUpReceipt(ctx, service.ID, made.From, out.FromReference); err != nil {
+	if out.FromReceipt, err = o.topUpReceipt(ctx, s.ID, made.From, out.FromReference); err != nil {
 		return MovedCredit{}, err
 	}
-	out.ToReceipt, err = o.topUpReceipt(ctx, service.ID, made.To, out.ToReference)
+	out.ToReceipt, err = o.topUpReceipt(ctx, s.ID, made.To, out.ToReference)
 	return out, err
 }
 
@@ -104,17 +102,17 @@ func amountOrAll(text string) (money.Amount, error) {
 // topUpReceipt returns the signed entry of a top-up or a reversal, or an empty string if there is no key for receipts or the entry was
 // deleted.
 func (o *Operations) topUpReceipt(ctx context.Context, service string, agent pat.AgentID, reference string) (string, error) {
-	if o.receipts == nil {
+	if o.Receipts == nil {
 		return "", nil
 	}
-	entry, err := o.store.TopUpEntry(ctx, service, agent, reference)
+	entry, err := o.Store.TopUpEntry(ctx, service, agent, reference)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	return o.receipts.Receipt(ctx, entry.Bytes)
+	return o.Receipts.Receipt(ctx, entry.Bytes)
 }
 
 // MoveRefusal returns the refusal of a move, or nil for other errors.

@@ -42,25 +42,10 @@ type Store interface {
 	Buyer(ctx context.Context, service string, id pat.AgentID) (*store.Buyer, error)
 }
 
-// A Config configures Operations.
-type Config struct {
+// Operations carries out the operations on money. It is safe for concurrent use.
+type Operations struct {
 	Store    Store
-	Services api.Services
 	Now      func() time.Time
 	Receipts *receipt.Signer // nil: Evidence and Receipt return an error
 	Logs     Logs            // nil: Evidence has no proofs of the log
-}
-
-// Operations carries out the operations on money. It is safe for concurrent use.
-type Operations struct {
-	store    Store
-	services api.Services
-	now      func() time.Time
-	receipts *receipt.Signer
-	logs     Logs
-}
-
-// New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{store: c.Store, services: c.Services, now: c.Now, receipts: c.Receipts, logs: c.Logs}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -46,13 +48,9 @@ func showPayment(p store.Payment) Payment {
 }
 
 // Payments lists the payments of a service, the newest first.
-func (o *Operations) Payments(ctx context.Context, q PaymentQuery) (api.Page[Payment], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Payment]{}, err
-	}
-	list, err := o.store.Payments(ctx, store.PaymentFilter{
-		Service: service.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max(),
+func (o *Operations) Payments(ctx context.Context, s *service.Service, q PaymentQuery) (api.Page[Payment], error) {
+	list, err := o.Store.Payments(ctx, store.PaymentFilter{
+		Service: s.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max(),
 	})
 	return api.PageOf(list, q.Max(), showPayment, func(p store.Payment) string { return p.Reference }), err
 }
@@ -73,15 +71,11 @@ func (r PaymentResolution) Details() map[string]string {
 
 // ResolvePayment enters a waiting payment in the ledger, or ends it as failed. Errors: pat.ErrNotFound, store.ErrNotFound,
 // store.ErrSettled, store.ErrReferenceUsed.
-func (o *Operations) ResolvePayment(ctx context.Context, r PaymentResolution) (Payment, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Payment{}, err
-	}
+func (o *Operations) ResolvePayment(ctx context.Context, s *service.Service, r PaymentResolution) (Payment, error) {
 	if !r.State.Ended() {
 		return Payment{}, api.WrongMember("state", "must be credited or failed")
 	}
-	p, err := o.store.Payment(ctx, service.ID, r.Reference)
+	p, err := o.Store.Payment(ctx, s.ID, r.Reference)
 	if err != nil {
 		return Payment{}, err
 	}
@@ -96,11 +90,11 @@ func (o *Operations) ResolvePayment(ctx context.Context, r PaymentResolution) (P
 		if agent == "" {
 			return Payment{}, api.WrongMember("agent_id", "is required: the sender of the payment named no agent")
 		}
-		if _, err := o.store.Agent(ctx, service.ID, agent); err != nil { // money for a misspelt id would be lost
+		if _, err := o.Store.Agent(ctx, s.ID, agent); err != nil { // money for a misspelt id would be lost
 			return Payment{}, err
 		}
 	}
-	p, err = o.store.MovePayment(ctx, service.ID, r.Reference, store.PaymentMove{
+	p, err = o.Store.MovePayment(ctx, s.ID, r.Reference, store.PaymentMove{
 		To: r.State, AgentID: r.AgentID,
 		Reason: "resolved by the operator",
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -73,12 +75,8 @@ func showRefund(r store.Refund) Refund {
 // Refund returns a captured charge, or a part of it, to the credit of the agent: never more than was charged. It is a top-up in the ledger
 // and in the chain of the account, and has a credit note. Errors: store.ErrNotFound, store.ErrNotCaptured, *store.RefundError,
 // store.ErrReferenceUsed, money.ErrAmount.
-func (o *Operations) Refund(ctx context.Context, r RefundRequest) (Refund, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Refund{}, err
-	}
-	asked := store.Refund{Service: service.ID, ExecutionID: r.ID, Name: r.Name, Reason: r.Reason}
+func (o *Operations) Refund(ctx context.Context, s *service.Service, r RefundRequest) (_ Refund, err error) {
+	asked := store.Refund{Service: s.ID, ExecutionID: r.ID, Name: r.Name, Reason: r.Reason}
 	switch {
 	case len(r.Name) > maxRefundName || !api.Printable(r.Name):
 		return Refund{}, api.WrongMember("name", fmt.Sprintf("must be one line of at most %d bytes", maxRefundName))
@@ -89,10 +87,10 @@ func (o *Operations) Refund(ctx context.Context, r RefundRequest) (Refund, error
 			return Refund{}, err
 		}
 	}
-	if asked.Document, err = o.creditNoteRecord(ctx, service, r.ID); err != nil {
+	if asked.Document, err = o.creditNoteRecord(ctx, s, r.ID); err != nil {
 		return Refund{}, err
 	}
-	made, repeated, err := o.store.Refund(ctx, asked)
+	made, repeated, err := o.Store.Refund(ctx, asked)
 	if err != nil {
 		return Refund{}, err
 	}
@@ -104,10 +102,10 @@ func (o *Operations) Refund(ctx context.Context, r RefundRequest) (Refund, error
 
 // refundReceipt returns the signed entry of a refund, or an empty string if there is no key for receipts or the entry was deleted.
 func (o *Operations) refundReceipt(ctx context.Context, r store.Refund) (string, error) {
-	if o.receipts == nil {
+	if o.Receipts == nil {
 		return "", nil
 	}
-	list, err := o.store.Entries(ctx, store.EntryFilter{
+	list, err := o.Store.Entries(ctx, store.EntryFilter{
 		Service: r.Service, AgentID: r.AgentID, Currency: r.Amount.Currency, After: r.K - 1, Limit: 1,
 	})
 	if _, expired := errors.AsType[*store.ExpiredError](err); expired {
@@ -116,7 +114,7 @@ func (o *Operations) refundReceipt(ctx context.Context, r store.Refund) (string,
 	if err != nil || len(list) == 0 || list[0].K != r.K {
 		return "", err
 	}
-	return o.receipts.Receipt(ctx, list[0].Bytes)
+	return o.Receipts.Receipt(ctx, list[0].Bytes)
 }
 
 // A RefundQuery selects refunds.
@@ -128,16 +126,12 @@ type RefundQuery struct {
 }
 
 // Refunds lists refunds, newest first.
-func (o *Operations) Refunds(ctx context.Context, q RefundQuery) (api.Page[Refund], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Refund]{}, err
-	}
-	f := store.RefundFilter{Service: service.ID, AgentID: q.AgentID, ExecutionID: q.ExecutionID, Limit: q.Max()}
+func (o *Operations) Refunds(ctx context.Context, s *service.Service, q RefundQuery) (_ api.Page[Refund], err error) {
+	f := store.RefundFilter{Service: s.ID, AgentID: q.AgentID, ExecutionID: q.ExecutionID, Limit: q.Max()}
 	if f.Before, err = documentNumber(creditNotePrefix, q.After); err != nil {
 		return api.Page[Refund]{}, err
 	}
-	list, err := o.store.Refunds(ctx, f)
+	list, err := o.Store.Refunds(ctx, f)
 	return api.PageOf(list, f.Limit, showRefund, func(r store.Refund) string { return creditNoteNumber(r.Number) }), err
 }
 
@@ -175,13 +169,9 @@ func sumOf(s store.Sum) *big.Int {
 }
 
 // Revenue adds up the captured charges of a period by intent, agent or month, less the refunds of the period.
-func (o *Operations) Revenue(ctx context.Context, q RevenueQuery) (api.Page[Revenue], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Revenue]{}, err
-	}
+func (o *Operations) Revenue(ctx context.Context, s *service.Service, q RevenueQuery) (api.Page[Revenue], error) {
 	f := store.RevenueFilter{
-		Service: service.ID, By: store.RevenueGroup(q.By), From: q.From, To: q.To, After: q.After, Limit: q.Max(),
+		Service: s.ID, By: store.RevenueGroup(q.By), From: q.From, To: q.To, After: q.After, Limit: q.Max(),
 	}
 	if f.By == "" {
 		f.By = store.ByMonth
@@ -189,7 +179,7 @@ func (o *Operations) Revenue(ctx context.Context, q RevenueQuery) (api.Page[Reve
 	if f.After != "" && !strings.Contains(f.After, " ") {
 		return api.Page[Revenue]{}, api.WrongParameter("after", "must be a name, a space and a currency")
 	}
-	list, err := o.store.Revenue(ctx, f)
+	list, err := o.Store.Revenue(ctx, f)
 	if err != nil {
 		return api.Page[Revenue]{}, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/receipt"
 	"github.com/uimgate/uimgate/pat"
@@ -33,16 +35,12 @@ type StatementQuery struct {
 
 // Statements returns a statement for each account. Only the last page may have fewer items than the limit. Errors: *store.ForgottenError,
 // store.ErrPeriod.
-func (o *Operations) Statements(ctx context.Context, q StatementQuery) (api.Page[Statement], error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Statement]{}, err
-	}
-	f := store.StatementFilter{Service: service.ID, AgentID: q.AgentID, From: q.From, To: q.To, After: q.After, Limit: q.Max()}
-	list, err := o.store.Statements(ctx, f)
+func (o *Operations) Statements(ctx context.Context, s *service.Service, q StatementQuery) (api.Page[Statement], error) {
+	f := store.StatementFilter{Service: s.ID, AgentID: q.AgentID, From: q.From, To: q.To, After: q.After, Limit: q.Max()}
+	list, err := o.Store.Statements(ctx, f)
 	if err != nil {
 		return api.Page[Statement]{}, err
 	}
 	page := api.PageOf(list, q.Max(), receipt.StatementOf, func(s store.Statement) string { return string(s.AgentID) + " " + s.Currency })
-	return api.AddNames(ctx, o.store, service.ID, page, func(s *Statement) (pat.AgentID, *string) { return s.AgentID, &s.Name })
+	return api.AddNames(ctx, o.Store, s.ID, page, func(s *Statement) (pat.AgentID, *string) { return s.AgentID, &s.Name })
 }

@@ -47,7 +47,7 @@ func (o *Operations) parties(ctx context.Context, s *service.Service, id pat.Age
 	if c := s.Invoices.Seller; c.Name != "" {
 		p.Seller = &Seller{c.Name, c.Address, c.Country, c.TaxID, c.Contact}
 	}
-	p.Buyer, err = o.store.Buyer(ctx, s.ID, id)
+	p.Buyer, err = o.Store.Buyer(ctx, s.ID, id)
 	return p, err
 }
 

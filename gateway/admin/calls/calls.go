@@ -72,12 +72,12 @@ func (o *Operations) Calls(ctx context.Context, q CallQuery) (api.Page[Call], er
 		return api.Page[Call]{}, api.WrongParameter("after", "must be the cursor of a page of calls")
 	}
 	if q.Service != "" {
-		if _, err := o.services.Find(q.Service); err != nil {
+		if _, err := o.Services.Find(q.Service); err != nil {
 			return api.Page[Call]{}, err
 		}
 	}
 	o.Flush(ctx)
-	list, next, err := o.store.Requests(ctx, store.RequestFilter{
+	list, next, err := o.Store.Requests(ctx, store.RequestFilter{
 		RequestKind: store.RequestKind{
 			Service: q.Service, Agent: string(q.AgentID), Intent: q.Intent, Decision: q.Decision, Reason: q.Reason, Outcome: q.Outcome,
 		},
@@ -99,11 +99,11 @@ func (o *Operations) Calls(ctx context.Context, q CallQuery) (api.Page[Call], er
 
 // Flush writes the records of this process to the store.
 func (o *Operations) Flush(ctx context.Context) {
-	if o.index == nil {
+	if o.Index == nil {
 		return
 	}
-	if err := o.index.Flush(ctx); err != nil {
-		o.log.Debug("the latest requests are not in the index", zap.Error(err))
+	if err := o.Index.Flush(ctx); err != nil {
+		o.Log.Debug("the latest requests are not in the index", zap.Error(err))
 	}
 }
 

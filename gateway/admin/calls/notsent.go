@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -27,15 +28,12 @@ func (n NotSent) Details() map[string]string {
 // ResolveNotSent releases the charges of the calls that n covers, and returns these calls. Each call to ResolveNotSent examines one page of
 // the calls of unknown outcome, so the page that it returns may be empty although it is not the last one. It skips calls that have been
 // settled in the meantime.
-func (o *Operations) ResolveNotSent(ctx context.Context, n NotSent) (api.Page[Execution], error) {
+func (o *Operations) ResolveNotSent(ctx context.Context, s *service.Service, n NotSent) (api.Page[Execution], error) {
 	if n.Before.IsZero() {
 		return api.Page[Execution]{}, api.WrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")
 	}
-	f, err := o.filter(UsageQuery{Service: n.Service, PageRequest: n.PageRequest, AgentID: n.AgentID, State: store.Unresolved})
-	if err != nil {
-		return api.Page[Execution]{}, err
-	}
-	list, err := o.store.Executions(ctx, f)
+	f := (&UsageQuery{PageRequest: n.PageRequest, AgentID: n.AgentID, State: store.Unresolved}).filter(s)
+	list, err := o.Store.Executions(ctx, f)
 	if err != nil {
 		return api.Page[Execution]{}, err
 	}
@@ -45,7 +43,7 @@ func (o *Operations) ResolveNotSent(ctx context.Context, n NotSent) (api.Page[Ex
 		if !e.BeganAt.Before(n.Before) {
 			continue
 		}
-		switch released, err := o.store.Resolve(ctx, e.Service, e.ID, store.Released); {
+		switch released, err := o.Store.Resolve(ctx, e.Service, e.ID, store.Released); {
 		case err == nil:
 			page.Items = append(page.Items, showExecution(released))
 		case !errors.Is(err, store.ErrSettled):

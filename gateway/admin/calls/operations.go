@@ -23,23 +23,10 @@ type Store interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 }
 
-// A Config configures Operations.
-type Config struct {
+// Operations carries out the operations on calls. It is safe for concurrent use.
+type Operations struct {
 	Store    Store
 	Services api.Services
 	Index    *record.Index // holds records that may not be written to the store yet; nil: none
 	Log      *zap.Logger
-}
-
-// Operations carries out the operations on calls. It is safe for concurrent use.
-type Operations struct {
-	store    Store
-	services api.Services
-	index    *record.Index
-	log      *zap.Logger
-}
-
-// New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{store: c.Store, services: c.Services, index: c.Index, log: c.Log}
 }

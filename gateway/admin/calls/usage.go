@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -21,13 +23,9 @@ type UsageQuery struct {
 	State store.State `query:"state" enum:"held,captured,released,unresolved"`
 }
 
-// filter converts the query into one of the store.
-func (o *Operations) filter(q UsageQuery) (store.Filter, error) {
-	service, err := o.services.Find(q.Service)
-	if err != nil {
-		return store.Filter{}, err
-	}
-	return store.Filter{Service: service.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max()}, nil
+// filter converts a query about a service into one of the store.
+func (q *UsageQuery) filter(s *service.Service) store.Filter {
+	return store.Filter{Service: s.ID, AgentID: q.AgentID, State: q.State, After: q.After, Limit: q.Max()}
 }
 
 // An Entry is one line of the ledger.
@@ -54,15 +52,12 @@ func showEntry(e store.Entry) Entry {
 }
 
 // Ledger lists every change of a charge and every top-up, newest first.
-func (o *Operations) Ledger(ctx context.Context, q UsageQuery) (api.Page[Entry], error) {
-	f, err := o.filter(q)
-	if err != nil {
-		return api.Page[Entry]{}, err
-	}
+func (o *Operations) Ledger(ctx context.Context, s *service.Service, q UsageQuery) (api.Page[Entry], error) {
+	f := q.filter(s)
 	if _, err := strconv.ParseInt(f.After, 10, 64); f.After != "" && err != nil {
 		return api.Page[Entry]{}, api.WrongParameter("after", "must be the number of a ledger entry")
 	}
-	list, err := o.store.Ledger(ctx, f)
+	list, err := o.Store.Ledger(ctx, f)
 	return api.PageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), err
 }
 
@@ -104,22 +99,15 @@ func showExecution(e store.Execution) Execution {
 }
 
 // Executions lists the calls that were charged or had an idempotency key, newest first.
-func (o *Operations) Executions(ctx context.Context, q UsageQuery) (api.Page[Execution], error) {
-	f, err := o.filter(q)
-	if err != nil {
-		return api.Page[Execution]{}, err
-	}
-	list, err := o.store.Executions(ctx, f)
+func (o *Operations) Executions(ctx context.Context, s *service.Service, q UsageQuery) (api.Page[Execution], error) {
+	f := q.filter(s)
+	list, err := o.Store.Executions(ctx, f)
 	return api.PageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), err
 }
 
 // Execution returns one call.
-func (o *Operations) Execution(ctx context.Context, r api.Record) (Execution, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Execution{}, err
-	}
-	e, err := o.store.Execution(ctx, service.ID, r.ID)
+func (o *Operations) Execution(ctx context.Context, s *service.Service, r api.Record) (Execution, error) {
+	e, err := o.Store.Execution(ctx, s.ID, r.ID)
 	if err != nil {
 		return Execution{}, err
 	}
@@ -136,15 +124,11 @@ type Resolution struct {
 func (r Resolution) Details() map[string]string { return map[string]string{"state": string(r.State)} }
 
 // Resolve captures or releases the charge of a call of unknown outcome, as the operator decides.
-func (o *Operations) Resolve(ctx context.Context, r Resolution) (Execution, error) {
-	service, err := o.services.Find(r.Service)
-	if err != nil {
-		return Execution{}, err
-	}
+func (o *Operations) Resolve(ctx context.Context, s *service.Service, r Resolution) (Execution, error) {
 	if r.State != store.Captured && r.State != store.Released {
 		return Execution{}, api.WrongMember("state", "must be captured or released")
 	}
-	e, err := o.store.Resolve(ctx, service.ID, r.ID, r.State)
+	e, err := o.Store.Resolve(ctx, s.ID, r.ID, r.State)
 	if err != nil {
 		return Execution{}, err
 	}

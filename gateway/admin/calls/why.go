@@ -65,7 +65,7 @@ func (o *Operations) RequestsByID(ctx context.Context, id string) ([]store.Index
 	tick := time.NewTicker(whyEvery)
 	defer tick.Stop()
 	for end := time.After(whyWait); ; {
-		list, err := o.store.RequestsByID(ctx, id)
+		list, err := o.Store.RequestsByID(ctx, id)
 		if err != nil || len(list) > 0 {
 			return list, err
 		}
@@ -84,7 +84,7 @@ func (o *Operations) executionOf(ctx context.Context, x *record.Explanation) (*E
 	if x.ExecutionID == "" {
 		return nil, nil //nolint:nilnil // most calls have no record
 	}
-	e, err := o.store.Execution(ctx, x.Service, x.ExecutionID)
+	e, err := o.Store.Execution(ctx, x.Service, x.ExecutionID)
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, pat.ErrNotFound):
 		return nil, nil //nolint:nilnil // as above

@@ -44,11 +44,7 @@ type CatalogueQuery struct {
 }
 
 // Catalogue lists the intents of a service. The cursor is the uid of the last intent of the previous page.
-func (o *Operations) Catalogue(ctx context.Context, q CatalogueQuery) (api.Page[CatalogueItem], error) {
-	s, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[CatalogueItem]{}, err
-	}
+func (o *Operations) Catalogue(ctx context.Context, s *service.Service, q CatalogueQuery) (api.Page[CatalogueItem], error) {
 	list := s.Catalog.Intents()
 	if q.After != "" {
 		i := slices.IndexFunc(list, func(in *intents.Intent) bool { return in.UID.String() == q.After })
@@ -80,7 +76,7 @@ func (o *Operations) catalogueItem(ctx context.Context, s *service.Service, in *
 		item.Terms = page.ShortTerms(ctx, s.Definition, one)
 	}
 	callable, why := s.Callable(ctx, item.Intent)
-	stop, stopped := o.view.StopOf(s.ID, pat.StopIntent, item.Intent)
+	stop, stopped := o.View.StopOf(s.ID, pat.StopIntent, item.Intent)
 	switch {
 	case in.Retired:
 		item.State = IntentRetired
@@ -89,8 +85,8 @@ func (o *Operations) catalogueItem(ctx context.Context, s *service.Service, in *
 	case !callable:
 		item.State, item.Why = IntentClosed, why
 	}
-	if o.intents != nil {
-		use := o.intents.Use(s.ID, item.Intent)
+	if o.Intents != nil {
+		use := o.Intents.Use(s.ID, item.Intent)
 		item.Calls, item.Refused, item.Failed = use.Calls, use.Refused, use.Failed
 	}
 	return item

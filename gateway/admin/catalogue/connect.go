@@ -25,11 +25,7 @@ type ConnectionQuery struct {
 }
 
 // Connections returns how clients connect to a service through the doors that are open.
-func (o *Operations) Connections(_ context.Context, q ConnectionQuery) (api.Page[Connection], error) {
-	s, err := o.services.Find(q.Service)
-	if err != nil {
-		return api.Page[Connection]{}, err
-	}
+func (o *Operations) Connections(_ context.Context, s *service.Service, q ConnectionQuery) (api.Page[Connection], error) {
 	t := door.Target{URL: s.PublicURL.String(), Intent: exampleIntent(s), Name: cmp.Or(toolname.Domain(s.Issuer), s.ID)}
 	page := api.Page[Connection]{Items: []Connection{}}
 	add := func(name string, list []door.Connection) {
@@ -38,7 +34,7 @@ func (o *Operations) Connections(_ context.Context, q ConnectionQuery) (api.Page
 		}
 	}
 	add("uim", overHTTP(t))
-	for _, d := range door.Of[door.Connector](o.doors) {
+	for _, d := range door.Of[door.Connector](o.Doors) {
 		if state, open := d.Status(s); open {
 			t.Addresses = state.Addresses
 			add(state.Door, d.Connections(t))

@@ -63,11 +63,7 @@ const (
 
 // Curation returns the curation file of a service, as it is now, and the operations that match, in the order of their keys. The refusal is
 // NO_SUCH_RECORD if the file does not exist.
-func (o *Operations) Curation(_ context.Context, q CurationQuery) (Curation, error) {
-	s, err := o.c.Services.Find(q.Service)
-	if err != nil {
-		return Curation{}, err
-	}
+func (o *Operations) Curation(_ context.Context, s *service.Service, q CurationQuery) (Curation, error) {
 	path := curationPath(s)
 	text, err := readCuration(path)
 	if err != nil {
@@ -164,11 +160,7 @@ type CurationImpact struct {
 
 // CurationImpact compares an edited curation with the present file, and the policy that results with recorded calls: see Impact. It changes
 // nothing.
-func (o *Operations) CurationImpact(ctx context.Context, r CurationEdit) (CurationImpact, error) {
-	s, err := o.c.Services.Find(r.Service)
-	if err != nil {
-		return CurationImpact{}, err
-	}
+func (o *Operations) CurationImpact(ctx context.Context, s *service.Service, r CurationEdit) (CurationImpact, error) {
 	edits, applied, err := o.curated(ctx, s, r)
 	if err != nil {
 		return CurationImpact{}, err
@@ -184,7 +176,7 @@ func (o *Operations) CurationImpact(ctx context.Context, r CurationEdit) (Curati
 	if applied.Policy == nil {
 		return out, nil
 	}
-	found, err := o.Impact(ctx, ImpactRequest{Service: s.ID, Policy: string(applied.Policy)})
+	found, err := o.Impact(ctx, s, ImpactRequest{Policy: string(applied.Policy)})
 	if err != nil {
 		return CurationImpact{}, err
 	}
@@ -257,11 +249,7 @@ type SavedFile struct {
 // SaveCuration replaces the curation of a service, and agents.json and the policy if they change, and reloads. It keeps the previous
 // texts next to them in files whose names end with .1. It refuses the edit if the curation was changed since it was read, or if a file
 // cannot be written. If the reload is refused, it restores all files.
-func (o *Operations) SaveCuration(ctx context.Context, r CurationEdit) (CurationResult, error) {
-	s, err := o.c.Services.Find(r.Service)
-	if err != nil {
-		return CurationResult{}, err
-	}
+func (o *Operations) SaveCuration(ctx context.Context, s *service.Service, r CurationEdit) (CurationResult, error) {
 	if !o.c.Reloads.Offered() {
 		return CurationResult{}, reason.NotOffered.Refusal("")
 	}

@@ -36,19 +36,15 @@ type PolicyQuery struct {
 
 // Policies lists the policy in force first, then those that take effect later, and then those that were offered or agreed to before, newest
 // first. Policies beyond the limit cannot be listed.
-func (o *Operations) Policies(ctx context.Context, q PolicyQuery) (api.Page[Policy], error) {
-	service, err := o.c.Services.Find(q.Service)
-	if err != nil {
-		return api.Page[Policy]{}, err
-	}
+func (o *Operations) Policies(ctx context.Context, s *service.Service, q PolicyQuery) (api.Page[Policy], error) {
 	if q.After != "" {
 		return api.Page[Policy]{}, api.WrongParameter("after", "is not supported: policies are listed in a single page")
 	}
-	list, err := o.c.Store.RecentPolicies(ctx, service.ID, q.Max())
+	list, err := o.c.Store.RecentPolicies(ctx, s.ID, q.Max())
 	if err != nil {
 		return api.Page[Policy]{}, err
 	}
-	out := api.Page[Policy]{Items: Offered(service)}
+	out := api.Page[Policy]{Items: Offered(s)}
 	for _, p := range list {
 		offered := false
 		for i := range out.Items {

@@ -3,6 +3,8 @@ package policies
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/odrl/words"
 )
@@ -16,11 +18,7 @@ type PolicyPair struct {
 
 // PolicyChanges describes in words what changed for agents from one policy to another. It returns NO_SUCH_RECORD if the store does not have
 // one of the two.
-func (o *Operations) PolicyChanges(ctx context.Context, p PolicyPair) (words.Comparison, error) {
-	s, err := o.c.Services.Find(p.Service)
-	if err != nil {
-		return words.Comparison{}, err
-	}
+func (o *Operations) PolicyChanges(ctx context.Context, s *service.Service, p PolicyPair) (words.Comparison, error) {
 	if p.From == "" || p.To == "" {
 		return words.Comparison{}, api.WrongMember("from", "and to must be digests of policies")
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/uimgate/uimgate/gateway/service"
+
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/reloads"
 	"github.com/uimgate/uimgate/internal/privatefile"
@@ -33,11 +35,7 @@ type PolicyText struct {
 }
 
 // PolicyText returns the present contents of the file of the policy in force.
-func (o *Operations) PolicyText(_ context.Context, q PolicyTextQuery) (PolicyText, error) {
-	s, err := o.c.Services.Find(q.Service)
-	if err != nil {
-		return PolicyText{}, err
-	}
+func (o *Operations) PolicyText(_ context.Context, s *service.Service, q PolicyTextQuery) (PolicyText, error) {
 	text, err := readPolicyFile(s.PolicyFile)
 	if err != nil {
 		return PolicyText{}, err
@@ -84,11 +82,7 @@ func (r SaveResult) Details() map[string]string {
 // .1. It refuses the edit if the file was changed since it was read, if the new text is invalid, or if the file cannot be written. If the
 // reload is refused, it restores the previous text unless the file was changed in the meantime, and the refusal lists the problems.
 // SaveResult.Policy.Offered is false if the reload applied the policy of another file.
-func (o *Operations) SavePolicy(ctx context.Context, r PolicyEdit) (SaveResult, error) {
-	s, err := o.c.Services.Find(r.Service)
-	if err != nil {
-		return SaveResult{}, err
-	}
+func (o *Operations) SavePolicy(ctx context.Context, s *service.Service, r PolicyEdit) (SaveResult, error) {
 	if !o.c.Reloads.Offered() {
 		return SaveResult{}, reason.NotOffered.Refusal("")
 	}

@@ -36,8 +36,8 @@ type Store interface {
 	CallFigures(ctx context.Context, length time.Duration, from time.Time, except string) ([]store.CallFigures, error)
 }
 
-// A Config configures Operations.
-type Config struct {
+// Operations carries out the operations on processes and stops. It is safe for concurrent use.
+type Operations struct {
 	Store    Store
 	Services api.Services
 	Now      func() time.Time
@@ -49,9 +49,3 @@ type Config struct {
 	ID       string          // the store.Process.ID of this process; empty: it does not report to the store
 	Log      *zap.Logger
 }
-
-// Operations carries out the operations on processes and stops. It is safe for concurrent use.
-type Operations struct{ c Config }
-
-// New returns the operations.
-func New(c Config) *Operations { return &Operations{c} }

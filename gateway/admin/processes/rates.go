@@ -43,7 +43,7 @@ type FigurePoint struct {
 
 // CallFigures returns how many calls ended in each minute of the last hour, or in each hour of the last day.
 func (o *Operations) CallFigures(ctx context.Context, q FigureQuery) (CallFigures, error) {
-	if o.c.Figures == nil {
+	if o.Figures == nil {
 		return CallFigures{}, reason.NoSuchRecord.Refusal("This process does not count calls.")
 	}
 	step, n := time.Minute, 60
@@ -51,10 +51,10 @@ func (o *Operations) CallFigures(ctx context.Context, q FigureQuery) (CallFigure
 	if q.Step == "hour" {
 		step, n, out.Step = time.Hour, 24, q.Step
 	}
-	out.Process, out.Since = o.c.Figures.Process()
-	points := o.c.Figures.Points(step, n)
+	out.Process, out.Since = o.Figures.Process()
+	points := o.Figures.Points(step, n)
 	if err := o.addOthers(ctx, &out, points, step); err != nil {
-		o.c.Log.Warn("the figures of other processes cannot be read", zap.Error(wire.Loggable(err)))
+		o.Log.Warn("the figures of other processes cannot be read", zap.Error(wire.Loggable(err)))
 		out.OthersUnread = true
 	}
 	for _, p := range points {
@@ -72,7 +72,7 @@ func (o *Operations) CallFigures(ctx context.Context, q FigureQuery) (CallFigure
 
 // addOthers adds what the other processes have reported.
 func (o *Operations) addOthers(ctx context.Context, out *CallFigures, points []record.FigurePoint, step time.Duration) error {
-	list, open, err := o.c.Store.Processes(ctx)
+	list, open, err := o.Store.Processes(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (o *Operations) addOthers(ctx context.Context, out *CallFigures, points []r
 			out.Processes++
 		}
 	}
-	stored, err := o.c.Store.CallFigures(ctx, step, points[0].At, o.c.ID)
+	stored, err := o.Store.CallFigures(ctx, step, points[0].At, o.ID)
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (a *Propagation) String() string {
 
 // Processes returns the processes that share the store, ordered by name.
 func (o *Operations) Processes(ctx context.Context) (Processes, error) {
-	list, open, err := o.c.Store.Processes(ctx)
+	list, open, err := o.Store.Processes(ctx)
 	if err != nil {
 		return Processes{}, err
 	}
@@ -108,7 +108,7 @@ func (o *Operations) Processes(ctx context.Context) (Processes, error) {
 }
 
 // runs reports whether a process runs: it is this process, or it has reported recently.
-func (o *Operations) runs(p *store.Process) bool { return p.ID == o.c.ID || p.Alive(o.c.Now()) }
+func (o *Operations) runs(p *store.Process) bool { return p.ID == o.ID || p.Alive(o.Now()) }
 
 // unreported returns how many processes have the database open and do not report.
 func (o *Operations) unreported(list []store.Process, open int) int {
@@ -125,7 +125,7 @@ func (o *Operations) addApplied(ctx context.Context, stops []Stop) error {
 	if len(stops) == 0 {
 		return nil
 	}
-	list, open, err := o.c.Store.Processes(ctx)
+	list, open, err := o.Store.Processes(ctx)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -133,7 +133,7 @@ func (o *Operations) addApplied(ctx context.Context, stops []Stop) error {
 	for i := range stops {
 		changes = append(changes, stops[i].change)
 	}
-	found, err := o.c.Store.StopReads(ctx, changes)
+	found, err := o.Store.StopReads(ctx, changes)
 	if err != nil {
 		return err
 	}
@@ -217,9 +217,9 @@ func (o *Operations) Others(ctx context.Context) *int {
 
 // Name returns the name of this process in Processes.
 func (o *Operations) Name() string {
-	if o.c.Figures == nil {
-		return o.c.Keys.Process()
+	if o.Figures == nil {
+		return o.Keys.Process()
 	}
-	name, _ := o.c.Figures.Process()
+	name, _ := o.Figures.Process()
 	return name
 }

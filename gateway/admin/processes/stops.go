@@ -75,9 +75,9 @@ const mostEndedStops = 100
 // Stops returns the stops in force, the newest first, or the 100 that ended last, the newest end first. A stop is kept for 30 days after
 // its end.
 func (o *Operations) Stops(ctx context.Context, q StopQuery) (api.Page[Stop], error) {
-	read := o.c.Store.Stops
+	read := o.Store.Stops
 	if q.State == "ended" {
-		read = func(ctx context.Context) ([]pat.Stop, error) { return o.c.Store.EndedStops(ctx, mostEndedStops) }
+		read = func(ctx context.Context) ([]pat.Stop, error) { return o.Store.EndedStops(ctx, mostEndedStops) }
 	}
 	list, err := read(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (o *Operations) Stop(ctx context.Context, r StopRequest) (Stop, error) {
 	if err := o.known(ctx, stop); err != nil {
 		return Stop{}, err
 	}
-	made, err := o.c.Store.Stop(ctx, stop)
+	made, err := o.Store.Stop(ctx, stop)
 	if err != nil {
 		return Stop{}, err
 	}
@@ -111,7 +111,7 @@ func (o *Operations) Resume(ctx context.Context, r StopRequest) (Stop, error) {
 		return Stop{}, err
 	}
 	stop.EndedBy = stop.By
-	ended, err := o.c.Store.Resume(ctx, stop)
+	ended, err := o.Store.Resume(ctx, stop)
 	if err != nil {
 		return Stop{}, err
 	}
@@ -121,10 +121,10 @@ func (o *Operations) Resume(ctx context.Context, r StopRequest) (Stop, error) {
 // changed applies a change of a stop to this process, and writes it to the audit stream. If the request asks for it, it waits for the other
 // processes.
 func (o *Operations) changed(ctx context.Context, decision string, stop pat.Stop, r StopRequest) Stop {
-	if o.c.Audit != nil {
-		o.c.Audit.RecordStop(o.c.Now(), decision, stop, cmp.Or(r.By, "operator"))
+	if o.Audit != nil {
+		o.Audit.RecordStop(o.Now(), decision, stop, cmp.Or(r.By, "operator"))
 	}
-	_ = o.c.View.Refresh(ctx) // otherwise the next poll reads it, as in every other process
+	_ = o.View.Refresh(ctx) // otherwise the next poll reads it, as in every other process
 	out := ShowStop(stop)
 	if r.Wait {
 		o.awaitApplied(ctx, &out)
@@ -156,7 +156,7 @@ func (o *Operations) stopOf(r StopRequest) (pat.Stop, error) {
 		return pat.Stop{}, api.WrongMember("by", why)
 	}
 	if r.Service != "" {
-		if _, err := o.c.Services.Find(r.Service); err != nil {
+		if _, err := o.Services.Find(r.Service); err != nil {
 			return pat.Stop{}, err
 		}
 	}
@@ -166,13 +166,13 @@ func (o *Operations) stopOf(r StopRequest) (pat.Stop, error) {
 // known returns a refusal if no service has the agent, intent or door of a stop, because a misspelt name would stop nothing.
 func (o *Operations) known(ctx context.Context, stop pat.Stop) error {
 	var names []string
-	for _, s := range o.c.Services.Directory.Current().Services() {
+	for _, s := range o.Services.Directory.Current().Services() {
 		if stop.Service != "" && s.ID != stop.Service {
 			continue
 		}
 		switch stop.Kind {
 		case pat.StopAgent:
-			if agent, err := o.c.Store.Agent(ctx, s.ID, pat.AgentID(stop.Subject)); err == nil {
+			if agent, err := o.Store.Agent(ctx, s.ID, pat.AgentID(stop.Subject)); err == nil {
 				names = append(names, string(agent.ID))
 			}
 		case pat.StopIntent:
@@ -181,7 +181,7 @@ func (o *Operations) known(ctx context.Context, stop pat.Stop) error {
 			}
 		case pat.StopDoor:
 			names = append(names, pat.DoorHTTP)
-			for _, d := range o.c.Doors {
+			for _, d := range o.Doors {
 				names = append(names, d.Name())
 			}
 		default:

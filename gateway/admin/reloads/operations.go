@@ -15,23 +15,10 @@ type Store interface {
 	Reloads(ctx context.Context, limit int) ([]store.Reload, error)
 }
 
-// A Config configures Operations.
-type Config struct {
-	Store        Store
-	Services     api.Services
-	Reload       func(ctx context.Context, force bool) config.Problems // see admin.Config
-	NeedsRestart func() []string                                       // see admin.Config
-}
-
 // Operations carries out the operations on reloads. It is safe for concurrent use.
 type Operations struct {
-	store    Store
-	services api.Services
-	reload   func(ctx context.Context, force bool) config.Problems
-	waiting  func() []string
-}
-
-// New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{store: c.Store, services: c.Services, reload: c.Reload, waiting: c.NeedsRestart}
+	Store        Store
+	Services     api.Services
+	Apply        func(ctx context.Context, force bool) config.Problems // see admin.Config
+	NeedsRestart func() []string                                       // see admin.Config
 }

@@ -56,21 +56,21 @@ type Problem struct {
 }
 
 // Offered reports whether the process can reload its configuration.
-func (o *Operations) Offered() bool { return o.reload != nil }
+func (o *Operations) Offered() bool { return o.Apply != nil }
 
 // Reload reads and applies the current configuration as a whole. If the configuration has errors, the previous one remains in use, and the
 // refusal lists the problems.
 func (o *Operations) Reload(ctx context.Context, r ReloadRequest) (Reload, error) {
-	if o.reload == nil {
+	if o.Apply == nil {
 		return Reload{}, reason.NotOffered.Refusal("")
 	}
-	found := o.reload(ctx, r.Force)
+	found := o.Apply(ctx, r.Force)
 	problems := showProblems(found)
 	if found.Failed() {
 		return Reload{}, reason.ConfigRefused.Refusal("").With("problems", problems)
 	}
-	snapshot := o.services.Directory.Current()
-	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems, o.waiting()}, nil
+	snapshot := o.Services.Directory.Current()
+	return Reload{Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}, problems, o.NeedsRestart()}, nil
 }
 
 func showProblems(found config.Problems) []Problem {

@@ -108,7 +108,7 @@ const shownReloads = 50
 // Reloads returns the last 50 reloads of all processes, the newest first. A reload that found no difference is listed only if somebody
 // asked for it.
 func (o *Operations) Reloads(ctx context.Context) (api.Page[ReloadRecord], error) {
-	list, err := o.store.Reloads(ctx, shownReloads)
+	list, err := o.Store.Reloads(ctx, shownReloads)
 	if err != nil {
 		return api.Page[ReloadRecord]{}, err
 	}

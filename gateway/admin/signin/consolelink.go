@@ -40,7 +40,7 @@ func (l ConsoleLink) ChangedID() string { return l.Name + " as " + string(l.Role
 
 // ConsoleLink creates a link for ConsoleLinkTime.
 func (o *Operations) ConsoleLink(ctx context.Context, r ConsoleLinkRequest) (ConsoleLink, error) {
-	if o.consoleURL == nil || !o.services.Directory.Current().Console {
+	if o.ConsoleURL == nil || !o.Services.Directory.Current().Console {
 		return ConsoleLink{}, reason.NotOffered.Refusal("The console is off: set admin.console to true.")
 	}
 	r.Name = cmp.Or(r.Name, "owner")
@@ -53,9 +53,9 @@ func (o *Operations) ConsoleLink(ctx context.Context, r ConsoleLinkRequest) (Con
 	}
 	secret := make([]byte, codeBytes)
 	_, _ = rand.Read(secret) // crypto/rand.Read never fails
-	l := ConsoleLink{Code: base64.RawURLEncoding.EncodeToString(secret), Name: r.Name, Role: r.Role, Until: o.now().Add(ConsoleLinkTime).UTC()}
-	l.URL = o.consoleURL() + "link?" + url.Values{"code": {l.Code}}.Encode()
-	return l, o.store.AddConsoleLink(ctx, store.ConsoleLink{Code: ConsoleCode(l.Code), Name: l.Name, Role: string(l.Role), Until: l.Until})
+	l := ConsoleLink{Code: base64.RawURLEncoding.EncodeToString(secret), Name: r.Name, Role: r.Role, Until: o.Now().Add(ConsoleLinkTime).UTC()}
+	l.URL = o.ConsoleURL() + "link?" + url.Values{"code": {l.Code}}.Encode()
+	return l, o.Store.AddConsoleLink(ctx, store.ConsoleLink{Code: ConsoleCode(l.Code), Name: l.Name, Role: string(l.Role), Until: l.Until})
 }
 
 // IsConsoleCode reports whether a string has the form of the code of a link.

@@ -19,25 +19,11 @@ type Store interface {
 	EndConsoleSession(ctx context.Context, id string) error
 }
 
-// A Config configures Operations.
-type Config struct {
+// Operations carries out the operations on sessions of the console. It is safe for concurrent use.
+type Operations struct {
 	Store      Store
 	Services   api.Services
 	Now        func() time.Time
 	Changes    *api.Changes
 	ConsoleURL func() string // the URL of the console, with a trailing slash; nil: the process has no console
-}
-
-// Operations carries out the operations on sessions of the console. It is safe for concurrent use.
-type Operations struct {
-	store      Store
-	services   api.Services
-	now        func() time.Time
-	changes    *api.Changes
-	consoleURL func() string
-}
-
-// New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{store: c.Store, services: c.Services, now: c.Now, changes: c.Changes, consoleURL: c.ConsoleURL}
 }

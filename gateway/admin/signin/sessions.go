@@ -20,11 +20,11 @@ func (s EndedSession) ChangedID() string { return s.Name + " as " + string(s.Rol
 // EndConsoleSession ends the session of the console with the id r.ID. The error wraps store.ErrNotFound if the session does not exist. The
 // service of r has no effect.
 func (o *Operations) EndConsoleSession(ctx context.Context, r api.Record) (EndedSession, error) {
-	s, err := o.store.ConsoleSession(ctx, r.ID)
+	s, err := o.Store.ConsoleSession(ctx, r.ID)
 	if err != nil {
 		return EndedSession{}, err
 	}
-	return EndedSession{Name: s.Name, Role: api.Role(s.Role), Via: s.Via}, o.store.EndConsoleSession(ctx, r.ID)
+	return EndedSession{Name: s.Name, Role: api.Role(s.Role), Via: s.Via}, o.Store.EndConsoleSession(ctx, r.ID)
 }
 
 // SignedIn writes to the log and to the audit stream that a session of the console began. from is the source address of the request; an
@@ -49,5 +49,5 @@ func (o *Operations) signed(did string, c api.Caller, subject string, from netip
 	if from.IsValid() {
 		line.Address = from.String()
 	}
-	o.changes.Record("", line)
+	o.Changes.Record("", line)
 }

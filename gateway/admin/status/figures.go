@@ -89,7 +89,7 @@ func heldLimits(held store.HeldLimits) *HeldLimits {
 
 // readBacklog reads from the store the numbers of records that wait for the operator of a service.
 func (o *Operations) readBacklog(ctx context.Context, s *service.Service, out *ServiceStatus) {
-	backlog, err := o.c.Store.Backlog(ctx, s.ID)
+	backlog, err := o.Store.Backlog(ctx, s.ID)
 	if err != nil {
 		o.unread(s, out, err, "waiting_agents", "unresolved_charges")
 		return
@@ -99,7 +99,7 @@ func (o *Operations) readBacklog(ctx context.Context, s *service.Service, out *S
 
 // readHolders reads from the store which reserved agent ids belong to other keys.
 func (o *Operations) readHolders(ctx context.Context, s *service.Service, out *ServiceStatus) {
-	held, err := HeldByOthers(ctx, o.c.Store, s.Definition)
+	held, err := HeldByOthers(ctx, o.Store, s.Definition)
 	if out.HeldByOthers = held; err != nil {
 		o.unread(s, out, err, "held_by_others")
 	}
@@ -111,7 +111,7 @@ func (o *Operations) readPool(ctx context.Context, s *service.Service, out *Serv
 	if !s.OpenAdmission || credit.IsZero() || s.Credit.Prepaid {
 		return
 	}
-	pool, err := o.c.Store.Pool(ctx, s.ID, credit, MostPoolUsers)
+	pool, err := o.Store.Pool(ctx, s.ID, credit, MostPoolUsers)
 	if err != nil {
 		o.unread(s, out, err, "newcomers_pool")
 		return
@@ -126,6 +126,6 @@ func (o *Operations) readPool(ctx context.Context, s *service.Service, out *Serv
 // unread records that figures of a service could not be read from the store.
 func (o *Operations) unread(s *service.Service, out *ServiceStatus, err error, names ...string) {
 	out.Unread = append(out.Unread, names...)
-	o.c.Log.Warn("figures of the status cannot be read", zap.String("service", s.ID), zap.Strings("figures", names),
+	o.Log.Warn("figures of the status cannot be read", zap.String("service", s.ID), zap.Strings("figures", names),
 		zap.Error(wire.Loggable(err)))
 }

@@ -33,8 +33,8 @@ type Store interface {
 	Pool(ctx context.Context, service string, credit money.Amount, users int) (store.Pool, error)
 }
 
-// A Config configures Operations.
-type Config struct {
+// Operations carries out the operations on the state of the gateway. It is safe for concurrent use.
+type Operations struct {
 	Store         Store
 	Services      api.Services
 	Now           func() time.Time
@@ -51,14 +51,7 @@ type Config struct {
 	LogTrouble    func() string
 	LedgerTrouble func() string
 	Log           *zap.Logger
-}
 
-// Operations carries out the operations on the state of the gateway. It is safe for concurrent use.
-type Operations struct {
-	c         Config
 	readiness readiness
 	draining  atomic.Bool // the process is shutting down: see Drain
 }
-
-// New returns the operations.
-func New(c Config) *Operations { return &Operations{c: c} }

@@ -185,47 +185,47 @@ func (o *Operations) Drain() { o.draining.Store(true) }
 
 // Health reports whether calls should be sent to this process.
 func (o *Operations) Health(ctx context.Context) Health {
-	now, snapshot := o.c.Now(), o.c.Services.Directory.Current()
+	now, snapshot := o.Now(), o.Services.Directory.Current()
 	check := func(ok bool, reason string) Check {
 		if ok {
 			reason = ""
 		}
 		return Check{OK: ok, Reason: reason}
 	}
-	err := o.readiness.store(ctx, now, o.c.Store.Ready)
+	err := o.readiness.store(ctx, now, o.Store.Ready)
 	if err != nil {
-		o.c.Log.Warn("not ready", zap.Error(wire.Loggable(err)))
+		o.Log.Warn("not ready", zap.Error(wire.Loggable(err)))
 	}
 	h := Health{
 		Ready: true, Draining: o.draining.Load(),
 		Configuration: reloads.Configuration{Hash: snapshot.Hash, TakenAt: snapshot.TakenAt.UTC()},
 	}
 	h.Checks = map[string]Check{
-		"store":       stored(err, o.c.Store.SetBack(), o.c.Store.ServerChanged()),
-		"revocations": check(o.c.View.Fresh(now), "the view of revocations is out of date"),
+		"store":       stored(err, o.Store.SetBack(), o.Store.ServerChanged()),
+		"revocations": check(o.View.Fresh(now), "the view of revocations is out of date"),
 		"audit":       o.audited(),
 		"serving":     check(!h.Draining, "the process is shutting down"),
 		// Anyone may request /readyz, so the check does not name the problems.
 		"configuration": {OK: true},
 	}
-	if refused := o.c.RefusedReload(); refused != nil {
+	if refused := o.RefusedReload(); refused != nil {
 		h.Checks["configuration"] = Check{
 			OK: true, Degraded: true,
 			Reason: "the reload at " + refused.At.Format(time.RFC3339) + " was refused; the previous configuration is in use: see uimgate status",
 		}
 	}
-	if o.c.Keys.Failure() != nil {
+	if o.Keys.Failure() != nil {
 		h.Checks["signing_key"] = Check{
 			OK: true, Degraded: true, Reason: "the signing key was retired and cannot be replaced, so no PAT can be issued: see the log",
 		}
 	}
-	if reason := o.c.Certificate(); reason != "" {
+	if reason := o.Certificate(); reason != "" {
 		h.Checks["certificate"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
-	if reason := o.c.LogTrouble(); reason != "" {
+	if reason := o.LogTrouble(); reason != "" {
 		h.Checks["log"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
-	if reason := o.c.LedgerTrouble(); reason != "" {
+	if reason := o.LedgerTrouble(); reason != "" {
 		h.Checks["ledger"] = Check{OK: true, Degraded: true, Reason: reason}
 	}
 	for _, c := range h.Checks {
@@ -236,10 +236,10 @@ func (o *Operations) Health(ctx context.Context) Health {
 
 // audited returns the check of the audit stream. A failure makes the gateway unready only if calls require audit records.
 func (o *Operations) audited() Check {
-	if o.c.Audit == nil {
+	if o.Audit == nil {
 		return Check{OK: true}
 	}
-	err := o.c.Audit.Outage()
+	err := o.Audit.Outage()
 	if err == nil {
 		return Check{OK: true}
 	}
@@ -247,7 +247,7 @@ func (o *Operations) audited() Check {
 	if number, ok := errors.AsType[syscall.Errno](err); ok {
 		cause = number.Error()
 	}
-	required := o.c.Audit.Required()
+	required := o.Audit.Required()
 	return Check{OK: !required, Degraded: !required, Reason: "audit records cannot be written: " + cause}
 }
 
@@ -255,7 +255,7 @@ func (o *Operations) audited() Check {
 // It reads the account of each unapproved agent that has a debt, which takes long if there are many.
 func (o *Operations) Status(ctx context.Context) (Status, error) {
 	out := o.status(ctx, o.readBacklog, o.readHolders, o.readPool)
-	if state, err := o.c.LogState(ctx); err == nil {
+	if state, err := o.LogState(ctx); err == nil {
 		out.Log = state
 	}
 	return out, nil
@@ -271,14 +271,14 @@ func (o *Operations) LocalStatus(ctx context.Context) Status { return o.status(c
 // status returns the members of Status that this process has in memory, and those of each service that the given functions set.
 func (o *Operations) status(ctx context.Context, reads ...func(context.Context, *service.Service, *ServiceStatus)) Status {
 	out := Status{
-		Health: o.Health(ctx), Version: o.c.Version, Process: o.c.Keys.Process(),
-		SigningKey: o.c.Keys.Current(), NeedsRestart: o.c.NeedsRestart(),
-		RefusedReload: o.c.RefusedReload(), Certificates: o.c.Certificates(), HeldLimits: heldLimits(o.c.Store.HeldLimits()),
+		Health: o.Health(ctx), Version: o.Version, Process: o.Keys.Process(),
+		SigningKey: o.Keys.Current(), NeedsRestart: o.NeedsRestart(),
+		RefusedReload: o.RefusedReload(), Certificates: o.Certificates(), HeldLimits: heldLimits(o.Store.HeldLimits()),
 	}
-	for _, s := range slices.SortedFunc(slices.Values(o.c.View.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
+	for _, s := range slices.SortedFunc(slices.Values(o.View.Stops()), func(a, b pat.Stop) int { return b.At.Compare(a.At) }) {
 		out.Stops = append(out.Stops, processes.ShowStop(s))
 	}
-	for _, s := range o.c.Services.Directory.Current().Services() {
+	for _, s := range o.Services.Directory.Current().Services() {
 		one := o.serviceStatus(s)
 		for _, read := range reads {
 			read(ctx, s, &one)
@@ -300,7 +300,7 @@ func (o *Operations) serviceStatus(s *service.Service) ServiceStatus {
 		Policy: policies[0], Successors: policies[1:],
 		Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
 		UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(), Tools: toolsStatus(s.Upstream),
-		UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.c.Doors, s),
+		UnderWay: underWay, Waiting: waiting, Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.Doors, s),
 	}
 }
 

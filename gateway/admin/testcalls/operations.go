@@ -15,23 +15,10 @@ type Store interface {
 	RequestsByID(ctx context.Context, id string) ([]store.IndexedRequest, error)
 }
 
-// A Config configures Operations.
-type Config struct {
+// Operations carries out the operations of the playground. It is safe for concurrent use.
+type Operations struct {
 	Store      Store
 	Services   api.Services
 	Calls      *calls.Operations
 	Playground Playground // nil: none
-}
-
-// Operations carries out the operations of the playground. It is safe for concurrent use.
-type Operations struct {
-	store      Store
-	services   api.Services
-	calls      *calls.Operations
-	playground Playground
-}
-
-// New returns the operations.
-func New(c Config) *Operations {
-	return &Operations{store: c.Store, services: c.Services, calls: c.Calls, playground: c.Playground}
 }

@@ -132,44 +132,41 @@ type TestResult struct {
 // ChangedID returns the id of the changed record for the audit stream.
 func (r TestResult) ChangedID() string { return r.RequestID }
 
-// tested returns the service of a test agent, or a refusal if there is no playground.
-func (o *Operations) tested(id string) (*service.Service, error) {
-	if o.playground == nil || !o.services.Directory.Current().Playground {
-		return nil, reason.NotOffered.Refusal("The playground is off: see admin.playground.")
+// offered returns a refusal if there is no playground.
+func (o *Operations) offered() error {
+	if o.Playground == nil || !o.Services.Directory.Current().Playground {
+		return reason.NotOffered.Refusal("The playground is off: see admin.playground.")
 	}
-	return o.services.Find(id)
+	return nil
 }
 
 // TestAgent describes the test agent of a service. It changes nothing.
-func (o *Operations) TestAgent(_ context.Context, q PlaygroundQuery) (TestAgent, error) {
-	s, err := o.tested(q.Service)
-	if err != nil {
+func (o *Operations) TestAgent(_ context.Context, s *service.Service, _ PlaygroundQuery) (TestAgent, error) {
+	if err := o.offered(); err != nil {
 		return TestAgent{}, err
 	}
-	return o.playground.Agent(s), nil
+	return o.Playground.Agent(s), nil
 }
 
 // AgreeTest makes the test agent of a service agree to the policy in force. The Exchange has the response of the gateway, which may refuse
 // the agreement or wait for approval.
-func (o *Operations) AgreeTest(ctx context.Context, r TestConsent) (TestAgreement, error) {
-	s, err := o.tested(r.Service)
-	if err != nil {
+func (o *Operations) AgreeTest(ctx context.Context, s *service.Service, r TestConsent) (TestAgreement, error) {
+	if err := o.offered(); err != nil {
 		return TestAgreement{}, err
 	}
 	if r.PolicyDigest != s.Offer().Digest {
 		return TestAgreement{}, api.WrongMember("policy_digest", "is not that of the policy in force: read the policy again")
 	}
-	return o.playground.Agree(ctx, s)
+	return o.Playground.Agree(ctx, s)
 }
 
 // TryCall calls an intent as the test agent of a service. The gateway decides, executes and charges the call like that of any other agent.
 // The Exchange has its response, which may be a refusal.
-func (o *Operations) TryCall(ctx context.Context, c TestCall) (TestResult, error) {
-	s, err := o.tested(c.Service)
-	if err != nil {
+func (o *Operations) TryCall(ctx context.Context, s *service.Service, c TestCall) (TestResult, error) {
+	if err := o.offered(); err != nil {
 		return TestResult{}, err
 	}
-	result, err := o.playground.Call(ctx, s, c)
+	result, err := o.Playground.Call(ctx, s, c)
 	if err == nil {
 		o.explainTest(ctx, &result)
 	}
@@ -178,8 +175,8 @@ func (o *Operations) TryCall(ctx context.Context, c TestCall) (TestResult, error
 
 // explainTest adds what the index has recorded about a call. If the index cannot be read, the result lacks it: the call was made anyway.
 func (o *Operations) explainTest(ctx context.Context, r *TestResult) {
-	o.calls.Flush(ctx)
-	list, err := o.store.RequestsByID(ctx, r.RequestID)
+	o.Calls.Flush(ctx)
+	list, err := o.Store.RequestsByID(ctx, r.RequestID)
 	if err != nil || len(list) == 0 {
 		return
 	}
