@@ -29,8 +29,8 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	if err := x.writeDown(e); err != nil {
 		return grant.Grant{}, nil, err
 	}
-	since := x.now()
-	admitted, err := x.store.Begin(ctx, request)
+	since := x.cfg.Now()
+	admitted, err := x.cfg.Store.Begin(ctx, request)
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
 		if e.unconfirmed != nil && full.Kind == limit.Policy { // a more expensive permission is left
 			return grant.Grant{}, nil, x.askPerson(ctx, e)
@@ -69,10 +69,10 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 // writeDown writes the record of the call to the journal, if the journal requires records before calls are made. If the journal cannot be
 // written, the error is a *reason.Refusal.
 func (x *Executor) writeDown(e *execution) error {
-	if x.journal == nil || !x.journal.Required() {
+	if x.cfg.Journal == nil || !x.cfg.Journal.Required() {
 		return nil
 	}
-	if err := x.journal.Begin(e.event(x.now(), Result{}, nil)); err != nil {
+	if err := x.cfg.Journal.Begin(e.event(x.cfg.Now(), Result{}, nil)); err != nil {
 		return reason.StoreUnavailable.Refusal("The gateway cannot write the required record of this call at the moment.").After(time.Second).
 			ShedFor(reason.ShedAudit).Because(err)
 	}

@@ -20,10 +20,10 @@ import (
 // PAT. The person cannot change the intents of a budget, so readBudget reads nothing for other intents.
 func (x *Executor) readBudget(ctx context.Context, e *execution) error {
 	e.budget, e.budgetNumber = e.claims.Budget, 0
-	if e.budget == nil || x.confirmations == nil || !slices.Contains(e.budget.Intents, e.intent.ID) {
+	if e.budget == nil || !slices.Contains(e.budget.Intents, e.intent.ID) {
 		return nil
 	}
-	record, number, err := x.confirmations.Budget(ctx, e.service.ID, e.claims.Agreement)
+	record, number, err := x.cfg.State.Budget(ctx, e.service.ID, e.claims.Agreement)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil
@@ -31,7 +31,7 @@ func (x *Executor) readBudget(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.budgetNumber = number
-	if e.budget, err = e.current.Verifier.ChangedBudget(ctx, record, e.claims, x.now()); err != nil {
+	if e.budget, err = e.current.Verifier.ChangedBudget(ctx, record, e.claims, x.cfg.Now()); err != nil {
 		return reason.Internal.Refusal("The budget of the consent could not be read.").Because(err)
 	}
 	return nil

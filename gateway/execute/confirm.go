@@ -114,14 +114,11 @@ func (e *execution) withoutConfirmation() money.Amount {
 // confirmed returns the Confirmation that permits the call with the charge e.unconfirmed, or nil. A call that repeats another one under its
 // idempotency key finds the used Confirmation: begin then returns the earlier response, or refuses the id as used.
 func (x *Executor) confirmed(ctx context.Context, e *execution) (*store.Confirmation, error) {
-	if x.confirmations == nil {
-		return nil, nil //nolint:nilnil // no page exists on which a person could confirm
-	}
 	want, err := x.confirmation(e)
 	if err != nil {
 		return nil, err
 	}
-	found, err := x.confirmations.NewestConfirmation(ctx, want.Service, string(want.AgentID), want.Binding)
+	found, err := x.cfg.State.NewestConfirmation(ctx, want.Service, string(want.AgentID), want.Binding)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, nil //nolint:nilnil // the person was not asked
@@ -168,9 +165,6 @@ func (x *Executor) confirmation(e *execution) (c store.Confirmation, err error) 
 // the budget cannot permit the call at all, askPerson refuses it for that reason.
 func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 	charge := *e.unconfirmed
-	if x.confirmations == nil {
-		return e.confirmationRequired("")
-	}
 	c, err := x.confirmation(e)
 	if err != nil {
 		return err
@@ -179,14 +173,14 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 		return e.confirmationRequired(" Its parameters are too long to be shown on a page, so it cannot be confirmed.")
 	}
 	if !charge.IsZero() {
-		_, err := x.confirmations.Fits(ctx, c.Service, e.appendSpending(nil, charge))
+		_, err := x.cfg.State.Fits(ctx, c.Service, e.appendSpending(nil, charge))
 		if full, ok := errors.AsType[*store.LimitError](err); ok {
 			return x.overLimit(ctx, e, full)
 		} else if err != nil {
 			return refusal.For(err)
 		}
 	}
-	newest, err := x.confirmations.NewestConfirmation(ctx, c.Service, string(c.AgentID), c.Binding)
+	newest, err := x.cfg.State.NewestConfirmation(ctx, c.Service, string(c.AgentID), c.Binding)
 	switch {
 	case err == nil && newest.State == store.ConfirmationRefused && e.at.Before(newest.Until):
 		return reason.ConfirmationRequired.Refusal("The person did not confirm this call.").With("refused", true).
@@ -203,7 +197,7 @@ func (x *Executor) askPerson(ctx context.Context, e *execution) error {
 		return reason.Internal.Refusal("The gateway could not generate an id.").Because(err)
 	}
 	c.ID, c.ContextID, c.Key = base64.RawURLEncoding.EncodeToString(id[:]), e.call.ContextID, string(e.call.IdempotencyKey)
-	asked, err := x.confirmations.AskConfirmation(ctx, c, mostAsked)
+	asked, err := x.cfg.State.AskConfirmation(ctx, c, mostAsked)
 	switch {
 	case errors.Is(err, store.ErrFull):
 		return e.confirmationRequired(" Too many other calls of this client wait for a confirmation already.").After(time.Minute)
@@ -260,5 +254,5 @@ func (x *Executor) askAgain(ctx context.Context, e *execution) error {
 
 // used stores that a call has used its Confirmation. If that fails, the nonce still prevents another use.
 func (x *Executor) used(ctx context.Context, e *execution, execution string) {
-	_ = x.confirmations.UseConfirmation(context.WithoutCancel(ctx), e.confirmation.Service, e.confirmation.ID, execution)
+	_ = x.cfg.State.UseConfirmation(context.WithoutCancel(ctx), e.confirmation.Service, e.confirmation.ID, execution)
 }

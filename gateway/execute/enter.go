@@ -11,7 +11,7 @@ import (
 func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	x.begins(e, Begin)
 	agent := e.claims.Principal()
-	if e.approved, err = x.standings.approved(ctx, e.service.ID, agent); err != nil {
+	if e.approved, err = x.approved(ctx, e.service.ID, agent); err != nil {
 		return refusal.For(err)
 	}
 	if err := e.prepared.Ready(string(agent), !e.approved); err != nil {

@@ -161,8 +161,8 @@ func (x *Executor) finish(e *execution, result Result, err error) (Result, error
 		err = fault
 	}
 	x.countFailure(e, fault)
-	v := e.event(x.now(), result, fault)
-	x.recorder.Record(v)
+	v := e.event(x.cfg.Now(), result, fault)
+	x.cfg.Recorder.Record(v)
 	if e.call.Observe != nil {
 		e.call.Observe(v)
 	}

@@ -41,13 +41,13 @@ func (x *Executor) prepareEvidence(e *execution, r *store.BeginRequest) error {
 	v := store.Evidence{KeyID: string(e.claims.KeyID), Decision: evidence.Digest(asked), Text: &store.EvidenceText{Asked: asked}}
 	if e.proof != nil && e.request.Proof != "" {
 		v.Proof = evidence.Digest([]byte(e.request.Proof))
-		if x.receipts != nil && x.receipts.Proofs() {
+		if x.cfg.Receipts != nil && x.cfg.Receipts.Proofs() {
 			v.Text.Proof = e.request.Proof
 		}
 	}
 	if e.confirmation != nil {
 		v.Proof = evidence.Digest([]byte(e.confirmation.Record))
-		if x.receipts != nil && x.receipts.Proofs() {
+		if x.cfg.Receipts != nil && x.cfg.Receipts.Proofs() {
 			v.Text.Proof = e.confirmation.Record
 		}
 	}
@@ -87,10 +87,10 @@ func (e *execution) sentDigest(s shapedCall) (digest, form string) {
 
 // addReceipt adds the receipt to a charge that has ended. A missing receipt never makes a call fail, because the agent can fetch it later.
 func (x *Executor) addReceipt(ctx context.Context, e *execution, c *reason.Charge, entry []byte) {
-	if x.receipts == nil || c == nil || c.State == chargePending || len(entry) == 0 {
+	if x.cfg.Receipts == nil || c == nil || c.State == chargePending || len(entry) == 0 {
 		return
 	}
-	text, err := x.receipts.Sign(ctx, entry)
+	text, err := x.cfg.Receipts.Sign(ctx, entry)
 	if err != nil {
 		e.receiptErr = err
 		return
@@ -105,10 +105,10 @@ func (x *Executor) again(ctx context.Context, e *execution, r *replay) (Result, 
 	if f, refused := errors.AsType[*reason.Refusal](err); refused {
 		charge = f.Charge
 	}
-	if x.receipts == nil || charge == nil || charge.State == chargePending {
+	if x.cfg.Receipts == nil || charge == nil || charge.State == chargePending {
 		return result, err
 	}
-	entry, missing := x.entries.Entry(ctx, r.execution.Service, r.execution.AgentID, r.execution.ID, "")
+	entry, missing := x.cfg.State.Entry(ctx, r.execution.Service, r.execution.AgentID, r.execution.ID, "")
 	if missing != nil {
 		e.receiptErr = missing
 		return result, err

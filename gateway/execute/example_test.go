@@ -99,7 +99,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 	}
 	metrics := record.NewMetrics()
 	desk := agree.New(agree.Config{PerCaller: limit.Rate{Max: 10, Period: limit.Minute}, Recorder: metrics, Now: time.Now})
-	executor := execute.New(execute.Config{Store: state, Agents: state, Revocations: view, Recorder: metrics, Now: time.Now})
+	executor := execute.New(execute.Config{Store: state, State: state, Revocations: view, Recorder: metrics, Now: time.Now})
 
 	// An agent agrees, then calls.
 	served := func() *service.Service { return directory.Current().ForHost("shop.example") }

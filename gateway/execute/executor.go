@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
@@ -23,20 +24,15 @@ import (
 // A Config configures an Executor. The fields before Journal are required.
 type Config struct {
 	Store       Store
-	Agents      Agents
+	State       State
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
 	// Journal records calls before they are made. If it is nil, calls are recorded only when they have ended.
 	Journal Journal
-	// Records reads the records of calls for protocols in which agents can request such records. It may be nil if there is no such protocol.
-	Records Records
-	// Receipts signs receipts for charges. If it is nil, responses have no receipts, and Entries is not used.
+	// Receipts signs receipts for charges. If it is nil, responses have no receipts.
 	Receipts Receipts
-	Entries  Entries
-	// Confirmations stores the calls that people are asked to confirm. If it is nil, calls that need a confirmation are refused.
-	Confirmations Confirmations
-	// Limits reads how many calls limits still admit. If it is nil, Left returns nothing.
+	// Limits reads how many calls limits still admit, for Left.
 	Limits Limits
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
@@ -59,8 +55,11 @@ type Limits interface {
 	Left(ctx context.Context, service string, of []store.Reservation) ([]store.Remainder, error)
 }
 
-// Agents reads the records of agents and their keys.
-type Agents interface {
+// A State reads what the store keeps about agents and calls, and stores what people confirm. It must be safe for concurrent use.
+type State interface {
+	Confirmations
+	Entries
+	Records
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 	// KeyOwner returns the agent to which a key belongs, or pat.ErrNotFound.
 	KeyOwner(ctx context.Context, service string, key keys.ID) (pat.AgentID, error)
@@ -88,35 +87,24 @@ type Journal interface {
 
 // An Executor executes the calls of agents that the agreed policies permit. It is safe for concurrent use.
 type Executor struct {
-	store         Store
-	agents        Agents
-	revocations   Revocations
-	keys          *agreedKeys
-	standings     *standings
-	now           func() time.Time
-	suspension    *suspension
-	failing       *ratelimit.Set // by agent: counts the calls that were refused as invalid
-	comparisons   *ratelimit.Set // by agent: counts the refused calls for which other plans were evaluated
-	late          *lateEnds
-	recorder      Recorder
-	journal       Journal
-	records       Records
-	receipts      Receipts
-	entries       Entries
-	confirmations Confirmations
-	limits        Limits
-	cashier       *payments.Cashier
-	started       sync.WaitGroup // calls that continue in the background
+	cfg         Config
+	keys        *cache.Cache[string, keys.Key]         // of agreements, by id: the key of an agreement never changes
+	standings   *cache.Cache[[2]string, approval]      // by service and agent
+	beyond      *cache.Cache[[2]string, limitAttempts] // by service with agent, and by limit
+	failing     *ratelimit.Set                         // by agent: counts the calls that were refused as invalid
+	comparisons *ratelimit.Set                         // by agent: counts the refused calls for which other plans were evaluated
+	late        *lateEnds
+	started     sync.WaitGroup // calls that continue in the background
 }
 
 // New returns an Executor.
 func New(c Config) *Executor {
 	return &Executor{
-		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
-		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
-		comparisons: ratelimit.NewSet(comparisonsPerMinute),
-		recorder:    c.Recorder, journal: c.Journal, records: c.Records, receipts: c.Receipts, entries: c.Entries,
-		cashier: c.Cashier, confirmations: c.Confirmations, limits: c.Limits,
+		cfg:       c,
+		keys:      cache.New(cache.Options[string, keys.Key]{Max: maxKeys}),
+		standings: cache.New(cache.Options[[2]string, approval]{Max: maxStandings, SinceWrite: standingsKept}),
+		beyond:    cache.New(cache.Options[[2]string, limitAttempts]{Max: maxAttempts}),
+		failing:   ratelimit.NewSet(failuresPerMinute), comparisons: ratelimit.NewSet(comparisonsPerMinute),
 		late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }
@@ -145,7 +133,7 @@ func (x *Executor) Drain(ctx context.Context) int {
 // Execute executes one call. Every error is a *reason.Refusal. A call that fails before begin consumes no limit, costs nothing and does not
 // reach the service. From begin on, the call continues even if the client disconnects. See UIM core, section 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
-	e := &execution{call: call, started: x.now()}
+	e := &execution{call: call, started: x.cfg.Now()}
 	e.at = e.started
 	result, err := x.caught(ctx, e)
 	if err == nil {
@@ -170,7 +158,7 @@ func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error
 
 // identified creates an execution and authenticates its agent. The error is a *reason.Refusal.
 func (x *Executor) identified(ctx context.Context, call Call) (*execution, error) {
-	now := x.now()
+	now := x.cfg.Now()
 	e := &execution{call: call, started: now, at: now}
 	if err := x.authenticate(ctx, e); err != nil {
 		return nil, refusal.For(err)

@@ -29,7 +29,7 @@ func (x *Executor) HeldBack(service string, p pat.Principal) error {
 // CountInvalid counts a payment without a call against the limit of its agent, if it was refused as invalid. f may be nil.
 func (x *Executor) CountInvalid(service string, p pat.Principal, f *reason.Refusal) {
 	if f != nil && invalid(f) {
-		x.failing.Admit(callerOf(service, p), x.now())
+		x.failing.Admit(callerOf(service, p), x.cfg.Now())
 	}
 }
 
@@ -37,7 +37,7 @@ func (x *Executor) CountInvalid(service string, p pat.Principal, f *reason.Refus
 func callerOf(service string, p pat.Principal) string { return service + " " + string(p) }
 
 func (x *Executor) held(caller string) error {
-	if !x.failing.Empty(caller, x.now()) {
+	if !x.failing.Empty(caller, x.cfg.Now()) {
 		return nil
 	}
 	return reason.RateLimitExceeded.Refusal("Too many recent calls of this agent were invalid. Correct the calls before you continue.").
@@ -54,5 +54,5 @@ func (x *Executor) countFailure(e *execution, fault *reason.Refusal) {
 	if fault == nil || e.claims == nil || e.admission != nil || !invalid(fault) {
 		return
 	}
-	x.failing.Admit(e.caller, x.now())
+	x.failing.Admit(e.caller, x.cfg.Now())
 }

@@ -35,7 +35,7 @@ func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) 
 
 // Alive implements grant.Terms.
 func (a *attempt) Alive() error {
-	now := a.executor.now()
+	now := a.executor.cfg.Now()
 	if err := grant.Expired(a.expires, now); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *attempt) Another(ctx context.Context) (grant.Grant, error) {
 // nothing for the first attempt, because settle releases the reservation of the call.
 func (a *attempt) Unused(ctx context.Context) {
 	if a.own != nil {
-		_, _ = a.executor.store.Settle(ctx, *a.own, store.Settlement{State: store.Released, Outcome: store.NotSent})
+		_, _ = a.executor.cfg.Store.Settle(ctx, *a.own, store.Settlement{State: store.Released, Outcome: store.NotSent})
 	}
 }
 
@@ -74,7 +74,7 @@ func (e *execution) stillAgreed(now time.Time) error {
 
 // refresh updates the view of revocations before an attempt if the view is too old. If the update fails, the attempt is not alive.
 func (x *Executor) refresh(ctx context.Context, e *execution) {
-	if errors.Is(e.stillAgreed(x.now()), pat.ErrUnavailable) {
+	if errors.Is(e.stillAgreed(x.cfg.Now()), pat.ErrUnavailable) {
 		x.catchUp(ctx)
 	}
 }
@@ -82,8 +82,8 @@ func (x *Executor) refresh(ctx context.Context, e *execution) {
 // another admits one more attempt of a call: the attempt counts against every limit of the call, but is not charged. If one of the limits
 // is exhausted, another returns an error.
 func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, error) {
-	since := x.now()
-	a, err := x.store.Begin(ctx, e.furtherAttempt())
+	since := x.cfg.Now()
+	a, err := x.cfg.Store.Begin(ctx, e.furtherAttempt())
 	if err != nil {
 		return grant.Grant{}, err
 	}

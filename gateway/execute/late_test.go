@@ -36,7 +36,7 @@ func (s heldStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admis
 func (w *world) holdAfterBegin(do func(store.Admission)) {
 	own := w.Executor
 	w.Executor = execute.New(execute.Config{
-		Agents: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now,
+		State: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now,
 		Store: heldStore{w.Store, func(a store.Admission) {
 			w.Executor = own
 			do(a)
@@ -158,7 +158,7 @@ func TestStoredLateEndIsCounted(t *testing.T) {
 	away := &atomic.Bool{}
 	away.Store(true)
 	w.Executor = execute.New(execute.Config{
-		Store: awayStore{w.Store, away}, Agents: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now, Late: w.Metrics.Late,
+		Store: awayStore{w.Store, away}, State: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now, Late: w.Metrics.Late,
 	})
 	if _, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`}); refused != nil || event.Unsettled == nil {
 		t.Fatalf("got %v", refused)

@@ -29,14 +29,11 @@ const maxLeft = 64
 // It omits intents that the agent cannot call, and those for which it would have to read more than 64 limits in all. It reads the store
 // once, and takes nothing. The error is a *reason.Refusal.
 func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[string][]Left, error) {
-	if x.limits == nil {
-		return nil, nil
-	}
 	asks, err := x.identified(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	if asks.approved, err = x.standings.approved(ctx, asks.service.ID, asks.claims.Principal()); err != nil {
+	if asks.approved, err = x.approved(ctx, asks.service.ID, asks.claims.Principal()); err != nil {
 		return nil, refusal.For(err)
 	}
 	agreed := func() (keys.Key, error) { return x.agreedKey(ctx, asks) }
@@ -72,7 +69,7 @@ func (x *Executor) Left(ctx context.Context, call Call, uids []string) (map[stri
 			out[uid] = list
 		}
 	}
-	states, err := x.limits.Left(ctx, asks.service.ID, all)
+	states, err := x.cfg.Limits.Left(ctx, asks.service.ID, all)
 	if err != nil {
 		return nil, refusal.For(err)
 	}

@@ -31,15 +31,15 @@ func (x *Executor) pay(ctx context.Context, e *execution) (err error) {
 		return nil
 	}
 	charges := e.charges()
-	if len(charges) == 0 || x.cashier == nil || e.current.Payments.X402 == nil {
+	if len(charges) == 0 || x.cfg.Cashier == nil || e.current.Payments.X402 == nil {
 		e.paymentIgnored = true
 		return nil
 	}
 	x.begins(e, Begin)
-	if e.approved, err = x.standings.approved(ctx, e.service.ID, e.claims.Principal()); err != nil {
+	if e.approved, err = x.approved(ctx, e.service.ID, e.claims.Principal()); err != nil {
 		return refusal.For(err)
 	}
-	paid, err := x.cashier.Ensure(ctx, e.payer(), e.call.Payment, charges, e.billing())
+	paid, err := x.cfg.Cashier.Ensure(ctx, e.payer(), e.call.Payment, charges, e.billing())
 	if err != nil {
 		return refusal.For(err)
 	}

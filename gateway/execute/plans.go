@@ -17,7 +17,7 @@ var comparisonsPerMinute = limit.Rate{Max: 20, Period: limit.Minute}
 func (x *Executor) otherPlans(ctx context.Context, e *execution) []string {
 	own := e.service.PlanOf(e.claims)
 	all := e.service.Policy.PlansOf(e.intent.ID)
-	if len(all) == 0 || len(all) == 1 && all[0] == own || !x.comparisons.Admit(e.caller, x.now()) {
+	if len(all) == 0 || len(all) == 1 && all[0] == own || !x.comparisons.Admit(e.caller, x.cfg.Now()) {
 		return nil
 	}
 	var plans []string

@@ -68,7 +68,7 @@ func callScope(service string, claims *pat.Claims) store.CallScope {
 // The error is ErrNoRecord or a *reason.Refusal.
 func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, error) {
 	r, err := x.record(ctx, call, func(c store.CallScope) (store.Execution, error) {
-		e, err := x.records.Call(ctx, c, id)
+		e, err := x.cfg.State.Call(ctx, c, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return x.madeAs(ctx, c, id)
 		}
@@ -82,7 +82,7 @@ func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, er
 
 // RecordOf is like Record, but finds the record by the idempotency key of its call.
 func (x *Executor) RecordOf(ctx context.Context, call Call, key IdempotencyKey) (Record, error) {
-	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.records.KeyedCall(ctx, c, string(key)) })
+	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.cfg.State.KeyedCall(ctx, c, string(key)) })
 }
 
 func (x *Executor) record(ctx context.Context, call Call, read func(store.CallScope) (store.Execution, error)) (Record, error) {
@@ -96,7 +96,7 @@ func (x *Executor) record(ctx context.Context, call Call, read func(store.CallSc
 		return Record{}, ErrNoRecord
 	case err != nil:
 		return Record{}, refusal.For(err)
-	case e.ContextID == "" || !e.BeganAt.After(x.now().Add(-recordsKept)):
+	case e.ContextID == "" || !e.BeganAt.After(x.cfg.Now().Add(-recordsKept)):
 		return Record{}, ErrNoRecord
 	}
 	return recordOf(&e), nil
@@ -135,14 +135,14 @@ func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (Recor
 	}
 	scope := callScope(asks.service.ID, asks.claims)
 	if q.After.ID != "" {
-		if _, err := x.records.Call(ctx, scope, q.After.ID); errors.Is(err, store.ErrNotFound) {
+		if _, err := x.cfg.State.Call(ctx, scope, q.After.ID); errors.Is(err, store.ErrNotFound) {
 			return RecordPage{}, ErrNoRecord
 		}
 	}
 	limit := min(max(q.Limit, 1), 100)
-	list, total, err := x.records.Calls(ctx, store.CallFilter{
+	list, total, err := x.cfg.State.Calls(ctx, store.CallFilter{
 		CallScope: scope, ContextID: q.ContextID, Status: q.Status, Since: q.Since, After: q.After,
-		BeganAfter: x.now().Add(-recordsKept), Limit: limit + 1,
+		BeganAfter: x.cfg.Now().Add(-recordsKept), Limit: limit + 1,
 	})
 	if err != nil {
 		return RecordPage{}, refusal.For(err)
@@ -174,7 +174,7 @@ func (x *Executor) listed(ctx context.Context, scope store.CallScope, e *store.E
 		}
 		return r, nil
 	}
-	whole, err := x.records.Call(ctx, scope, e.ID)
+	whole, err := x.cfg.State.Call(ctx, scope, e.ID)
 	if err != nil {
 		return Record{}, refusal.For(err)
 	}

@@ -31,7 +31,7 @@ func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstre
 	defer e.leave()
 	x.refresh(ctx, e)
 	e.client = e.call.Span.Child().Child() // below the span of the step
-	began := x.now()
+	began := x.cfg.Now()
 	if e.call.Stream != nil && passesEvents(e.intent) {
 		e.prepared.Each(e.call.Stream)
 	}
@@ -44,7 +44,7 @@ func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstre
 		Standing: e.standing(), TokenID: string(e.claims.ID),
 		Traceparent: e.client.Traceparent(),
 	}, g)
-	e.upstream, e.status, e.cut = max(1, x.now().Sub(began)), answer.Status, answer.Cut
+	e.upstream, e.status, e.cut = max(1, x.cfg.Now().Sub(began)), answer.Status, answer.Cut
 	return upstreamAnswer{answer, outcome, err}
 }
 
@@ -116,7 +116,7 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
 	ended.Sent, ended.Form = e.sentDigest(s)
-	record, err := x.store.Settle(ctx, *e.admission, ended)
+	record, err := x.cfg.Store.Settle(ctx, *e.admission, ended)
 	if err != nil && !errors.Is(err, store.ErrSettled) {
 		record = e.admission.Execution
 		e.settleErr = err

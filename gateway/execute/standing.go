@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -17,16 +16,10 @@ const (
 	standingUnapproved = "unapproved"
 )
 
-// standings caches whether principals are approved. A change to any agent invalidates the cache.
-type standings struct {
-	agents  Agents
-	changes func() uint64
-	known   *cache.Cache[[2]string, approval] // by service and agent
-}
-
+// An approval is whether a principal is approved. A change to any agent ends it.
 type approval struct {
 	approved bool
-	asOf     uint64 // value of changes when the record was read
+	asOf     uint64 // Revocations.AgentChanges when the record was read
 }
 
 const (
@@ -34,37 +27,33 @@ const (
 	standingsKept = time.Minute // time after which a record is read again, even without a change
 )
 
-func newStandings(a Agents, changes func() uint64) *standings {
-	return &standings{a, changes, cache.New(cache.Options[[2]string, approval]{Max: maxStandings, SinceWrite: standingsKept})}
-}
-
 // approved reports whether a principal is approved. A principal without a record is not approved.
-func (s *standings) approved(ctx context.Context, service string, p pat.Principal) (bool, error) {
-	record, asOf := p.Record(), s.changes()
+func (x *Executor) approved(ctx context.Context, service string, p pat.Principal) (bool, error) {
+	record, asOf := p.Record(), x.cfg.Revocations.AgentChanges()
 	key := [2]string{service, string(record)}
-	if known, ok := s.known.Get(key); ok && known.asOf == asOf {
+	if known, ok := x.standings.Get(key); ok && known.asOf == asOf {
 		return known.approved, nil
 	}
-	agent, err := s.agents.Agent(ctx, service, record)
+	agent, err := x.cfg.State.Agent(ctx, service, record)
 	if errors.Is(err, pat.ErrNotFound) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	s.known.Set(key, approval{agent.Approved, asOf})
+	x.standings.Set(key, approval{agent.Approved, asOf})
 	return agent.Approved, nil
 }
 
 // Unapproved reports whether the operator has not approved a principal. Unapproved agents can use only a part of shared resources. If the
 // store cannot be read, Unapproved returns true.
 func (x *Executor) Unapproved(ctx context.Context, service string, p pat.Principal) bool {
-	approved, err := x.standings.approved(ctx, service, p)
+	approved, err := x.approved(ctx, service, p)
 	return err != nil || !approved
 }
 
 // UnapprovedKey is Unapproved for the agent to which a key belongs.
 func (x *Executor) UnapprovedKey(ctx context.Context, service string, key keys.ID) bool {
-	owner, err := x.standings.agents.KeyOwner(ctx, service, key)
+	owner, err := x.cfg.State.KeyOwner(ctx, service, key)
 	return err != nil || x.Unapproved(ctx, service, pat.Principal(owner))
 }
 

@@ -108,7 +108,7 @@ func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error
 	}
 	claims, err := e.current.Verifier.Verify(ctx, e.call.Token, e.at)
 	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // polling is late on an overloaded machine: poll now, for all waiting calls
-		e.at = x.now()
+		e.at = x.cfg.Now()
 		return e.current.Verifier.Verify(ctx, e.call.Token, e.at)
 	}
 	return claims, err
@@ -137,7 +137,7 @@ func changed(err error, c *pat.Claims, s *service.Service) error {
 func (x *Executor) catchUp(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pat.MaxAge)
 	defer cancel()
-	return x.revocations.Refresh(ctx) == nil
+	return x.cfg.Revocations.Refresh(ctx) == nil
 }
 
 // resolve reads the request and finds its intent. Reading may take long. Afterwards, the call uses the current configuration of the
@@ -149,7 +149,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	if err != nil {
 		return refusal.For(err)
 	}
-	e.at = x.now()
+	e.at = x.cfg.Now()
 	if e.at.Sub(e.started).Abs() > pat.PollEvery || e.call.Service() != e.current {
 		if err := x.authenticate(ctx, e); err != nil {
 			return err
@@ -188,7 +188,7 @@ func (x *Executor) outOfScope(ctx context.Context, e *execution) error {
 			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
 	}
 	if ended := e.current.Holds(e.claims.PolicyDigest, e.intent.ID); ended != nil && e.claims.Assurance != pat.Consent {
-		if a, err := x.keys.agents.Agreement(ctx, e.service.ID, e.claims.Agreement); err == nil && a.Covers(e.intent.ID) {
+		if a, err := x.cfg.State.Agreement(ctx, e.service.ID, e.claims.Agreement); err == nil && a.Covers(e.intent.ID) {
 			return changed(ended, e.claims, e.current)
 		}
 	}

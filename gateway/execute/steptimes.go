@@ -35,6 +35,6 @@ func (t *StepTimes) Began(s Step) (time.Duration, bool) { return t[s] - 1, t[s] 
 // begins records the time at which a step begins. Authenticate may run again after Resolve has begun; only its first time is recorded.
 func (x *Executor) begins(e *execution, s Step) {
 	if e.steps[s] == 0 {
-		e.steps[s] = 1 + max(0, x.now().Sub(e.started)) // 0: not reached
+		e.steps[s] = 1 + max(0, x.cfg.Now().Sub(e.started)) // 0: not reached
 	}
 }

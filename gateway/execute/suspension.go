@@ -5,20 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
-// A suspension counts calls that were refused because of a limit, if the policy also prohibits exceedRateLimit for the intent. After too
-// many such calls within one period of the limit, the agent is blocked until the operator unblocks it. See UIM core, section 4.5.
-type suspension struct {
-	attempts *cache.Cache[[2]string, attempts] // by service with agent, and by limit
-}
-
-type attempts struct {
+// limitAttempts counts the calls that were refused because of a limit in one of its periods.
+type limitAttempts struct {
 	slot  int64
 	count int64
 }
@@ -26,24 +20,21 @@ type attempts struct {
 // maxAttempts is the maximum number of pairs of agents and limits that are counted. The least recently used are evicted first.
 const maxAttempts = 100_000
 
-func newSuspension() *suspension {
-	return &suspension{cache.New(cache.Options[[2]string, attempts]{Max: maxAttempts})}
-}
-
-// refused counts one refused call, and reports whether it blocked the agent. If the agent should be blocked but cannot be, refused returns
-// an error.
-func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
+// suspended counts a call that was refused because of a limit, if the policy also prohibits exceedRateLimit for the intent. After too many
+// such calls within one period of the limit, it blocks the agent until the operator unblocks it, and returns true. If the agent should be
+// blocked but cannot be, it returns an error. See UIM core, section 4.5.
+func (x *Executor) suspended(ctx context.Context, e *execution, full *store.LimitError) (bool, error) {
 	most := e.service.SuspendAfter
 	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling || full.Kind == limit.Budget {
 		return false, nil
 	}
 	key := [2]string{e.service.ID + " " + string(e.claims.Principal()), full.ID}
-	slot := periodNumber(full.Period, now)
-	seen := s.attempts.Update(key, func(old attempts, found bool) attempts {
-		if !found || old.slot != slot {
-			return attempts{slot: slot, count: 1}
+	slot := periodNumber(full.Period, x.cfg.Now())
+	seen := x.beyond.Update(key, func(old limitAttempts, _ bool) limitAttempts {
+		if old.slot != slot {
+			old.count = 0
 		}
-		return attempts{slot: slot, count: old.count + 1}
+		return limitAttempts{slot: slot, count: old.count + 1}
 	})
 	if seen.count < most {
 		return false, nil
@@ -52,7 +43,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 		Kind: pat.RevokedAgent, Subject: string(e.claims.Principal()), Reason: "continued to call beyond a limit that the policy forbids exceeding",
 	})
 	if err == nil { // if the operator unblocks the agent, its count starts at zero
-		s.attempts.Remove(key)
+		x.beyond.Remove(key)
 	}
 	return err == nil, err
 }
@@ -69,12 +60,12 @@ func periodNumber(p limit.Period, now time.Time) int64 {
 func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.LimitError) error {
 	e.exceeded = full.Period
 	if full.Kind == limit.Budget {
-		return e.overBudget(full, x.now())
+		return e.overBudget(full, x.cfg.Now())
 	}
 	if full.Restored {
 		return x.heldByRestore(full)
 	}
-	blocked, err := x.suspension.refused(ctx, e, full, x.now())
+	blocked, err := x.suspended(ctx, e, full)
 	if blocked {
 		return reason.AgentBlocked.Refusal("The agent was blocked, because it made too many calls beyond a limit that the policy forbids exceeding.")
 	}
@@ -91,7 +82,7 @@ func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.Limi
 // heldByRestore returns the refusal of a call because of a limit that is held back after a restore. The agent may not have exceeded the
 // limit, so the call does not count towards a suspension.
 func (x *Executor) heldByRestore(full *store.LimitError) error {
-	until := x.now().Add(full.RetryAfter).UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
+	until := x.cfg.Now().Add(full.RetryAfter).UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)
 	return reason.RestoredLimits.Refusal("The limit of "+full.Rate.String()+" is held back until "+until+
 		", because the state of the service was restored from a backup.").After(full.RetryAfter).
 		With("limit", full.Rate.String()).With("until", until).Standings([]limit.Status{full.Status}).Because(full)

@@ -12,7 +12,7 @@ import (
 // a payment of the agent has not ended, the refusal is about that payment instead.
 func (x *Executor) unpaid(ctx context.Context, e *execution, short *store.CreditError) *reason.Refusal {
 	demand := e.service.Payments.Demand(e.service.ID, string(e.claims.Principal().Record()), short)
-	byX402 := x.cashier != nil && e.current.Payments.Takes(short.Charge.Currency)
+	byX402 := x.cfg.Cashier != nil && e.current.Payments.Takes(short.Charge.Currency)
 	if byX402 {
 		demand.CreditURL = e.service.At(CreditPath)
 	}
@@ -37,7 +37,7 @@ func (x *Executor) unpaid(ctx context.Context, e *execution, short *store.Credit
 	if !byX402 {
 		return f
 	}
-	asked, err := x.cashier.Ask(ctx, e.payer(), short.Shortfall(), f)
+	asked, err := x.cfg.Cashier.Ask(ctx, e.payer(), short.Shortfall(), f)
 	if err != nil {
 		return refusal.For(err)
 	}

@@ -47,17 +47,17 @@ func confirmationID(id string) (string, bool) {
 // is store.ErrNotFound if there is none in the scope.
 func (x *Executor) madeAs(ctx context.Context, scope store.CallScope, id string) (store.Execution, error) {
 	confirmation, valid := confirmationID(id)
-	if !valid || x.confirmations == nil {
+	if !valid {
 		return store.Execution{}, store.ErrNotFound
 	}
-	c, err := x.confirmations.Confirmation(ctx, scope.Service, confirmation)
+	c, err := x.cfg.State.Confirmation(ctx, scope.Service, confirmation)
 	if err != nil {
 		return store.Execution{}, err
 	}
 	if c.AgentID != scope.AgentID || c.State != store.ConfirmationUsed || c.ExecutionID == "" {
 		return store.Execution{}, store.ErrNotFound
 	}
-	return x.records.Call(ctx, scope, c.ExecutionID)
+	return x.cfg.State.Call(ctx, scope, c.ExecutionID)
 }
 
 // Waiting returns a call that began through the same protocol and waits for a confirmation, for the agent whose PAT is in call. If the call
@@ -68,10 +68,10 @@ func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCa
 		return WaitingCall{}, err
 	}
 	confirmation, valid := confirmationID(id)
-	if !valid || x.confirmations == nil {
+	if !valid {
 		return WaitingCall{}, ErrNoRecord
 	}
-	c, err := x.confirmations.Confirmation(ctx, asks.service.ID, confirmation)
+	c, err := x.cfg.State.Confirmation(ctx, asks.service.ID, confirmation)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return WaitingCall{}, ErrNoRecord
@@ -88,7 +88,7 @@ func (x *Executor) Waiting(ctx context.Context, call Call, id string) (WaitingCa
 	if w.Request.Parameters, err = strictjson.DecodeObject(c.Sent); err != nil {
 		return WaitingCall{}, reason.Internal.Refusal("The parameters of the call could not be read.").Because(err)
 	}
-	switch now := x.now(); {
+	switch now := x.cfg.Now(); {
 	case c.State == store.ConfirmationRefused:
 		w.Ended, w.Refusal = true, reason.ConfirmationRequired.Refusal("The person did not confirm this call.").With("refused", true)
 	case !now.Before(c.Until):
@@ -114,11 +114,8 @@ func (x *Executor) Decided(ctx context.Context, call Call) (map[string]bool, err
 	if err != nil {
 		return nil, err
 	}
-	if x.confirmations == nil {
-		return nil, nil
-	}
-	states, err := x.confirmations.RecentConfirmations(ctx, asks.service.ID, string(asks.claims.Principal().Record()),
-		x.now().Add(-2*confirmationTime))
+	states, err := x.cfg.State.RecentConfirmations(ctx, asks.service.ID, string(asks.claims.Principal().Record()),
+		x.cfg.Now().Add(-2*confirmationTime))
 	if err != nil {
 		return nil, refusal.For(err)
 	}

@@ -133,10 +133,9 @@ func (p *process) build(ctx context.Context) error {
 		Book: p.store, Receipts: p.receipts, Directory: p.directory, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 	})
 	p.executor = execute.New(execute.Config{
-		Store: p.leases, Agents: p.store, Revocations: p.view, Now: p.Now,
+		Store: p.leases, State: p.store, Revocations: p.view, Now: p.Now,
 		Recorder: record.Recorders{p.metrics, p.audit, p.index, p.figures, p.intents, p.telemetry.Traces, p.uses, p.limits},
-		Journal:  p.audit, Records: p.store, Receipts: p.receipts, Entries: p.store, Confirmations: p.store,
-		Limits: p.leases, Late: p.metrics.Late, Cashier: p.cashier,
+		Journal:  p.audit, Receipts: p.receipts, Limits: p.leases, Late: p.metrics.Late, Cashier: p.cashier,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{

@@ -215,9 +215,9 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Book: g.Store, Receipts: g.Receipts, Directory: g.Directory, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 	})
 	g.Executor = execute.New(execute.Config{
-		Store: g.Store, Agents: g.Store, Revocations: g.View, Now: g.Now,
+		Store: g.Store, State: g.Store, Revocations: g.View, Now: g.Now,
 		Recorder: record.Recorders{g.Metrics, g.audit(), g.Index, g.Figures, g.Intents},
-		Records:  g.Store, Receipts: g.Receipts, Entries: g.Store, Confirmations: g.Store, Late: g.Metrics.Late,
+		Receipts: g.Receipts, Late: g.Metrics.Late,
 		Cashier: g.Cashier, Limits: lease.New(g.Store, lease.Options{Now: g.Now, Sole: true}),
 	})
 	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
