@@ -14,7 +14,7 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	if client.IsValid() {
 		c.Address = client.WithZone("")
 	}
-	if trusts(s.directory.Current(), r.RemoteAddr) {
+	if trusts(s.Directory.Current(), r.RemoteAddr) {
 		c.Header = r.Header.Values
 	}
 	return c
@@ -22,7 +22,7 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 
 // client returns the address of the client of a request. A forwarded address counts only from a trusted proxy.
 func (s *Server) client(r *http.Request) netip.Addr {
-	return connlimit.Client(r, s.directory.Current().Trusts)
+	return connlimit.Client(r, s.Directory.Current().Trusts)
 }
 
 // trusts reports whether a connection comes from a trusted proxy.

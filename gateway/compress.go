@@ -6,8 +6,6 @@ import (
 	"context"
 	"net/http"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 )
 
@@ -43,41 +41,12 @@ func (d *document) gzip(r *http.Request) []byte {
 
 // takesGzip reports whether the Accept-Encoding fields of a request accept gzip, by name or with * (RFC 9110 12.5.3).
 func takesGzip(fields []string) bool {
-	const most = 32 // codings; known clients send fewer
-	byName, byStar := -1.0, -1.0
-	n := 0
-	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
-		if n++; n > most {
-			break
-		}
-		coding, weight := weighed(entry)
-		switch strings.ToLower(coding) {
-		case "gzip", "x-gzip":
-			byName = max(byName, weight)
-		case "*":
-			byStar = max(byStar, weight)
-		}
+	of := weights(fields)
+	weight, named := of["gzip"]
+	if other, has := of["x-gzip"]; has {
+		weight, named = max(weight, other), true
 	}
-	if byName >= 0 {
-		return byName > 0
-	}
-	return byStar > 0
-}
-
-// weighed splits an entry such as gzip;q=0.5 into the coding and its weight. It returns the weight 0 (not accepted) if the weight is
-// invalid.
-func weighed(entry string) (coding string, weight float64) {
-	coding, params, has := strings.Cut(entry, ";")
-	coding = strings.TrimSpace(coding)
-	if !has {
-		return coding, 1
-	}
-	name, value, _ := strings.Cut(params, "=")
-	weight, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || !(weight >= 0 && weight <= 1) {
-		return coding, 0
-	}
-	return coding, weight
+	return weight > 0 || !named && of["*"] > 0
 }
 
 // zippers is a pool of gzip writers for documents that are built for a single request. It has one writer of about 1 MB for each

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -70,18 +69,46 @@ type publication struct {
 	service *service.Definition
 	policy  document
 	agents  atomic.Pointer[agentsFile]
-	front   frontPages
-	entry   once
-	plans   once // the plans of the policy, a member of agents.json
-	words   once // the policy in sentences
-	openAPI once // one operation for all intents
-	each    once // one operation for each intent
-	guides  [4]once
+	front   func() *page.Front
+	plain   lazyDocument            // the front page without a query
+	entry   lazyDocument            // the entry points, for programs
+	plans   lazyDocument            // the plans of the policy, a member of agents.json
+	words   lazyDocument            // the policy in sentences
+	openAPI lazyDocument            // one operation for all intents
+	each    lazyDocument            // one operation for each intent
+	guides  map[string]lazyDocument // for language models and coding agents, by path
+}
+
+// A lazyDocument returns a document that is built on the first call. If that fails, every call returns the same error.
+type lazyDocument func() (document, error)
+
+// guides are the functions that build the guides, by path.
+var guides = map[string]func(context.Context, *service.Definition) []byte{
+	"/llms.txt": page.LLMs, "/AGENTS.md": page.AgentsMD, "/SKILL.md": page.Skill, "/policy.md": page.PolicyMD,
 }
 
 func newPublication(s *service.Definition) *publication {
-	offer := s.Offer()
-	return &publication{service: s, policy: document{offer.Bytes, "application/ld+json", `"` + offer.Digest + `"`, &gzipBody{}}}
+	ctx, offer := context.Background(), s.Offer() // documents outlive the requests for which they are built
+	lazy := func(mediaType string, build func(*service.Definition) ([]byte, error)) lazyDocument {
+		return sync.OnceValues(func() (document, error) {
+			body, err := build(s)
+			return newDocument(body, mediaType), err
+		})
+	}
+	p := &publication{
+		service: s, policy: document{offer.Bytes, "application/ld+json", `"` + offer.Digest + `"`, &gzipBody{}},
+		front:   sync.OnceValue(func() *page.Front { return page.NewFront(ctx, s) }),
+		entry:   lazy("application/json", page.EntryPoints),
+		plans:   lazy("application/json", func(d *service.Definition) ([]byte, error) { return page.PlansMember(ctx, d) }),
+		words:   lazy(mediaText, func(d *service.Definition) ([]byte, error) { return page.PolicyText(d), nil }),
+		openAPI: lazy("application/json", page.OpenAPI), each: lazy("application/json", page.OpenAPIPerIntent),
+		guides: map[string]lazyDocument{},
+	}
+	p.plain = lazy(mediaHTML, func(*service.Definition) ([]byte, error) { return p.front().Page(ctx, page.Query{}) })
+	for path, build := range guides {
+		p.guides[path] = lazy(mediaMarkdown, func(d *service.Definition) ([]byte, error) { return build(ctx, d), nil })
+	}
+	return p
 }
 
 type agentsFile struct {
@@ -110,89 +137,6 @@ const (
 	mediaMarkdown = "text/markdown; charset=utf-8"
 )
 
-var errMaking = errors.New("building the document failed")
-
-// A once is a document that is built on its first request. If that fails, every request gets the same error.
-type once struct {
-	once     sync.Once
-	document document
-	err      error
-}
-
-func (m *once) get(s *service.Definition, mediaType string, build func(*service.Definition) ([]byte, error)) (document, error) {
-	m.once.Do(func() {
-		m.err = errMaking // remains set if build panics
-		body, err := build(s)
-		if m.err = err; err == nil {
-			m.document = newDocument(body, mediaType)
-		}
-	})
-	return m.document, m.err
-}
-
-// frontPages builds the HTML front page of a service. The page without a query is built once.
-type frontPages struct {
-	once  sync.Once
-	maker *page.Front
-	plain document
-	err   error
-}
-
-// frontPage returns the front page for a query. kept reports whether d is the page that is built once; otherwise only d.body is set.
-func (p *publication) frontPage(ctx context.Context, q page.Query) (d document, kept bool, err error) {
-	f := &p.front
-	f.once.Do(func() {
-		f.err = errMaking // remains set if package page panics
-		ctx := context.WithoutCancel(ctx)
-		f.maker = page.NewFront(ctx, p.service)
-		body, err := f.maker.Page(ctx, page.Query{})
-		if f.err = err; err == nil {
-			f.plain = newDocument(body, mediaHTML)
-		}
-	})
-	if f.err != nil || q.IsZero() {
-		return f.plain, true, f.err
-	}
-	body, err := f.maker.Page(ctx, q)
-	return document{body: body}, false, err
-}
-
-func (p *publication) entryPoints() (document, error) {
-	return p.entry.get(p.service, "application/json", page.EntryPoints)
-}
-
-func (p *publication) openAPIDocument() (document, error) {
-	return p.openAPI.get(p.service, "application/json", page.OpenAPI)
-}
-
-func (p *publication) openAPIPerIntent() (document, error) {
-	return p.each.get(p.service, "application/json", page.OpenAPIPerIntent)
-}
-
-// The guides for language models and coding agents.
-
-func (p *publication) llms(ctx context.Context) (document, error) {
-	return p.guideOf(ctx, 0, page.LLMs)
-}
-
-func (p *publication) agentsMD(ctx context.Context) (document, error) {
-	return p.guideOf(ctx, 1, page.AgentsMD)
-}
-
-func (p *publication) skill(ctx context.Context) (document, error) {
-	return p.guideOf(ctx, 2, page.Skill)
-}
-
-func (p *publication) policyMD(ctx context.Context) (document, error) {
-	return p.guideOf(ctx, 3, page.PolicyMD)
-}
-
-func (p *publication) guideOf(ctx context.Context, n int, build func(context.Context, *service.Definition) []byte) (document, error) {
-	return p.guides[n].get(p.service, mediaMarkdown, func(d *service.Definition) ([]byte, error) {
-		return build(context.WithoutCancel(ctx), d), nil
-	})
-}
-
 // publications holds the publications of one snapshot of the configuration. A reload replaces the services and their documents.
 type publications struct {
 	snapshot  *service.Snapshot
@@ -202,7 +146,7 @@ type publications struct {
 // publication returns the publication of a service. If a reload has replaced the service while a request still uses it, publication
 // returns a new publication for that request.
 func (s *Server) publication(of *service.Service) *publication {
-	now := s.directory.Current()
+	now := s.Directory.Current()
 	made := s.published.Load()
 	if made == nil || made.snapshot != now {
 		made = &publications{now, map[*service.Service]*publication{}}

@@ -16,7 +16,7 @@ import (
 // which clients add when they join URLs.
 func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 	r := withoutSlash(c.Request())
-	for _, d := range s.doors {
+	for _, d := range s.Doors {
 		route := d.Route(x.service.Definition, r.URL.Path)
 		if route == "" {
 			continue
@@ -25,7 +25,7 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		q := &door.Request{
 			Service: x.service, Serving: func() *service.Service { return s.serving(r) }, RequestID: x.requestID,
 			Caller: s.caller(r, x.client), Address: x.address, Pipeline: s.pipeline, Later: s.later(route, x),
-			Span: x.span, Continue: s.traces.Begin, Document: s.documentFor(r),
+			Span: x.span, Continue: s.Traces.Begin, Document: s.documentFor(r),
 		}
 		defer func() { x.Outcome = q.Outcome }()
 		d.Serve(c.Response(), r, q)
@@ -69,17 +69,17 @@ func withoutSlash(r *http.Request) *http.Request {
 
 // later returns a function that logs and counts the outcome of a postponed reply.
 func (s *Server) later(route string, x *exchange) func(door.Delivery) {
-	began := s.now()
+	began := s.Now()
 	return func(v door.Delivery) {
-		s.metrics.Delivered(v.Door, v.Became)
+		s.Metrics.Delivered(v.Door, v.Became)
 		s.count(&v.Outcome)
 		status := http.StatusOK
 		if v.Refusal != nil {
 			status = v.Refusal.Status()
 		}
-		s.log.Info("postponed reply ended", append([]zap.Field{
+		s.Log.Info("postponed reply ended", append([]zap.Field{
 			zap.String("request_id", string(x.requestID)), zap.String("route", route), zap.String("address", x.address),
-			zap.String("service", x.service.ID), zap.Duration("took", s.now().Sub(began)), zap.String("became", v.Became),
+			zap.String("service", x.service.ID), zap.Duration("took", s.Now().Sub(began)), zap.String("became", v.Became),
 		}, outcomeFields(&v.Outcome, x.service, status)...)...)
 	}
 }

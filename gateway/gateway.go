@@ -60,20 +60,16 @@ type Config struct {
 // New returns a Server.
 func New(c Config) *Server {
 	s := &Server{
-		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
-		keys: c.Keys, ledger: c.Ledger, receipts: c.Receipts, cashier: c.Cashier, logs: c.Logs, logKey: c.LogKey, publish: c.Publish,
-		alterations: c.Alterations, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces, index: c.Index,
-		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
-		zippers: newZippers(), doors: c.Doors,
+		Config: c, pipeline: door.NewPipeline(c.Executor, c.Agreements), addresses: ratelimit.NewSet(c.PerAddress), zippers: newZippers(),
 	}
-	if s.logKey == nil {
-		s.logKey = func(*service.Definition) string { return "" }
+	if s.LogKey == nil {
+		s.LogKey = func(*service.Definition) string { return "" }
 	}
-	if s.alterations == nil {
-		s.alterations = noAlterations{}
+	if s.Alterations == nil {
+		s.Alterations = noAlterations{}
 	}
-	if s.publish == nil || s.logs == nil {
-		s.publish = func() config.Publish { return config.PublishOff }
+	if s.Publish == nil || s.Logs == nil {
+		s.Publish = func() config.Publish { return config.PublishOff }
 	}
 	s.handler = s.build()
 	return s

@@ -55,11 +55,11 @@ func (s *Server) balance(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	accounts, err := s.ledger.Accounts(ctx, store.Filter{Service: of.ID, AgentID: agent, Limit: maxCurrencies})
+	accounts, err := s.Ledger.Accounts(ctx, store.Filter{Service: of.ID, AgentID: agent, Limit: maxCurrencies})
 	if err != nil {
 		return refusal.For(err)
 	}
-	approved := !s.executor.Unapproved(ctx, of.ID, pat.Principal(agent))
+	approved := !s.Executor.Unapproved(ctx, of.ID, pat.Principal(agent))
 	billing := of.Credit
 	billing.Unapproved = of.OpenAdmission && !approved
 	out := balanceAnswer{AgentID: agent, Prepaid: billing.Prepaid, Approved: approved, Balances: []balance{}, Contact: of.Payments.Contact}

@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"context"
 	"net/url"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -17,16 +15,14 @@ import (
 func (s *Server) agentsFile(c echo.Context) error {
 	of := exchangeOf(c).service
 	published := s.publication(of)
-	plans, err := published.plans.get(of.Definition, "application/json", func(d *service.Definition) ([]byte, error) {
-		return page.PlansMember(context.WithoutCancel(c.Request().Context()), d)
-	})
+	plans, err := published.plans()
 	var p document
 	if err == nil {
 		members := s.logMembers(of.Definition)
 		if plans.body != nil {
 			members = append(members, intents.Extra{Name: "uim-plans", JSON: plans.body})
 		}
-		p, err = published.agentsFile(s.keys.PublicKey(s.now()), members)
+		p, err = published.agentsFile(s.Keys.PublicKey(s.Now()), members)
 	}
 	if err != nil {
 		return reason.Internal.Refusal("agents.json could not be encoded.").Because(err)
@@ -50,7 +46,7 @@ func (s *Server) policy(c echo.Context) error {
 	if !wantsText(c.Request().Header.Values("Accept")) {
 		return serve(c, p.policy)
 	}
-	d, err := p.words.get(p.service, mediaText, func(of *service.Definition) ([]byte, error) { return page.PolicyText(of), nil })
+	d, err := p.words()
 	if err != nil {
 		return reason.Internal.Refusal("The sentences of the policy could not be written.").Because(err)
 	}

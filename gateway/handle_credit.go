@@ -34,14 +34,14 @@ type creditAnswer struct {
 // credit handles POST /api/credit: the bearer of a PAT pays in by x402. Without a payment, it responds with the terms.
 func (s *Server) credit(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	if x.service.Payments.X402 == nil || s.cashier == nil {
+	if x.service.Payments.X402 == nil || s.Cashier == nil {
 		return reason.NoSuchPath.Refusal("This service accepts no x402 payments.")
 	}
 	of, claims, err := s.bearer(c)
 	if err != nil {
 		return err
 	}
-	if err := s.executor.HeldBack(of.ID, claims.Principal()); err != nil { // refuses agents that have sent too many invalid requests
+	if err := s.Executor.HeldBack(of.ID, claims.Principal()); err != nil { // refuses agents that have sent too many invalid requests
 		return err
 	}
 	if err := of.Verifier.StoppedCall(claims, pat.DoorHTTP, "", true); err != nil { // the credit could not be used
@@ -62,19 +62,19 @@ func (s *Server) credit(c echo.Context) error {
 	}
 	from := payments.Payer{
 		Service: of.ID, Agent: agent, Offer: &of.Payments,
-		Approved: !s.executor.Unapproved(r.Context(), of.ID, pat.Principal(agent)),
+		Approved: !s.Executor.Unapproved(r.Context(), of.ID, pat.Principal(agent)),
 		Resource: x402.Resource{URL: of.At(execute.CreditPath), Description: "credit for calls to " + of.ID, MIMEType: "application/json"},
 	}
 	if payment == nil {
 		return s.askForCredit(c, from, amount)
 	}
-	paid, err := s.cashier.Take(r.Context(), from, payment, amount)
+	paid, err := s.Cashier.Take(r.Context(), from, payment, amount)
 	if err != nil {
 		f := refusal.For(err)
-		s.executor.CountInvalid(of.ID, claims.Principal(), f)
+		s.Executor.CountInvalid(of.ID, claims.Principal(), f)
 		return f
 	}
-	accounts, err := s.ledger.Accounts(r.Context(), store.Filter{Service: of.ID, AgentID: agent, Limit: maxCurrencies})
+	accounts, err := s.Ledger.Accounts(r.Context(), store.Filter{Service: of.ID, AgentID: agent, Limit: maxCurrencies})
 	if err != nil {
 		return refusal.For(err)
 	}
@@ -95,7 +95,7 @@ func (s *Server) credit(c echo.Context) error {
 func (s *Server) askForCredit(c echo.Context, from payments.Payer, amount money.Amount) error {
 	f := reason.PolicyRequiresPayment.Refusal("Pay "+from.Offer.Ask(amount).String()+" by x402.").
 		With("suggestion", "Sign one of the terms in PAYMENT-REQUIRED, and repeat the request with PAYMENT-SIGNATURE.")
-	f, err := s.cashier.Ask(c.Request().Context(), from, amount, f)
+	f, err := s.Cashier.Ask(c.Request().Context(), from, amount, f)
 	if err != nil {
 		return refusal.For(err)
 	}

@@ -17,7 +17,7 @@ import (
 // The PAT is verified before the body is read. See UIM core, section 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
-	began, draft := s.now(), wantsDraft(r)
+	began, draft := s.Now(), wantsDraft(r)
 	key, err := idempotencyKey(r.Header)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (s *Server) execute(c echo.Context) error {
 	if stream != nil && !draft && x.origin == nil {
 		call.Stream, call.Progress = stream.event, stream.progress
 	}
-	result, err := s.executor.Execute(r.Context(), call)
+	result, err := s.Executor.Execute(r.Context(), call)
 	if stream != nil && stream.begun {
 		if err != nil {
 			stream.refuse(x, err)
@@ -73,7 +73,7 @@ func (s *Server) execute(c echo.Context) error {
 		result.Sent()
 		return nil
 	}
-	body, err := door.DraftEnvelope(&result, s.now().Sub(began))
+	body, err := door.DraftEnvelope(&result, s.Now().Sub(began))
 	if err != nil {
 		return err
 	}

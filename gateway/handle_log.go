@@ -43,12 +43,12 @@ const (
 
 // logMembers returns the members of agents.json about the log of a service.
 func (s *Server) logMembers(d *service.Definition) []intents.Extra {
-	key := s.logKey(d)
+	key := s.LogKey(d)
 	if key == "" {
 		return nil
 	}
 	members := []intents.Extra{{Name: "uim-log-key", Value: key}, {Name: "uim-mmd", JSON: []byte(mergeDelay)}}
-	if s.publish() != config.PublishOff {
+	if s.Publish() != config.PublishOff {
 		members = append(members, intents.Extra{Name: "uim-log", Value: d.At("/api/log/")})
 	}
 	return members
@@ -67,7 +67,7 @@ type logRequest struct {
 // openLog returns the log that a request reads, if its sender may read it. The query parameter epoch names an earlier log of the service.
 func (s *Server) openLog(c echo.Context) (*logRequest, error) {
 	x, r := exchangeOf(c), c.Request()
-	publish := s.publish()
+	publish := s.Publish()
 	if publish == config.PublishOff {
 		return nil, reason.NoSuchPath.Refusal("")
 	}
@@ -75,7 +75,7 @@ func (s *Server) openLog(c echo.Context) (*logRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &logRequest{ctx: r.Context(), service: x.service.ID, query: c.QueryParams(), logs: s.logs}
+	q := &logRequest{ctx: r.Context(), service: x.service.ID, query: c.QueryParams(), logs: s.Logs}
 	if token != "" || publish != config.PublishPublic {
 		if _, q.agent, err = s.owner(c); err != nil {
 			return nil, err
@@ -87,9 +87,9 @@ func (s *Server) openLog(c echo.Context) (*logRequest, error) {
 	case err != nil:
 		return nil, err
 	case given:
-		q.head, err = s.logs.HeadOf(q.ctx, q.service, epoch)
+		q.head, err = s.Logs.HeadOf(q.ctx, q.service, epoch)
 	default:
-		q.head, err = s.logs.Head(q.ctx, q.service)
+		q.head, err = s.Logs.Head(q.ctx, q.service)
 	}
 	switch {
 	case errors.Is(err, store.ErrNotFound) && given:
@@ -194,7 +194,7 @@ func (s *Server) logProof(c echo.Context) error {
 		return refusal.For(err)
 	}
 	if found.Epoch != q.head.Epoch { // the entry is in the log of another epoch
-		if q.head, err = s.logs.HeadOf(q.ctx, q.service, found.Epoch); err != nil {
+		if q.head, err = s.Logs.HeadOf(q.ctx, q.service, found.Epoch); err != nil {
 			return refusal.For(err)
 		}
 		if size, err = q.size("size"); err != nil {
@@ -223,7 +223,7 @@ func (s *Server) noEntry(q *logRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.ledger.Entries(q.ctx, store.EntryFilter{
+	_, err = s.Ledger.Entries(q.ctx, store.EntryFilter{
 		Service: q.service, AgentID: q.agent, Currency: q.query.Get("currency"), After: max(k-1, 0), Limit: 1,
 	})
 	if err != nil {

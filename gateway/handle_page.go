@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"mime"
 	"net/http"
 	"strconv"
@@ -22,22 +21,28 @@ func (s *Server) front(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
 	h.Set("Link", `</.well-known/ai-catalog.json>; rel="ai-catalog"`)
+	p := s.publication(exchangeOf(c).service)
 	if !wantsHTML(c.Request().Header.Values("Accept")) {
-		p, err := s.publication(exchangeOf(c).service).entryPoints()
+		d, err := p.entry()
 		if err != nil {
 			return reason.Internal.Refusal("The entry points could not be encoded.").Because(err)
 		}
-		return serve(c, p)
+		return serve(c, d)
 	}
-	p, kept, err := s.publication(exchangeOf(c).service).frontPage(c.Request().Context(), page.ParseQuery(c.QueryParams()))
+	secure(h, page.FrontSecurity)
+	q := page.ParseQuery(c.QueryParams())
+	if q.IsZero() {
+		d, err := p.plain()
+		if err != nil {
+			return reason.Internal.Refusal("The page could not be rendered.").Because(err)
+		}
+		return serve(c, d)
+	}
+	body, err := p.front().Page(c.Request().Context(), q)
 	if err != nil {
 		return reason.Internal.Refusal("The page could not be rendered.").Because(err)
 	}
-	secure(h, page.FrontSecurity)
-	if !kept {
-		return s.serveOnce(c, p.body, mediaHTML)
-	}
-	return serve(c, p)
+	return s.serveOnce(c, body, mediaHTML)
 }
 
 // icon handles GET /favicon.svg.
@@ -48,9 +53,9 @@ var signOfThePage = newDocument(page.Icon, "image/svg+xml")
 // openAPI handles GET /openapi.json. With ?per-intent, each intent is a separate operation.
 func (s *Server) openAPI(c echo.Context) error {
 	made := s.publication(exchangeOf(c).service)
-	build := made.openAPIDocument
+	build := made.openAPI
 	if c.QueryParams().Has("per-intent") {
-		build = made.openAPIPerIntent
+		build = made.each
 	}
 	p, err := build()
 	if err != nil {
@@ -85,14 +90,12 @@ var (
 )
 
 // guide handles the documents for language models and coding agents.
-func (s *Server) guide(of func(*publication, context.Context) (document, error)) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		d, err := of(s.publication(exchangeOf(c).service), c.Request().Context())
-		if err != nil {
-			return reason.Internal.Refusal("The document could not be built.").Because(err)
-		}
-		return serve(c, d)
+func (s *Server) guide(c echo.Context) error {
+	d, err := s.publication(exchangeOf(c).service).guides[c.Path()]()
+	if err != nil {
+		return reason.Internal.Refusal("The document could not be built.").Because(err)
 	}
+	return serve(c, d)
 }
 
 // errorList handles GET /errors, the list of all reasons that agents can receive in a refusal.
@@ -175,9 +178,10 @@ func wanted(fields []string) (html, json float64) {
 	return max(of["text/html"], of["application/xhtml+xml"]), max(of["application/json"], of[wire.MediaType])
 }
 
-// weights returns the weights, 0 to 1, that the Accept fields of a request give to media types. See RFC 9110, section 12.5.1.
+// weights returns the weights, 0 to 1, that the Accept or Accept-Encoding fields of a request give to media types or codings. An entry with
+// an invalid weight has the weight 0. See RFC 9110, sections 12.5.1 and 12.5.3.
 func weights(fields []string) map[string]float64 {
-	const most = 32 // media ranges; browsers send fewer
+	const most = 32 // entries; browsers send fewer
 	n, out := 0, map[string]float64{}
 	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		if n++; n > most {
@@ -189,9 +193,11 @@ func weights(fields []string) map[string]float64 {
 		}
 		weight := 1.0
 		if q, has := params["q"]; has {
-			if weight, err = strconv.ParseFloat(q, 64); err != nil || weight < 0 || weight > 1 {
-				continue
+			if weight, err = strconv.ParseFloat(q, 64); err != nil || !(weight >= 0 && weight <= 1) {
+				weight = 0
 			}
+		} else if len(params) > 0 && !strings.Contains(kind, "/") {
+			weight = 0 // codings have no other parameters
 		}
 		out[kind] = max(out[kind], weight)
 	}

@@ -28,7 +28,7 @@ func (s *Server) issue(c echo.Context) error {
 	if err := x.confidential(); err != nil {
 		return err
 	}
-	issued, err := s.agreements.Issue(r.Context(), x.agreeCall(), func() (pat.IssueRequest, error) {
+	issued, err := s.Agreements.Issue(r.Context(), x.agreeCall(), func() (pat.IssueRequest, error) {
 		tree, err := wire.ReadObject(r, min(maxAgreementBody, x.service.MaxBody))
 		if err != nil {
 			return pat.IssueRequest{}, err
@@ -113,7 +113,7 @@ func (s *Server) renew(c echo.Context) error {
 		return err
 	}
 	most := min(maxAgreementBody, x.service.MaxBody)
-	issued, err := s.agreements.Renew(r.Context(), x.agreeCall(), func() (pat.RenewRequest, error) {
+	issued, err := s.Agreements.Renew(r.Context(), x.agreeCall(), func() (pat.RenewRequest, error) {
 		renewal, err := readRenewal(r, most)
 		return x.ofSender(renewal), err
 	})
@@ -178,7 +178,7 @@ func (s *Server) revoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.agreements.Revoke(r.Context(), x.agreeCall(), token); err != nil {
+	if err := s.Agreements.Revoke(r.Context(), x.agreeCall(), token); err != nil {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
@@ -194,7 +194,7 @@ func (s *Server) introspect(c echo.Context) error {
 		return err
 	}
 	most := min(maxTokenBody, x.service.MaxBody)
-	found, err := s.agreements.Introspect(r.Context(), x.agreeCall(), bearer, func() (string, error) { return presented(r, most) })
+	found, err := s.Agreements.Introspect(r.Context(), x.agreeCall(), bearer, func() (string, error) { return presented(r, most) })
 	if err != nil {
 		return err
 	}

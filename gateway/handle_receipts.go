@@ -78,7 +78,7 @@ func (s *Server) bearer(c echo.Context) (*service.Service, *pat.Claims, error) {
 		Service: func() *service.Service { return s.serving(r) }, Token: token, Caller: s.caller(r, x.client), RequestID: x.requestID,
 		Span: x.span,
 	}
-	claims, err := s.executor.Identify(r.Context(), &call)
+	claims, err := s.Executor.Identify(r.Context(), &call)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,11 +97,11 @@ func (s *Server) receipt(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	entry, err := s.ledger.Entry(c.Request().Context(), of.ID, agent, c.Param("id"), line)
+	entry, err := s.Ledger.Entry(c.Request().Context(), of.ID, agent, c.Param("id"), line)
 	if err != nil {
 		return s.ledgerRefusal(err)
 	}
-	text, err := s.receipts.Receipt(c.Request().Context(), entry.Bytes)
+	text, err := s.Receipts.Receipt(c.Request().Context(), entry.Bytes)
 	if err != nil {
 		return unsigned(err)
 	}
@@ -143,7 +143,7 @@ func (s *Server) usageEntries(c echo.Context) error {
 		return c.JSON(http.StatusOK, out)
 	}
 	out.Head = &evidence.Head{K: head.K, Hash: head.Hash}
-	list, err := s.ledger.Entries(ctx, store.EntryFilter{
+	list, err := s.Ledger.Entries(ctx, store.EntryFilter{
 		Service: of.ID, AgentID: agent, Currency: head.Currency, After: after, Limit: entriesOnPage,
 	})
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Server) usageEntries(c echo.Context) error {
 		out.Head = &evidence.Head{K: list[n-1].K, Hash: list[n-1].Leaf}
 	}
 	for _, e := range list {
-		text, err := s.receipts.Receipt(ctx, e.Bytes)
+		text, err := s.Receipts.Receipt(ctx, e.Bytes)
 		if err != nil {
 			return unsigned(err)
 		}
@@ -173,7 +173,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 		return err
 	}
 	from, err := time.Parse("2006-01", c.QueryParam("month"))
-	if err != nil || from.Year() < 1970 || from.Year() > 2200 || from.After(s.now()) {
+	if err != nil || from.Year() < 1970 || from.Year() > 2200 || from.After(s.Now()) {
 		return reason.InvalidParameter.Refusal("The query parameter month must be the current month or an earlier one, such as 2026-11.")
 	}
 	ctx := c.Request().Context()
@@ -184,7 +184,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 	if head.K < 0 {
 		return reason.ReceiptNotFound.Refusal("This agent has no account in this currency.")
 	}
-	sum, err := receipt.Sum(ctx, s.ledger, of.Issuer, store.StatementFilter{
+	sum, err := receipt.Sum(ctx, s.Ledger, of.Issuer, store.StatementFilter{
 		Service: of.ID, AgentID: agent, From: from, To: from.AddDate(0, 1, 0),
 	}, head.Currency)
 	if errors.Is(err, store.ErrForgotten) {
@@ -196,7 +196,7 @@ func (s *Server) usageStatement(c echo.Context) error {
 	if sum.Checkpoint, err = s.newestCheckpoint(ctx, of.ID); err != nil {
 		return refusal.For(err)
 	}
-	text, err := s.receipts.Document(ctx, evidence.TypeStatement, sum)
+	text, err := s.Receipts.Document(ctx, evidence.TypeStatement, sum)
 	if err != nil {
 		return unsigned(err)
 	}
@@ -216,10 +216,10 @@ func (s *Server) forgottenMonth(ctx context.Context, of string, agent pat.AgentI
 
 // newestCheckpoint returns the newest checkpoint of the log of a service, or an empty string if there is none.
 func (s *Server) newestCheckpoint(ctx context.Context, service string) (string, error) {
-	if s.logs == nil {
+	if s.Logs == nil {
 		return "", nil
 	}
-	head, err := s.logs.Head(ctx, service)
+	head, err := s.Logs.Head(ctx, service)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", nil
 	}
@@ -229,10 +229,10 @@ func (s *Server) newestCheckpoint(ctx context.Context, service string) (string, 
 // account returns the end of the agent's chain in a currency or, if currency is empty, in its only currency. K is -1 if there is no such
 // account. The error is a *reason.Refusal.
 func (s *Server) account(ctx context.Context, of string, agent pat.AgentID, currency string) (store.Head, error) {
-	if err := s.alterations.Of(of, agent); err != nil {
+	if err := s.Alterations.Of(of, agent); err != nil {
 		return store.Head{}, s.ledgerRefusal(err)
 	}
-	heads, err := s.ledger.Heads(ctx, of, agent)
+	heads, err := s.Ledger.Heads(ctx, of, agent)
 	if err != nil {
 		return store.Head{}, refusal.For(err)
 	}
@@ -261,7 +261,7 @@ func (s *Server) ledgerRefusal(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return reason.ReceiptNotFound.Refusal("")
 	case errors.Is(err, store.ErrAltered):
-		s.alterations.Found(err)
+		s.Alterations.Found(err)
 		return reason.StoreUnavailable.Refusal("The entries of this account are not available: the operator has to check the ledger.").
 			ShedFor(reason.ShedReceipts).Because(err)
 	}

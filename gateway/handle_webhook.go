@@ -65,7 +65,7 @@ func (s *Server) creditWebhook(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := hook.Verify(signature, body, s.now()); err != nil {
+	if err := hook.Verify(signature, body, s.Now()); err != nil {
 		return notSigned(err)
 	}
 	tree, err := wire.ObjectOf(body)
@@ -81,7 +81,7 @@ func (s *Server) creditWebhook(c echo.Context) error {
 	}
 	p.Service = of.ID
 	if paid, ok := payments.RefundOf(&p); ok {
-		had, err := s.ledger.Payment(r.Context(), of.ID, paid)
+		had, err := s.Ledger.Payment(r.Context(), of.ID, paid)
 		if errors.Is(err, store.ErrNotFound) || err == nil && had.State != store.PaymentCredited {
 			return reason.NoSuchRecord.Refusal("The payment that this event refunds is not entered yet. "+
 				"Send this event again after the event of that payment.").With("reference", paid)
@@ -95,9 +95,9 @@ func (s *Server) creditWebhook(c echo.Context) error {
 		return err
 	}
 	if !known {
-		s.metrics.Payment(out.Rail, out.State)
+		s.Metrics.Payment(out.Rail, out.State)
 	}
-	s.log.Info("payment", zap.String("service", of.ID), zap.String("agent_id", string(out.AgentID)), zap.String("rail", out.Rail),
+	s.Log.Info("payment", zap.String("service", of.ID), zap.String("agent_id", string(out.AgentID)), zap.String("rail", out.Rail),
 		zap.String("kind", string(out.Kind)), zap.Stringer("amount", out.Amount), zap.String("state", string(out.State)), zap.Bool("known",
 			known))
 	return c.JSON(http.StatusOK, webhookAnswer{Reference: out.Reference, AgentID: out.AgentID, State: out.State, Repeated: known})
@@ -107,7 +107,7 @@ func (s *Server) creditWebhook(c echo.Context) error {
 func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, known bool, err error) {
 	unknown := p.AgentID == ""
 	if !unknown {
-		_, err := s.ledger.Agent(ctx, p.Service, p.AgentID)
+		_, err := s.Ledger.Agent(ctx, p.Service, p.AgentID)
 		if unknown = errors.Is(err, pat.ErrNotFound); err != nil && !unknown {
 			return p, false, refusal.For(err)
 		}
@@ -116,7 +116,7 @@ func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, k
 		return s.keep(ctx, p, "the service has no such agent", reason.NoSuchRecord.Refusal(
 			"The service has no such agent. The payment is kept for the operator: see uimgate usage payments --state unclaimed."))
 	}
-	out, known, err = s.ledger.Pay(ctx, p, money.Amount{})
+	out, known, err = s.Ledger.Pay(ctx, p, money.Amount{})
 	switch {
 	case errors.Is(err, store.ErrRefund):
 		return s.keep(ctx, p, "the refund is more than the agent has paid in", reason.PaymentUnknown.Refusal(
@@ -136,9 +136,9 @@ func (s *Server) pay(ctx context.Context, p store.Payment) (out store.Payment, k
 // keep records a payment as unclaimed, and returns f. If the operator has already decided about it, keep returns the decision instead.
 func (s *Server) keep(ctx context.Context, p store.Payment, why string, f *reason.Refusal) (out store.Payment, known bool, err error) {
 	p.State, p.Reason = store.PaymentUnclaimed, why
-	out, known, err = s.ledger.Pay(ctx, p, money.Amount{})
+	out, known, err = s.Ledger.Pay(ctx, p, money.Amount{})
 	if errors.Is(err, store.ErrReferenceUsed) {
-		if had, gone := s.ledger.Payment(ctx, p.Service, p.Reference); gone == nil && had.State.Ended() && had.Amount == p.Amount &&
+		if had, gone := s.Ledger.Payment(ctx, p.Service, p.Reference); gone == nil && had.State.Ended() && had.Amount == p.Amount &&
 			had.Kind == p.Kind {
 			return had, true, nil
 		}
@@ -151,8 +151,8 @@ func (s *Server) keep(ctx context.Context, p store.Payment, why string, f *reaso
 		return out, known, nil
 	}
 	if !known {
-		s.metrics.Payment(out.Rail, out.State)
-		s.log.Warn("payment cannot be entered", zap.String("service", p.Service), zap.String("rail", p.Rail), zap.String("kind", string(p.Kind)),
+		s.Metrics.Payment(out.Rail, out.State)
+		s.Log.Warn("payment cannot be entered", zap.String("service", p.Service), zap.String("rail", p.Rail), zap.String("kind", string(p.Kind)),
 			zap.Stringer("amount", p.Amount), zap.String("why", why))
 	}
 	return out, known, f.With("reference", p.Reference)

@@ -17,7 +17,7 @@ const forwardedHost = "X-Forwarded-Host"
 // gateway through a domain name that resolves to this machine (DNS rebinding). This does not apply to requests from a trusted proxy, which
 // has already checked the host. The error is a *reason.Refusal.
 func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {
-	snapshot := s.directory.Current()
+	snapshot := s.Directory.Current()
 	if o := door.OriginOf(r.Context()); o != nil {
 		return named(snapshot, o.Service)
 	}

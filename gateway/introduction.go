@@ -28,11 +28,11 @@ func (s *Server) entries(ctx context.Context, service string) map[string]string 
 	i := &s.introductions
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	cached, now := i.of[service], s.now()
-	if s.logs == nil || !cached.at.IsZero() && now.Sub(cached.at).Abs() < introducedFor {
+	cached, now := i.of[service], s.Now()
+	if s.Logs == nil || !cached.at.IsZero() && now.Sub(cached.at).Abs() < introducedFor {
 		return cached.entries
 	}
-	list, err := s.logs.LogEntries(ctx, service)
+	list, err := s.Logs.LogEntries(ctx, service)
 	if err != nil {
 		return cached.entries
 	}
@@ -52,7 +52,7 @@ func (s *Server) entries(ctx context.Context, service string) map[string]string 
 // keySetOf returns the key set. Each key that an entry of the service's log introduces has the member uim_entry: the signed entry. Agents
 // that trust an earlier key can therefore trust a new one.
 func (s *Server) keySetOf(ctx context.Context, service string) ([]byte, error) {
-	list := s.keys.Keys(s.now())
+	list := s.Keys.Keys(s.Now())
 	entries := s.entries(ctx, service)
 	for i, k := range list {
 		text, ok := entries[string(k.ID)]

@@ -39,7 +39,7 @@ func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest
 		if err := x.confidential(); err != nil {
 			return err
 		}
-		issued, err = s.agreements.Issue(x, x.agreeCall(), func() (pat.IssueRequest, error) { return r, nil })
+		issued, err = s.Agreements.Issue(x, x.agreeCall(), func() (pat.IssueRequest, error) { return r, nil })
 		return err
 	})
 	return issued, err
@@ -51,7 +51,7 @@ func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest
 		if err := x.confidential(); err != nil {
 			return err
 		}
-		issued, err = s.agreements.Renew(x, x.agreeCall(), func() (pat.RenewRequest, error) { return x.ofSender(r), nil })
+		issued, err = s.Agreements.Renew(x, x.agreeCall(), func() (pat.RenewRequest, error) { return x.ofSender(r), nil })
 		return err
 	})
 	return issued, err
@@ -62,7 +62,7 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 	err = s.message(ctx, &from, http.MethodPost, "/api/intents/execute", func(x *exchange) error { //nolint:contextcheck // x carries ctx
 		call := execute.Call{
 			Door: from.Door, Sender: from.Sender, SenderKey: from.SenderKey, Proved: from.Proved, Token: c.Token, Proof: c.Proof,
-			Service:   func() *service.Service { return s.directory.Current().Service(from.Service) },
+			Service:   func() *service.Service { return s.Directory.Current().Service(from.Service) },
 			RequestID: x.requestID, Span: x.span, Observe: func(e *execute.Event) { x.Event = e }, HandedOn: true, Reencoded: true,
 			Read: func() (execute.Request, error) { return x.readMessage(c.Body) },
 		}
@@ -79,16 +79,16 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 
 // Unapproved implements door.Host.
 func (s *Server) Unapproved(ctx context.Context, service string, key keys.ID) bool {
-	return s.executor.UnapprovedKey(ctx, service, key)
+	return s.Executor.UnapprovedKey(ctx, service, key)
 }
 
 // message handles one request that came in a message, as guard handles one over HTTP. It logs the request under the method and the path
 // that such a request has over HTTP. The error is a *reason.Refusal.
 func (s *Server) message(ctx context.Context, from *door.Origin, method, path string, do func(x *exchange) error) error {
-	x := &exchange{Context: ctx, origin: from, requestID: from.RequestID, address: string(from.Sender), span: s.traces.Begin("")}
-	s.memory.Start(&x.share)
+	x := &exchange{Context: ctx, origin: from, requestID: from.RequestID, address: string(from.Sender), span: s.Traces.Begin("")}
+	s.Memory.Start(&x.share)
 	defer x.share.Close()
-	began, status := s.now(), http.StatusOK
+	began, status := s.Now(), http.StatusOK
 	err := s.carryOut(x, began, do)
 	if err != nil {
 		x.Refusal = refusal.For(err)
@@ -97,7 +97,7 @@ func (s *Server) message(ctx context.Context, from *door.Origin, method, path st
 	if x.Agreement != nil && x.Agreement.Pending {
 		status = http.StatusAccepted
 	}
-	s.logRequest(x, line{began, method, path, status, s.now().Sub(began)})
+	s.logRequest(x, line{began, method, path, status, s.Now().Sub(began)})
 	return err
 }
 
@@ -110,7 +110,7 @@ func (s *Server) carryOut(x *exchange, began time.Time, do func(x *exchange) err
 	if err := s.admit(x, began); err != nil {
 		return err
 	}
-	if x.service, err = named(s.directory.Current(), x.origin.Service); err != nil {
+	if x.service, err = named(s.Directory.Current(), x.origin.Service); err != nil {
 		return err
 	}
 	return do(x)

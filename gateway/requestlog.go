@@ -29,22 +29,22 @@ type line struct {
 // logRequest logs a request in one line, and counts it. If too many requests of unauthenticated clients are refused, it logs only the
 // number of the others.
 func (s *Server) logRequest(x *exchange, l line) {
-	s.metrics.Request(l.route, l.status, l.took, x.span)
-	s.traces.Request(telemetry.Request{
+	s.Metrics.Request(l.route, l.status, l.took, x.span)
+	s.Traces.Request(telemetry.Request{
 		Span: x.span, At: l.began, Took: l.took, Method: wire.Method(l.method), Route: l.route, Status: l.status, Call: x.Event,
 		ID: x.requestID, Refusal: x.Refusal, Service: x.serviceID(), Door: x.door(),
 	})
 	s.count(&x.Outcome)
 	s.indexed(x, l)
-	now := s.now()
+	now := s.Now()
 	for _, summary := range s.floods.over(now) {
-		s.log.Warn("refusals not logged individually", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
+		s.Log.Warn("refusals not logged individually", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
 	}
 	if x.Refusal != nil && !x.known() && !s.floods.logs(x.Refusal.Reason, now) {
 		return
 	}
 	if e := x.Event; e != nil && e.UndeclaredCount > 0 {
-		if entry := s.log.Check(zap.DebugLevel, "the response has members that the intent does not declare"); entry != nil {
+		if entry := s.Log.Check(zap.DebugLevel, "the response has members that the intent does not declare"); entry != nil {
 			entry.Write(zap.String("request_id", string(x.requestID)), zap.String("intent_uid", e.Intent),
 				zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
 		}
@@ -53,7 +53,7 @@ func (s *Server) logRequest(x *exchange, l line) {
 	if l.status >= http.StatusInternalServerError {
 		level = zap.ErrorLevel
 	}
-	if entry := s.log.Check(level, "request"); entry != nil {
+	if entry := s.Log.Check(level, "request"); entry != nil {
 		entry.Write(l.fields(x)...)
 	}
 }
@@ -61,17 +61,17 @@ func (s *Server) logRequest(x *exchange, l line) {
 // count counts the refusal of an outcome by its cause if the refusal is due to overload.
 func (s *Server) count(o *door.Outcome) {
 	if o.Refusal != nil && o.Event == nil && o.Agreement == nil { // otherwise it was counted with the event
-		s.metrics.Shed(o.Refusal.Shed)
+		s.Metrics.Shed(o.Refusal.Shed)
 	}
 }
 
 // indexed adds a request to the index. It omits calls, which the Executor records, and requests that neither failed nor concern an
 // agreement.
 func (s *Server) indexed(x *exchange, l line) {
-	if s.index == nil || x.Event != nil || x.Refusal == nil && x.Agreement == nil {
+	if s.Index == nil || x.Event != nil || x.Refusal == nil && x.Agreement == nil {
 		return
 	}
-	s.index.RecordExchange(&record.Exchange{
+	s.Index.RecordExchange(&record.Exchange{
 		At: l.began, RequestID: x.requestID, Request: wire.Method(l.method) + " " + cmp.Or(l.route, "(no such path)"), Door: x.door(),
 		Service: x.serviceID(), Status: l.status, Refusal: x.Refusal, Agreement: x.Agreement,
 		TraceID: x.span.TraceID(),

@@ -4,32 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/page"
-	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/gateway/telemetry"
 	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/pat/keys"
-	"github.com/uimgate/uimgate/payments"
 )
 
 const (
@@ -43,30 +39,14 @@ const (
 
 // A Server serves agents over HTTP. See UIM core, sections 3.2, 4, 5.
 type Server struct {
-	directory     *service.Directory
-	executor      *execute.Executor
-	agreements    *agree.Service
+	Config
+
 	pipeline      door.Pipeline
-	keys          *keys.Keyring
-	ledger        Ledger
-	receipts      Receipts
-	cashier       *payments.Cashier // nil: no x402 payments
-	logs          Logs
 	introductions introductions
-	logKey        func(d *service.Definition) string
-	publish       func() config.Publish
-	alterations   Alterations
 	published     atomic.Pointer[publications]
 	addresses     *ratelimit.Set
-	memory        *membudget.Budget
-	metrics       *record.Metrics
-	traces        *telemetry.Traces
-	index         *record.Index // may be nil
-	log           *zap.Logger
-	floods        *floods
+	floods        floods
 	zippers       zippers
-	now           func() time.Time
-	doors         []door.Door
 	handler       http.Handler
 }
 
@@ -88,10 +68,7 @@ func (s *Server) routes(e *echo.Echo) {
 	get(s.icon, "/favicon.svg", "/favicon.ico")
 	get(s.openAPI, "/openapi.json")
 	get(s.protocol, page.ProtocolPath)
-	get(s.guide((*publication).llms), "/llms.txt")
-	get(s.guide((*publication).agentsMD), "/AGENTS.md")
-	get(s.guide((*publication).skill), "/SKILL.md")
-	get(s.guide((*publication).policyMD), "/policy.md")
+	get(s.guide, slices.Collect(maps.Keys(guides))...)
 	get(s.errorList, "/errors")
 	get(s.errorPage, "/errors/:reason")
 	get(s.agentsFile, "/agents.json", "/.well-known/agents.json")
@@ -181,15 +158,15 @@ func exchangeOf(c echo.Context) *exchange {
 // guard runs every handler: it assigns the request an id, limits the rate of its address, finds the service, recovers from panics, and
 // logs the request.
 func (s *Server) guard(c echo.Context) {
-	began, r := s.now(), c.Request()
+	began, r := s.Now(), c.Request()
 	x := &exchange{Context: r.Context()}
-	s.memory.Start(&x.share)
+	s.Memory.Start(&x.share)
 	defer x.share.Close()
 	r = r.WithContext(x)
 	c.SetRequest(r)
 	x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
 	x.address = countedAs(x.client, r.RemoteAddr)
-	x.span = s.traces.Begin(r.Header.Get(headerTraceparent))
+	x.span = s.Traces.Begin(r.Header.Get(headerTraceparent))
 	if x.origin = door.OriginOf(x.Context); x.origin != nil {
 		x.address = string(x.origin.Sender)
 	}
@@ -209,14 +186,14 @@ func (s *Server) guard(c echo.Context) {
 		} else {
 			connlimit.Of(x.Context).MarkServed()
 		}
-		s.logRequest(x, line{began, r.Method, c.Path(), c.Response().Status, s.now().Sub(began)})
+		s.logRequest(x, line{began, r.Method, c.Path(), c.Response().Status, s.Now().Sub(began)})
 	}()
 	err = s.serve(c, x, began)
 }
 
 // panicked logs a panic with its stack but without its value, and returns the refusal to respond with.
 func (s *Server) panicked(x *exchange, p any) error {
-	s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
+	s.Log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
 		zap.ByteString("stack", debug.Stack()))
 	return reason.Internal.Refusal("")
 }
@@ -274,7 +251,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if served != nil && f.Reason == reason.NoSuchPath {
 		body = lost(c, served, body)
 	}
-	if r := c.Request(); !connlimit.Of(r.Context()).Served() && !trusts(s.directory.Current(), r.RemoteAddr) {
+	if r := c.Request(); !connlimit.Of(r.Context()).Served() && !trusts(s.Directory.Current(), r.RemoteAddr) {
 		c.Response().Header().Set("Connection", "close") // no request has succeeded on this connection: make room for other clients
 	}
 	if c.Request().Method == http.MethodHead {
@@ -282,7 +259,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	}
 	c.Response().WriteHeader(f.Status())
 	if _, err := c.Response().Write(body); err != nil {
-		s.log.Debug("response not delivered", zap.Error(wire.Loggable(err)))
+		s.Log.Debug("response not delivered", zap.Error(wire.Loggable(err)))
 	}
 }
 
