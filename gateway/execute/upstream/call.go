@@ -38,10 +38,9 @@ import (
 //
 // After an attempt that wrote a byte, the next attempt needs another Grant; if it cannot get one, Call does not make the attempt.
 func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
-	c := &callState{}
-	c.begin(ctx, p.route.timeout)
-	defer c.end()
-	header, err := u.header(&c.term, c.fields[:0], p, id, g.ExecutionID()) //nolint:contextcheck // the term is derived from ctx
+	limited, cancel := context.WithTimeout(ctx, p.route.timeout)
+	defer cancel()
+	header, err := u.header(limited, p, id, g.ExecutionID())
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
@@ -55,20 +54,13 @@ func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g 
 			admitted.ended(ErrBroken)
 		}
 	}()
-	result := u.attempts(&c.term, p, header, g) //nolint:contextcheck // as above
+	result := u.attempts(limited, p, header, g)
 	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
 		result.err = fmt.Errorf("the call was canceled: %w", context.Canceled)
 	}
 	reported = true
 	admitted.ended(result.err)
 	return result.answer, result.outcome, result.err
-}
-
-// A callState is the state of a Call or an Ask in progress. It combines several values in one allocation.
-type callState struct {
-	term
-
-	fields [ownFields + 7]pool.Field // backing array of the header
 }
 
 // A result is the state after one attempt, or after all attempts so far.
@@ -81,7 +73,7 @@ type result struct {
 	refused bool // the service refused the access token
 }
 
-func (u *Upstream) attempts(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
+func (u *Upstream) attempts(ctx context.Context, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	last := u.attempt(ctx, p, header, g)
 	known := last
 	renewed := false
@@ -130,14 +122,14 @@ func (u *Upstream) wait(ctx context.Context, n int) bool {
 }
 
 // attempt sends one request and reads the response.
-func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
+func (u *Upstream) attempt(ctx context.Context, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	if err := g.Alive(); err != nil {
 		return withoutGrant(err)
 	}
 	if u.server != nil {
 		return u.callTool(ctx, p, header, g)
 	}
-	conn, err := u.conns.Take(ctx.Context, ctx.until)
+	conn, err := u.conns.Take(ctx)
 	if err != nil {
 		return result{outcome: store.NotSent, err: failure(ErrUnreachable, err), again: true}
 	}

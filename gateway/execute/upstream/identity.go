@@ -21,11 +21,11 @@ type Identity struct {
 	Traceparent string // the traceparent field of the call; empty: none
 }
 
-// header appends all headers of a request to h. They never come from the agent's request. The error wraps ErrIdentity, or is an error of
+// header returns all headers of a request. They never come from the agent's request. The error wraps ErrIdentity, or is an error of
 // tokens.get.
-func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest, id Identity, executionID string) (pool.Fields, error) {
-	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},
-		pool.Field{Name: "User-Agent", Value: "uimgate"})
+func (u *Upstream) header(ctx context.Context, p *PreparedRequest, id Identity, executionID string) (pool.Fields, error) {
+	h := append(make(pool.Fields, 0, usualFields), pool.Field{Name: "Accept", Value: p.route.acceptSent},
+		pool.Field{Name: "Accept-Encoding", Value: "identity"}, pool.Field{Name: "User-Agent", Value: "uimgate"})
 	switch {
 	case !p.route.hasBody:
 	case p.contentType != "":
@@ -74,8 +74,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 const (
 	contentType     = "Content-Type"
 	applicationJSON = "application/json"
-	// ownFields is the maximum number of fields in addition to those of the configuration.
-	ownFields = 13
+	usualFields     = 16 // most requests have no more header fields
 )
 
 // isHeaderValue reports whether s is a valid field value. See RFC 9110, section 5.5.

@@ -74,9 +74,8 @@ func (u *Upstream) HasStatusQuestion() bool { return u.question != nil }
 // store.Captured if the call took effect, store.Released if it did not, and store.Unresolved if the response means neither. The request has
 // no side effects at the service. Errors are those of Call; they mean that the outcome is still unknown.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
-	c := &callState{}
-	c.begin(ctx, u.cfg.Timeout)
-	defer c.end()
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+	defer cancel()
 	parameters := strictjson.Object{}
 	if u.question.route.declared[executionIDName] {
 		parameters[executionIDName] = executionID
@@ -85,11 +84,11 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("the execution id %s", wrong[0].Message)
 	}
-	header, err := u.header(&c.term, c.fields[:0], p, Identity{}, executionID) //nolint:contextcheck // the term is of ctx
+	header, err := u.header(ctx, p, Identity{}, executionID)
 	if err != nil {
 		return "", err
 	}
-	r := u.attempt(&c.term, p, header, grant.New(executionID, questionGrant{})) //nolint:contextcheck // as above
+	r := u.attempt(ctx, p, header, grant.New(executionID, questionGrant{}))
 	if r.outcome == store.NotSent || r.outcome == store.Unknown {
 		return "", r.err
 	}

@@ -103,7 +103,7 @@ func (r *Route) setTool(e Endpoint) error {
 }
 
 // callTool makes one attempt to call the tool of a route.
-func (u *Upstream) callTool(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
+func (u *Upstream) callTool(ctx context.Context, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	var ended error
 	reply, written, err := u.server.Call(ctx, mcp.Call{
 		Tool: p.route.tool, Arguments: p.body, Header: header, Meta: u.metaOf(header), Progress: p.reporter(),

@@ -40,11 +40,7 @@ func (*streamable) state() State                       { return State{} }
 func (t *streamable) close() { t.server.cfg.Conns.Close() }
 
 func (t *streamable) send(ctx context.Context, to *session, m message, admit func() error) (Reply, bool, error) {
-	until, limited := ctx.Deadline()
-	if !limited {
-		return Reply{}, false, errors.New("an MCP request needs a deadline")
-	}
-	conn, err := t.server.cfg.Conns.Take(ctx, until)
+	conn, err := t.server.cfg.Conns.Take(ctx)
 	if err != nil {
 		return Reply{}, false, err
 	}

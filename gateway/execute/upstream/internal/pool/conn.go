@@ -3,7 +3,6 @@ package pool
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -52,15 +51,6 @@ func newConn(p *Pool, conn, raw net.Conn) *Conn {
 
 // past is a deadline in the past.
 var past = time.Unix(1, 0)
-
-// watch makes every operation on the connection fail after the time until, and after ctx has ended.
-func (c *Conn) watch(ctx context.Context, until time.Time) {
-	_ = c.raw.SetDeadline(until) // fails only on a closed connection, on which all operations fail
-	c.stop = func() bool { return true }
-	if ctx.Done() != nil {
-		c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
-	}
-}
 
 // plain reports whether the connection does not use TLS.
 func (c *Conn) plain() bool { return c.raw == c.conn }

@@ -5,7 +5,7 @@
 // does not report whether it wrote a byte. It may repeat a request, and may interpret bytes that a service sends after a response as the
 // response to the next request. This package keeps only the requested header fields of a response; other fields take no memory.
 //
-//	c, err := p.Take(ctx, until)
+//	c, err := p.Take(ctx)
 //	defer c.Release()
 //	written, err := c.Send(pool.Request{…}, mayBeSent)
 //	resp, err := c.Answer() // read its body to the end
@@ -75,44 +75,29 @@ func New(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// Take returns an idle or a new connection. If MaxConns connections are in use, it waits until one is released, ctx ends, or the time
-// until is reached. It discards idle connections that the service has closed, or on which the service has sent bytes without a request.
-// When ctx ends or the time until is reached, all operations on the connection fail.
-func (p *Pool) Take(ctx context.Context, until time.Time) (*Conn, error) {
-	if err := p.enter(ctx, until); err != nil {
-		return nil, err
+// Take returns an idle or a new connection. If MaxConns connections are in use, it waits until one is released or ctx ends. It discards
+// idle connections that the service has closed, or on which the service has sent bytes without a request. When ctx ends, all operations on
+// the connection fail.
+func (p *Pool) Take(ctx context.Context) (*Conn, error) {
+	select {
+	case p.using <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	c, err := p.clean(ctx, until)
+	c, err := p.clean(ctx)
 	if err != nil {
 		<-p.using
 		return nil, err
 	}
-	c.watch(ctx, until)
+	c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
 	return c, nil
 }
 
-// enter waits until fewer than MaxConns connections are in use.
-func (p *Pool) enter(ctx context.Context, until time.Time) error {
-	select {
-	case p.using <- struct{}{}:
-		return nil
-	default:
-	}
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	select {
-	case p.using <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (p *Pool) clean(ctx context.Context, until time.Time) (*Conn, error) {
+func (p *Pool) clean(ctx context.Context) (*Conn, error) {
 	for {
 		c := p.last()
 		if c == nil {
-			return p.dial(ctx, until)
+			return p.dial(ctx)
 		}
 		if c.clean() {
 			return c, nil
@@ -136,10 +121,8 @@ func (p *Pool) last() *Conn {
 	return c
 }
 
-func (p *Pool) dial(ctx context.Context, until time.Time) (*Conn, error) {
-	ctx, cancel := context.WithDeadline(ctx, until)
-	defer cancel()
-	ctx, cancel = context.WithTimeout(ctx, p.cfg.DialTimeout)
+func (p *Pool) dial(ctx context.Context) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
 	raw, err := p.dialer.DialContext(ctx, "tcp", p.address)
 	if err != nil {

@@ -44,7 +44,7 @@ func allowed() error { return nil }
 
 // ask sends one request and reads the whole response.
 func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body string, err error) {
-	c, err := p.Take(ctx, farDeadline())
+	c, err := p.Take(ctx)
 	if err != nil {
 		return 0, "", err
 	}
@@ -63,9 +63,6 @@ func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body st
 func get(header ...pool.Field) pool.Request {
 	return pool.Request{Method: "GET", Target: []byte("/"), Header: header}
 }
-
-// farDeadline returns a deadline that the tests do not reach.
-func farDeadline() time.Time { return time.Now().Add(time.Minute) }
 
 // listen accepts connections and passes each to serve, with its number from 1.
 func listen(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader), secure *tls.Config) string {
@@ -195,7 +192,7 @@ func TestNothingIsWrittenWithoutAdmission(t *testing.T) {
 		_, err := in.ReadByte()
 		got <- err
 	}, nil), nil)
-	c, err := p.Take(t.Context(), farDeadline())
+	c, err := p.Take(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +209,7 @@ func TestNothingIsWrittenWithoutAdmission(t *testing.T) {
 func TestFieldsWithLineBreaksAreNotSent(t *testing.T) {
 	p := open(t, listen(t, func(_ int, _ net.Conn, in *bufio.Reader) { _, _ = in.ReadByte() }, nil), nil)
 	for name, value := range map[string]string{"X": "canary\r\nY: b", "X: a\r\nY": "canary", "X:": "canary", "Z": "canary\nb"} {
-		c, err := p.Take(t.Context(), farDeadline())
+		c, err := p.Take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +230,7 @@ func TestServiceThatSendsFirst(t *testing.T) {
 		close(handler)
 		<-taken
 	}, nil), nil)
-	c, err := p.Take(t.Context(), farDeadline())
+	c, err := p.Take(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
