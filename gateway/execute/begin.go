@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -179,3 +181,7 @@ func fingerprint(r Request) (string, error) {
 	}
 	return sum, nil
 }
+
+// newID returns a new execution id. It is a UUIDv7 (RFC 9562 5.7), so that ids sort by creation time; the ids of one process do so even
+// within a millisecond.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/google/uuid"
+
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -124,7 +126,7 @@ func RequestIDFrom(sent string) RequestID {
 	if sent != "" && len(sent) <= maxRequestID && !strings.ContainsFunc(sent, notOfRequestID) {
 		return RequestID(sent)
 	}
-	return newRequestID()
+	return RequestID(uuid.NewString())
 }
 
 func notOfRequestID(r rune) bool {
