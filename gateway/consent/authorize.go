@@ -225,7 +225,7 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 			d.record(c, agree.Agreement, began, pat.Issuance{State: a.State, AgreementID: a.ID}, err)
 		}
 	}()
-	if err := d.ask(d.consents, c.From); err != nil {
+	if err := d.ask("consent", c.From); err != nil {
 		return Step{}, err
 	}
 	offered, err := open(c.Service)

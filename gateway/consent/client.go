@@ -10,12 +10,10 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"github.com/uimgate/uimgate/gateway/agree"
-	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -63,57 +61,10 @@ type Document struct {
 // public addresses, and must limit size and time.
 type Fetch func(ctx context.Context, address string) (Document, error)
 
-// documents caches the clients of recently fetched documents.
-type documents struct {
-	mu   sync.Mutex
-	kept map[string]keptDocument
-}
-
+// A keptDocument is the client of a document that was fetched recently.
 type keptDocument struct {
 	client Client
 	until  time.Time
-}
-
-func newDocuments() *documents { return &documents{kept: map[string]keptDocument{}} }
-
-func (d *documents) get(id string, now time.Time) (Client, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	k, ok := d.kept[id]
-	return k.client, ok && now.Before(k.until)
-}
-
-func (d *documents) put(c Client, until, now time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.kept) >= mostCached {
-		for id, k := range d.kept {
-			if !now.Before(k.until) {
-				delete(d.kept, id)
-			}
-		}
-	}
-	for id := range d.kept {
-		if len(d.kept) < mostCached {
-			break
-		}
-		delete(d.kept, id)
-	}
-	d.kept[c.ID] = keptDocument{c, until}
-}
-
-// trustedClients are the clients with a consent whose agent the operator has approved, as far as this process has seen.
-type trustedClients struct {
-	of *cache.Cache[[2]string, struct{}] // by service and id of the client
-}
-
-func newTrustedClients() trustedClients {
-	return trustedClients{cache.New(cache.Options[[2]string, struct{}]{Max: mostTrusted})}
-}
-
-func (t trustedClients) has(service, id string) bool {
-	_, ok := t.of.Get([2]string{service, id})
-	return ok
 }
 
 // trust records the client of a consent as trusted if the client has a document and the operator has approved the agent.
@@ -122,7 +73,7 @@ func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.Agent
 		return
 	}
 	if a, err := d.store.Agent(ctx, kept.Service, agent); err == nil && a.Approved {
-		d.trusted.of.Set([2]string{kept.Service, kept.ClientID}, struct{}{})
+		d.trusted.Set([2]string{kept.Service, kept.ClientID}, struct{}{})
 	}
 }
 
@@ -145,15 +96,16 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 		return Client{}, failed(InvalidClient, "A client_id that is a URL must be an https URL with a path, without fragment and user name.")
 	}
 	now := d.now()
-	if known, ok := d.documents.get(id, now); ok {
-		return known, nil
+	if known, ok := d.documents.Get(id); ok && now.Before(known.until) {
+		return known.client, nil
 	}
-	if err := d.ask(d.fetched, c.From); err != nil {
+	if err := d.ask("fetch", c.From); err != nil {
 		return Client{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	leave, err := d.fetching.Take(ctx, fairqueue.Party{Name: c.From, Unapproved: !d.trusted.has(c.Service.ID, id)})
+	_, trusted := d.trusted.Get([2]string{c.Service.ID, id})
+	leave, err := d.fetching.Take(ctx, fairqueue.Party{Name: c.From, Unapproved: !trusted})
 	if err != nil {
 		return Client{}, reason.Overloaded.Refusal("Too many client documents are being fetched.").After(fetchTime).
 			ShedFor(reason.ShedDocuments)
@@ -167,7 +119,7 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	if err != nil {
 		return Client{}, err
 	}
-	d.documents.put(client, now.Add(min(max(document.MaxAge, leastKept), longestKept)), now)
+	d.documents.Set(id, keptDocument{client, now.Add(min(max(document.MaxAge, leastKept), longestKept))})
 	return client, nil
 }
 
@@ -325,7 +277,7 @@ func (d *Service) Register(ctx context.Context, c agree.Call, metadata map[strin
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err
 	}
-	if err := d.ask(d.register, c.From); err != nil {
+	if err := d.ask("register", c.From); err != nil {
 		return Client{}, err
 	}
 	client, wrong := readMetadata(metadata)

@@ -143,7 +143,7 @@ type ConfirmationDecision struct {
 // Decide records a person's decision about a call that Confirmation has returned in the state ToDecide. Errors are an *Error or a
 // *reason.Refusal.
 func (d *Service) Decide(ctx context.Context, c agree.Call, asked *Confirmation, by ConfirmationDecision) error {
-	if err := d.ask(d.consents, c.From); err != nil {
+	if err := d.ask("consent", c.From); err != nil {
 		return err
 	}
 	record, call, now := "", &asked.Asked, d.now()

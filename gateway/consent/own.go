@@ -119,7 +119,7 @@ func (d *Service) ChangeBudget(ctx context.Context, c agree.Call, own *OwnConsen
 	if _, err := open(c.Service); err != nil {
 		return err
 	}
-	if err := d.ask(d.consents, c.From); err != nil {
+	if err := d.ask("consent", c.From); err != nil {
 		return err
 	}
 	budget := *own.Budget
@@ -162,7 +162,7 @@ func (d *Service) EndOwn(ctx context.Context, c agree.Call, handle, browser stri
 	if err != nil {
 		return err
 	}
-	if err := d.ask(d.consents, c.From); err != nil {
+	if err := d.ask("consent", c.From); err != nil {
 		return err
 	}
 	began := d.now()

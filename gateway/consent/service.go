@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/ratelimit"
@@ -40,7 +41,7 @@ const (
 )
 
 // fetches are the places for fetching client documents. The callers share these places fairly, and a quarter of the
-// places is reserved for trustedClients.
+// places is reserved for the clients in Service.trusted.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
 // A Store is the persistent storage of a Service. Its methods return store.ErrNotFound, store.ErrUsed and store.ErrFull.
@@ -87,44 +88,37 @@ type Config struct {
 // A Service handles consents for all web services of the gateway. It is safe for concurrent use.
 type Service struct {
 	store     Store
-	consents  *ratelimit.Set
-	register  *ratelimit.Set
-	fetched   *ratelimit.Set
-	refreshed *ratelimit.Set // by consent
+	asked     *ratelimit.Set // by kind of request, and by caller or consent
 	all       *ratelimit.Set // all callers together, under strangers or invited
 	fetching  *fairqueue.Places
-	agreeing  singleflight.Group // by handle: a form that is sent twice at the same time is one decision
-	documents *documents
-	trusted   trustedClients
-	recorder  agree.Recorder
-	now       func() time.Time
+	agreeing  singleflight.Group                 // by handle: a form that is sent twice at the same time is one decision
+	documents *cache.Cache[string, keptDocument] // by URL
+	// trusted are the clients with a consent whose agent the operator has approved, as far as this process has seen, by service and id.
+	trusted  *cache.Cache[[2]string, struct{}]
+	recorder agree.Recorder
+	now      func() time.Time
 }
 
 // New returns a Service.
 func New(c Config) *Service {
 	return &Service{
-		store: c.Store, consents: ratelimit.NewSet(c.PerCaller), register: ratelimit.NewSet(c.PerCaller), fetched: ratelimit.NewSet(c.PerCaller),
-		refreshed: ratelimit.NewSet(c.PerCaller), all: ratelimit.NewSet(c.All),
-		fetching: fairqueue.New(fetches), documents: newDocuments(), trusted: newTrustedClients(),
-		recorder: c.Recorder, now: c.Now,
+		store: c.Store, asked: ratelimit.NewSet(c.PerCaller), all: ratelimit.NewSet(c.All), fetching: fairqueue.New(fetches),
+		documents: cache.New(cache.Options[string, keptDocument]{Max: mostCached}),
+		trusted:   cache.New(cache.Options[[2]string, struct{}]{Max: mostTrusted}),
+		recorder:  c.Recorder, now: c.Now,
 	}
 }
 
 // SetPerCaller changes Config.PerCaller.
-func (d *Service) SetPerCaller(r limit.Rate) {
-	d.consents.SetRate(r)
-	d.register.SetRate(r)
-	d.fetched.SetRate(r)
-	d.refreshed.SetRate(r)
-}
+func (d *Service) SetPerCaller(r limit.Rate) { d.asked.SetRate(r) }
 
 // SetAll changes Config.All.
 func (d *Service) SetAll(r limit.Rate) { d.all.SetRate(r) }
 
-// ask counts a request against a limit of its caller. The error is a *reason.Refusal.
-func (d *Service) ask(of *ratelimit.Set, from string) error {
-	if !of.Admit(from, d.now()) {
-		return reason.TooManyConnections.Refusal("This address sent too many requests for consent.").After(of.Wait()).
+// ask counts a request of one kind against the limit of its caller. The error is a *reason.Refusal.
+func (d *Service) ask(kind, from string) error {
+	if !d.asked.Admit(kind+" "+from, d.now()) {
+		return reason.TooManyConnections.Refusal("This address sent too many requests for consent.").After(d.asked.Wait()).
 			ShedFor(reason.ShedAgreementsAddress)
 	}
 	return nil

@@ -220,7 +220,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 		return Tokens{}, err
 	}
 	// Each token needs a durable write. The limit applies to each consent, because a client may serve many people from one address.
-	if err := d.ask(d.refreshed, c.Service.ID+" "+kept.Handle); err != nil {
+	if err := d.ask("refresh", c.Service.ID+" "+kept.Handle); err != nil {
 		return Tokens{}, err
 	}
 	scope := strings.Fields(r.Scope)
