@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/signin"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/oidc"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -67,12 +68,15 @@ type Console struct {
 	origins *http.CrossOriginProtection
 	streams streams
 
-	revenues revenues
+	revenues *cache.Cache[string, revenue] // by query
 }
 
 // New returns a Console.
 func New(c Config) *Console {
-	out := &Console{Config: c, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
+	out := &Console{
+		Config: c, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection(),
+		revenues: cache.New(cache.Options[string, revenue]{Max: maxRevenues, SinceWrite: revenueKept}),
+	}
 	out.streams.end = make(chan struct{})
 	out.streams.places.Most, out.streams.places.MostOf = mostStreams, mostStreamsOfOne
 	out.routes()

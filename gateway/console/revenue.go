@@ -1,7 +1,7 @@
 package console
 
 import (
-	"sync"
+	"fmt"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin/api"
@@ -13,60 +13,30 @@ const (
 	// The console keeps a sum over the ledger that took slowRevenue or longer, and shows it for revenueKept.
 	slowRevenue = 20 * time.Millisecond
 	revenueKept = time.Minute
+	maxRevenues = 1000
 )
 
-// revenues keep sums over the ledger that took long, because the ledger of a month can have millions of entries.
-type revenues struct {
-	mu   sync.Mutex
-	list map[billing.RevenueQuery]revenue
-}
-
-// A revenue is the result of a query.
+// A revenue is the result of a query, and when it was read by the clock of the gateway.
 type revenue struct {
 	api.Page[billing.Revenue]
-	at    time.Time // by the clock of the gateway
-	until time.Time // by the clock of the machine
+	at time.Time
 }
 
-// get returns the kept result of a query.
-func (c *revenues) get(q billing.RevenueQuery, now time.Time) (revenue, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	one, ok := c.list[q]
-	return one, ok && now.Before(one.until)
-}
-
-// put keeps the result of a query that took long, and forgets those that are no longer shown.
-func (c *revenues) put(q billing.RevenueQuery, fresh revenue, began, ended time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for key, one := range c.list {
-		if !ended.Before(one.until) {
-			delete(c.list, key)
-		}
-	}
-	if ended.Sub(began) < slowRevenue {
-		return
-	}
-	if c.list == nil {
-		c.list = map[billing.RevenueQuery]revenue{}
-	}
-	fresh.until = ended.Add(revenueKept)
-	c.list[q] = fresh
-}
-
-// revenue returns the revenue that a query selects, and when it was read, at most revenueKept ago.
+// revenue returns the revenue that a query selects, and when it was read, at most revenueKept ago. It keeps sums over the ledger that took
+// long, because the ledger of a month can have millions of entries.
 func (r *request) revenue(q billing.RevenueQuery) (revenue, error) {
-	began := time.Now() //nolint:forbidigo // measures the query by the clock of the machine
-	if kept, ok := r.console.revenues.get(q, began); ok {
+	key := fmt.Sprintf("%+v", q)
+	if kept, ok := r.console.revenues.Get(key); ok {
 		return kept, nil
 	}
-	at := r.console.Now()
+	began, at := time.Now(), r.console.Now() //nolint:forbidigo // measures the query by the clock of the machine
 	found, err := read(r, operation.Revenue, q)
 	if err != nil {
 		return revenue{}, err
 	}
 	fresh := revenue{Page: found, at: at}
-	r.console.revenues.put(q, fresh, began, time.Now()) //nolint:forbidigo // as above
+	if time.Since(began) >= slowRevenue { //nolint:forbidigo // as above
+		r.console.revenues.Set(key, fresh)
+	}
 	return fresh, nil
 }
