@@ -36,11 +36,14 @@ type Request struct {
 	Outcome
 }
 
-// A Pipeline carries out the requests of all doors. Doors use it through the methods of a Request.
+// A Pipeline carries out the requests of all doors. Doors use it through the methods of a Request, which include those of the Executor.
 type Pipeline struct {
-	executor   *execute.Executor
+	*executor
+
 	agreements *agree.Service
 }
+
+type executor = execute.Executor
 
 // NewPipeline returns a Pipeline.
 func NewPipeline(x *execute.Executor, a *agree.Service) Pipeline { return Pipeline{x, a} }
@@ -108,41 +111,6 @@ func (p Pipeline) Execute(ctx context.Context, c execute.Call) (execute.Result, 
 	result.Sent()
 	result.Output = output
 	return result, nil
-}
-
-// Start begins a call that may continue in the background. See execute.Executor.Start.
-func (p Pipeline) Start(ctx context.Context, c execute.Call) *execute.StartedCall {
-	return p.executor.Start(ctx, c)
-}
-
-// Record returns the record of a call. See execute.Executor.Record.
-func (p Pipeline) Record(ctx context.Context, c execute.Call, id string) (execute.Record, error) {
-	return p.executor.Record(ctx, c, id)
-}
-
-// RecordOf returns the record of the call with an idempotency key. See execute.Executor.RecordOf.
-func (p Pipeline) RecordOf(ctx context.Context, c execute.Call, key execute.IdempotencyKey) (execute.Record, error) {
-	return p.executor.RecordOf(ctx, c, key)
-}
-
-// Waiting returns a call that waits for a confirmation. See execute.Executor.Waiting.
-func (p Pipeline) Waiting(ctx context.Context, c execute.Call, id string) (execute.WaitingCall, error) {
-	return p.executor.Waiting(ctx, c, id)
-}
-
-// Decided reports whether an agent's open and recent confirmations have ended. See execute.Executor.Decided.
-func (p Pipeline) Decided(ctx context.Context, c execute.Call) (map[string]bool, error) {
-	return p.executor.Decided(ctx, c)
-}
-
-// Records returns a page of the records of an agent's calls. See execute.Executor.Records.
-func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQuery) (execute.RecordPage, error) {
-	return p.executor.Records(ctx, c, r)
-}
-
-// Left returns how many calls to intents the agent can still make. See execute.Executor.Left.
-func (p Pipeline) Left(ctx context.Context, c execute.Call, uids []string) (map[string][]execute.Left, error) {
-	return p.executor.Left(ctx, c, uids)
 }
 
 // Unapproved reports whether the operator has not approved a principal. See execute.Executor.Unapproved.
