@@ -16,6 +16,8 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/ledgerlog"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/internal/connlimit"
@@ -47,10 +49,10 @@ func rows(t *testing.T, file, heading string) []string {
 func allMetrics() *record.Metrics {
 	m := record.NewMetrics()
 	m.Watch(time.Now, func() record.State {
-		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Log: &record.LogState{
-			Services: map[string]record.LogHead{"s": {At: time.Unix(1, 0), CosignedAt: time.Unix(1, 0)}},
+		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Log: &ledgerlog.State{
+			Heads: map[string]store.LogHead{"s": {At: time.Unix(1, 0), CosignedAt: time.Unix(1, 0)}},
 		}, Services: []record.ServiceState{
-			{ID: "s", Concealed: map[string]int64{"i": 1}, Backlog: &store.Backlog{}, Tools: &record.ToolsState{}},
+			{ID: "s", Concealed: map[string]int64{"i": 1}, Backlog: &store.Backlog{}, Tools: &upstream.ToolsReport{}},
 		}}
 	})
 	m.StoreTook("begin", time.Millisecond)

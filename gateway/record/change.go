@@ -20,28 +20,6 @@ type ChangeLine struct {
 	Via       string `json:"via"` // how the operator was identified: socket, token, link or oidc
 }
 
-// object returns the line as a JSON object.
-func (c *ChangeLine) object() map[string]any {
-	object := map[string]any{"by": c.By, "role": c.Role, "via": c.Via, "did": c.Did}
-	if len(c.Detail) > 0 {
-		detail := make(map[string]any, len(c.Detail))
-		for name, value := range c.Detail {
-			detail[name] = value
-		}
-		object["detail"] = detail
-	}
-	if c.Failed != "" {
-		object["failed"] = c.Failed
-	}
-	if c.Subject != "" {
-		object["subject"] = c.Subject
-	}
-	if c.Address != "" {
-		object["address"] = c.Address
-	}
-	return object
-}
-
 // RecordChange records that an operator has changed something. When RecordChange returns, the record is in the file, unless the file cannot
 // be written.
 func (a *Audit) RecordChange(at time.Time, service string, change ChangeLine) {

@@ -25,13 +25,13 @@ const (
 	maxFigureCurrencies = 16
 )
 
-// A FigurePoint counts the calls that ended in one period.
+// A FigurePoint counts the calls that ended in one period. The store keeps its JSON.
 type FigurePoint struct {
-	At      time.Time // the beginning of the period, in UTC
-	Calls   int64
-	Refused int64                   // those of Calls that were refused
-	Reasons map[reason.Reason]int64 // the refused calls, by reason
-	Charged map[string]int64        // captured charges by currency, in billionths of a unit
+	At      time.Time               `json:"-"` // the beginning of the period, in UTC
+	Calls   int64                   `json:"calls"`
+	Refused int64                   `json:"refused,omitempty"` // those of Calls that were refused
+	Reasons map[reason.Reason]int64 `json:"reasons,omitempty"` // the refused calls, by reason
+	Charged map[string]int64        `json:"charged,omitempty"` // captured charges by currency, in billionths of a unit
 
 	saved int64 // Calls when the store last got the point
 }

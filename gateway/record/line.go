@@ -94,20 +94,23 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	if l.Request != nil {
 		w.Append("asked", l.Request.AppendJSON)
 	}
-	if l.Stop != nil {
-		w.Object("stop", l.Stop.object())
-	}
-	if l.Change != nil {
-		w.Object("change", l.Change.object())
-	}
-	if l.Signing != nil {
-		w.Object("signing", l.Signing.object())
-	}
+	member(&w, "stop", l.Stop)
+	member(&w, "change", l.Change)
+	member(&w, "signing", l.Signing)
 	w.JSON("parameters", l.Parameters)
 	if l.ParametersSHA256 != (Digest{}) {
 		w.Hex("parameters_sha256", l.ParametersSHA256[:])
 	}
 	return w.End()
+}
+
+func member[T any](w *strictjson.Writer, name string, value *T) {
+	if value != nil {
+		w.Append(name, func(out []byte) ([]byte, error) {
+			text, err := json.Marshal(value)
+			return append(out, text...), err
+		})
+	}
 }
 
 // Begun is the Decision of a line that the gateway wrote before it made the call, because audit.required is set: the policy permits the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -63,23 +64,25 @@ var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1
 
 // NewMetrics returns Metrics with all counters at zero.
 func NewMetrics() *Metrics {
+	registry := prometheus.NewRegistry()
+	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help}, labels)
+		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help}, labels)
 	}
 	count := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help})
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: name, Help: help})
+		return auto.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: name, Help: help})
 	}
 	histogram := func(name, help, label string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		return auto.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "uimgate", Name: name, Help: help, Buckets: buckets,
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
 		}, []string{label})
 	}
 	m := &Metrics{
-		registry:  prometheus.NewRegistry(),
+		registry:  registry,
 		requests:  counter("http_requests_total", "HTTP requests by route and status.", "route", "code"),
 		durations: histogram("http_request_duration_seconds", "Time to respond to HTTP requests, by route.", "route"),
 		upstream:  histogram("upstream_request_duration_seconds", "Duration of calls to the service, including all attempts.", "service"),
@@ -121,13 +124,7 @@ func NewMetrics() *Metrics {
 		reloaded:     gauge("config_last_reload_success_timestamp_seconds", "Time when a configuration was last applied."),
 	}
 	m.zero()
-	m.registry.MustRegister(
-		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.exhausted, m.payments, m.outcomes, m.upstream, m.store, m.charges,
-		m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.delivered, m.answersLost, m.unreceipted, m.undeclared, m.missing,
-		m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
-		m.indexSkipped, m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -136,17 +133,13 @@ func (m *Metrics) zero() {
 	for _, cause := range reason.Causes() {
 		m.shed.WithLabelValues(string(cause))
 	}
-	for _, became := range []string{lateStored, lateGivenUp} {
-		m.late.WithLabelValues(became)
-	}
-	for _, signal := range []string{"traces", "logs"} {
-		m.exportLost.WithLabelValues(signal)
-	}
-	for _, result := range []string{orderObtained, orderFailed} {
-		m.ordered.WithLabelValues(result)
-	}
-	for _, direction := range []string{clockForward, clockBack} {
-		m.clockSteps.WithLabelValues(direction)
+	for vec, values := range map[*prometheus.CounterVec][]string{
+		m.late: {lateStored, lateGivenUp}, m.exportLost: {"traces", "logs"}, m.ordered: {orderObtained, orderFailed},
+		m.clockSteps: {clockForward, clockBack},
+	} {
+		for _, value := range values {
+			vec.WithLabelValues(value)
+		}
 	}
 }
 

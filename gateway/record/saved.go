@@ -6,17 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
-
-// sums are what the store keeps of a FigurePoint.
-type sums struct {
-	Calls   int64                   `json:"calls"`
-	Refused int64                   `json:"refused,omitempty"`
-	Reasons map[reason.Reason]int64 `json:"reasons,omitempty"`
-	Charged map[string]int64        `json:"charged,omitempty"` // billionths by currency
-}
 
 // Unsaved returns the minutes whose sums have grown since Saved, and their hours, as the store keeps them. It returns at most 100 minutes,
 // the oldest first. Hours that it returns have the sums of all their minutes.
@@ -56,7 +47,7 @@ func (f *Figures) Unsaved(process string) ([]store.CallFigures, error) {
 const maxUnsaved = 100
 
 func (p *FigurePoint) stored(process string, length time.Duration) (store.CallFigures, error) {
-	text, err := json.Marshal(sums{p.Calls, p.Refused, p.Reasons, p.Charged})
+	text, err := json.Marshal(p)
 	return store.CallFigures{Length: length, At: p.At, Process: process, Sums: text}, err
 }
 
@@ -70,7 +61,7 @@ func (f *Figures) Saved(list []store.CallFigures) {
 			f.savedHour(one.At, now)
 			continue
 		}
-		var s sums
+		var s FigurePoint
 		if p := &f.minutes[indexOf(one.At)]; p.At.Equal(one.At) && json.Unmarshal(one.Sums, &s) == nil {
 			p.saved = s.Calls
 		}
@@ -89,12 +80,12 @@ func (f *Figures) savedHour(hour, now time.Time) {
 // Add adds the stored sums of other processes to points of the same length. It ignores periods that have no point.
 func Add(points []FigurePoint, stored []store.CallFigures) error {
 	for _, one := range stored {
-		var s sums
+		var s FigurePoint
 		if err := json.Unmarshal(one.Sums, &s); err != nil {
 			return fmt.Errorf("the stored figures of %s: %w", one.Process, err)
 		}
 		if i := slices.IndexFunc(points, func(p FigurePoint) bool { return p.At.Equal(one.At) }); i >= 0 {
-			points[i].add(&FigurePoint{Calls: s.Calls, Refused: s.Refused, Reasons: s.Reasons, Charged: s.Charged})
+			points[i].add(&s)
 		}
 	}
 	return nil

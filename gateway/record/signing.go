@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/hex"
 	"time"
 )
 
@@ -16,11 +15,6 @@ type SigningLine struct {
 	Kind   string `json:"kind"`   // message, transaction or state_update
 	SHA256 Digest `json:"sha256"` // of the proposal
 	Skill  string `json:"skill"`  // id of the skill
-}
-
-// object returns the line as a JSON object.
-func (s *SigningLine) object() map[string]any {
-	return map[string]any{"skill": s.Skill, "kind": s.Kind, "sha256": hex.EncodeToString(s.SHA256[:])}
 }
 
 // RecordSigning records whether the agent of a service has signed what one of its skills proposed. The record is in the file when

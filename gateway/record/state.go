@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/ledgerlog"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -16,38 +18,18 @@ type State struct {
 	ConfigHash          string    // hash of the configuration in use
 	CertificateExpires  time.Time // expiry of the certificate of the listeners; zero: they have no certificate
 	Services            []ServiceState
-	Log                 *LogState      // nil: none, or it cannot be read
-	Stops               map[string]int // stops in force, by kind
-}
-
-// A LogState is the state of the logs of the ledger.
-type LogState struct {
-	Lines    int64         // number of lines that are not in a log yet
-	Lag      time.Duration // how long the first of these lines has waited
-	Services map[string]LogHead
-}
-
-// A LogHead is the newest checkpoint of a service.
-type LogHead struct {
-	Size           int64
-	At, CosignedAt time.Time // CosignedAt is zero if no witness has cosigned
+	Log                 *ledgerlog.State // nil: none, or it cannot be read
+	Stops               map[string]int   // stops in force, by kind
 }
 
 // A ServiceState is the present state of one service.
 type ServiceState struct {
 	ID                string
-	UnderWay, Waiting int              // calls in progress, and calls that wait for a place
-	Breakers          map[string]int   // number of intents whose breaker is not closed, by state of the breaker
-	Concealed         map[string]int64 // responses that contained a credential or a fixed value, by intent
-	Backlog           *store.Backlog   // nil: it cannot be read
-	Tools             *ToolsState      // nil: the service is not an MCP server
-}
-
-// A ToolsState is the state of a service that is an MCP server.
-type ToolsState struct {
-	Misfits  int  // the number of intents that do not fit their tool
-	Unread   bool // the tools cannot be listed
-	Restarts int  // how often a process of the server was started again
+	UnderWay, Waiting int                   // calls in progress, and calls that wait for a place
+	Breakers          map[string]int        // number of intents whose breaker is not closed, by state of the breaker
+	Concealed         map[string]int64      // responses that contained a credential or a fixed value, by intent
+	Backlog           *store.Backlog        // nil: it cannot be read
+	Tools             *upstream.ToolsReport // nil: the service is not an MCP server
 }
 
 // stateFor is how long a State is cached. Reading a State is expensive, and anyone who can reach the listener may request the metrics.
@@ -124,9 +106,9 @@ func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 		gauge(certificate, float64(s.CertificateExpires.Unix()))
 	}
 	if l := s.Log; l != nil {
-		gauge(logLines, float64(l.Lines))
-		gauge(logSeconds, l.Lag.Seconds())
-		for id, h := range l.Services {
+		gauge(logLines, float64(l.Waiting))
+		gauge(logSeconds, l.Lag(w.now()).Seconds())
+		for id, h := range l.Heads {
 			gauge(logSize, float64(h.Size), id)
 			gauge(logAt, float64(h.At.Unix()), id)
 			if !h.CosignedAt.IsZero() {
@@ -148,9 +130,9 @@ func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(concealed, prometheus.CounterValue, float64(n), service.ID, intent)
 		}
 		if t := service.Tools; t != nil {
-			gauge(misfits, float64(t.Misfits), service.ID)
-			gauge(unlisted, map[bool]float64{true: 1}[t.Unread], service.ID)
-			out <- prometheus.MustNewConstMetric(restarts, prometheus.CounterValue, float64(t.Restarts), service.ID)
+			gauge(misfits, float64(len(t.Misfits)), service.ID)
+			gauge(unlisted, map[bool]float64{true: 1}[t.Unread != ""], service.ID)
+			out <- prometheus.MustNewConstMetric(restarts, prometheus.CounterValue, float64(t.Processes.Restarts), service.ID)
 		}
 		if b := service.Backlog; b != nil {
 			gauge(waiting, float64(b.Waiting), service.ID)

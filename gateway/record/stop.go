@@ -20,18 +20,6 @@ type StopLine struct {
 	Why     string `json:"why,omitempty"` // the reason for the stop
 }
 
-// object returns the line as a JSON object.
-func (s *StopLine) object() map[string]any {
-	object := map[string]any{"kind": s.Kind, "by": s.By}
-	if s.Subject != "" {
-		object["subject"] = s.Subject
-	}
-	if s.Why != "" {
-		object["why"] = s.Why
-	}
-	return object
-}
-
 // RecordStop records that an operator has stopped something or has resumed it: decision is StopBegan or StopEnded. When RecordStop returns,
 // the record is in the file, unless the file cannot be written.
 func (a *Audit) RecordStop(at time.Time, decision string, s pat.Stop, by string) {

@@ -10,7 +10,6 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/status"
 	"github.com/uimgate/uimgate/gateway/ledgerlog"
-	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -78,7 +77,7 @@ func (p *process) publish() config.Publish {
 }
 
 // logFigures returns the state of the logs for the metrics; nil if there are none, or if they cannot be read.
-func (p *process) logFigures(ctx context.Context) *record.LogState {
+func (p *process) logFigures(ctx context.Context) *ledgerlog.State {
 	if p.logs == nil {
 		return nil
 	}
@@ -86,11 +85,7 @@ func (p *process) logFigures(ctx context.Context) *record.LogState {
 	if err != nil {
 		return nil
 	}
-	out := &record.LogState{Lines: state.Waiting, Lag: state.Lag(p.Now()), Services: map[string]record.LogHead{}}
-	for id, h := range state.Heads {
-		out.Services[id] = record.LogHead{Size: h.Size, At: h.At, CosignedAt: h.CosignedAt}
-	}
-	return out
+	return &state
 }
 
 // logStatus returns the state of the logs for the operator; nil if there are none.

@@ -30,7 +30,7 @@ func (p *process) state() record.State {
 	for _, s := range snapshot.Services() {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}
 		if report, ok := s.Upstream.ToolsReport(); ok {
-			one.Tools = &record.ToolsState{Misfits: len(report.Misfits), Unread: report.Unread != "", Restarts: report.Processes.Restarts}
+			one.Tools = &report
 		}
 		one.UnderWay, one.Waiting = s.Upstream.UnderWay()
 		approved, _ := s.Upstream.Breakers()
