@@ -49,7 +49,7 @@ func (n *notifier) Run(ctx context.Context) error {
 // conditions returns the Conditions of this process.
 func (p *process) conditions() (found []notify.Condition) {
 	for _, s := range p.directory.Current().Services() {
-		states, _ := s.Upstream.Breakers()
+		states, _, _ := s.Upstream.Breakers()
 		for intent := range states {
 			found = append(found, notify.Condition{
 				Event: config.BreakerOpen, Service: s.ID, Subject: intent,

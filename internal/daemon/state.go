@@ -33,8 +33,7 @@ func (p *process) state() record.State {
 			one.Tools = &report
 		}
 		one.UnderWay, one.Waiting = s.Upstream.UnderWay()
-		approved, _ := s.Upstream.Breakers()
-		stopped := s.Upstream.UnapprovedBreakers()
+		approved, stopped, _ := s.Upstream.Breakers()
 		maps.Copy(stopped, approved)
 		for _, state := range stopped {
 			one.Breakers[state]++

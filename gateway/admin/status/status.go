@@ -292,8 +292,7 @@ func (o *Operations) status(ctx context.Context, reads ...func(context.Context, 
 func (o *Operations) serviceStatus(s *service.Service) ServiceStatus {
 	policies := policies.Offered(s)
 	engine, reason := s.Policy.Engine()
-	breakers, heldBack := s.Upstream.Breakers()
-	strangers := s.Upstream.UnapprovedBreakers()
+	breakers, strangers, heldBack := s.Upstream.Breakers()
 	underWay, waiting := s.Upstream.UnderWay()
 	return ServiceStatus{
 		ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),

@@ -220,34 +220,25 @@ func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }
 
-// Breakers returns the states of the open and half-open breakers of approved agents, by intent. heldBack is the number
-// of circuits of individual agents that are not closed. Each circuit is for one agent and one intent.
-func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
+// Breakers returns the states of the open and half-open breakers of approved and of unapproved agents, by intent. heldBack is the number of
+// circuits of individual agents that are not closed. Each circuit is for one agent and one intent.
+func (u *Upstream) Breakers() (approved, unapproved map[string]string, heldBack int) {
 	u.routing.Lock()
 	defer u.routing.Unlock()
-	states = map[string]string{}
-	for _, r := range u.routes {
-		if state := r.breaker.state(); state != gobreaker.StateClosed {
-			states[r.intent] = state.String()
+	approved, unapproved = map[string]string{}, map[string]string{}
+	note := func(of map[string]string, intent string, b *breaker) {
+		if state := b.state(); state != gobreaker.StateClosed {
+			of[intent] = state.String()
 		}
+	}
+	for _, r := range u.routes {
+		note(approved, r.intent, r.breaker)
+		note(unapproved, r.intent, r.unapproved)
 	}
 	for own := range u.failing.Values() {
 		if own.State() != gobreaker.StateClosed {
 			heldBack++
 		}
 	}
-	return states, heldBack
-}
-
-// UnapprovedBreakers returns the states of the open and half-open breakers of unapproved agents, by intent.
-func (u *Upstream) UnapprovedBreakers() map[string]string {
-	u.routing.Lock()
-	defer u.routing.Unlock()
-	states := map[string]string{}
-	for _, r := range u.routes {
-		if state := r.unapproved.state(); state != gobreaker.StateClosed {
-			states[r.intent] = state.String()
-		}
-	}
-	return states
+	return approved, unapproved, heldBack
 }

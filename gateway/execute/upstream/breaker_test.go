@@ -57,7 +57,7 @@ func TestBreaker(t *testing.T) {
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {
 		t.Error(outcome, err)
 	}
-	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack > 0 {
+	if states, _, heldBack := u.Breakers(); len(states) > 0 || heldBack > 0 {
 		t.Errorf("got %v, %v; want none, at most 0", states, heldBack)
 	}
 }
@@ -175,7 +175,7 @@ func TestFailuresOfOneAgentStopOnlyItsCalls(t *testing.T) {
 	if got := calls(t, u, p, "honest", 1); !same(got, store.Failed) { // one failure of another agent does not open it for all
 		t.Error(got)
 	}
-	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack != 1 {
+	if states, _, heldBack := u.Breakers(); len(states) > 0 || heldBack != 1 {
 		t.Errorf("got %v, %v; want none, 1", states, heldBack)
 	}
 	broken.Store(false)
@@ -198,7 +198,7 @@ func TestFailuresOfSeveralAgentsStopOneIntentForAll(t *testing.T) {
 	if got := append(calls(t, u, p, "d", 1), calls(t, u, other, "d", 1)...); !same(got, store.NotSent, store.Done) {
 		t.Error(got)
 	}
-	if states, heldBack := u.Breakers(); len(states) != 1 || states["shop.example:try:v1"] != "open" || heldBack != 0 {
+	if states, _, heldBack := u.Breakers(); len(states) != 1 || states["shop.example:try:v1"] != "open" || heldBack != 0 {
 		t.Error(states, heldBack)
 	}
 }
@@ -209,7 +209,7 @@ func TestFailedProbeLeavesNextToAnotherAgent(t *testing.T) {
 	calls(t, u, p, "a", 1)
 	calls(t, u, p, "b", 1)
 	half := func() bool {
-		states, _ := u.Breakers()
+		states, _, _ := u.Breakers()
 		return states["shop.example:try:v1"] == "half-open"
 	}
 	for !half() {
@@ -224,7 +224,7 @@ func TestFailedProbeLeavesNextToAnotherAgent(t *testing.T) {
 	if got := calls(t, u, p, "b", 1); !same(got, store.Done) {
 		t.Error(got)
 	}
-	if states, _ := u.Breakers(); len(states) != 0 {
+	if states, _, _ := u.Breakers(); len(states) != 0 {
 		t.Errorf("got %v, want none", states)
 	}
 }
@@ -262,8 +262,7 @@ func TestUnapprovedFailuresStopNoApprovedAgent(t *testing.T) {
 	if outcome != store.Done || p.Ready("known", false) != nil {
 		t.Errorf("an approved agent: %v %v", outcome, err)
 	}
-	approved, _ := u.Breakers()
-	if strangers := u.UnapprovedBreakers(); len(approved) != 0 || strangers["shop.example:try:v1"] != "open" {
+	if approved, strangers, _ := u.Breakers(); len(approved) != 0 || strangers["shop.example:try:v1"] != "open" {
 		t.Errorf("%v, of strangers %v", approved, strangers)
 	}
 }

@@ -323,7 +323,7 @@ func TestRequestHeaders(t *testing.T) {
 	defer srv.Close()
 	cfg := config(t, srv.URL)
 	cfg.IdempotencyHeader = "Idempotency-Key"
-	cfg.Basic = upstream.Basic{User: "gate", Password: "pass"}
+	cfg.AuthHeaders = []upstream.AuthHeader{{Name: "Authorization", Value: "Basic Z2F0ZTpwYXNz"}}
 	u := open(t, cfg)
 	id := upstream.Identity{
 		AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti",

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/textproto"
@@ -16,14 +15,6 @@ func (a AuthHeader) String() string { return hidden(a.Name) }
 
 // GoString prevents %#v from printing the value.
 func (a AuthHeader) GoString() string { return hidden(a.Name) }
-
-// Basic is a user and password for HTTP Basic authentication (RFC 7617). String and GoString do not reveal them.
-type Basic struct{ User, Password string }
-
-func (b Basic) String() string { return hidden(b.User) }
-
-// GoString prevents %#v from printing the password.
-func (b Basic) GoString() string { return hidden(b.User) }
 
 func hidden(set string) string {
 	if set == "" {
@@ -57,7 +48,7 @@ func usable(name string) bool {
 	return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
 }
 
-// authorization is the name of the header for Basic and OAuth2.
+// authorization is the name of the header for OAuth2.
 const authorization = "Authorization"
 
 // setCredentials checks the credentials and prepares their headers. The error does not contain values.
@@ -79,30 +70,18 @@ func (u *Upstream) setCredentials() error {
 		u.auth.Set(name, a.Value)
 		u.credentials = append(u.credentials, headerSecrets(a.Value)...)
 	}
-	return u.setAuthorization(key)
-}
-
-func (u *Upstream) setAuthorization(key string) error {
-	b, o := u.cfg.Basic, u.cfg.OAuth2
-	if b == (Basic{}) && o.TokenURL == nil {
-		return nil
-	}
+	o := u.cfg.OAuth2
 	switch {
+	case o.TokenURL == nil:
+		return nil
 	case key == authorization:
 		return errors.New("upstream idempotency_header: Authorization cannot be used, because it contains the credential")
-	case u.auth.Get(authorization) != "", b != Basic{} && o.TokenURL != nil:
+	case u.auth.Get(authorization) != "":
 		return errors.New("upstream auth: the Authorization header has two values")
-	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
+	case o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == "":
 		return errors.New("upstream auth.oauth2: client_id, client_secret or the host of token_url is missing")
-	case o.TokenURL != nil:
-		u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret)
-		return nil
-	case b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password):
-		return errors.New("upstream auth.basic: the user is empty or contains a colon, or the user or password contains control characters")
 	}
-	encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
-	u.auth.Set(authorization, "Basic "+encoded)
-	u.credentials = append(u.credentials, encoded, b.Password)
+	u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret)
 	return nil
 }
 

@@ -23,25 +23,17 @@ func TestNewRefuses(t *testing.T) {
 		"query or fragment":   func(c *upstream.Config) { c.URL = mustURL(t, "http://x?s3cret") },
 		". or ..":             func(c *upstream.Config) { c.URL = mustURL(t, "http://x/a/%2e%2e") },
 		"path is too long":    func(c *upstream.Config) { c.URL = mustURL(t, "http://x/"+strings.Repeat("a", 5000)) },
-		"timeout":             func(c *upstream.Config) { c.Timeout = 0 },
-		"max_response":        func(c *upstream.Config) { c.MaxResponse = -1 },
-		"breaker":             func(c *upstream.Config) { c.Breaker.OpenFor = 0 },
-		"retry":               func(c *upstream.Config) { c.Retry.Attempts = 11 },
-		"connections":         func(c *upstream.Config) { c.Pool.MaxIdle = -1 },
-		"Now is missing":      func(c *upstream.Config) { c.Now = nil },
 		"execute":             func(c *upstream.Config) { c.Execute = "uim/execute" },
 		"execute: want":       func(c *upstream.Config) { c.Execute = "/x/{id}" },
 		"idempotency_header":  func(c *upstream.Config) { c.IdempotencyHeader = "Host" },
 		"two values": func(c *upstream.Config) {
-			c.AuthHeaders, c.Basic.User = []upstream.AuthHeader{{Name: "authorization", Value: "s3cret"}}, "u"
+			c.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret"}, {Name: "a", Value: "s3cret"}}
 		},
 		"cannot be used": func(c *upstream.Config) {
 			c.AuthHeaders = []upstream.AuthHeader{{Name: "UIM-Agent-Id", Value: "s3cret"}}
 		},
-		`"A B"`:             func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A B", Value: "s3cret"}} },
-		"the value is":      func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret\r\nX: y"}} },
-		"a colon":           func(c *upstream.Config) { c.Basic = upstream.Basic{User: "a:b", Password: "s3cret"} },
-		"the user is empty": func(c *upstream.Config) { c.Basic = upstream.Basic{Password: "s3cret"} },
+		`"A B"`:        func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A B", Value: "s3cret"}} },
+		"the value is": func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret\r\nX: y"}} },
 	} {
 		cfg := config(t, "http://127.0.0.1:1")
 		change(&cfg)
@@ -54,7 +46,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestCredentialsDoNotPrint(t *testing.T) {
 	cfg := config(t, "http://127.0.0.1:1")
-	cfg.AuthHeaders, cfg.Basic = []upstream.AuthHeader{{Name: "A", Value: "s3cret"}}, upstream.Basic{User: "u", Password: "s3cret"}
+	cfg.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret"}}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if s := fmt.Sprintf(verb, cfg); strings.Contains(s, "s3cret") {
 			t.Errorf("%s: %s", verb, s)

@@ -58,9 +58,8 @@ type Config struct {
 	// detail, title, error and other usual members.
 	ErrorMessage string
 	Reconcile    Reconcile
-	// AuthHeaders, Basic and OAuth2 are the credentials that are sent in headers. Each header can have only one value.
+	// AuthHeaders and OAuth2 are the credentials that are sent in headers. Each header can have only one value.
 	AuthHeaders []AuthHeader
-	Basic       Basic
 	OAuth2      OAuth2
 	Breaker     Breaker
 	Retry       Retry
@@ -123,7 +122,7 @@ type Upstream struct {
 	report  toolsReport
 }
 
-// New checks cfg and returns an Upstream. An error names the invalid setting, but never contains a credential.
+// New returns an Upstream. It checks the URL, the paths and the headers. An error names the invalid setting, but never contains a credential.
 func New(cfg Config) (*Upstream, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
@@ -240,36 +239,16 @@ func secure(cfg Config) *tls.Config {
 	}
 }
 
+// check checks what package config does not.
 func check(cfg Config) error {
-	if program := cfg.MCP != nil && cfg.MCP.Command.Path != ""; program && cfg.URL != nil {
-		return errors.New("upstream mcp: want either a URL or a command")
-	} else if err := checkURL(cfg.URL); err != nil && !program {
+	program := cfg.MCP != nil && cfg.MCP.Command.Path != ""
+	if err := checkURL(cfg.URL); err != nil && !program {
 		return fmt.Errorf("upstream url: %w", err)
-	}
-	if cfg.MCP != nil && (cfg.Execute != "" || cfg.Reconcile.Path != "") {
-		return errors.New("upstream: execute and reconcile are for HTTP APIs, not for MCP servers")
 	}
 	if cfg.Execute != "" {
 		if _, err := executePath(cfg.Execute); err != nil {
 			return fmt.Errorf("upstream execute: %w", err)
 		}
-	}
-	r, p := cfg.Retry, cfg.Pool
-	switch {
-	case cfg.Timeout <= 0:
-		return errors.New("upstream timeout: want more than 0")
-	case cfg.MaxResponse <= 0:
-		return errors.New("upstream max_response: want more than 0")
-	case cfg.Breaker.Failures <= 0 || cfg.Breaker.OpenFor <= 0:
-		return errors.New("upstream breaker: want failures and open_for above 0")
-	case r.Attempts < 1 || r.Attempts > 10 || r.Wait <= 0 || r.MaxWait <= 0:
-		return errors.New("upstream retry: want 1 to 10 attempts and waits above 0")
-	case p.MaxConns <= 0 || p.MaxIdle <= 0 || p.IdleTimeout <= 0 || p.DialTimeout <= 0:
-		return errors.New("upstream connections: want bounds above 0")
-	case cfg.Places.Places <= 0 || cfg.Places.Waiting <= 0 || cfg.Places.Wait <= 0:
-		return errors.New("upstream concurrency: want bounds above 0")
-	case cfg.Now == nil:
-		return errors.New("upstream: Now is missing")
 	}
 	return nil
 }
