@@ -13,7 +13,9 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/internal/lines"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
@@ -35,6 +37,17 @@ type listing[T any] struct {
 	caption, empty string
 	columns        []column[T]
 	fetch          func(context.Context, api.PageRequest) (api.Page[T], error)
+}
+
+// pagesOf returns the pages of records that an operation selects with a query.
+func pagesOf[Q, T any, P interface {
+	*Q
+	SetPage(page api.PageRequest)
+}](r *request, op operation.Operation[Q, api.Page[T]], q Q) func(context.Context, api.PageRequest) (api.Page[T], error) {
+	return func(ctx context.Context, page api.PageRequest) (api.Page[T], error) {
+		P(&q).SetPage(page)
+		return admin.Call(ctx, r.console.Operator, op, q)
+	}
 }
 
 // table returns the page of a listing that the request selects.
@@ -138,6 +151,9 @@ func csvOf(c cell) string {
 	}
 	return lines.CSV(c.Text)
 }
+
+// agent returns the agent that the request selects, or an empty string.
+func (r *request) agent() pat.AgentID { return pat.AgentID(r.URL.Query().Get("agent")) }
 
 // limit returns how many rows the page shows.
 func (r *request) limit() int {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"strings"
 
@@ -19,26 +18,23 @@ import (
 )
 
 func (r *request) agentsPage() error {
+	q := r.URL.Query()
 	l := listing[agreements.Agent]{
 		caption: "Agents, by id", empty: "No agent matches.",
 		columns: []column[agreements.Agent]{
-			{"Agent", func(a agreements.Agent) cell { return r.agentCell(a.AgentID, a.Name) }},
+			{"Agent", func(a agreements.Agent) cell { return r.agentCell(a.AgentID) }},
 			{"Name", func(a agreements.Agent) cell { return text(a.Name) }},
 			{"Status", func(a agreements.Agent) cell { return agentState(a) }},
 			{"Approved", func(a agreements.Agent) cell { return text(yesNo(a.Approved)) }},
 			{"Since", func(a agreements.Agent) cell { return when(a.CreatedAt) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[agreements.Agent], error) {
-			q := r.URL.Query()
-			return admin.Call(ctx, r.console.Operator, operation.Agents, agreements.AgentQuery{
-				Service: r.service(), PageRequest: p, Search: q.Get("search"), Status: pat.AgentStatus(oneOf(q.Get("status"), agentStates)),
-				Approved: oneOf(q.Get("approved"), []string{"true", "false"}),
-			})
-		},
+		fetch: pagesOf(r, operation.Agents, agreements.AgentQuery{
+			Service: r.service(), Search: q.Get("search"), Status: pat.AgentStatus(oneOf(q.Get("status"), agentStates)),
+			Approved: oneOf(q.Get("approved"), []string{"true", "false"}),
+		}),
 	}
-	return l.page(r, pageView{Title: "Agents"}, r.filtered(r.search("search", "Id or name begins with"), r.choice("status", "Status",
-		agentStates...),
-		r.choice("approved", "Approved", "true", "false")))
+	return l.page(r, pageView{Title: "Agents"}, r.filtered(r.search("search", "Id or name begins with"),
+		r.choice("status", "Status", agentStates...), r.choice("approved", "Approved", "true", "false")))
 }
 
 var agentStates = []string{string(pat.AgentActive), string(agreements.Waiting), string(pat.AgentBlocked)}
@@ -66,11 +62,11 @@ func agentState(a agreements.Agent) cell {
 }
 
 // agentCell links to the page of an agent.
-func (r *request) agentCell(id pat.AgentID, _ string) cell {
+func (r *request) agentCell(id pat.AgentID) cell {
 	if id == "" {
 		return cell{}
 	}
-	return cell{Text: string(id), Href: r.address(at("agents", string(id))), More: ""}
+	return cell{Text: string(id), Href: r.address(at("agents", string(id)))}
 }
 
 func (r *request) agentPage() error {

@@ -1,13 +1,10 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/agreements"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -16,26 +13,23 @@ var agreementStates = []string{string(pat.AgreementPending), string(pat.Agreemen
 
 // agreementsOf lists the agreements that the request selects, of one agent or, if agent is empty, of all.
 func (r *request) agreementsOf(agent pat.AgentID) listing[agreements.Agreement] {
+	q := r.URL.Query()
 	return listing[agreements.Agreement]{
 		caption: "Agreements, the newest first", empty: "No agreement matches.",
 		columns: []column[agreements.Agreement]{
 			{"Agreement", func(a agreements.Agreement) cell {
 				return link(string(a.ID), r.address(at("agreements", string(a.ID))))
 			}},
-			{"Agent", func(a agreements.Agreement) cell { return r.agentCell(a.AgentID, a.AgentName) }},
+			{"Agent", func(a agreements.Agreement) cell { return r.agentCell(a.AgentID) }},
 			{"Name", func(a agreements.Agreement) cell { return text(a.AgentName) }},
 			{"State", func(a agreements.Agreement) cell { return agreementState(a) }},
 			{"Assurance", func(a agreements.Agreement) cell { return text(string(a.Assurance)) }},
 			{"Policy", func(a agreements.Agreement) cell { return text(a.PolicyUID) }},
 			{"Since", func(a agreements.Agreement) cell { return when(a.CreatedAt) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[agreements.Agreement], error) {
-			q := r.URL.Query()
-			return admin.Call(ctx, r.console.Operator, operation.Agreements, agreements.AgreementQuery{
-				Service: r.service(), PageRequest: p, AgentID: agent, PolicyDigest: q.Get("digest"),
-				State: pat.AgreementState(oneOf(q.Get("state"), agreementStates)),
-			})
-		},
+		fetch: pagesOf(r, operation.Agreements, agreements.AgreementQuery{
+			Service: r.service(), AgentID: agent, PolicyDigest: q.Get("digest"), State: pat.AgreementState(oneOf(q.Get("state"), agreementStates)),
+		}),
 	}
 }
 
@@ -45,7 +39,7 @@ func agreementState(a agreements.Agreement) cell {
 }
 
 func (r *request) agreementsPage() error {
-	return r.agreementsOf(pat.AgentID(r.URL.Query().Get("agent"))).page(r, pageView{Title: "Agreements"}, r.filtered(
+	return r.agreementsOf(r.agent()).page(r, pageView{Title: "Agreements"}, r.filtered(
 		r.search("agent", "Agent id"), r.search("digest", "Digest of the policy"), r.choice("state", "State", agreementStates...)))
 }
 
@@ -66,7 +60,7 @@ func (r *request) agreementPage() error {
 		return nil
 	}
 	list := facts(
-		fact{"Agent", r.agentCell(a.AgentID, "")}, fact{"State", agreementState(a)}, fact{"Since", when(a.CreatedAt)},
+		fact{"Agent", r.agentCell(a.AgentID)}, fact{"State", agreementState(a)}, fact{"Since", when(a.CreatedAt)},
 		fact{"Assurance", text(string(a.Assurance))}, fact{"Form", text(a.Form)}, fact{"Key", code(string(a.KeyID))},
 		fact{"Issuer", text(a.Issuer)}, fact{"Policy", link(a.PolicyUID, r.address(at("agreements"), "digest", a.PolicyDigest))},
 		fact{"Digest", code(a.PolicyDigest)}, fact{"Scope", text(strings.Join(a.Scope, ", "))},

@@ -75,7 +75,7 @@ func (r *request) callsOf() string {
 // agentOf returns a link to the agent of a request, at the service of the request.
 func (r *request) agentOf(c calls.Call) cell {
 	if c.AgentID == "" || c.Service == r.service() {
-		return r.agentCell(c.AgentID, "")
+		return r.agentCell(c.AgentID)
 	}
 	return link(string(c.AgentID), with(at("agents", string(c.AgentID)), "service", c.Service))
 }
@@ -133,7 +133,7 @@ func (r *request) explained(w *calls.Why) []section {
 	decided := section{Title: decisionTitle(w), Facts: facts(
 		fact{"Decision", decisionCell(w.Decision)}, fact{"Reason", text(string(w.Reason))}, fact{"Message", text(w.Message)},
 		fact{"Status", text(strconv.Itoa(w.Status))}, fact{"Shed for", text(string(w.Cause))}, fact{"Retry after", text(seconds(w.RetryAfter))},
-		fact{"Time", when(w.At)}, fact{"Agent", r.agentCell(pat.AgentID(w.Agent), "")}, fact{"Intent", text(w.Intent)},
+		fact{"Time", when(w.At)}, fact{"Agent", r.agentCell(pat.AgentID(w.Agent))}, fact{"Intent", text(w.Intent)},
 		fact{"Request", text(w.Request)}, fact{"Door", text(w.Door)}, fact{"Service", text(w.Service)}, fact{"Rule", text(w.Rule)},
 		fact{"Agreement", r.agreementCell(w.Agreement)}, fact{"PAT", code(w.Token)}, fact{"Policy", code(w.Digest)},
 		fact{"Process", text(w.Process)}, fact{"Trace", r.traceCell(w.TraceID)},

@@ -90,7 +90,7 @@ func decisionFacts(r *request, d *policies.PolicyDecision) []fact {
 		fact{"Not met", text(d.Detail)}, fact{"Charge", text(d.Charge)}, fact{"Limits", text(strings.Join(d.Limits, ", "))},
 		fact{"Duties", text(strings.Join(d.Duties, ", "))}, fact{"Without a value", text(strings.Join(d.Unknown, ", "))},
 		fact{"Policy", text(d.Policy.UID)}, fact{"Digest", code(d.Policy.Digest)}, fact{"As of", when(d.At)},
-		fact{"Agent", r.agentCell(d.AgentID, "")}, fact{"Intent", text(d.Intent)},
+		fact{"Agent", r.agentCell(d.AgentID)}, fact{"Intent", text(d.Intent)},
 	)
 }
 

@@ -245,7 +245,7 @@ func (r *request) impactSection(title string, set policies.ImpactSet) section {
 	}
 	for _, c := range set.First {
 		row := []cell{
-			when(c.At), r.requestCell(c.RequestID), r.agentCell(c.AgentID, ""), text(c.Intent), amount(c.Before, ""), amount(c.After, ""),
+			when(c.At), r.requestCell(c.RequestID), r.agentCell(c.AgentID), text(c.Intent), amount(c.Before, ""), amount(c.After, ""),
 			text(c.Rule),
 		}
 		if refused {
@@ -280,7 +280,7 @@ func (r *request) anewSections(i *policies.PolicyImpact) (out []section) {
 		anew.Text += " There are more agents than the list shows."
 	}
 	for _, id := range i.Agents {
-		anew.Links = append(anew.Links, r.agentCell(id, ""))
+		anew.Links = append(anew.Links, r.agentCell(id))
 	}
 	return append(out, anew)
 }

@@ -1,15 +1,12 @@
 package console
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
 	"github.com/uimgate/uimgate/gateway/admin/calls"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
@@ -29,19 +26,14 @@ func (r *request) moneyPage() error {
 	l := listing[billing.Account]{
 		caption: "Accounts, by agent", empty: "No agent has an account.",
 		columns: []column[billing.Account]{
-			{"Agent", func(a billing.Account) cell { return r.agentCell(a.AgentID, "") }},
+			{"Agent", func(a billing.Account) cell { return r.agentCell(a.AgentID) }},
 			{"Currency", func(a billing.Account) cell { return text(a.Currency) }},
 			{"Topped up", func(a billing.Account) cell { return amount(a.ToppedUp, "") }},
 			{"Held", func(a billing.Account) cell { return amount(a.Held, "") }},
 			{"Captured", func(a billing.Account) cell { return amount(a.Captured, "") }},
 			{"Balance", func(a billing.Account) cell { return amount(a.Balance, "") }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Account], error) {
-			return admin.Call(ctx, r.console.Operator, operation.Accounts, billing.AccountQuery{
-				Service: r.service(), PageRequest: p,
-				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
-			})
-		},
+		fetch: pagesOf(r, operation.Accounts, billing.AccountQuery{Service: r.service(), AgentID: r.agent()}),
 	}
 	return l.page(r, pageView{
 		Title: "Money", Lead: "Accounts of agents. Give credit on the page of an agent.",
@@ -89,23 +81,23 @@ func (r *request) executionsPage() error {
 		columns: []column[calls.Execution]{
 			{"Time", func(e calls.Execution) cell { return when(e.BeganAt) }},
 			{"Call", func(e calls.Execution) cell { return r.executionCell(e.ID) }},
-			{"Agent", func(e calls.Execution) cell { return r.agentCell(e.AgentID, "") }},
+			{"Agent", func(e calls.Execution) cell { return r.agentCell(e.AgentID) }},
 			{"Intent", func(e calls.Execution) cell { return text(e.Intent) }},
 			{"State", func(e calls.Execution) cell { return chargeState(e.State) }},
 			{"Outcome", func(e calls.Execution) cell { return text(string(e.Outcome)) }},
 			{"Amount", func(e calls.Execution) cell { return amount(e.Amount, e.Currency) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Execution], error) {
-			q := r.URL.Query()
-			return admin.Call(ctx, r.console.Operator, operation.Executions, calls.UsageQuery{
-				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
-			})
-		},
+		fetch: pagesOf(r, operation.Executions, r.usage()),
 	}
 	return l.page(r, pageView{
 		Title: "Charged calls", Lead: "Calls that were charged or had an idempotency key. Open a call to refund or resolve it.",
-	},
-		r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
+	}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
+}
+
+// usage is the query for the charges that the request selects.
+func (r *request) usage() calls.UsageQuery {
+	state := store.State(oneOf(r.URL.Query().Get("state"), chargeStates))
+	return calls.UsageQuery{Service: r.service(), AgentID: r.agent(), State: state}
 }
 
 func chargeState(s store.State) cell {
@@ -145,7 +137,7 @@ func (r *request) executionPage() error {
 	}
 	sections := []section{
 		{Facts: facts(
-			fact{"Agent", r.agentCell(e.AgentID, "")}, fact{"Intent", text(e.Intent)}, fact{"State", chargeState(e.State)},
+			fact{"Agent", r.agentCell(e.AgentID)}, fact{"Intent", text(e.Intent)}, fact{"State", chargeState(e.State)},
 			fact{"Outcome", text(string(e.Outcome))}, fact{"Amount", text(e.Amount + " " + e.Currency)}, fact{"Rule", text(e.Rule)},
 			fact{"Began", when(e.BeganAt)}, fact{"Deadline", when(e.Deadline)}, fact{"Settled", when(e.SettledAt)},
 			fact{"Agreement", r.agreementCell(string(e.AgreementID))}, fact{"PAT", code(string(e.TokenID))}, fact{"Policy", code(e.PolicyDigest)},
@@ -184,25 +176,20 @@ func (r *request) refunds(agent pat.AgentID, execution string) listing[billing.R
 		columns: []column[billing.Refund]{
 			{"Credit note", func(f billing.Refund) cell { return link(f.Number, r.address(at("money", "refunds", f.Number))) }},
 			{"Time", func(f billing.Refund) cell { return when(f.At) }},
-			{"Agent", func(f billing.Refund) cell { return r.agentCell(f.AgentID, "") }},
+			{"Agent", func(f billing.Refund) cell { return r.agentCell(f.AgentID) }},
 			{"Call", func(f billing.Refund) cell { return r.executionCell(f.ExecutionID) }},
 			{"Amount", func(f billing.Refund) cell { return amount(f.Amount, f.Currency) }},
 			{"Charge", func(f billing.Refund) cell { return amount(f.Charge, f.Currency) }},
 			{"Reason", func(f billing.Refund) cell { return text(f.Reason) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Refund], error) {
-			return admin.Call(ctx, r.console.Operator, operation.Refunds, billing.RefundQuery{
-				Service: r.service(), PageRequest: p, AgentID: agent, ExecutionID: execution,
-			})
-		},
+		fetch: pagesOf(r, operation.Refunds, billing.RefundQuery{Service: r.service(), AgentID: agent, ExecutionID: execution}),
 	}
 }
 
 func (r *request) refundsPage() error {
-	return r.refunds(pat.AgentID(r.URL.Query().Get("agent")), "").page(r, pageView{
+	return r.refunds(r.agent(), "").page(r, pageView{
 		Title: "Refunds", Lead: "Credit notes. To refund a charge, open its call under Money, Charged calls.",
-	}, r.filtered(r.search("agent",
-		"Agent id")))
+	}, r.filtered(r.search("agent", "Agent id")))
 }
 
 func (r *request) paymentsPage() error {
@@ -211,20 +198,16 @@ func (r *request) paymentsPage() error {
 		columns: []column[billing.Payment]{
 			{"Begun", func(p billing.Payment) cell { return when(p.BegunAt) }},
 			{"Reference", func(p billing.Payment) cell { return text(p.Reference) }},
-			{"Agent", func(p billing.Payment) cell { return r.agentCell(p.AgentID, "") }},
+			{"Agent", func(p billing.Payment) cell { return r.agentCell(p.AgentID) }},
 			{"Rail", func(p billing.Payment) cell { return text(p.Rail) }},
 			{"Kind", func(p billing.Payment) cell { return text(string(p.Kind)) }},
 			{"Amount", func(p billing.Payment) cell { return amount(p.Amount, p.Currency) }},
 			{"State", func(p billing.Payment) cell { return paymentState(p.State) }},
 			{"Reason", func(p billing.Payment) cell { return text(p.Reason) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Payment], error) {
-			q := r.URL.Query()
-			return admin.Call(ctx, r.console.Operator, operation.Payments, billing.PaymentQuery{
-				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.PaymentState(oneOf(q.Get("state"),
-					paymentStates)),
-			})
-		},
+		fetch: pagesOf(r, operation.Payments, billing.PaymentQuery{
+			Service: r.service(), AgentID: r.agent(), State: store.PaymentState(oneOf(r.URL.Query().Get("state"), paymentStates)),
+		}),
 	}
 	return l.page(r, pageView{Title: "Payments"}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", paymentStates...)),
 		section{Title: "Resolve a payment", Forms: []form{{
@@ -249,7 +232,7 @@ func (r *request) statementsPage() error {
 	l := listing[billing.Statement]{
 		caption: "Statements, by agent", empty: "No account matches.",
 		columns: []column[billing.Statement]{
-			{"Agent", func(s billing.Statement) cell { return r.agentCell(s.AgentID, "") }},
+			{"Agent", func(s billing.Statement) cell { return r.agentCell(s.AgentID) }},
 			{"Name", func(s billing.Statement) cell { return text(s.Name) }},
 			{"Currency", func(s billing.Statement) cell { return text(s.Currency) }},
 			{"Opening", func(s billing.Statement) cell { return amount(s.Opening.Balance, "") }},
@@ -258,14 +241,12 @@ func (r *request) statementsPage() error {
 			{"Captured", func(s billing.Statement) cell { return amount(s.Closing.Captured, "") }},
 			{"Closing", func(s billing.Statement) cell { return amount(s.Closing.Balance, "") }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.Statement], error) {
-			return admin.Call(ctx, r.console.Operator, operation.Statements, billing.StatementQuery{
-				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(r.URL.Query().Get("agent")), From: r.moment("from"), To: r.moment("to"),
-			})
-		},
+		fetch: pagesOf(r, operation.Statements, billing.StatementQuery{
+			Service: r.service(), AgentID: r.agent(), From: r.moment("from"), To: r.moment("to"),
+		}),
 	}
-	return l.page(r, pageView{Title: "Statements"}, r.filtered(r.search("agent", "Agent id"), r.time("from", "From (UTC)"), r.time("to",
-		"To (UTC)")))
+	return l.page(r, pageView{Title: "Statements"},
+		r.filtered(r.search("agent", "Agent id"), r.time("from", "From (UTC)"), r.time("to", "To (UTC)")))
 }
 
 func (r *request) invoicesPage() error {
@@ -276,18 +257,13 @@ func (r *request) invoicesPage() error {
 				return link(i.Number, r.address(at("agents", string(i.AgentID), "invoice"), "month", i.Month))
 			}},
 			{"Month", func(i billing.IssuedInvoice) cell { return text(i.Month) }},
-			{"Agent", func(i billing.IssuedInvoice) cell { return r.agentCell(i.AgentID, "") }},
+			{"Agent", func(i billing.IssuedInvoice) cell { return r.agentCell(i.AgentID) }},
 			{"Buyer", func(i billing.IssuedInvoice) cell { return text(i.Buyer) }},
 			{"Amount", func(i billing.IssuedInvoice) cell { return amount(i.Amount, i.Currency) }},
 			{"Payable", func(i billing.IssuedInvoice) cell { return amount(i.Payable, "") }},
 			{"Issued", func(i billing.IssuedInvoice) cell { return when(i.IssuedAt) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[billing.IssuedInvoice], error) {
-			return admin.Call(ctx, r.console.Operator, operation.IssuedInvoices, billing.IssuedQuery{
-				Service: r.service(), PageRequest: p,
-				AgentID: pat.AgentID(r.URL.Query().Get("agent")),
-			})
-		},
+		fetch: pagesOf(r, operation.IssuedInvoices, billing.IssuedQuery{Service: r.service(), AgentID: r.agent()}),
 	}
 	return l.page(r, pageView{
 		Title: "Invoices", Lead: "Issued invoices. Issue one on the page of an agent, and print it or send the file.",
@@ -300,19 +276,14 @@ func (r *request) ledgerPage() error {
 		columns: []column[calls.Entry]{
 			{"Number", func(e calls.Entry) cell { return number(e.Seq) }},
 			{"Time", func(e calls.Entry) cell { return when(e.At) }},
-			{"Agent", func(e calls.Entry) cell { return r.agentCell(e.AgentID, "") }},
+			{"Agent", func(e calls.Entry) cell { return r.agentCell(e.AgentID) }},
 			{"Amount", func(e calls.Entry) cell { return amount(e.Amount, e.Currency) }},
 			{"Change", func(e calls.Entry) cell { return text(changeText(e)) }},
 			{"By", func(e calls.Entry) cell { return text(e.By) }},
 			{"Call", func(e calls.Entry) cell { return r.executionCell(e.ExecutionID) }},
 			{"Reference", func(e calls.Entry) cell { return text(e.Reference) }},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[calls.Entry], error) {
-			q := r.URL.Query()
-			return admin.Call(ctx, r.console.Operator, operation.Ledger, calls.UsageQuery{
-				Service: r.service(), PageRequest: p, AgentID: pat.AgentID(q.Get("agent")), State: store.State(oneOf(q.Get("state"), chargeStates)),
-			})
-		},
+		fetch: pagesOf(r, operation.Ledger, r.usage()),
 	}
 	return l.page(r, pageView{Title: "Ledger"}, r.filtered(r.search("agent", "Agent id"), r.choice("state", "State", chargeStates...)))
 }

@@ -1,13 +1,10 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/catalogue"
 	"github.com/uimgate/uimgate/gateway/admin/operation"
 	"github.com/uimgate/uimgate/gateway/admin/policies"
@@ -109,11 +106,7 @@ func (r *request) cataloguePage() error {
 				return link("try", r.address(at("doors", "try"), "intent", i.Intent))
 			}},
 		},
-		fetch: func(ctx context.Context, p api.PageRequest) (api.Page[catalogue.CatalogueItem], error) {
-			return admin.Call(ctx, r.console.Operator, operation.Catalogue, catalogue.CatalogueQuery{
-				PageRequest: p, Service: r.service(), Search: r.URL.Query().Get("search"),
-			})
-		},
+		fetch: pagesOf(r, operation.Catalogue, catalogue.CatalogueQuery{Service: r.service(), Search: r.URL.Query().Get("search")}),
 	}
 	if !r.console.Directory.Current().Playground {
 		l.columns = l.columns[:len(l.columns)-1]

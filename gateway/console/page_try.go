@@ -72,7 +72,7 @@ func (r *request) testAgent(a *testcalls.TestAgent) section {
 	)}
 	if a.AgreementID != "" {
 		out.Facts = append(out.Facts, facts(
-			fact{"Agent", r.agentCell(a.AgentID, "")}, fact{"Agreement", r.agreementCell(string(a.AgreementID))},
+			fact{"Agent", r.agentCell(a.AgentID)}, fact{"Agreement", r.agreementCell(string(a.AgreementID))},
 			fact{"It agreed to", code(a.Agreed)}, fact{"PAT expires", when(a.Until)},
 		)...)
 	} else if a.AgentID != "" {

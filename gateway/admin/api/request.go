@@ -54,6 +54,9 @@ type PageRequest struct {
 	After string // Next of the previous page; empty: from the start
 }
 
+// SetPage replaces the PageRequest of a query in which it is embedded.
+func (p *PageRequest) SetPage(page PageRequest) { *p = page }
+
 // Max returns the maximum number of records of the page.
 func (p *PageRequest) Max() int {
 	if p.Limit == 0 {
