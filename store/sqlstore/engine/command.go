@@ -45,13 +45,13 @@ func Together(list []Command) []Command {
 	}
 	out := list[:0:0]
 	for _, query := range queries {
-		Chunked(groups[query], func(same []Command) { out = append(out, rowsOf(query, same)) })
+		Chunked(groups[query], func(same []Command) { out = append(out, insertOf(query, same)) })
 	}
 	return out
 }
 
-// rowsOf merges INSERT statements with the same query into one.
-func rowsOf(query string, same []Command) Command {
+// insertOf merges INSERT statements with the same query into one.
+func insertOf(query string, same []Command) Command {
 	if len(same) == 1 {
 		return same[0]
 	}

@@ -177,6 +177,7 @@ type runState struct {
 	savepoint bool
 	undone    bool // an operation failed
 	undo      []func()
+	err       error // the first error of a statement that returns none: see Tx.Run
 	fatal     error // why the transaction cannot continue
 }
 

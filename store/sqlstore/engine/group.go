@@ -55,6 +55,9 @@ type groupWork struct {
 
 func (g groupWork) run(ctx context.Context, batch []*op) error {
 	err := g.g.all(ctx, g.t, batch)
+	if g.t.op.err != nil {
+		err = g.t.op.err
+	}
 	if err == nil {
 		err = g.t.op.fatal
 	}

@@ -67,3 +67,12 @@ func (db *DB) Update(ctx context.Context, run func(context.Context, *Tx) error) 
 func (db *DB) Aside(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: aside, run: run})
 }
+
+// Run runs one statement as an operation of Aside, and returns how many rows it changed.
+func (db *DB) Run(ctx context.Context, query string, args ...any) (changed int64, err error) {
+	err = db.Aside(ctx, func(ctx context.Context, t *Tx) error {
+		changed = t.Run(ctx, query, args...)
+		return nil
+	})
+	return changed, err
+}

@@ -4,21 +4,19 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
 )
 
 // NextChange returns the next number of the feed of changes. The row stays locked until the transaction ends, so that the numbers become
-// visible in commit order.
-func (t *Tx) NextChange(ctx context.Context) (int64, error) {
-	if _, err := t.Exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'"); err != nil {
-		return 0, err
-	}
-	var n int64
-	_, err := t.Row(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
+// visible in commit order. After an error, it returns 0: see Run.
+func (t *Tx) NextChange(ctx context.Context) (n int64) {
+	t.Run(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'")
+	t.Find(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
 	t.changed = true
-	return n, err
+	return n
 }
 
 // Note writes rows of the sequences table, in the order of their names, because several processes write the same rows.
@@ -74,9 +72,12 @@ func (t *Tx) Conflict(err error) bool {
 // one runs an operation, and undoes its changes if it fails. The caller of the operation gets the error of the operation. The error that
 // one returns ends the transaction.
 func (t *Tx) one(ctx context.Context, o *op) error {
-	t.op.savepoint, t.op.undo = false, nil
+	t.op.savepoint, t.op.undo, t.op.err = false, nil, nil
 	after, changed := len(t.after), t.changed
 	o.err = o.run(ctx, t)
+	if t.op.err != nil {
+		o.err = t.op.err
+	}
 	if t.op.fatal != nil {
 		return t.op.fatal
 	}
@@ -119,12 +120,64 @@ func (t *Tx) save(ctx context.Context) error {
 	return nil
 }
 
-// permit returns an error for a statement that an operation must not run.
+// permit returns an error for a statement that an operation must not run, and the error that the transaction remembers: see Run.
 func (t *Tx) permit(query string) error {
+	if t.op.err != nil {
+		return t.op.err
+	}
 	if t.scope == besideCalls && Touches(query) {
 		return Unavailable(ErrAside)
 	}
 	return nil
+}
+
+// Run runs a statement that writes, and returns how many rows it changed. Run, Find, NextChange, Query, Records and Values return no error:
+// the transaction remembers the first one. Later statements then do nothing and return nothing, and the operation fails with that error,
+// whatever it returns. Only a loop that ends when a statement has an effect must look at Err.
+func (t *Tx) Run(ctx context.Context, query string, args ...any) (changed int64) {
+	changed, err := t.Exec(ctx, query, args...)
+	t.remember(err)
+	return changed
+}
+
+// Find reads one row into dest, and reports whether there is one. Without dest, it reads nothing.
+func (t *Tx) Find(ctx context.Context, query string, args []any, dest ...any) bool {
+	if len(dest) == 0 {
+		dest = []any{new(any)}
+	}
+	found, err := t.Row(ctx, query, args, dest...)
+	t.remember(err)
+	return found
+}
+
+// Query runs a statement, and iterates over the rows that it returns. The loop must not run other statements.
+func (t *Tx) Query(ctx context.Context, query string, args ...any) iter.Seq[Row] {
+	return rowsOf(ctx, t, query, args)
+}
+
+// Err returns the first error of the methods that return none, or nil.
+func (t *Tx) Err() error { return t.op.err }
+
+func (t *Tx) remember(err error) {
+	if t.op.err == nil {
+		t.op.err = err
+	}
+}
+
+// each implements rowSource.
+func (t *Tx) each(ctx context.Context, query string, args []any, each func(Scan) error) {
+	err := t.permit(query)
+	if err == nil && !strings.HasPrefix(query, "SELECT") {
+		err = t.save(ctx)
+	}
+	if err == nil {
+		if err = t.w.query(ctx, query, args, each); err != nil && !errors.Is(err, errBreak) {
+			err = t.failed(err)
+		}
+	}
+	if !errors.Is(err, errBreak) {
+		t.remember(err)
+	}
 }
 
 // Exec runs a statement that writes, and returns how many rows it changed.

@@ -49,30 +49,27 @@ func (s *Records) KeyOwner(ctx context.Context, service string, key keys.ID) (ow
 }
 
 // agent reads an agent inside a transaction, without its keys.
-func (s *Records) agent(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) (a pat.Agent, found bool, err error) {
-	err = t.Rows(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ? FOR UPDATE", []any{service, id},
-		func(scan engine.Scan) error {
-			found = true
-			a, err = scanAgent(scan)
-			return err
-		})
-	return a, found, err
+func (s *Records) agent(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) (a pat.Agent, found bool) {
+	const query = "SELECT " + agentColumns + " FROM agents WHERE service = ? AND id = ? FOR UPDATE"
+	for a = range engine.Records(ctx, t, func(scan engine.Scan) (pat.Agent, error) { return scanAgent(scan) }, query, service, id) {
+		found = true
+	}
+	return a, found
 }
 
 // keyOwner returns the agent that a key belongs to, or "".
-func (s *Records) keyOwner(ctx context.Context, t *engine.Tx, service string, key keys.ID) (owner pat.AgentID, err error) {
-	_, err = t.Row(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
-	return owner, err
+func (s *Records) keyOwner(ctx context.Context, t *engine.Tx, service string, key keys.ID) (owner pat.AgentID) {
+	t.Find(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
+	return owner
 }
 
 func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID) error {
-	n, err := t.Exec(ctx, `INSERT INTO agent_keys (service, key_id, agent_id, added_at, position)
+	if t.Run(ctx, `INSERT INTO agent_keys (service, key_id, agent_id, added_at, position)
 		VALUES (?, ?, ?, ?, (SELECT COUNT(*) FROM agent_keys WHERE service = ? AND agent_id = ?)) ON CONFLICT DO NOTHING`,
-		service, key, id, engine.Nanos(t.Now()), service, id)
-	if err == nil && n == 0 {
+		service, key, id, engine.Nanos(t.Now()), service, id) == 0 {
 		return pat.ErrKeyTaken
 	}
-	return err
+	return nil
 }
 
 // staticKey returns the id that records use for a key of static agreements.
@@ -83,54 +80,36 @@ func keyOf(record keys.ID) keys.ID {
 	return keys.ID(strings.TrimSuffix(string(record), string(staticKey(""))))
 }
 
-// hasKeys reports whether an agent id has a key. An agent that was blocked before it agreed to anything has none. After an error of the
-// database, hasKeys returns true.
+// hasKeys reports whether an agent id has a key. An agent that was blocked before it agreed to anything has none.
 func (s *Records) hasKeys(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) bool {
-	var one int
-	found, err := t.Row(ctx, "SELECT 1 FROM agent_keys WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
-	return found || err != nil
+	return t.Find(ctx, "SELECT 1 FROM agent_keys WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id})
 }
 
 // approve records the approval and its effects: pending agreements become active, agreements with plans other than that of the newest one
 // end, and the debt of the agent leaves the pool of unapproved agents.
 func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
-	seq, err := t.NextChange(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := t.Exec(ctx, "UPDATE agents SET approved = 1, seq = ? WHERE service = ? AND id = ?", seq, service, id); err != nil {
-		return err
-	}
-	if _, err := t.Exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND agent_id = ? AND state = ?",
-		string(pat.AgreementActive), service, id, string(pat.AgreementPending)); err != nil {
-		return err
-	}
-	if err := s.keepNewestPlans(ctx, t, service, id); err != nil {
-		return err
-	}
+	t.Run(ctx, "UPDATE agents SET approved = 1, seq = ? WHERE service = ? AND id = ?", t.NextChange(ctx), service, id)
+	t.Run(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND agent_id = ? AND state = ?",
+		string(pat.AgreementActive), service, id, string(pat.AgreementPending))
+	s.keepNewestPlans(ctx, t, service, id)
 	return s.ledger.LeavePool(ctx, t, service, id)
 }
 
 // SetAgent implements pat.Agents.
 func (s *Records) SetAgent(ctx context.Context, c pat.AgentChange) error {
 	return s.unless(c.Approved)(ctx, func(ctx context.Context, t *engine.Tx) error {
-		a, exists, err := s.agent(ctx, t, c.Service, c.ID)
-		if err != nil {
-			return err
-		}
+		a, exists := s.agent(ctx, t, c.Service, c.ID)
 		if !exists {
 			return pat.ErrNotFound
 		}
 		if c.AddKey != "" {
-			owner, err := s.keyOwner(ctx, t, c.Service, c.AddKey)
-			switch {
-			case err != nil:
-				return err
-			case owner == "":
+			switch s.keyOwner(ctx, t, c.Service, c.AddKey) {
+			case "":
 				if err := s.addKey(ctx, t, c.Service, c.ID, c.AddKey); err != nil {
 					return err
 				}
-			case owner != c.ID:
+			case c.ID:
+			default:
 				return pat.ErrKeyTaken
 			}
 		}
@@ -140,14 +119,8 @@ func (s *Records) SetAgent(ctx context.Context, c pat.AgentChange) error {
 		if a.Status == pat.AgentActive {
 			a.Reason = ""
 		}
-		seq, err := t.NextChange(ctx)
-		if err != nil {
-			return err
-		}
-		if _, err := t.Exec(ctx, "UPDATE agents SET status = ?, reason = ?, approved = ?, seq = ? WHERE service = ? AND id = ?",
-			string(a.Status), a.Reason, engine.Flag(c.Approved), seq, c.Service, c.ID); err != nil {
-			return err
-		}
+		t.Run(ctx, "UPDATE agents SET status = ?, reason = ?, approved = ?, seq = ? WHERE service = ? AND id = ?",
+			string(a.Status), a.Reason, engine.Flag(c.Approved), t.NextChange(ctx), c.Service, c.ID)
 		if c.Approved {
 			return s.approve(ctx, t, c.Service, c.ID)
 		}
@@ -156,11 +129,10 @@ func (s *Records) SetAgent(ctx context.Context, c pat.AgentChange) error {
 }
 
 // block blocks an agent, even one without a record.
-func (s *Records) block(ctx context.Context, t *engine.Tx, service, id, reason string, at time.Time, seq int64) error {
-	_, err := t.Exec(ctx, `INSERT INTO agents (service, id, status, reason, created_at, seq) VALUES (?, ?, ?, ?, ?, ?)
+func (s *Records) block(ctx context.Context, t *engine.Tx, service, id, reason string, at time.Time, seq int64) {
+	t.Run(ctx, `INSERT INTO agents (service, id, status, reason, created_at, seq) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, id) DO UPDATE SET status = excluded.status, reason = excluded.reason, seq = excluded.seq`,
 		service, id, string(pat.AgentBlocked), reason, engine.Nanos(at), seq)
-	return err
 }
 
 // recordOf returns the value of the agent_id column in rows that belong to an agreement of an agent: the id of the principal.

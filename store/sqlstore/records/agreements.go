@@ -18,12 +18,11 @@ const (
 	agreementRead = agreementColumns + ", " + newBudget
 )
 
-func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
+func scanAgreement(scan engine.Scan) (a pat.Agreement, err error) {
 	var hasSigned bool
-	err = scan(append([]any{
+	err = scan(
 		&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PublicKey, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form,
-		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, (*list)(&a.Scope), &a.State, engine.Stored(&a.CreatedAt), &a.Plan, &a.NewBudget,
-	}, more...)...)
+		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, (*list)(&a.Scope), &a.State, engine.Stored(&a.CreatedAt), &a.Plan, &a.NewBudget)
 	if !hasSigned {
 		a.Signed = nil
 	}
@@ -66,9 +65,7 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 				return pat.ErrReplayed
 			}
 		}
-		if err := s.endOtherPlans(ctx, t, n); err != nil {
-			return err
-		}
+		s.endOtherPlans(ctx, t, n)
 		return s.insertAgreement(ctx, t, a, n)
 	})
 	if err != nil {
@@ -90,42 +87,36 @@ func (s *Records) earlierAgreement(ctx context.Context, t *engine.Tx, a pat.Agre
 func (s *Records) sameAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
 	const q = "SELECT " + agreementRead + ", awaiting FROM agreements WHERE service = ?"
 	var same *pat.Agreement
+	awaiting := false
+	scan := func(scan engine.Scan) (pat.Agreement, error) {
+		return scanAgreement(func(dest ...any) error { return scan(append(dest, &awaiting)...) })
+	}
 	if a.Nonce != "" {
 		seen := false
-		err := t.Rows(ctx, q+" AND key_id = ? AND nonce = ?", []any{a.Service, a.KeyID, a.Nonce}, func(scan engine.Scan) error {
-			var awaiting bool
-			was, err := scanAgreement(scan, &awaiting)
+		for was := range engine.Records(ctx, t, scan, q+" AND key_id = ? AND nonce = ?", a.Service, a.KeyID, a.Nonce) {
 			seen = true
 			if awaiting && was.State != pat.AgreementRevoked && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature) {
 				same = &was
 			}
-			return err
-		})
-		if err == nil && seen && same == nil {
-			err = pat.ErrReplayed
 		}
-		return same, err
+		if seen && same == nil {
+			return nil, pat.ErrReplayed
+		}
+		return same, nil
 	}
 	if a.Assurance != pat.Static {
 		return nil, nil
 	}
-	ended := false
-	err := t.Rows(ctx, q+" AND policy_digest = ? AND key_id = ? AND assurance = ? ORDER BY id",
-		[]any{a.Service, a.PolicyDigest, a.KeyID, string(pat.Static)}, func(scan engine.Scan) error {
-			var awaiting bool
-			was, err := scanAgreement(scan, &awaiting)
-			switch {
-			case was.State == pat.AgreementRevoked:
-				ended = true
-			case same == nil && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature):
-				same = &was
-			}
-			return err
-		})
-	if err == nil && ended {
-		return nil, pat.ErrReplayed
+	for was := range engine.Records(ctx, t, scan, q+" AND policy_digest = ? AND key_id = ? AND assurance = ? ORDER BY id",
+		a.Service, a.PolicyDigest, a.KeyID, string(pat.Static)) {
+		switch {
+		case was.State == pat.AgreementRevoked:
+			return nil, pat.ErrReplayed
+		case same == nil && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature):
+			same = &was
+		}
 	}
-	return same, err
+	return same, nil
 }
 
 func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement, n pat.NewAgreement) error {
@@ -137,28 +128,26 @@ func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agree
 	if offered.IsZero() {
 		offered = t.Now()
 	}
-	if _, err := t.Exec(ctx, "INSERT INTO policies (service, digest, uid, body, first_offered) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		a.Service, a.PolicyDigest, p.UID, engine.Blob(p.Bytes), engine.Nanos(offered)); err != nil {
-		return err
-	}
+	t.Run(ctx, "INSERT INTO policies (service, digest, uid, body, first_offered) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		a.Service, a.PolicyDigest, p.UID, engine.Blob(p.Bytes), engine.Nanos(offered))
 	var effective int64
 	if n.OnDate && a.Plan != "" {
 		effective = dateOf(t, n)
 	}
-	_, err = t.Exec(ctx, "INSERT INTO agreements ("+agreementColumns+
+	t.Run(ctx, "INSERT INTO agreements ("+agreementColumns+
 		", awaiting, effective_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, engine.Blob(a.PublicKey), a.PolicyUID, a.PolicyDigest,
 		string(a.Assurance), a.Form, engine.Flag(a.Signed != nil), engine.Blob(a.Signed), engine.Blob(a.Signature), a.Nonce, scope,
 		string(a.State),
 		engine.Nanos(a.CreatedAt), a.Plan,
 		engine.Flag(a.State == pat.AgreementPending), effective)
-	return err
+	return nil
 }
 
 // Agreement implements pat.Agreements.
 func (s *Records) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
 	return engine.First(ctx, s.db, pat.ErrNotFound, "SELECT "+agreementRead+" FROM agreements WHERE service = ? AND id = ?",
-		[]any{service, id}, func(scan engine.Scan) (pat.Agreement, error) { return scanAgreement(scan) })
+		[]any{service, id}, scanAgreement)
 }
 
 // Policy returns the policy document with the given digest, or pat.ErrNotFound.

@@ -22,11 +22,9 @@ func scanRegistration(scan engine.Scan) (store.Registration, error) {
 func (s *Records) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var attested, until int64
-		found, err := t.Row(ctx, "SELECT attested_at, until FROM almanac WHERE service = ? AND address = ? FOR UPDATE",
+		found := t.Find(ctx, "SELECT attested_at, until FROM almanac WHERE service = ? AND address = ? FOR UPDATE",
 			[]any{r.Service, r.Address}, &attested, &until)
 		switch {
-		case err != nil:
-			return err
 		case found && attested > engine.Nanos(r.AttestedAt):
 			return store.ErrOlder
 		case found && attested == engine.Nanos(r.AttestedAt):
@@ -36,28 +34,20 @@ func (s *Records) Register(ctx context.Context, r store.Registration, most store
 				return err
 			}
 		}
-		n, err := t.Exec(ctx, `INSERT INTO almanac (service, address, network, record, source, active, attested_at, status_at, until)
+		if t.Run(ctx, `INSERT INTO almanac (service, address, network, record, source, active, attested_at, status_at, until)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, address) DO UPDATE SET network = excluded.network, record = excluded.record,
 			source = excluded.source, attested_at = excluded.attested_at, until = excluded.until,
 			active = CASE WHEN almanac.status_at > excluded.attested_at THEN almanac.active ELSE excluded.active END,
 			status_at = CASE WHEN almanac.status_at > excluded.attested_at THEN almanac.status_at ELSE excluded.status_at END
 			WHERE almanac.attested_at < excluded.attested_at`,
 			r.Service, r.Address, r.Network, r.Record, r.Source, engine.Flag(r.Active), engine.Nanos(r.AttestedAt),
-			engine.Nanos(r.AttestedAt), engine.Nanos(r.Until))
-		switch {
-		case err != nil:
-			return err
-		case n == 0: // another process has recorded a newer one
+			engine.Nanos(r.AttestedAt), engine.Nanos(r.Until)) == 0 { // another process has recorded a newer one
 			return store.ErrOlder
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM almanac_protocols WHERE service = ? AND address = ?", r.Service, r.Address); err != nil {
-			return err
-		}
+		t.Run(ctx, "DELETE FROM almanac_protocols WHERE service = ? AND address = ?", r.Service, r.Address)
 		for _, protocol := range r.Protocols {
-			if _, err := t.Exec(ctx, "INSERT INTO almanac_protocols (service, protocol, address, until) VALUES (?, ?, ?, ?)",
-				r.Service, protocol, r.Address, engine.Nanos(r.Until)); err != nil {
-				return err
-			}
+			t.Run(ctx, "INSERT INTO almanac_protocols (service, protocol, address, until) VALUES (?, ?, ?, ?)",
+				r.Service, protocol, r.Address, engine.Nanos(r.Until))
 		}
 		return nil
 	})
@@ -66,23 +56,19 @@ func (s *Records) Register(ctx context.Context, r store.Registration, most store
 // roomFor returns store.ErrFull or store.ErrShare if there is no space for one more registration.
 func (s *Records) roomFor(ctx context.Context, t *engine.Tx, r *store.Registration, most store.RegistrationBounds) error {
 	const live = "SELECT COUNT(*) FROM almanac WHERE service = ? AND until > ?"
-	room := func(most int, full error, query string, args ...any) error {
-		var n int
-		_, err := t.Row(ctx, query, append([]any{r.Service, engine.Nanos(t.Now())}, args...), &n)
-		if err == nil && n >= most {
-			err = full
-		}
-		return err
+	count := func(query string, args ...any) (n int) {
+		t.Find(ctx, query, append([]any{r.Service, engine.Nanos(t.Now())}, args...), &n)
+		return n
 	}
-	if err := room(most.All, store.ErrFull, live); err != nil {
-		return err
-	}
-	if err := room(most.Source, store.ErrShare, live+" AND source = ?", r.Source); err != nil {
-		return err
+	switch {
+	case count(live) >= most.All:
+		return store.ErrFull
+	case count(live+" AND source = ?", r.Source) >= most.Source:
+		return store.ErrShare
 	}
 	for _, w := range most.Wider {
-		if err := room(w.Most, store.ErrShare, live+" AND source >= ? AND source < ?", w.Prefix, after(w.Prefix)); err != nil {
-			return err
+		if count(live+" AND source >= ? AND source < ?", w.Prefix, after(w.Prefix)) >= w.Most {
+			return store.ErrShare
 		}
 	}
 	return nil
@@ -100,13 +86,10 @@ func after(prefix string) string {
 // has not registered.
 func (s *Records) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		if _, err := t.Exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
-			engine.Flag(active), engine.Nanos(signed), service, address, engine.Nanos(signed)); err != nil {
-			return err
-		}
-		var one int
-		return present(t.Row(ctx, "SELECT 1 FROM almanac WHERE service = ? AND address = ? AND until > ?",
-			[]any{service, address, engine.Nanos(t.Now())}, &one))
+		t.Run(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
+			engine.Flag(active), engine.Nanos(signed), service, address, engine.Nanos(signed))
+		return present(t.Find(ctx, "SELECT 1 FROM almanac WHERE service = ? AND address = ? AND until > ?",
+			[]any{service, address, engine.Nanos(t.Now())}), nil)
 	})
 }
 

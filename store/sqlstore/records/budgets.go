@@ -16,23 +16,18 @@ func (s *Records) SetBudget(ctx context.Context, service string, id pat.Agreemen
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var state pat.AgreementState
-		found, err := t.Row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? FOR UPDATE", []any{service, id}, &state)
-		if err == nil && (!found || state != pat.AgreementActive) {
-			err = pat.ErrRevoked
-		}
-		if err != nil {
-			return err
-		}
 		var newest int
-		if _, err := t.Row(ctx, "SELECT COALESCE(MAX(number), 0) FROM budgets WHERE service = ? AND agreement_id = ?",
-			[]any{service, id}, &newest); err != nil {
-			return err
+		of := []any{service, id}
+		t.Find(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? FOR UPDATE", of, &state)
+		if state != pat.AgreementActive {
+			return pat.ErrRevoked
 		}
+		t.Find(ctx, "SELECT COALESCE(MAX(number), 0) FROM budgets WHERE service = ? AND agreement_id = ?", of, &newest)
 		if newest != number-1 {
 			return store.ErrUsed
 		}
-		return used(t.Exec(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at, public_key)
-			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, service, id, number, b.Record, engine.Nanos(t.Now()), b.PublicKey))
+		return used(t.Run(ctx, `INSERT INTO budgets (service, agreement_id, number, record, created_at, public_key)
+			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, service, id, number, b.Record, engine.Nanos(t.Now()), b.PublicKey), nil)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // SetBuyer sets the customer to whom the invoices of an agent are made out; nil deletes it. The error is pat.ErrNotFound if the
@@ -20,9 +19,7 @@ func (s *Records) SetBuyer(ctx context.Context, service string, id pat.AgentID, 
 			return fmt.Errorf("encoding a buyer: %w", err)
 		}
 	}
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		return known(t.Exec(ctx, "UPDATE agents SET buyer = ? WHERE service = ? AND id = ?", string(text), service, id))
-	})
+	return known(s.db.Run(ctx, "UPDATE agents SET buyer = ? WHERE service = ? AND id = ?", string(text), service, id))
 }
 
 // Buyer returns the customer to whom the invoices of an agent are made out, or nil if none is set. The error is pat.ErrNotFound if the

@@ -25,65 +25,50 @@ func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 		return fmt.Errorf("revoking %s: %q is not a kind of revocation", r.Subject, r.Kind)
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		var err error
-		if ended, err := s.revokedBefore(ctx, t, &r); err != nil || ended {
-			return err
+		if s.revokedBefore(ctx, t, &r) {
+			return nil
 		}
 		switch r.Kind { // contended rows are locked before NextChange, because every writer waits for the number
 		case pat.RevokedAgreement:
-			_, err = t.Exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
+			t.Run(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
 		case pat.RevokedAgent:
-			_, _, err = s.agent(ctx, t, r.Service, pat.AgentID(r.Subject))
+			s.agent(ctx, t, r.Service, pat.AgentID(r.Subject))
 		default:
 		}
-		if err != nil {
-			return err
+		s.coverIssued(ctx, t, &r)
+		s.addRevocation(ctx, t, r, t.NextChange(ctx))
+		if r.Kind == pat.RevokedAgent {
+			s.block(ctx, t, r.Service, r.Subject, r.Reason, r.At, t.NextChange(ctx))
 		}
-		if err := s.coverIssued(ctx, t, &r); err != nil {
-			return err
-		}
-		seq, err := t.NextChange(ctx)
-		if err != nil {
-			return err
-		}
-		err = s.addRevocation(ctx, t, r, seq)
-		if err != nil || r.Kind != pat.RevokedAgent {
-			return err
-		}
-		if seq, err = t.NextChange(ctx); err != nil {
-			return err
-		}
-		return s.block(ctx, t, r.Service, r.Subject, r.Reason, r.At, seq)
+		return nil
 	})
 }
 
 // addRevocation records a revocation with its number. If the subject is already revoked, the new revocation can only extend the existing
 // one.
-func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocation, seq int64) error {
-	_, err := t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocation, seq int64) {
+	t.Run(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
 		at = CASE WHEN excluded.at > revocations.at THEN excluded.at ELSE revocations.at END,
 		until = CASE WHEN excluded.until > revocations.until THEN excluded.until ELSE revocations.until END`,
 		r.Service, string(r.Kind), r.Subject, engine.Nanos(r.At), engine.Nanos(r.Until), r.Reason, seq)
-	return err
 }
 
 // revokedBefore reports whether a token or an agreement already has a revocation that lasts at least as long as r. If not, it records r
 // without a number. Of several concurrent revocations of one subject, all but the first wait here for the first.
-func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revocation) (bool, error) {
+func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revocation) bool {
 	if r.Kind != pat.RevokedToken && r.Kind != pat.RevokedAgreement {
-		return false, nil
+		return false
 	}
-	n, err := t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, 0)
+	return t.Run(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, 0)
 		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason
 		WHERE revocations.until - revocations.at < excluded.until - excluded.at`,
-		r.Service, string(r.Kind), r.Subject, engine.Nanos(r.At), engine.Nanos(r.Until), r.Reason)
-	return n == 0, err
+		r.Service, string(r.Kind), r.Subject, engine.Nanos(r.At), engine.Nanos(r.Until), r.Reason) == 0
 }
 
 // coverIssued moves the time of a revocation so that the revocation ends every PAT that was issued before. These include PATs from a
 // process whose clock is ahead, and PATs whose time of issue is the start of the next second.
-func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) error {
+func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) {
 	var column string
 	switch r.Kind {
 	case pat.RevokedAgent, pat.RevokedPlan:
@@ -91,35 +76,27 @@ func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocati
 	case pat.RevokedPolicy:
 		column = "policy_digest"
 	default:
-		return nil
+		return
 	}
 	other := r.Subject
 	if r.Kind == pat.RevokedAgent {
 		other = string(recordOf(pat.AgentID(r.Subject), pat.Static))
 	}
-	var last int64
-	found, err := t.Row(ctx,
+	t.Find(ctx,
 		"SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" IN (?, ?) ORDER BY issued_at DESC, id DESC LIMIT 1",
-		[]any{r.Service, engine.Nanos(r.At), r.Subject, other}, &last)
-	if found {
-		r.At = engine.FromNanos(last)
-	}
-	return err
+		[]any{r.Service, engine.Nanos(r.At), r.Subject, other}, engine.Stored(&r.At))
 }
 
 // AddSigningKey implements keys.Store. A key is kept until the last PAT that it signed has expired; see Purge.
 func (s *Records) AddSigningKey(ctx context.Context, k keys.SigningKey) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		seq, err := t.NextChange(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq, purpose, process)
+		t.Run(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq, purpose, process)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, process = excluded.process,
 			not_after = CASE WHEN excluded.not_after > 0 AND (signing_keys.not_after = 0 OR excluded.not_after < signing_keys.not_after)
 				THEN excluded.not_after ELSE signing_keys.not_after END`,
-			k.ID, k.Algorithm, engine.Blob(k.JWK), engine.Nanos(k.CreatedAt), engine.Nanos(k.NotAfter), seq, string(k.Purpose), k.Process)
-		return err
+			k.ID, k.Algorithm, engine.Blob(k.JWK), engine.Nanos(k.CreatedAt), engine.Nanos(k.NotAfter), t.NextChange(ctx), string(k.Purpose),
+			k.Process)
+		return nil
 	})
 }
 

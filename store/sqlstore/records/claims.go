@@ -1,7 +1,6 @@
 package records
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -32,41 +31,33 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 		}
 		made, err := s.claimRecord(ctx, t, a.Service, a.AgentID, a.KeyID, approved)
 		if made && err == nil {
-			err = s.endOtherStatic(ctx, t, a)
+			s.endOtherStatic(ctx, t, a)
 		}
 		return err
 	}
-	owner, err := s.keyOwner(ctx, t, a.Service, a.KeyID)
-	if err != nil {
-		return err
-	}
+	owner := s.keyOwner(ctx, t, a.Service, a.KeyID)
 	if owner != "" && owner != a.AgentID {
 		return pat.ErrKeyTaken
 	}
 	record := recordOf(a.AgentID, a.Assurance)
-	switch agent, exists, err := s.agent(ctx, t, a.Service, a.AgentID); {
-	case err != nil:
-		return err
+	switch agent, exists := s.agent(ctx, t, a.Service, a.AgentID); {
 	case exists && owner == "" && s.hasKeys(ctx, t, a.Service, a.AgentID):
 		return pat.ErrAgentIDTaken
 	case exists && agent.Status != pat.AgentActive:
-		static, err := s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID))
-		if err == nil && owner == "" && static != record {
-			err = pat.ErrAgentIDTaken // only the holder of the recorded key may learn that an agent is blocked
+		if owner == "" && s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID)) != record {
+			return pat.ErrAgentIDTaken // only the holder of the recorded key may learn that an agent is blocked
 		}
-		return cmp.Or(err, pat.ErrBlocked)
+		return pat.ErrBlocked
 	}
-	_, err = s.claimRecord(ctx, t, a.Service, record, staticKey(a.KeyID), approved)
+	_, err := s.claimRecord(ctx, t, a.Service, record, staticKey(a.KeyID), approved)
 	return err
 }
 
 // claimAgain checks the agent of a further consent of the same person. The error is pat.ErrAgentIDTaken if the id has a key, and so is not
 // that of a consent, or if no consent has the id.
 func (s *Records) claimAgain(ctx context.Context, t *engine.Tx, a pat.Agreement, approved bool) error {
-	agent, exists, err := s.agent(ctx, t, a.Service, a.AgentID)
+	agent, exists := s.agent(ctx, t, a.Service, a.AgentID)
 	switch {
-	case err != nil:
-		return err
 	case !exists || s.hasKeys(ctx, t, a.Service, a.AgentID):
 		return pat.ErrAgentIDTaken
 	case agent.Status != pat.AgentActive:
@@ -79,21 +70,12 @@ func (s *Records) claimAgain(ctx context.Context, t *engine.Tx, a pat.Agreement,
 
 // endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if they were signed with
 // another key.
-func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreement) error {
+func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreement) {
 	record := recordOf(a.AgentID, pat.Static)
-	other, exists, err := s.agent(ctx, t, a.Service, record)
-	if err != nil || !exists || other.Status != pat.AgentActive {
-		return err
+	other, exists := s.agent(ctx, t, a.Service, record)
+	if exists && other.Status == pat.AgentActive && s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID)) != record {
+		s.block(ctx, t, a.Service, string(record), "a fresh agreement with another key claimed the id", t.Now(), t.NextChange(ctx))
 	}
-	owner, err := s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID))
-	if err != nil || owner == record {
-		return err
-	}
-	seq, err := t.NextChange(ctx)
-	if err != nil {
-		return err
-	}
-	return s.block(ctx, t, a.Service, string(record), "a fresh agreement with another key claimed the id", t.Now(), seq)
 }
 
 // claimRecord checks or creates one record of an agent: that of its fresh agreements, of its static agreements, or of a consent. made is
@@ -104,17 +86,13 @@ func (s *Records) claimRecord(
 ) (made bool, err error) {
 	var owner pat.AgentID
 	if key != "" {
-		if owner, err = s.keyOwner(ctx, t, service, key); err != nil {
-			return false, err
-		}
+		owner = s.keyOwner(ctx, t, service, key)
 	}
 	if owner != "" && owner != id {
 		return false, &pat.KeyTakenError{AgentID: owner}
 	}
-	a, exists, err := s.agent(ctx, t, service, id)
+	a, exists := s.agent(ctx, t, service, id)
 	switch {
-	case err != nil:
-		return false, err
 	case exists && owner == "" && key != "" && a.Status == pat.AgentActive && s.unclaimed(ctx, t, service, id): // it was unblocked
 		return true, s.claimUnblocked(ctx, t, a, key, approved)
 	case exists && owner == "":
@@ -126,12 +104,8 @@ func (s *Records) claimRecord(
 	case exists:
 		return false, nil
 	}
-	n, err := t.Exec(ctx, "INSERT INTO agents (service, id, status, approved, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		service, id, string(pat.AgentActive), engine.Flag(approved), engine.Nanos(t.Now()))
-	if err != nil {
-		return false, err
-	}
-	if n == 0 {
+	if t.Run(ctx, "INSERT INTO agents (service, id, status, approved, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		service, id, string(pat.AgentActive), engine.Flag(approved), engine.Nanos(t.Now())) == 0 {
 		return false, pat.ErrAgentIDTaken
 	}
 	if key == "" {
@@ -150,7 +124,6 @@ func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent,
 
 // unclaimed reports whether no agent has ever agreed under an id. An agent that a consent created has an agreement but no key.
 func (s *Records) unclaimed(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) bool {
-	var one int
-	agreed, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
-	return err == nil && !agreed && !s.hasKeys(ctx, t, service, id)
+	agreed := t.Find(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id})
+	return !agreed && !s.hasKeys(ctx, t, service, id)
 }

@@ -27,31 +27,25 @@ func (s *Records) AskConfirmation(ctx context.Context, c store.Confirmation, mos
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		now := engine.Nanos(t.Now())
 		asked = c
-		if _, err := t.Exec(ctx, `UPDATE confirmations SET state = 'refused'
-			WHERE service = ? AND agent_id = ? AND state = 'asked' AND until <= ?`, c.Service, c.AgentID, now); err != nil {
-			return err
-		}
+		t.Run(ctx, `UPDATE confirmations SET state = 'refused'
+			WHERE service = ? AND agent_id = ? AND state = 'asked' AND until <= ?`, c.Service, c.AgentID, now)
 		var open int
-		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked' AND binding <> ?",
-			[]any{c.Service, c.AgentID, c.Binding}, &open); err != nil {
-			return err
-		}
+		t.Find(ctx, "SELECT COUNT(*) FROM confirmations WHERE service = ? AND agent_id = ? AND state = 'asked' AND binding <> ?",
+			[]any{c.Service, c.AgentID, c.Binding}, &open)
 		if open >= most {
 			return store.ErrFull
 		}
-		n, err := t.Exec(ctx, "INSERT INTO confirmations ("+confirmationColumns+`, kept_until)
+		if t.Run(ctx, "INSERT INTO confirmations ("+confirmationColumns+`, kept_until)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'asked', 0, '', '', '', ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			c.Service, c.ID, c.AgentID, c.AgreementID, c.Door, c.Intent, c.Digest, c.Binding, c.Parameters, c.Sent, c.Charge.Nano,
-			c.Charge.Currency, c.PolicyDigest, now, engine.Nanos(c.Until), c.ContextID, c.Key, engine.Nanos(c.Until.Add(undecidedKept)))
-		if err != nil || n > 0 {
+			c.Charge.Currency, c.PolicyDigest, now, engine.Nanos(c.Until), c.ContextID, c.Key, engine.Nanos(c.Until.Add(undecidedKept))) > 0 {
 			asked.State, asked.CreatedAt = store.ConfirmationAsked, engine.FromNanos(now)
-			return err
+			return nil
 		}
-		found, err := t.Row(ctx, selectOpenConfirmation, []any{c.Service, c.AgentID, c.Binding}, confirmationFields(&asked)...)
-		if err == nil && !found {
+		if !t.Find(ctx, selectOpenConfirmation, []any{c.Service, c.AgentID, c.Binding}, confirmationFields(&asked)...) {
 			return store.ErrUsed // another request has ended it in the meantime
 		}
-		return err
+		return nil
 	})
 	return asked, err
 }
@@ -98,28 +92,26 @@ func (s *Records) DecideConfirmation(ctx context.Context, service, id, token, re
 		state = store.ConfirmationRefused
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		return used(t.Exec(ctx, `UPDATE confirmations SET state = ?, token = ?, record = ?, until = ?, kept_until = ?
+		return used(t.Run(ctx, `UPDATE confirmations SET state = ?, token = ?, record = ?, until = ?, kept_until = ?
 			WHERE service = ? AND id = ? AND state = 'asked' AND until > ?`,
-			state, token, record, engine.Nanos(until), engine.Nanos(until.Add(undecidedKept)), service, id, engine.Nanos(t.Now())))
+			state, token, record, engine.Nanos(until), engine.Nanos(until.Add(undecidedKept)), service, id, engine.Nanos(t.Now())), nil)
 	})
 }
 
 // MissConfirmation counts a failed attempt to decide. When the number of attempts reaches most, the Confirmation counts as refused.
 func (s *Records) MissConfirmation(ctx context.Context, service, id string, most int) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, `UPDATE confirmations SET tries = tries + 1, state = CASE WHEN tries + 1 >= ? THEN 'refused' ELSE state END
-			WHERE service = ? AND id = ? AND state = 'asked'`, most, service, id)
-		return err
-	})
+	_, err := s.db.Run(ctx, `UPDATE confirmations SET tries = tries + 1, state = CASE WHEN tries + 1 >= ? THEN 'refused' ELSE state END
+		WHERE service = ? AND id = ? AND state = 'asked'`, most, service, id)
+	return err
 }
 
 // UseConfirmation records that a call has used a Confirmation, and deletes its parameters. execution is the id of the record of the call,
 // or empty. It returns store.ErrUsed if the Confirmation is not confirmed.
 func (s *Records) UseConfirmation(ctx context.Context, service, id, execution string) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		return used(t.Exec(ctx, `UPDATE confirmations SET state = 'used', execution_id = ?, parameters = ?, sent = ?, kept_until = ?
+		return used(t.Run(ctx, `UPDATE confirmations SET state = 'used', execution_id = ?, parameters = ?, sent = ?, kept_until = ?
 			WHERE service = ? AND id = ? AND state = 'confirmed'`,
-			execution, []byte{}, []byte{}, engine.Nanos(t.Now().Add(store.ConfirmationKept)), service, id))
+			execution, []byte{}, []byte{}, engine.Nanos(t.Now().Add(store.ConfirmationKept)), service, id), nil)
 	})
 }
 

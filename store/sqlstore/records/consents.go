@@ -14,11 +14,11 @@ const consentColumns = `service, handle, agreement_id, client_id, document, redi
 
 // AddConsent records a consent. It returns store.ErrUsed if a consent with the same handle exists.
 func (s *Records) AddConsent(ctx context.Context, c store.Consent) error {
-	return s.changeOne(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
+	return used(s.db.Run(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
 		"ON CONFLICT DO NOTHING",
 		c.Service, c.Handle, c.AgreementID, c.ClientID, c.Document, c.RedirectURI, c.Challenge, c.Resource, c.Request, c.Browser,
 		engine.Nanos(c.CreatedAt), engine.Nanos(c.Until), c.Code, engine.Nanos(c.CodeUntil), engine.Flag(c.CodeUsed), c.Refresh,
-		c.RefreshHandle)
+		c.RefreshHandle))
 }
 
 // Consent returns the consent with the handle of a code, or store.ErrNotFound.
@@ -71,27 +71,21 @@ func scanConsent(scan engine.Scan) (c store.Consent, err error) {
 // SetCode sets the code of a consent, given as a digest, and its expiry. It returns store.ErrUsed if a code of the consent was already
 // used.
 func (s *Records) SetCode(ctx context.Context, service, handle, code string, until time.Time) error {
-	return s.changeOne(ctx, "UPDATE consents SET code = ?, code_until = ? WHERE service = ? AND handle = ? AND code_used = 0",
-		code, engine.Nanos(until), service, handle)
+	return used(s.db.Run(ctx, "UPDATE consents SET code = ?, code_until = ? WHERE service = ? AND handle = ? AND code_used = 0",
+		code, engine.Nanos(until), service, handle))
 }
 
 // UseCode marks the code of a consent as used. It returns store.ErrUsed if code is not the code of the consent, or was already used.
 func (s *Records) UseCode(ctx context.Context, service, handle, code string) error {
-	return s.changeOne(ctx, "UPDATE consents SET code_used = 1 WHERE service = ? AND handle = ? AND code = ? AND code <> '' AND code_used = 0",
-		service, handle, code)
+	return used(s.db.Run(ctx, "UPDATE consents SET code_used = 1 WHERE service = ? AND handle = ? AND code = ? AND code <> '' AND code_used = 0",
+		service, handle, code))
 }
 
 // Rotate replaces a refresh token with the next one, both given as digests. It returns store.ErrUsed if refresh is not the valid refresh
 // token. Before the first refresh token, refresh is empty.
 func (s *Records) Rotate(ctx context.Context, service, handle, refresh, next string) error {
-	return s.changeOne(ctx, "UPDATE consents SET refresh = ? WHERE service = ? AND handle = ? AND refresh = ?", next, service, handle, refresh)
-}
-
-// changeOne runs a statement that changes at most one row. It returns store.ErrUsed if no row was changed.
-func (s *Records) changeOne(ctx context.Context, query string, args ...any) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		return used(t.Exec(ctx, query, args...))
-	})
+	return used(s.db.Run(ctx, "UPDATE consents SET refresh = ? WHERE service = ? AND handle = ? AND refresh = ?",
+		next, service, handle, refresh))
 }
 
 // AddClient records a client. If the service already has maxClients clients, the client that expires first is deleted, provided that it
@@ -103,22 +97,14 @@ func (s *Records) AddClient(ctx context.Context, c store.Client, maxClients int,
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var n int
-		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM clients WHERE service = ?", []any{c.Service}, &n); err != nil {
-			return err
+		t.Find(ctx, "SELECT COUNT(*) FROM clients WHERE service = ?", []any{c.Service}, &n)
+		if n >= maxClients && t.Run(ctx, "DELETE FROM clients WHERE service = ? AND id = "+
+			"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until LIMIT 1)", c.Service, c.Service, engine.Nanos(before)) == 0 {
+			return store.ErrFull
 		}
-		if n >= maxClients {
-			gone, err := t.Exec(ctx, "DELETE FROM clients WHERE service = ? AND id = "+
-				"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until LIMIT 1)", c.Service, c.Service, engine.Nanos(before))
-			if err != nil {
-				return err
-			}
-			if gone == 0 {
-				return store.ErrFull
-			}
-		}
-		_, err := t.Exec(ctx, "INSERT INTO clients (service, id, name, redirects, created_at, until) VALUES (?, ?, ?, ?, ?, ?)",
+		t.Run(ctx, "INSERT INTO clients (service, id, name, redirects, created_at, until) VALUES (?, ?, ?, ?, ?, ?)",
 			c.Service, c.ID, c.Name, redirects, engine.Nanos(c.CreatedAt), engine.Nanos(c.Until))
-		return err
+		return nil
 	})
 }
 
@@ -134,20 +120,16 @@ func (s *Records) Client(ctx context.Context, service, id string) (store.Client,
 
 // KeepClient keeps a client until at least the given time. A missing client is not an error.
 func (s *Records) KeepClient(ctx context.Context, service, id string, until time.Time) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?",
-			engine.Nanos(until), service, id, engine.Nanos(until))
-		return err
-	})
+	_, err := s.db.Run(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?",
+		engine.Nanos(until), service, id, engine.Nanos(until))
+	return err
 }
 
 // AddInvitation records an invitation.
 func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "INSERT INTO invitations (service, code, name, created_at, until) VALUES (?, ?, ?, ?, ?)",
-			i.Service, i.Code, i.Name, engine.Nanos(i.CreatedAt), engine.Nanos(i.Until))
-		return err
-	})
+	_, err := s.db.Run(ctx, "INSERT INTO invitations (service, code, name, created_at, until) VALUES (?, ?, ?, ?, ?)",
+		i.Service, i.Code, i.Name, engine.Nanos(i.CreatedAt), engine.Nanos(i.Until))
+	return err
 }
 
 // TakeInvitation deletes an invitation and returns it. It returns store.ErrNotFound if the invitation does not exist, or if it was used or
@@ -155,13 +137,12 @@ func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
 func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		if err := present(t.Row(ctx,
-			"SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
-			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, engine.Stored(&i.CreatedAt), engine.Stored(&i.Until))); err != nil {
-			return err
+		if !t.Find(ctx, "SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
+			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, engine.Stored(&i.CreatedAt), engine.Stored(&i.Until)) {
+			return store.ErrNotFound
 		}
-		_, err := t.Exec(ctx, "DELETE FROM invitations WHERE service = ? AND code = ?", service, code)
-		return err
+		t.Run(ctx, "DELETE FROM invitations WHERE service = ? AND code = ?", service, code)
+		return nil
 	})
 	return i, err
 }

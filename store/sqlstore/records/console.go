@@ -13,22 +13,17 @@ const sessionColumns = "id, name, role, via, credential, created_at, confirmed_a
 // AddConsoleSession records a session. If store.MostConsoleSessions exist, it deletes the one that ends first.
 func (s *Records) AddConsoleSession(ctx context.Context, c store.ConsoleSession) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		err := makeRoom(ctx, t, "console_sessions", "id", store.MostConsoleSessions)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, "INSERT INTO console_sessions ("+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		makeRoom(ctx, t, "console_sessions", "id", store.MostConsoleSessions)
+		t.Run(ctx, "INSERT INTO console_sessions ("+sessionColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			c.ID, c.Name, c.Role, c.Via, c.Credential, engine.Nanos(c.CreatedAt), engine.Nanos(c.ConfirmedAt), engine.Nanos(c.EndsAt),
 			engine.Nanos(c.Until))
-		return err
+		return nil
 	})
 }
 
 // makeRoom deletes the rows that end first, until the number of rows is less than most.
-func makeRoom(ctx context.Context, t *engine.Tx, table, key string, most int) error {
-	_, err := t.Exec(ctx, "DELETE FROM "+table+" WHERE "+key+" IN (SELECT "+key+" FROM "+table+" ORDER BY until DESC LIMIT ? OFFSET ?)",
-		most, most-1)
-	return err
+func makeRoom(ctx context.Context, t *engine.Tx, table, key string, most int) {
+	t.Run(ctx, "DELETE FROM "+table+" WHERE "+key+" IN (SELECT "+key+" FROM "+table+" ORDER BY until DESC LIMIT ? OFFSET ?)", most, most-1)
 }
 
 // ConsoleSession returns a session, or store.ErrNotFound if there is none or it has ended.
@@ -58,32 +53,27 @@ func (s *Records) ConsoleSessions(ctx context.Context, limit int) ([]store.Conso
 
 // KeepConsoleSession moves the end of a session that is in use. It returns store.ErrUsed if the session does not exist.
 func (s *Records) KeepConsoleSession(ctx context.Context, id string, until time.Time) error {
-	return s.changeOne(ctx, "UPDATE console_sessions SET until = ? WHERE id = ?", engine.Nanos(until), id)
+	return used(s.db.Run(ctx, "UPDATE console_sessions SET until = ? WHERE id = ?", engine.Nanos(until), id))
 }
 
 // ConfirmConsoleSession records that the person of a session has proved their identity again. It returns store.ErrUsed if the session does
 // not exist.
 func (s *Records) ConfirmConsoleSession(ctx context.Context, id string, at time.Time) error {
-	return s.changeOne(ctx, "UPDATE console_sessions SET confirmed_at = ? WHERE id = ?", engine.Nanos(at), id)
+	return used(s.db.Run(ctx, "UPDATE console_sessions SET confirmed_at = ? WHERE id = ?", engine.Nanos(at), id))
 }
 
 // EndConsoleSession ends a session. A missing session is not an error.
 func (s *Records) EndConsoleSession(ctx context.Context, id string) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "DELETE FROM console_sessions WHERE id = ?", id)
-		return err
-	})
+	_, err := s.db.Run(ctx, "DELETE FROM console_sessions WHERE id = ?", id)
+	return err
 }
 
 // AddConsoleLink records a link. If store.MostConsoleLinks exist, it deletes the one that ends first.
 func (s *Records) AddConsoleLink(ctx context.Context, l store.ConsoleLink) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		err := makeRoom(ctx, t, "console_links", "code", store.MostConsoleLinks)
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, "INSERT INTO console_links (code, name, role, until) VALUES (?, ?, ?, ?)", l.Code, l.Name, l.Role, engine.Nanos(l.Until))
-		return err
+		makeRoom(ctx, t, "console_links", "code", store.MostConsoleLinks)
+		t.Run(ctx, "INSERT INTO console_links (code, name, role, until) VALUES (?, ?, ?, ?)", l.Code, l.Name, l.Role, engine.Nanos(l.Until))
+		return nil
 	})
 }
 
@@ -91,12 +81,12 @@ func (s *Records) AddConsoleLink(ctx context.Context, l store.ConsoleLink) error
 func (s *Records) TakeConsoleLink(ctx context.Context, code string) (store.ConsoleLink, error) {
 	l := store.ConsoleLink{Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		if err := present(t.Row(ctx, "SELECT name, role, until FROM console_links WHERE code = ? AND until > ? FOR UPDATE",
-			[]any{code, engine.Nanos(t.Now())}, &l.Name, &l.Role, engine.Stored(&l.Until))); err != nil {
-			return err
+		if !t.Find(ctx, "SELECT name, role, until FROM console_links WHERE code = ? AND until > ? FOR UPDATE",
+			[]any{code, engine.Nanos(t.Now())}, &l.Name, &l.Role, engine.Stored(&l.Until)) {
+			return store.ErrNotFound
 		}
-		_, err := t.Exec(ctx, "DELETE FROM console_links WHERE code = ?", code)
-		return err
+		t.Run(ctx, "DELETE FROM console_links WHERE code = ?", code)
+		return nil
 	})
 	return l, err
 }

@@ -99,9 +99,7 @@ func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog,
 
 // NameAgent sets the operator's name for an agent; "" deletes it. The error is pat.ErrNotFound if the agent does not exist.
 func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		return known(t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id))
-	})
+	return known(s.db.Run(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id))
 }
 
 // AgentNames returns the names of those of the given agents that have a name. The number of ids must not exceed the maximum
@@ -196,11 +194,11 @@ func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 		if p.FirstOffered.IsZero() {
 			at = engine.Nanos(t.Now())
 		}
-		_, err := t.Exec(ctx, `INSERT INTO policies (service, digest, uid, body, first_offered, offered_at) VALUES (?, ?, ?, ?, ?, ?)
+		t.Run(ctx, `INSERT INTO policies (service, digest, uid, body, first_offered, offered_at) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (service, digest) DO UPDATE SET
 			offered_at = CASE WHEN excluded.offered_at > policies.offered_at THEN excluded.offered_at ELSE policies.offered_at END`,
 			p.Service, p.Digest, p.UID, engine.Blob(p.Bytes), at, at)
-		return err
+		return nil
 	})
 }
 

@@ -18,60 +18,45 @@ const processColumns = "id, name, version, configuration, started_at, reported_a
 // processes are deleted.
 func (s *Records) ReportProcess(ctx context.Context, r store.ProcessReport) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		if err := s.writeProcess(ctx, t, &r.Process); err != nil {
-			return err
-		}
-		if err := writeStopReads(ctx, t, r.Process.ID, r.Stops); err != nil {
-			return err
-		}
+		s.writeProcess(ctx, t, &r.Process)
+		writeStopReads(ctx, t, r.Process.ID, r.Stops)
 		for _, f := range r.Figures {
-			if _, err := t.Exec(ctx, `INSERT INTO call_figures (period, at, process, sums) VALUES (?, ?, ?, ?)
+			t.Run(ctx, `INSERT INTO call_figures (period, at, process, sums) VALUES (?, ?, ?, ?)
 				ON CONFLICT (period, at, process) DO UPDATE SET sums = excluded.sums`,
-				int64(f.Length), engine.Nanos(f.At), f.Process, string(f.Sums)); err != nil {
-				return err
-			}
+				int64(f.Length), engine.Nanos(f.At), f.Process, string(f.Sums))
 		}
 		return nil
 	})
 }
 
-func (s *Records) writeProcess(ctx context.Context, t *engine.Tx, p *store.Process) error {
+func (s *Records) writeProcess(ctx context.Context, t *engine.Tx, p *store.Process) {
 	if s.db.Sharing() == engine.Exclusive {
-		if _, err := t.Exec(ctx, "DELETE FROM processes WHERE reported_at >= 0 AND id <> ?", p.ID); err != nil {
-			return err
-		}
-	} else if _, err := t.Exec(ctx, `DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE id <> ?
-			ORDER BY reported_at DESC LIMIT ? OFFSET ?)`, p.ID, store.MostProcesses, store.MostProcesses-1); err != nil {
-		return err
+		t.Run(ctx, "DELETE FROM processes WHERE reported_at >= 0 AND id <> ?", p.ID)
+	} else {
+		t.Run(ctx, `DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE id <> ?
+			ORDER BY reported_at DESC LIMIT ? OFFSET ?)`, p.ID, store.MostProcesses, store.MostProcesses-1)
 	}
-	_, err := t.Exec(ctx, "INSERT INTO processes ("+processColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)
+	t.Run(ctx, "INSERT INTO processes ("+processColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET configuration = excluded.configuration, reported_at = excluded.reported_at, read_seq = excluded.read_seq`,
 		p.ID, p.Name, p.Version, p.Configuration, engine.Nanos(p.StartedAt), engine.Nanos(t.Now()), p.Read)
-	return err
 }
 
 // writeStopReads records when a process read changes of stops. The first record of a change is kept.
-func writeStopReads(ctx context.Context, t *engine.Tx, process string, list []store.StopRead) error {
+func writeStopReads(ctx context.Context, t *engine.Tx, process string, list []store.StopRead) {
 	for _, r := range list {
-		if _, err := t.Exec(ctx, "INSERT INTO stop_reads (process, seq, at) VALUES (?, ?, ?) ON CONFLICT (process, seq) DO NOTHING",
-			process, r.Change, engine.Nanos(r.At)); err != nil {
-			return err
-		}
+		t.Run(ctx, "INSERT INTO stop_reads (process, seq, at) VALUES (?, ?, ?) ON CONFLICT (process, seq) DO NOTHING",
+			process, r.Change, engine.Nanos(r.At))
 	}
-	if len(list) == 0 {
-		return nil
+	if len(list) > 0 {
+		t.Run(ctx, `DELETE FROM stop_reads WHERE process = ? AND seq <=
+			COALESCE((SELECT seq FROM stop_reads WHERE process = ? ORDER BY seq DESC LIMIT 1 OFFSET ?), -1)`, process, process, store.MostStopReads)
 	}
-	_, err := t.Exec(ctx, `DELETE FROM stop_reads WHERE process = ? AND seq <=
-		COALESCE((SELECT seq FROM stop_reads WHERE process = ? ORDER BY seq DESC LIMIT 1 OFFSET ?), -1)`, process, process, store.MostStopReads)
-	return err
 }
 
 // EndProcess deletes the record of a process that ends.
 func (s *Records) EndProcess(ctx context.Context, id string) error {
-	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "DELETE FROM processes WHERE id = ?", id)
-		return err
-	})
+	_, err := s.db.Run(ctx, "DELETE FROM processes WHERE id = ?", id)
+	return err
 }
 
 // Processes returns the processes that have reported within store.ProcessesKept, ordered by name, and how many processes have the database
@@ -124,13 +109,10 @@ func (s *Records) CallFigures(ctx context.Context, length time.Duration, from ti
 // AddReload records a reload. Only the newest store.MostReloads are kept.
 func (s *Records) AddReload(ctx context.Context, r store.Reload) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "INSERT INTO reloads (at, process, record) VALUES (?, ?, ?) ON CONFLICT (at, process) DO NOTHING",
+		t.Run(ctx, "INSERT INTO reloads (at, process, record) VALUES (?, ?, ?) ON CONFLICT (at, process) DO NOTHING",
 			engine.Nanos(r.At), r.Process, string(r.Record))
-		if err != nil {
-			return err
-		}
-		_, err = t.Exec(ctx, "DELETE FROM reloads WHERE at < (SELECT at FROM reloads ORDER BY at DESC LIMIT 1 OFFSET ?)", store.MostReloads-1)
-		return err
+		t.Run(ctx, "DELETE FROM reloads WHERE at < (SELECT at FROM reloads ORDER BY at DESC LIMIT 1 OFFSET ?)", store.MostReloads-1)
+		return nil
 	})
 }
 

@@ -110,35 +110,23 @@ func (l list) text() (string, error) {
 // sessions and used links. If limits start anew, it also deletes their counters. It returns the time at which the newest agent was created.
 func (s *Records) endAll(ctx context.Context, t *engine.Tx, l store.RestoredLimits) (agents int64, err error) {
 	if l.Mode == store.RestoreFresh {
-		if _, err := t.Exec(ctx, "DELETE FROM counters WHERE period <> '"+string(limit.Lifetime)+"'"); err != nil {
-			return 0, err
-		}
+		t.Run(ctx, "DELETE FROM counters WHERE period <> '"+string(limit.Lifetime)+"'")
 	}
-	for _, table := range []string{"console_sessions", "console_links"} {
-		if _, err := t.Exec(ctx, "DELETE FROM "+table); err != nil {
-			return 0, err
-		}
-	}
-	if _, err := t.Row(ctx, "SELECT COALESCE(MAX(created_at), 0) FROM agents AS every", nil, &agents); err != nil {
-		return 0, err
-	}
-	seq, err := t.NextChange(ctx)
-	if err != nil {
-		return 0, err
-	}
+	t.Run(ctx, "DELETE FROM console_sessions")
+	t.Run(ctx, "DELETE FROM console_links")
+	t.Find(ctx, "SELECT COALESCE(MAX(created_at), 0) FROM agents AS every", nil, &agents)
+	seq := t.NextChange(ctx)
 	if err := s.ledger.BeginEpochs(ctx, t); err != nil {
 		return 0, err
 	}
 	now := engine.Nanos(t.Now())
-	if _, err := t.Exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE (not_after = 0 OR not_after > ?) "+
-		"AND purpose NOT IN ('receipt', 'log')", now, seq, now); err != nil {
-		return 0, err
-	}
-	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
+	t.Run(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE (not_after = 0 OR not_after > ?) "+
+		"AND purpose NOT IN ('receipt', 'log')", now, seq, now)
+	t.Run(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
 			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies `+
 		`WHERE true
 			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
 		`excluded.seq`,
 		string(pat.RevokedPolicy), now, engine.Nanos(t.Now().Add(pat.MaxTTL+s.tokensKept)), "the state was restored", seq)
-	return agents, err
+	return agents, nil
 }

@@ -23,26 +23,23 @@ func (s *Records) IndexRequests(ctx context.Context, list []store.IndexedRequest
 			if len(rest) >= requestsAtOnce {
 				n = requestsAtOnce
 			}
-			if err := insertRequests(ctx, t, rest[:n]); err != nil {
-				return err
-			}
+			insertRequests(ctx, t, rest[:n])
 			rest = rest[n:]
 		}
 		return nil
 	})
 }
 
-func insertRequests(ctx context.Context, t *engine.Tx, list []store.IndexedRequest) error {
+func insertRequests(ctx context.Context, t *engine.Tx, list []store.IndexedRequest) {
 	args := make([]any, 0, 12*len(list))
 	for i := range list {
 		r := &list[i]
 		args = append(args, r.ID, engine.Nanos(r.At), r.Process, r.Number, r.Record, engine.Nanos(r.Until),
 			r.Service, r.Agent, r.Intent, r.Decision, r.Reason, r.Outcome)
 	}
-	_, err := t.Exec(ctx, "INSERT INTO requests ("+requestColumns+") VALUES "+
+	t.Run(ctx, "INSERT INTO requests ("+requestColumns+") VALUES "+
 		strings.TrimSuffix(strings.Repeat("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?), ", len(list)), ", ")+
 		" ON CONFLICT (id, at, process, number) DO NOTHING", args...)
-	return err
 }
 
 func scanRequest(scan engine.Scan) (store.IndexedRequest, error) {

@@ -19,54 +19,36 @@ func (s *Records) takeReserved(ctx context.Context, t *engine.Tx, n pat.NewAgree
 	if len(n.Reserved) == 0 {
 		return nil
 	}
-	record, exists, err := s.agent(ctx, t, a.Service, a.AgentID)
-	if err != nil || !exists || record.Status != pat.AgentActive {
-		return err
-	}
-	if owner, err := s.keyOwner(ctx, t, a.Service, a.KeyID); err != nil || owner != "" {
-		return err
+	record, exists := s.agent(ctx, t, a.Service, a.AgentID)
+	if !exists || record.Status != pat.AgentActive || s.keyOwner(ctx, t, a.Service, a.KeyID) != "" {
+		return nil
 	}
 	args := []any{a.Service, a.AgentID}
 	for _, key := range n.Reserved {
 		args = append(args, key)
 	}
 	others := " WHERE service = ? AND agent_id = ? AND key_id NOT IN (?" + strings.Repeat(", ?", len(n.Reserved)-1) + ")"
-	gone, err := t.Exec(ctx, "DELETE FROM agent_keys"+others, args...)
-	if err != nil {
-		return err
-	}
-	if gone > 0 {
-		if _, err := t.Exec(ctx, "UPDATE agreements SET state = 'revoked'"+others, args...); err != nil {
-			return err
-		}
-		if err := s.endReserved(ctx, t, a, kept); err != nil {
-			return err
-		}
+	if t.Run(ctx, "DELETE FROM agent_keys"+others, args...) > 0 {
+		t.Run(ctx, "UPDATE agreements SET state = 'revoked'"+others, args...)
+		s.endReserved(ctx, t, a, kept)
 	}
 	if err := s.addKey(ctx, t, a.Service, a.AgentID, a.KeyID); err != nil {
 		return err
 	}
-	return s.endOtherStatic(ctx, t, a)
+	s.endOtherStatic(ctx, t, a)
+	return nil
 }
 
 // endReserved records, for all processes, that the PATs of an agent have ended. It does not block the agent.
-func (s *Records) endReserved(ctx context.Context, t *engine.Tx, a pat.Agreement, kept time.Duration) error {
+func (s *Records) endReserved(ctx context.Context, t *engine.Tx, a pat.Agreement, kept time.Duration) {
 	r := pat.Revocation{
 		Service: a.Service, Kind: pat.RevokedAgent, Subject: string(a.AgentID), At: t.Now(), Until: t.Now().Add(pat.MaxTTL + kept),
 		Reason: "the id is reserved for another key",
 	}
-	if err := s.coverIssued(ctx, t, &r); err != nil {
-		return err
-	}
-	seq, err := t.NextChange(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.addRevocation(ctx, t, r, seq); err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, "UPDATE agents SET seq = ? WHERE service = ? AND id = ?", seq, a.Service, a.AgentID)
-	return err
+	s.coverIssued(ctx, t, &r)
+	seq := t.NextChange(ctx)
+	s.addRevocation(ctx, t, r, seq)
+	t.Run(ctx, "UPDATE agents SET seq = ? WHERE service = ? AND id = ?", seq, a.Service, a.AgentID)
 }
 
 // Holders returns those of the given agents that have keys.

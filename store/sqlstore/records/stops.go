@@ -18,33 +18,23 @@ func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err e
 		return pat.Stop{}, fmt.Errorf("stopping: %q with the subject %q is not a stop", stop.Kind, stop.Subject)
 	}
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		made = stop
-		made.At, made.EndedAt, made.EndedBy = t.Now(), time.Time{}, ""
-		seq, err := t.NextChange(ctx) // also the lock between concurrent stops
-		if err != nil {
-			return err
-		}
-		made.Change = seq
-		was, found, err := s.stopInForce(ctx, t, stop)
-		if err != nil {
-			return err
-		}
-		if found {
-			made = was
+		seq := t.NextChange(ctx) // also the lock between concurrent stops
+		found := false
+		if made, found = s.stopInForce(ctx, t, stop); found {
 			return nil
 		}
+		made = stop
+		made.At, made.EndedAt, made.EndedBy, made.Change = t.Now(), time.Time{}, "", seq
 		var inForce int64
-		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM stops WHERE ended_at = 0", nil, &inForce); err != nil {
-			return err
-		}
+		t.Find(ctx, "SELECT COUNT(*) FROM stops WHERE ended_at = 0", nil, &inForce)
 		if inForce >= store.MostStops {
 			return store.ErrFull
 		}
-		_, err = t.Exec(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
+		t.Run(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
 			VALUES (?, ?, ?, ?, ?, ?, 0, '', ?) ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason,
 			actor = excluded.actor, at = excluded.at, ended_at = 0, ended_by = '', seq = excluded.seq`,
 			made.Service, string(made.Kind), made.Subject, made.Reason, made.By, engine.Nanos(made.At), seq)
-		return err
+		return nil
 	})
 	return made, err
 }
@@ -55,24 +45,18 @@ func (s *Records) Stop(ctx context.Context, stop pat.Stop) (made pat.Stop, err e
 func (s *Records) Resume(ctx context.Context, stop pat.Stop) (ended pat.Stop, err error) {
 	found := false
 	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		seq, err := t.NextChange(ctx)
-		if err != nil {
-			return err
-		}
-		if ended, found, err = s.stopInForce(ctx, t, stop); err != nil {
-			return err
-		}
-		if !found {
+		seq := t.NextChange(ctx)
+		if ended, found = s.stopInForce(ctx, t, stop); !found {
 			ended = stop
 		}
 		ended.EndedAt, ended.EndedBy, ended.Change = t.Now(), stop.EndedBy, seq
-		_, err = t.Exec(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
+		t.Run(ctx, `INSERT INTO stops (service, kind, subject, reason, actor, at, ended_at, ended_by, seq)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, kind, subject) DO UPDATE SET
 			ended_at = CASE WHEN stops.ended_at = 0 THEN excluded.ended_at ELSE stops.ended_at END,
 			ended_by = CASE WHEN stops.ended_at = 0 THEN excluded.ended_by ELSE stops.ended_by END, seq = excluded.seq`,
 			ended.Service, string(ended.Kind), ended.Subject, ended.Reason, ended.By, engine.Nanos(ended.At), engine.Nanos(ended.EndedAt),
 			ended.EndedBy, seq)
-		return err
+		return nil
 	})
 	if err == nil && !found {
 		err = store.ErrNotFound
@@ -89,14 +73,12 @@ func scanStop(scan engine.Scan) (stop pat.Stop, err error) {
 }
 
 // stopInForce reads a stop inside a transaction.
-func (s *Records) stopInForce(ctx context.Context, t *engine.Tx, stop pat.Stop) (was pat.Stop, found bool, err error) {
-	err = t.Rows(ctx, "SELECT "+stopColumns+" FROM stops WHERE service = ? AND kind = ? AND subject = ? AND ended_at = 0",
-		[]any{stop.Service, string(stop.Kind), stop.Subject}, func(scan engine.Scan) error {
-			found = true
-			was, err = scanStop(scan)
-			return err
-		})
-	return was, found, err
+func (s *Records) stopInForce(ctx context.Context, t *engine.Tx, stop pat.Stop) (was pat.Stop, found bool) {
+	const query = "SELECT " + stopColumns + " FROM stops WHERE service = ? AND kind = ? AND subject = ? AND ended_at = 0"
+	for was = range engine.Records(ctx, t, scanStop, query, stop.Service, string(stop.Kind), stop.Subject) {
+		found = true
+	}
+	return was, found
 }
 
 // Stops returns the stops in force, the newest first.

@@ -25,10 +25,7 @@ func scanToken(scan engine.Scan) (k pat.Token, err error) {
 
 func (s *Records) insertToken(ctx context.Context, t *engine.Tx, k pat.Token) error {
 	scope, err := list(k.Scope).text()
-	if err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, newToken,
+	t.Run(ctx, newToken,
 		k.Service, k.ID, k.AgreementID, recordOf(k.AgentID, k.Assurance), k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod,
 		string(k.Assurance), k.SigningKeyID, engine.Nanos(k.IssuedAt), engine.Nanos(k.ExpiresAt), engine.Nanos(k.EndsAt),
 		k.RenewedTo, engine.Nanos(k.RenewedAt), k.Family)
@@ -39,30 +36,20 @@ func (s *Records) insertToken(ctx context.Context, t *engine.Tx, k pat.Token) er
 func (s *Records) mayIssue(ctx context.Context, t *engine.Tx, k pat.Token) error {
 	record := recordOf(k.AgentID, k.Assurance)
 	if record != k.AgentID {
-		if agent, _, err := s.agent(ctx, t, k.Service, k.AgentID); err != nil {
-			return err
-		} else if agent.Status == pat.AgentBlocked {
+		if agent, _ := s.agent(ctx, t, k.Service, k.AgentID); agent.Status == pat.AgentBlocked {
 			return pat.ErrBlocked
 		}
 	}
-	a, exists, err := s.agent(ctx, t, k.Service, record)
-	switch {
-	case err != nil:
-		return err
+	switch a, exists := s.agent(ctx, t, k.Service, record); {
 	case !exists:
 		return fmt.Errorf("agent %s: %w", k.AgentID, pat.ErrNotFound)
 	case a.Status != pat.AgentActive:
 		return pat.ErrBlocked
 	}
-	if err := s.replacePlans(ctx, t, k.Service, record); err != nil {
-		return err
-	}
+	s.replacePlans(ctx, t, k.Service, record)
 	var state pat.AgreementState
-	found, err := t.Row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? AND agent_id = ? FOR UPDATE",
-		[]any{k.Service, k.AgreementID, record}, &state)
-	switch {
-	case err != nil:
-		return err
+	switch found := t.Find(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? AND agent_id = ? FOR UPDATE",
+		[]any{k.Service, k.AgreementID, record}, &state); {
 	case !found:
 		return fmt.Errorf("agreement %s: %w", k.AgreementID, pat.ErrNotFound)
 	case state != pat.AgreementActive:
@@ -80,27 +67,15 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 		}
 		given := k
 		if k.Assurance == pat.Consent { // people do not consent to each PAT, so a revocation of earlier PATs also ends later ones
-			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
-				return err
-			}
+			t.Find(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID},
+				engine.Stored(&given.IssuedAt))
 		}
-		if ended, err := s.ended(ctx, t, given); err != nil {
-			return err
-		} else if ended {
+		if s.ended(ctx, t, given) {
 			return pat.ErrEnded
 		}
-		if _, err := t.Exec(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service,
-			k.AgreementID); err != nil {
-			return err
-		}
+		t.Run(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service, k.AgreementID)
 		return s.insertToken(ctx, t, k)
 	})
-}
-
-// agreedAt returns when the agreement of a token was made.
-func (s *Records) agreedAt(ctx context.Context, t *engine.Tx, k pat.Token) (at time.Time, err error) {
-	_, err = t.Row(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID}, engine.Stored(&at))
-	return at, err
 }
 
 // Token implements pat.Tokens.
@@ -117,17 +92,11 @@ func (s *Records) Newest(ctx context.Context, service string, agent pat.AgentID,
 
 const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"
 
-func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti pat.TokenID) (k pat.Token, err error) {
-	found := false
-	err = t.Rows(ctx, selectToken+" FOR UPDATE", []any{service, jti}, func(scan engine.Scan) error {
-		found = true
-		k, err = scanToken(scan)
-		return err
-	})
-	if err == nil && !found {
-		err = pat.ErrNotFound
+func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti pat.TokenID) (pat.Token, error) {
+	for k := range engine.Records(ctx, t, scanToken, selectToken+" FOR UPDATE", service, jti) {
+		return k, nil
 	}
-	return k, err
+	return pat.Token{}, pat.ErrNotFound
 }
 
 // Renew implements pat.Tokens. The error wraps pat.ErrBlocked if the token or its agreement, agent or policy was revoked concurrently, so
@@ -142,9 +111,7 @@ func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 		if err := s.mayIssue(ctx, t, was); err != nil {
 			return err
 		}
-		if revoked, err := s.revoked(ctx, t, was); err != nil {
-			return err
-		} else if revoked {
+		if s.revoked(ctx, t, was) {
 			return fmt.Errorf("the token is revoked: %w", pat.ErrBlocked)
 		}
 		repeated := was.RenewedTo != "" && !was.RenewedAt.Before(r.RepeatSince)
@@ -167,12 +134,10 @@ func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 		if !was.EndsAt.IsZero() && was.EndsAt.Before(until) {
 			until = was.EndsAt
 		}
-		_, err = t.Exec(ctx, "UPDATE tokens SET ends_at = ?, renewed_to = ?, renewed_at = ? WHERE service = ? AND id = ?",
+		t.Run(ctx, "UPDATE tokens SET ends_at = ?, renewed_to = ?, renewed_at = ? WHERE service = ? AND id = ?",
 			engine.Nanos(until), next.ID, engine.Nanos(next.IssuedAt), next.Service, r.Old)
-		if err != nil {
-			return err
-		}
-		return s.renewed(ctx, t, was, until, s.tokensKept)
+		s.renewed(ctx, t, was, until, s.tokensKept)
+		return nil
 	})
 	if err != nil {
 		return pat.Token{}, err
@@ -181,22 +146,17 @@ func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 }
 
 // renewed records, for all processes, when a token that was renewed expires. A recorded expiry is never extended.
-func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends time.Time, kept time.Duration) error {
-	seq, err := t.NextChange(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends time.Time, kept time.Duration) {
+	t.Run(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, kind, subject) DO UPDATE SET seq = excluded.seq,
 		at = CASE WHEN excluded.at < revocations.at THEN excluded.at ELSE revocations.at END`,
-		old.Service, string(pat.RevokedRenewed), old.ID, engine.Nanos(ends), engine.Nanos(old.ExpiresAt.Add(kept)), "renewed", seq)
-	return err
+		old.Service, string(pat.RevokedRenewed), old.ID, engine.Nanos(ends), engine.Nanos(old.ExpiresAt.Add(kept)), "renewed",
+		t.NextChange(ctx))
 }
 
 // ended reports whether the token's agent or policy was revoked when the token was issued or later, or the agent has changed the plan of
 // the token since.
-func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
-	var one int
+func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) bool {
 	record := recordOf(k.AgentID, k.Assurance)
 	query := "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)"
 	args := []any{
@@ -208,17 +168,16 @@ func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, e
 		args = append(args, string(pat.RevokedPlan), pat.PlanSubject(record, plan, time.Time{}), engine.Nanos(k.Start()),
 			pat.PlanSubject(record, plan, k.Start()), engine.Nanos(k.IssuedAt))
 	}
-	return t.Row(ctx, query+") LIMIT 1", args, &one)
+	return t.Find(ctx, query+") LIMIT 1", args)
 }
 
 // revoked reports whether the token is revoked. A revocation of the token or its agreement counts regardless of when the token was issued.
-func (s *Records) revoked(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
-	var one int
-	return t.Row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)
+func (s *Records) revoked(ctx context.Context, t *engine.Tx, k pat.Token) bool {
+	return t.Find(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)
 		OR (kind = ? AND subject IN (?, ?) AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1`,
 		[]any{
 			k.Service, string(pat.RevokedToken), k.ID, k.Family, string(pat.RevokedAgreement), k.AgreementID,
 			string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), engine.Nanos(k.IssuedAt),
 			string(pat.RevokedPolicy), k.PolicyDigest, engine.Nanos(k.IssuedAt),
-		}, &one)
+		})
 }

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/store"
@@ -13,16 +14,13 @@ const usesAtOnce = 100
 
 // NoteUses records when intents were called. If an intent already has a time, the later one is kept.
 func (s *Records) NoteUses(ctx context.Context, uses []store.IntentUse) error {
-	for from := 0; from < len(uses); from += usesAtOnce {
-		part := uses[from:min(from+usesAtOnce, len(uses))]
+	for part := range slices.Chunk(uses, usesAtOnce) {
 		err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 			for _, use := range part {
-				if _, err := t.Exec(ctx, `INSERT INTO intent_uses (service, intent, last_use, until) VALUES (?, ?, ?, ?)
+				t.Run(ctx, `INSERT INTO intent_uses (service, intent, last_use, until) VALUES (?, ?, ?, ?)
 					ON CONFLICT (service, intent) DO UPDATE SET last_use = excluded.last_use, until = excluded.until
 					WHERE intent_uses.last_use < excluded.last_use`,
-					use.Service, use.Intent, engine.Nanos(use.At), engine.Nanos(use.At.Add(store.UsesKept))); err != nil {
-					return err
-				}
+					use.Service, use.Intent, engine.Nanos(use.At), engine.Nanos(use.At.Add(store.UsesKept)))
 			}
 			return nil
 		})
