@@ -3,6 +3,8 @@ package sqlmail
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -16,30 +18,23 @@ func scanEntry(scan scan) (e mail.Entry, err error) {
 // SetEntry adds an entry to an access list, or changes the type of the entry that already exists for the peer, and returns the entry. The
 // error is mail.ErrNotFound if owner is not an agent, and mail.ErrOverQuota if the list already has mail.MaxEntries entries.
 func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (e mail.Entry, err error) {
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		var entries, last int64
-		if err := row(ctx, x, "SELECT entries, last_entry FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]},
-			&entries, &last); err != nil {
-			return err
+		if !x.Find(ctx, "SELECT entries, last_entry FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &entries, &last) {
+			return mail.ErrNotFound
 		}
 		e = mail.Entry{ID: last + 1, Owner: owner, Peer: peer, Type: kind, CreatedAt: fromNanos(nanos(x.Now()))}
-		found, err := x.Row(ctx, "SELECT id, created_at FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]},
-			&e.ID, timeTo(&e.CreatedAt))
-		switch {
-		case err != nil:
-			return err
+		switch found := x.Find(ctx, "SELECT id, created_at FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]},
+			&e.ID, timeTo(&e.CreatedAt)); {
 		case found:
-			_, err := x.Exec(ctx, "UPDATE relay_acl SET entry_type = ? WHERE owner = ? AND peer = ?", kind, owner[:], peer[:])
-			return err
+			x.Run(ctx, "UPDATE relay_acl SET entry_type = ? WHERE owner = ? AND peer = ?", kind, owner[:], peer[:])
+			return nil
 		case entries >= mail.MaxEntries:
 			return mail.ErrOverQuota
 		}
-		if _, err := x.Exec(ctx, "INSERT INTO relay_acl ("+entryColumns+") VALUES (?, ?, ?, ?, ?)",
-			e.ID, owner[:], peer[:], kind, nanos(e.CreatedAt)); err != nil {
-			return err
-		}
-		_, err = x.Exec(ctx, "UPDATE relay_agents SET entries = entries + 1, last_entry = ?, blank = 0 WHERE agent = ?", e.ID, owner[:])
-		return err
+		x.Run(ctx, "INSERT INTO relay_acl ("+entryColumns+") VALUES (?, ?, ?, ?, ?)", e.ID, owner[:], peer[:], kind, nanos(e.CreatedAt))
+		x.Run(ctx, "UPDATE relay_agents SET entries = entries + 1, last_entry = ?, blank = 0 WHERE agent = ?", e.ID, owner[:])
+		return nil
 	})
 	if err != nil {
 		return mail.Entry{}, err
@@ -49,7 +44,8 @@ func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string)
 
 // Entry returns the entry of an access list for a peer, or mail.ErrNotFound.
 func (s *Store) Entry(ctx context.Context, owner, peer mail.Key) (mail.Entry, error) {
-	return first(ctx, s.db, "SELECT "+entryColumns+" FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]}, scanEntry)
+	return engine.First(ctx, s.db, mail.ErrNotFound, "SELECT "+entryColumns+" FROM relay_acl WHERE owner = ? AND peer = ?",
+		[]any{owner[:], peer[:]}, scanEntry)
 }
 
 // Entries lists the entries of an access list, ordered by id. If kind is not empty, it lists only entries of that type. The list begins
@@ -64,26 +60,17 @@ func (s *Store) Entries(ctx context.Context, owner mail.Key, kind string, after 
 		}
 		query, args = query+" AND entry_type = ?", append(args, kind)
 	}
-	list, err = all(ctx, s.db, query+" AND id > ? ORDER BY id LIMIT ?", append(args, after, limit+1), scanEntry)
-	list, more = cut(list, limit)
-	return list, more, err
+	return page(ctx, s, limit, scanEntry, query+" AND id > ? ORDER BY id LIMIT ?", append(args, after)...)
 }
 
 // DeleteEntry removes the entry for a peer. The error is mail.ErrNotFound if there is none.
 func (s *Store) DeleteEntry(ctx context.Context, owner, peer mail.Key) error {
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		var one int
-		if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &one); err != nil {
-			return err
-		}
-		n, err := x.Exec(ctx, "DELETE FROM relay_acl WHERE owner = ? AND peer = ?", owner[:], peer[:])
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
+		x.Find(ctx, lockAgentRow, []any{owner[:]})
+		if x.Run(ctx, "DELETE FROM relay_acl WHERE owner = ? AND peer = ?", owner[:], peer[:]) == 0 {
 			return mail.ErrNotFound
 		}
-		_, err = x.Exec(ctx, "UPDATE relay_agents SET entries = entries - 1 WHERE agent = ?", owner[:])
-		return err
+		x.Run(ctx, "UPDATE relay_agents SET entries = entries - 1 WHERE agent = ?", owner[:])
+		return nil
 	})
 }

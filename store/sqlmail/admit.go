@@ -28,7 +28,7 @@ func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a
 // beforeRestore reports whether a signature was made before the last restore from a backup. The backup does not show whether such a
 // signature was used.
 func (s *Store) beforeRestore(g mail.Guard) bool {
-	return !g.Signed.IsZero() && !g.Signed.After(s.db.RestoredAt())
+	return !g.Signed.IsZero() && !g.Signed.After(s.db.Floor())
 }
 
 // A signature consists of the bytes of a signature and the key that made it.
@@ -149,9 +149,7 @@ func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]
 		return made, nil
 	}
 	var known int64
-	if _, err := r.x.Row(ctx, "SELECT "+total("agents"), nil, &known); err != nil {
-		return nil, err
-	}
+	r.x.Find(ctx, "SELECT "+total("agents"), nil, &known)
 	if keys = keys[:max(0, min(int64(len(keys)), r.s.opts.MaxAgents-known))]; len(keys) == 0 {
 		return made, nil
 	}

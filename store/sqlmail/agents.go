@@ -3,6 +3,8 @@ package sqlmail
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -18,12 +20,16 @@ const selectAgent = "SELECT " + agentColumns + " FROM relay_agents a WHERE a.age
 
 // lockAgent reads an agent that the transaction changes. The error is mail.ErrNotFound if the agent does not exist.
 func lockAgent(ctx context.Context, x tx, key mail.Key) (mail.Agent, error) {
-	return first(ctx, x, selectAgent+" FOR UPDATE", []any{key[:]}, scanAgent)
+	a, found := engine.Record(ctx, x, scanAgent, selectAgent+" FOR UPDATE", key[:])
+	if !found {
+		return a, mail.ErrNotFound
+	}
+	return a, nil
 }
 
 // Agent returns an agent, or mail.ErrNotFound.
 func (s *Store) Agent(ctx context.Context, key mail.Key) (a mail.Agent, err error) {
-	return first(ctx, s.db, selectAgent, []any{key[:]}, scanAgent)
+	return engine.First(ctx, s.db, mail.ErrNotFound, selectAgent, []any{key[:]}, scanAgent)
 }
 
 // Agents lists agents in the order of their keys. The list begins after the given key; nil means from the beginning.
@@ -32,9 +38,7 @@ func (s *Store) Agents(ctx context.Context, after *mail.Key, limit int) (list []
 	if after != nil {
 		query, args = query+" WHERE a.agent > ?", append(args, after[:])
 	}
-	list, err = all(ctx, s.db, query+" ORDER BY a.agent LIMIT ?", append(args, limit+1), scanAgent)
-	list, more = cut(list, limit)
-	return list, more, err
+	return page(ctx, s, limit, scanAgent, query+" ORDER BY a.agent LIMIT ?", args...)
 }
 
 // cut shortens a list to a limit, and reports whether the list was longer.
@@ -47,25 +51,23 @@ func cut[T any](list []T, limit int) ([]T, bool) {
 
 // Update changes the profile of an agent, and returns the changed agent. The error is mail.ErrNotFound if the agent does not exist.
 func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mail.Agent, err error) {
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		if a, err = lockAgent(ctx, x, key); err != nil {
 			return err
 		}
 		tagged := tagSync{key: key, was: shown(a), tags: p.Tags, retag: p.Capabilities != nil}
 		adopt(&a, p)
 		tagged.now = shown(a)
-		if err := tagged.write(ctx, x); err != nil {
-			return err
-		}
+		tagged.write(ctx, x)
 		var words *string
 		if p.Words != nil {
 			folded := fold(*p.Words)
 			words = &folded
 		}
-		_, err := x.Exec(ctx, `UPDATE relay_agents SET name = ?, visibility = ?, policy = ?, metadata = ?, capabilities = ?, shown = ?,
+		x.Run(ctx, `UPDATE relay_agents SET name = ?, visibility = ?, policy = ?, metadata = ?, capabilities = ?, shown = ?,
 			blank = 0, found_name = ?, found_words = COALESCE(?, found_words) WHERE agent = ?`,
-			[]byte(a.Name), a.Visibility, a.Policy, a.Metadata, a.Capabilities, flag(shown(a)), fold(a.Name), words, key[:])
-		return err
+			[]byte(a.Name), a.Visibility, a.Policy, a.Metadata, a.Capabilities, engine.Flag(shown(a)), fold(a.Name), words, key[:])
+		return nil
 	})
 	if err != nil {
 		return mail.Agent{}, err
@@ -93,7 +95,7 @@ func shown(a mail.Agent) bool { return a.Status == mail.Active && a.Visibility =
 // Suspend suspends an agent if suspended is set, and otherwise ends its suspension. The error is mail.ErrNotFound if there is no such
 // agent.
 func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error {
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		a, err := lockAgent(ctx, x, key)
 		if err != nil {
 			return err
@@ -103,10 +105,8 @@ func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error
 			a.Status = mail.Suspended
 		}
 		tagged.now = shown(a)
-		if err := tagged.write(ctx, x); err != nil {
-			return err
-		}
-		_, err = x.Exec(ctx, "UPDATE relay_agents SET status = ?, shown = ?, blank = 0 WHERE agent = ?", a.Status, flag(shown(a)), key[:])
-		return err
+		tagged.write(ctx, x)
+		x.Run(ctx, "UPDATE relay_agents SET status = ?, shown = ?, blank = 0 WHERE agent = ?", a.Status, engine.Flag(shown(a)), key[:])
+		return nil
 	})
 }

@@ -3,6 +3,8 @@ package sqlmail
 import (
 	"context"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -17,41 +19,33 @@ func scanBlob(scan scan) (b mail.Blob, err error) {
 // mail.ErrNotFound if the owner is not an agent, and mail.ErrFull if the blobs of all owners would have too many bytes. It is
 // mail.ErrOverQuota if the blob exceeds the quota of its owner; used is then the total size without the blob.
 func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error) {
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		var count, all int64
-		err := row(ctx, x, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ? FOR UPDATE", []any{b.Owner[:]}, &count, &used)
+		found := x.Find(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ? FOR UPDATE", []any{b.Owner[:]}, &count, &used)
+		x.Find(ctx, "SELECT "+total("blob_bytes"), nil, &all)
 		switch {
-		case err != nil:
-			return err
+		case !found:
+			return mail.ErrNotFound
 		case count >= most.Count || b.Size > most.Bytes-used:
 			return mail.ErrOverQuota
-		}
-		if _, err := x.Row(ctx, "SELECT "+total("blob_bytes"), nil, &all); err != nil {
-			return err
-		}
-		if b.Size > most.All-all {
+		case b.Size > most.All-all:
 			return mail.ErrFull
 		}
-		if _, err := x.Exec(ctx, "INSERT INTO relay_blobs (id, owner, hash, size, content_type, created_at, expires_at) "+
-			"VALUES (?, ?, ?, ?, ?, ?, ?)", b.ID, b.Owner[:], b.Hash[:], b.Size, []byte(b.ContentType), nanos(b.CreatedAt),
-			nanos(b.ExpiresAt)); err != nil {
-			return err
-		}
+		x.Run(ctx, "INSERT INTO relay_blobs (id, owner, hash, size, content_type, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			b.ID, b.Owner[:], b.Hash[:], b.Size, []byte(b.ContentType), nanos(b.CreatedAt), nanos(b.ExpiresAt))
 		used += b.Size
-		return disown(ctx, x, b.Owner, -1, -b.Size)
+		disown(ctx, x, b.Owner, -1, -b.Size)
+		return nil
 	})
 	return used, err
 }
 
 // disown subtracts blobs from the totals of their owner and of the relay.
-func disown(ctx context.Context, x tx, owner mail.Key, blobs, size int64) error {
-	if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ?, blank = 0 WHERE agent = ?",
-		blobs, size, owner[:]); err != nil {
-		return err
-	}
+func disown(ctx context.Context, x tx, owner mail.Key, blobs, size int64) {
+	x.Run(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ?, blank = 0 WHERE agent = ?", blobs, size, owner[:])
 	sums := tally{}
 	sums.of(owner).blobs, sums.of(owner).blobBytes = -blobs, -size
-	return sums.write(ctx, x)
+	sums.write(ctx, x)
 }
 
 // Blob returns a blob that has not expired, or mail.ErrNotFound.
@@ -59,8 +53,8 @@ func (s *Store) Blob(ctx context.Context, id string) (b mail.Blob, err error) {
 	if !plain(id) {
 		return mail.Blob{}, mail.ErrNotFound
 	}
-	return first(ctx, s.db, "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id = ? AND b.expires_at > ?", []any{id, nanos(s.Now())},
-		scanBlob)
+	return engine.First(ctx, s.db, mail.ErrNotFound, "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id = ? AND b.expires_at > ?",
+		[]any{id, nanos(s.Now())}, scanBlob)
 }
 
 // readers finds a message that permits an agent to read a blob that the agent does not own: an unexpired message that attaches the blob and
@@ -74,8 +68,7 @@ func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail
 	if err != nil || b.Owner == key {
 		return b, err
 	}
-	var one int
-	found, err := s.one(ctx, readers, []any{id, key[:], nanos(s.Now())}, &one)
+	found, err := s.db.One(ctx, readers, []any{id, key[:], nanos(s.Now())}, new(int))
 	switch {
 	case err != nil:
 		return mail.Blob{}, err
@@ -87,7 +80,7 @@ func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail
 
 // BlobUse returns the number of blobs that an agent has, and their total size in bytes. Both are 0 if the agent does not exist.
 func (s *Store) BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error) {
-	_, err = s.one(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ?", []any{owner[:]}, &count, &bytes)
+	_, err = s.db.One(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ?", []any{owner[:]}, &count, &bytes)
 	return count, bytes, err
 }
 
@@ -97,32 +90,24 @@ func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error
 	if !plain(id) {
 		return mail.ErrNotFound
 	}
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		var one int
-		if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &one); err != nil {
-			return err
-		}
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
+		x.Find(ctx, lockAgentRow, []any{owner[:]})
 		var whose mail.Key
 		var size int64
 		now := nanos(x.Now())
-		err := row(ctx, x, "SELECT owner, size FROM relay_blobs WHERE id = ? AND expires_at > ? FOR UPDATE", []any{id, now}, keyTo(&whose), &size)
+		found := x.Find(ctx, "SELECT owner, size FROM relay_blobs WHERE id = ? AND expires_at > ? FOR UPDATE", []any{id, now},
+			keyTo(&whose), &size)
 		switch {
-		case err != nil:
-			return err
+		case !found:
+			return mail.ErrNotFound
 		case whose != owner:
 			return mail.ErrForbidden
-		}
-		found, err := x.Row(ctx, "SELECT 1 FROM relay_attachments WHERE blob = ? AND expires_at > ? LIMIT 1", []any{id, now}, &one)
-		switch {
-		case err != nil:
-			return err
-		case found:
+		case x.Find(ctx, "SELECT 1 FROM relay_attachments WHERE blob = ? AND expires_at > ? LIMIT 1", []any{id, now}):
 			return mail.ErrReferenced
 		}
-		if _, err := x.Exec(ctx, "DELETE FROM relay_blobs WHERE id = ?", id); err != nil {
-			return err
-		}
-		return disown(ctx, x, owner, 1, size)
+		x.Run(ctx, "DELETE FROM relay_blobs WHERE id = ?", id)
+		disown(ctx, x, owner, 1, size)
+		return nil
 	})
 }
 
@@ -133,7 +118,5 @@ func (s *Store) Blobs(ctx context.Context, owner *mail.Key, after string, limit 
 	if owner != nil {
 		query, args = query+" AND b.owner = ?", append(args, owner[:])
 	}
-	list, err = all(ctx, s.db, query+" ORDER BY b.id LIMIT ?", append(args, limit+1), scanBlob)
-	list, more = cut(list, limit)
-	return list, more, err
+	return page(ctx, s, limit, scanBlob, query+" ORDER BY b.id LIMIT ?", args...)
 }

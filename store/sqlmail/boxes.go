@@ -113,23 +113,13 @@ func (r *round) changedBoxes() (list []command) {
 }
 
 // lockBox locks the box of a recipient, if there is one.
-func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
-	var waiting int64
-	_, err := x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)
-	return err
+func lockBox(ctx context.Context, x tx, recipient mail.Key) {
+	x.Find(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]})
 }
 
 // ensureBox is like lockBox, but creates the box if there is none.
-func ensureBox(ctx context.Context, x tx, recipient mail.Key) error {
-	for {
-		var one int
-		found, err := x.Row(ctx, "SELECT 1 FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &one)
-		if err != nil || found {
-			return err
-		}
-		if _, err := x.Exec(ctx, "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES (?, 0, 0) "+
-			"ON CONFLICT (recipient) DO NOTHING", recipient[:]); err != nil {
-			return err
-		}
+func ensureBox(ctx context.Context, x tx, recipient mail.Key) {
+	for x.Err() == nil && !x.Find(ctx, "SELECT 1 FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}) {
+		x.Run(ctx, "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES (?, 0, 0) ON CONFLICT (recipient) DO NOTHING", recipient[:])
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -54,32 +56,24 @@ func deliveries(recipient mail.Key, ids []string, now int64, each func(id string
 }
 
 // deliver is like Delivered, for one message in a transaction that has locked the box.
-func deliver(ctx context.Context, x tx, recipient mail.Key, id string) error {
-	now := nanos(x.Now())
+func deliver(ctx context.Context, x tx, recipient mail.Key, id string) {
 	var done []string
-	for _, c := range deliveries(recipient, []string{id}, now, func(id string) { done = append(done, id) }) {
-		if err := x.Returning(ctx, c.Query, c.Args, c.Row); err != nil {
-			return err
-		}
+	for _, c := range deliveries(recipient, []string{id}, nanos(x.Now()), nil) {
+		done = slices.AppendSeq(done, engine.Values[string](ctx, x, c.Query, c.Args...))
 	}
 	if len(done) == 0 {
-		return nil
+		return
 	}
-	if err := forgetPostings(ctx, x, done); err != nil {
-		return err
-	}
-	if _, err := x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - 1 WHERE recipient = ?", recipient[:]); err != nil {
-		return err
-	}
+	forgetPostings(ctx, x, done)
+	x.Run(ctx, "UPDATE relay_boxes SET waiting = waiting - 1 WHERE recipient = ?", recipient[:])
 	sums := tally{}
 	sums.of(recipient).waiting--
-	return sums.write(ctx, x)
+	sums.write(ctx, x)
 }
 
 // forgetPostings removes the pending deliveries of messages to webhooks.
-func forgetPostings(ctx context.Context, x tx, ids []string) error {
-	return chunked(ids, func(some []string) error {
-		_, err := x.Exec(ctx, "DELETE FROM relay_postings WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)
-		return err
-	})
+func forgetPostings(ctx context.Context, x tx, ids []string) {
+	for _, some := range chunked(ids) {
+		x.Run(ctx, "DELETE FROM relay_postings WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)
+	}
 }

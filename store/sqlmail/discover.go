@@ -46,17 +46,15 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 			return nil, false, fmt.Errorf("%w: waiting for other searches: %w", store.ErrUnavailable, ctx.Err())
 		}
 	}
-	list, err = all(ctx, s.db, "SELECT "+agentColumns+" FROM "+from+w.text+" ORDER BY a.last_active_at DESC, a.agent LIMIT ?",
-		append(w.args, q.Limit+1), scanAgent)
-	list, more = cut(list, q.Limit)
-	return list, more, err
+	return page(ctx, s, q.Limit, scanAgent, "SELECT "+agentColumns+" FROM "+from+w.text+" ORDER BY a.last_active_at DESC, a.agent LIMIT ?",
+		w.args...)
 }
 
 // rarest returns the tag in tags that the fewest public agents have, and the number of these agents.
 func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agents int64, err error) {
 	for i, tag := range tags {
 		var n int64
-		if _, err := s.one(ctx, "SELECT agents FROM relay_tag_counts WHERE tag = ?", []any{[]byte(tag)}, &n); err != nil {
+		if _, err := s.db.One(ctx, "SELECT agents FROM relay_tag_counts WHERE tag = ?", []any{[]byte(tag)}, &n); err != nil {
 			return "", 0, err
 		}
 		if i == 0 || n < agents {

@@ -62,7 +62,7 @@ func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error)
 		query, args = query+" AND owner NOT IN ("+marks(len(full), "?")+")", anys(full, args...)
 	}
 	rows := 0
-	err = s.db.Rows(ctx, query+" ORDER BY due_at LIMIT ?", append(args, dueAtOnce), func(scan scan) error {
+	err = s.db.List(ctx, query+" ORDER BY due_at LIMIT ?", append(args, dueAtOnce), func(scan scan) error {
 		var id string
 		var owner mail.Key
 		if err := scan(&id, keyTo(&owner)); err != nil {

@@ -2,6 +2,9 @@ package sqlmail
 
 import (
 	"context"
+	"slices"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -84,19 +87,14 @@ func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 // expire marks up to eight waiting messages of the recipient as expired, if their lifetime has ended.
 func (d *dispatch) expire(ctx context.Context, b *box) error {
 	const some = 8
-	var ids []string
-	err := d.r.x.Returning(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN (SELECT id "+
-		"FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at <= ? ORDER BY created_at, id "+limited(some)+") RETURNING id",
-		[]any{int64(expiredKept), d.m.Recipient[:], d.r.now}, func(scan scan) error {
-			var id string
-			err := scan(&id)
-			ids = append(ids, id)
-			return err
-		})
-	if err != nil || len(ids) == 0 {
-		return err
+	ids := slices.Collect(engine.Values[string](ctx, d.r.x,
+		"UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN "+
+		"(SELECT id FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at <= ? ORDER BY created_at, id "+limited(some)+
+		") RETURNING id", int64(expiredKept), d.m.Recipient[:], d.r.now))
+	if len(ids) > 0 {
+		b.waiting, b.changed = b.waiting-int64(len(ids)), true
+		d.r.sum.waiting -= int64(len(ids))
+		forgetPostings(ctx, d.r.x, ids)
 	}
-	b.waiting, b.changed = b.waiting-int64(len(ids)), true
-	d.r.sum.waiting -= int64(len(ids))
-	return forgetPostings(ctx, d.r.x, ids)
+	return d.r.x.Err()
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -36,12 +38,14 @@ func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64,
 	return m, bytes, err
 }
 
-// message reads one message with its status at the time now. The error is mail.ErrNotFound if the message does not exist.
-func message(ctx context.Context, from source, id string, now time.Time) (mail.Message, error) {
-	return first(ctx, from, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) (mail.Message, error) {
+const selectMessage = "SELECT " + messageColumns + " FROM relay_messages WHERE id = ?"
+
+// scanWhole returns a function that reads a whole message with its status at the time now.
+func scanWhole(now time.Time) func(scan) (mail.Message, error) {
+	return func(scan scan) (mail.Message, error) {
 		m, _, err := scanMessage(scan, nanos(now), true)
 		return m, err
-	})
+	}
 }
 
 // Message returns a message, or mail.ErrNotFound.
@@ -49,7 +53,7 @@ func (s *Store) Message(ctx context.Context, id string) (m mail.Message, err err
 	if !plain(id) {
 		return mail.Message{}, mail.ErrNotFound
 	}
-	return message(ctx, s.db, id, s.Now())
+	return engine.First(ctx, s.db, mail.ErrNotFound, selectMessage, []any{id}, scanWhole(s.Now()))
 }
 
 // Messages lists messages of a recipient, oldest first, and then by id. A page that is not the last may have fewer messages than the
@@ -154,7 +158,7 @@ func inOrder(a, b mail.Message) int {
 // read reads the first rows of one query, and reports whether there are more.
 func (s *Store) read(ctx context.Context, now int64, w where, limit int) (list []mail.Message, more bool, err error) {
 	var sum int64
-	err = s.db.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE "+strings.TrimPrefix(w.text, " AND ")+
+	err = s.db.List(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE "+strings.TrimPrefix(w.text, " AND ")+
 		" ORDER BY created_at, id LIMIT ?", append(w.args, limit+1), func(scan scan) error {
 		if len(list) == limit || sum >= pageBytes {
 			more = true
@@ -191,7 +195,7 @@ func (s *Store) List(ctx context.Context, agent *mail.Key, after *mail.Place, li
 		if w.text != "" {
 			query += " WHERE " + strings.TrimPrefix(w.text, " AND ")
 		}
-		err := s.db.Rows(ctx, query+" ORDER BY created_at DESC, id DESC LIMIT ?", append(w.args, limit+1), func(scan scan) error {
+		err := s.db.List(ctx, query+" ORDER BY created_at DESC, id DESC LIMIT ?", append(w.args, limit+1), func(scan scan) error {
 			m, _, err := scanMessage(scan, now, false)
 			list = append(list, m)
 			return err

@@ -15,18 +15,17 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 		return nil, err
 	}
 	for more := true; more; {
-		err := s.db.Update(ctx, func(ctx context.Context, x tx) (err error) {
+		err := s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 			sums := tally{}
-			if more, err = dropWaiting(ctx, x, key, sums.of(key)); err != nil {
-				return err
-			}
-			return sums.write(ctx, x)
+			more = dropWaiting(ctx, x, key, sums.of(key))
+			sums.write(ctx, x)
+			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		blobs = nil
 		a, err := lockAgent(ctx, x, key)
 		if err != nil {
@@ -34,40 +33,27 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 		}
 		sums := tally{}
 		sum := sums.of(key)
-		if err := (tagSync{key: key, was: shown(a), retag: true}).write(ctx, x); err != nil {
-			return err
-		}
+		tagSync{key: key, was: shown(a), retag: true}.write(ctx, x)
 		for more := true; more; { // messages that have arrived in the meantime
-			if more, err = dropWaiting(ctx, x, key, sum); err != nil {
-				return err
-			}
+			more = dropWaiting(ctx, x, key, sum)
 		}
-		err = x.Returning(ctx, "DELETE FROM relay_blobs WHERE owner = ? RETURNING id, size", []any{key[:]}, func(scan scan) error {
+		for row := range x.Query(ctx, "DELETE FROM relay_blobs WHERE owner = ? RETURNING id, size", key[:]) {
 			var id string
 			var size int64
-			err := scan(&id, &size)
+			row(&id, &size)
 			blobs = append(blobs, id)
 			sum.blobs--
 			sum.blobBytes -= size
-			return err
-		})
-		if err != nil {
-			return err
 		}
-		n, err := dropWebhook(ctx, x, key)
-		if err != nil {
-			return err
-		}
-		sum.webhooks -= n
+		sum.webhooks -= dropWebhook(ctx, x, key)
 		for _, query := range []string{
 			"DELETE FROM relay_acl WHERE owner = ?", "DELETE FROM relay_keys WHERE sender = ?", "DELETE FROM relay_agents WHERE agent = ?",
 		} {
-			if _, err := x.Exec(ctx, query, key[:]); err != nil {
-				return err
-			}
+			x.Run(ctx, query, key[:])
 		}
 		sum.agents--
-		return sums.write(ctx, x)
+		sums.write(ctx, x)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -76,40 +62,29 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 }
 
 // dropWaiting deletes a batch of the messages that wait for an agent, subtracts them from sum, and reports whether there are more.
-func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) (more bool, err error) {
-	if err := lockBox(ctx, x, key); err != nil {
-		return false, err
-	}
+func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) (more bool) {
+	lockBox(ctx, x, key)
 	var b batch
-	err = x.Rows(ctx, "SELECT id, size FROM relay_messages WHERE recipient = ? AND state = 'sent' ORDER BY created_at, id "+
-		limited(batchRows+1), []any{key[:]}, func(scan scan) error {
+	for row := range x.Query(ctx, "SELECT id, size FROM relay_messages WHERE recipient = ? AND state = 'sent' ORDER BY created_at, id "+
+		limited(batchRows+1), key[:]) {
 		var id string
 		var size int64
-		err := scan(&id, &size)
+		row(&id, &size)
 		more = !b.add(id, size) || more
-		return err
-	})
-	if err != nil || len(b.ids) == 0 {
-		return false, err
 	}
-	if err := chunked(b.ids, func(some []string) error {
-		_, err := x.Exec(ctx, "DELETE FROM relay_messages WHERE id IN ("+marks(len(some), "?")+")", anys(some)...)
-		return err
-	}); err != nil {
-		return false, err
+	for _, some := range chunked(b.ids) {
+		x.Run(ctx, "DELETE FROM relay_messages WHERE id IN ("+marks(len(some), "?")+")", anys(some)...)
 	}
 	n := int64(len(b.ids))
 	sum.messages -= n
 	sum.waiting -= n
 	sum.bytes -= b.bytes
-	if err := forgetPostings(ctx, x, b.ids); err != nil {
-		return false, err
+	forgetPostings(ctx, x, b.ids)
+	forgetAttachments(ctx, x, b.ids)
+	if n > 0 {
+		x.Run(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, key[:])
 	}
-	if err := forgetAttachments(ctx, x, b.ids); err != nil {
-		return false, err
-	}
-	_, err = x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, key[:])
-	return more, err
+	return more && x.Err() == nil
 }
 
 // A batch is a set of messages that one transaction changes or deletes. It is so small that other transactions do not wait for long.
@@ -131,9 +106,8 @@ func (b *batch) add(id string, size int64) bool {
 }
 
 // forgetAttachments removes the attachments of messages.
-func forgetAttachments(ctx context.Context, x tx, ids []string) error {
-	return chunked(ids, func(some []string) error {
-		_, err := x.Exec(ctx, "DELETE FROM relay_attachments WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)
-		return err
-	})
+func forgetAttachments(ctx context.Context, x tx, ids []string) {
+	for _, some := range chunked(ids) {
+		x.Run(ctx, "DELETE FROM relay_attachments WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)
+	}
 }

@@ -20,12 +20,13 @@
 package sqlmail
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -44,20 +45,21 @@ type Options struct {
 
 // A Store is the state of one relay. It is safe for concurrent use.
 type Store struct {
-	db   *sqlstore.Store
-	opts Options
-	last atomic.Int64 // time of the last message that this process accepted
+	state *sqlstore.Store
+	db    *engine.DB
+	opts  Options
+	last  atomic.Int64 // time of the last message that this process accepted
 	// searching contains one element while a search runs, because only one search runs at a time.
 	searching     chan struct{}
 	wokenMessages wokenMessages
-	rounds        *sqlstore.Group[turn]
+	rounds        *engine.Group[turn]
 	part          int64 // the part of the totals to which the rounds of this process add
 }
 
 // New returns a Store for the relay whose state is in a database. The caller closes the database.
 func New(db *sqlstore.Store, o Options) *Store {
-	s := &Store{db: db, opts: o, searching: make(chan struct{}, 1), part: anyPart()}
-	s.rounds = sqlstore.NewGroup(db, s.round)
+	s := &Store{state: db, db: db.Engine(), opts: o, searching: make(chan struct{}, 1), part: anyPart()}
+	s.rounds = engine.NewGroup(s.db, s.round)
 	return s
 }
 
@@ -65,26 +67,16 @@ func New(db *sqlstore.Store, o Options) *Store {
 func (s *Store) Now() time.Time { return s.db.Now() }
 
 type (
-	tx      = sqlstore.Tx
-	command = sqlstore.Command
-	scan    = func(dest ...any) error
+	tx      = *engine.Tx
+	command = engine.Command
+	scan    = engine.Scan
 )
 
 var (
-	nanos     = sqlstore.Nanos
-	fromNanos = sqlstore.FromNanos
-	timeTo    = sqlstore.Stored
+	nanos     = engine.Nanos
+	fromNanos = engine.FromNanos
+	timeTo    = engine.Stored
 )
-
-// one reads one row into dest, and reports whether there is one.
-func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
-	found := false
-	err := s.db.Rows(ctx, query, args, func(scan scan) error {
-		found = true
-		return scan(dest...)
-	})
-	return found && err == nil, err
-}
 
 // plain reports whether a string can be the id of a record. A database cannot store every string that others may send.
 func plain(id string) bool {
@@ -99,33 +91,18 @@ func orNull(s string) []byte {
 	return []byte(s)
 }
 
-// flag returns the stored form of a boolean.
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // chunks are the possible numbers of values in a statement. The list is short, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
-// chunked divides a list into parts whose lengths are in chunks, and calls the function each for one part after the other. It stops at the
-// first error and returns it.
-func chunked[T any](list []T, each func([]T) error) error {
-	for _, n := range chunks {
-		for ; len(list) >= n; list = list[n:] {
-			if err := each(list[:n]); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+// chunked divides a list into parts whose lengths are in chunks.
+func chunked[T any](list []T) (parts [][]T) { return dividedBy(list, chunks) }
 
 // divided divides a list into parts with few different lengths.
-func divided[T any](list []T) (parts [][]T) {
-	for _, n := range []int{16, 4, 1} {
+func divided[T any](list []T) (parts [][]T) { return dividedBy(list, []int{16, 4, 1}) }
+
+// dividedBy divides a list into parts of the given lengths, the longest first. The last length is 1.
+func dividedBy[T any](list []T, lengths []int) (parts [][]T) {
+	for _, n := range lengths {
 		for ; len(list) >= n; list = list[n:] {
 			parts = append(parts, list[:n])
 		}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -17,36 +19,24 @@ type tagSync struct {
 	tags     []string
 }
 
-func (t tagSync) write(ctx context.Context, x tx) error {
+func (t tagSync) write(ctx context.Context, x tx) {
 	if !t.retag && t.was == t.now {
-		return nil
+		return
 	}
-	var tags [][]byte
-	err := x.Rows(ctx, "SELECT tag FROM relay_tags WHERE agent = ?", []any{t.key[:]}, func(scan scan) error {
-		var tag []byte
-		err := scan(&tag)
-		tags = append(tags, tag)
-		return err
-	})
-	if err != nil {
-		return err
-	}
+	tags := slices.Collect(engine.Values[[]byte](ctx, x, "SELECT tag FROM relay_tags WHERE agent = ?", t.key[:]))
 	more := map[string]int64{}
 	if t.was {
 		add(more, tags, -1)
 	}
 	if t.retag {
-		tags, err = t.replace(ctx, x)
+		tags = t.replace(ctx, x)
 	} else {
-		_, err = x.Exec(ctx, "UPDATE relay_tags SET shown = ? WHERE agent = ?", flag(t.now), t.key[:])
-	}
-	if err != nil {
-		return err
+		x.Run(ctx, "UPDATE relay_tags SET shown = ? WHERE agent = ?", engine.Flag(t.now), t.key[:])
 	}
 	if t.now {
 		add(more, tags, 1)
 	}
-	return count(ctx, x, more)
+	count(ctx, x, more)
 }
 
 func add(more map[string]int64, tags [][]byte, n int64) {
@@ -56,42 +46,36 @@ func add(more map[string]int64, tags [][]byte, n int64) {
 }
 
 // replace replaces the tags, and returns the new tags without duplicates.
-func (t tagSync) replace(ctx context.Context, x tx) ([][]byte, error) {
-	if _, err := x.Exec(ctx, "DELETE FROM relay_tags WHERE agent = ?", t.key[:]); err != nil {
-		return nil, err
-	}
+func (t tagSync) replace(ctx context.Context, x tx) [][]byte {
+	x.Run(ctx, "DELETE FROM relay_tags WHERE agent = ?", t.key[:])
 	tags := make([][]byte, len(t.tags))
 	for i, tag := range t.tags {
 		tags[i] = []byte(tag)
 	}
 	slices.SortFunc(tags, bytes.Compare)
 	tags = slices.CompactFunc(tags, bytes.Equal)
-	return tags, chunked(tags, func(some [][]byte) error {
+	for _, some := range chunked(tags) {
 		args := make([]any, 0, 3*len(some))
 		for _, tag := range some {
-			args = append(args, t.key[:], tag, flag(t.now))
+			args = append(args, t.key[:], tag, engine.Flag(t.now))
 		}
-		_, err := x.Exec(ctx, "INSERT INTO relay_tags (agent, tag, shown) VALUES "+marks(len(some), "(?, ?, ?)"), args...)
-		return err
-	})
+		x.Run(ctx, "INSERT INTO relay_tags (agent, tag, shown) VALUES "+marks(len(some), "(?, ?, ?)"), args...)
+	}
+	return tags
 }
 
 // count adds the numbers in more to the numbers of public agents with each tag, in the order of the tags.
-func count(ctx context.Context, x tx, more map[string]int64) error {
+func count(ctx context.Context, x tx, more map[string]int64) {
 	maps.DeleteFunc(more, func(_ string, n int64) bool { return n == 0 })
-	return chunked(slices.Sorted(maps.Keys(more)), func(some []string) error {
+	for _, some := range chunked(slices.Sorted(maps.Keys(more))) {
 		rows, tags := make([]any, 0, 2*len(some)), make([]any, 0, len(some))
 		for _, tag := range some {
 			rows, tags = append(rows, []byte(tag), more[tag]), append(tags, []byte(tag))
 		}
-		_, err := x.Exec(ctx, "INSERT INTO relay_tag_counts (tag, agents) VALUES "+marks(len(some), "(?, ?)")+
+		x.Run(ctx, "INSERT INTO relay_tag_counts (tag, agents) VALUES "+marks(len(some), "(?, ?)")+
 			" ON CONFLICT (tag) DO UPDATE SET agents = relay_tag_counts.agents + excluded.agents", rows...)
-		if err != nil {
-			return err
-		}
-		_, err = x.Exec(ctx, "DELETE FROM relay_tag_counts WHERE tag IN ("+marks(len(some), "?")+") AND agents <= 0", tags...)
-		return err
-	})
+		x.Run(ctx, "DELETE FROM relay_tag_counts WHERE tag IN ("+marks(len(some), "?")+") AND agents <= 0", tags...)
+	}
 }
 
 // Tags lists the tags of public, active agents, the most frequent first, and then in the order of their bytes. after is the end of the
@@ -102,11 +86,8 @@ func (s *Store) Tags(ctx context.Context, after *mail.TagCount, limit int) (list
 		query += " WHERE agents <= ? AND (agents < ? OR tag > ?)"
 		args = append(args, after.Count, after.Count, []byte(after.Tag))
 	}
-	query += " ORDER BY agents DESC, tag LIMIT ?"
-	list, err = all(ctx, s.db, query, append(args, limit+1), func(scan scan) (c mail.TagCount, err error) {
+	return page(ctx, s, limit, func(scan scan) (c mail.TagCount, err error) {
 		err = scan(textTo(&c.Tag), &c.Count)
 		return c, err
-	})
-	list, more = cut(list, limit)
-	return list, more, err
+	}, query+" ORDER BY agents DESC, tag LIMIT ?", args...)
 }

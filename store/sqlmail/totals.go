@@ -52,15 +52,12 @@ func (c change) written(part int64) []command {
 }
 
 // write adds the changes to the totals. It must be the last step of a transaction.
-func (t tally) write(ctx context.Context, x tx) error {
+func (t tally) write(ctx context.Context, x tx) {
 	for _, part := range slices.Sorted(maps.Keys(t)) {
 		for _, c := range t[part].written(part) {
-			if _, err := x.Exec(ctx, c.Query, c.Args...); err != nil {
-				return err
-			}
+			x.Run(ctx, c.Query, c.Args...)
 		}
 	}
-	return nil
 }
 
 // total returns the SQL expression for the sum of a column of the totals.
@@ -70,7 +67,7 @@ func total(column string) string {
 
 // Totals returns the totals of the relay's data.
 func (s *Store) Totals(ctx context.Context) (t mail.Totals, err error) {
-	_, err = s.one(ctx, "SELECT "+total("agents")+", "+total("waiting")+", "+total("messages")+", "+total("bytes")+", "+
+	_, err = s.db.One(ctx, "SELECT "+total("agents")+", "+total("waiting")+", "+total("messages")+", "+total("bytes")+", "+
 		total("blobs")+", "+total("blob_bytes")+", "+total("webhooks"), nil,
 		&t.Agents, &t.Waiting, &t.Messages, &t.Bytes, &t.Blobs, &t.BlobBytes, &t.Webhooks)
 	return t, err

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -30,11 +32,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool
 		{"DELETE FROM relay_boxes WHERE recipient IN (SELECT recipient FROM relay_boxes WHERE waiting = 0 AND last_at <= ? " +
 			"ORDER BY last_at " + rows + " FOR UPDATE SKIP LOCKED)", now.Add(-boxKept)},
 	} {
-		var n int64
-		err := s.db.Update(ctx, func(ctx context.Context, x tx) (err error) {
-			n, err = x.Exec(ctx, expiry.query, nanos(expiry.at))
-			return err
-		})
+		n, err := s.db.Run(ctx, expiry.query, nanos(expiry.at))
 		if err != nil {
 			return nil, false, err
 		}
@@ -56,22 +54,19 @@ func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err erro
 	if s.opts.Idle <= 0 {
 		return false, nil
 	}
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		sums, n := tally{}, 0
-		err := x.Returning(ctx, "DELETE FROM relay_agents WHERE agent IN (SELECT agent FROM relay_agents WHERE blank = 1 AND "+
+		for row := range x.Query(ctx, "DELETE FROM relay_agents WHERE agent IN (SELECT agent FROM relay_agents WHERE blank = 1 AND "+
 			"last_active_at <= ? ORDER BY last_active_at "+limited(limit)+" FOR UPDATE SKIP LOCKED) RETURNING agent",
-			[]any{nanos(x.Now().Add(-s.opts.Idle))}, func(scan scan) error {
-				var key mail.Key
-				err := scan(keyTo(&key))
-				sums.of(key).agents--
-				n++
-				return err
-			})
-		if err != nil {
-			return err
+			nanos(x.Now().Add(-s.opts.Idle))) {
+			var key mail.Key
+			row(keyTo(&key))
+			sums.of(key).agents--
+			n++
 		}
 		more = n >= limit
-		return sums.write(ctx, x)
+		sums.write(ctx, x)
+		return nil
 	})
 	return more, err
 }
@@ -84,7 +79,7 @@ func limited(n int) string { return "LIMIT " + strconv.Itoa(n) }
 func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err error) {
 	var waiting, done []batch
 	boxes, found := map[string]mail.Key{}, 0
-	err = s.db.Rows(ctx, "SELECT id, recipient, state, size FROM relay_messages WHERE due_at <= ? ORDER BY due_at "+limited(limit),
+	err = s.db.List(ctx, "SELECT id, recipient, state, size FROM relay_messages WHERE due_at <= ? ORDER BY due_at "+limited(limit),
 		[]any{nanos(s.Now())}, func(scan scan) error {
 			var id, state string
 			var recipient mail.Key
@@ -131,72 +126,57 @@ func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.
 	for i, id := range ids {
 		keys[i] = boxes[id]
 	}
-	slices.SortFunc(keys, func(a, b mail.Key) int { return bytes.Compare(a[:], b[:]) })
-	keys = slices.Compact(keys)
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	keys = sortedKeys(keys)
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		for _, key := range keys {
-			if err := lockBox(ctx, x, key); err != nil {
-				return err
-			}
+			lockBox(ctx, x, key)
 		}
 		gone := map[mail.Key]int64{}
-		err := chunked(ids, func(some []string) error {
-			return x.Returning(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN ("+
+		for _, some := range chunked(ids) {
+			for row := range x.Query(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN ("+
 				marks(len(some), "?")+") AND CASE WHEN state = 'sent' AND expires_at <= ? THEN 1 ELSE 0 END = 1 RETURNING recipient",
-				append(anys(some, int64(expiredKept)), nanos(x.Now())), func(scan scan) error {
-					var recipient mail.Key
-					err := scan(keyTo(&recipient))
-					gone[recipient]++
-					return err
-				})
-		})
-		if err != nil {
-			return err
+				append(anys(some, int64(expiredKept)), nanos(x.Now()))...) {
+				var recipient mail.Key
+				row(keyTo(&recipient))
+				gone[recipient]++
+			}
 		}
-		if err := forgetPostings(ctx, x, ids); err != nil {
-			return err
-		}
+		forgetPostings(ctx, x, ids)
 		sums := tally{}
 		for _, key := range keys {
 			if n := gone[key]; n > 0 {
 				sums.of(key).waiting -= n
-				if _, err := x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, key[:]); err != nil {
-					return err
-				}
+				x.Run(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, key[:])
 			}
 		}
-		return sums.write(ctx, x)
+		sums.write(ctx, x)
+		return nil
 	})
 }
 
 // deleteMessages deletes the given messages, except those that are waiting or no longer due for deletion.
 func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		sums := tally{}
 		var gone []string
-		err := chunked(ids, func(some []string) error {
-			return x.Returning(ctx, "DELETE FROM relay_messages WHERE id IN ("+marks(len(some), "?")+") "+
+		for _, some := range chunked(ids) {
+			for row := range x.Query(ctx, "DELETE FROM relay_messages WHERE id IN ("+marks(len(some), "?")+") "+
 				"AND CASE WHEN state <> 'sent' AND due_at <= ? THEN 1 ELSE 0 END = 1 RETURNING id, recipient, size",
-				append(anys(some), nanos(x.Now())), func(scan scan) error {
-					var id string
-					var recipient mail.Key
-					var bytes int64
-					err := scan(&id, keyTo(&recipient), &bytes)
-					gone = append(gone, id)
-					sum := sums.of(recipient)
-					sum.messages--
-					sum.bytes -= bytes
-					return err
-				})
-		})
-		if err != nil {
-			return err
+				append(anys(some), nanos(x.Now()))...) {
+				var id string
+				var recipient mail.Key
+				var bytes int64
+				row(&id, keyTo(&recipient), &bytes)
+				gone = append(gone, id)
+				sum := sums.of(recipient)
+				sum.messages--
+				sum.bytes -= bytes
+			}
 		}
-		if err := forgetAttachments(ctx, x, gone); err != nil {
-			return err
-		}
-		return sums.write(ctx, x)
+		forgetAttachments(ctx, x, gone)
+		sums.write(ctx, x)
+		return nil
 	})
 }
 
@@ -206,49 +186,32 @@ func (s *Store) sweepBlobs(ctx context.Context, limit int) (gone []string, more 
 		id    string
 		owner mail.Key
 	}
-	var all []blob
-	err = s.db.Rows(ctx, "SELECT id, owner FROM relay_blobs WHERE expires_at <= ? ORDER BY expires_at "+limited(limit), []any{nanos(s.Now())},
-		func(scan scan) error {
-			var e blob
-			err := scan(&e.id, keyTo(&e.owner))
-			all = append(all, e)
-			return err
+	all, err := engine.All(ctx, s.db, "SELECT id, owner FROM relay_blobs WHERE expires_at <= ? ORDER BY expires_at "+limited(limit),
+		[]any{nanos(s.Now())}, func(scan scan) (e blob, err error) {
+			err = scan(&e.id, keyTo(&e.owner))
+			return e, err
 		})
 	if err != nil || len(all) == 0 {
 		return nil, false, err
 	}
 	slices.SortFunc(all, func(a, b blob) int { return bytes.Compare(a.owner[:], b.owner[:]) })
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		gone = nil
 		sums := tally{}
 		for _, e := range all {
-			var one int
-			if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{e.owner[:]}, &one); err != nil {
-				return err
+			x.Find(ctx, lockAgentRow, []any{e.owner[:]})
+			// None if another process has deleted it, or a message now attaches it.
+			for _, size := range slices.Collect(engine.Values[int64](ctx, x,
+				"DELETE FROM relay_blobs WHERE id = ? AND expires_at <= ? RETURNING size", e.id, nanos(x.Now()))) {
+				x.Run(ctx, "UPDATE relay_agents SET blobs = blobs - 1, blob_bytes = blob_bytes - ? WHERE agent = ?", size, e.owner[:])
+				sum := sums.of(e.owner)
+				sum.blobs--
+				sum.blobBytes -= size
+				gone = append(gone, e.id)
 			}
-			var size int64
-			n := 0
-			err := x.Returning(ctx, "DELETE FROM relay_blobs WHERE id = ? AND expires_at <= ? RETURNING size", []any{e.id, nanos(x.Now())},
-				func(scan scan) error {
-					n++
-					return scan(&size)
-				})
-			switch {
-			case err != nil:
-				return err
-			case n == 0: // another process has deleted it, or a message now attaches it
-				continue
-			}
-			if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - 1, blob_bytes = blob_bytes - ? WHERE agent = ?",
-				size, e.owner[:]); err != nil {
-				return err
-			}
-			sum := sums.of(e.owner)
-			sum.blobs--
-			sum.blobBytes -= size
-			gone = append(gone, e.id)
 		}
-		return sums.write(ctx, x)
+		sums.write(ctx, x)
+		return nil
 	})
 	if err != nil {
 		return nil, false, err

@@ -20,12 +20,9 @@ func (s *Store) Waiting(
 	if after != nil {
 		w.and("(created_at, id) > (?, ?)", nanos(after.CreatedAt), after.ID)
 	}
-	query := "SELECT id, created_at, size FROM relay_messages WHERE " + strings.TrimPrefix(w.text, " AND ") +
-		" ORDER BY created_at, id LIMIT ?"
-	list, err = all(ctx, s.db, query, append(w.args, limit+1), func(scan scan) (m mail.WaitingMessage, err error) {
+	return page(ctx, s, limit, func(scan scan) (m mail.WaitingMessage, err error) {
 		err = scan(&m.ID, timeTo(&m.CreatedAt), &m.Size)
 		return m, err
-	})
-	list, more = cut(list, limit)
-	return list, more, err
+	}, "SELECT id, created_at, size FROM relay_messages WHERE "+strings.TrimPrefix(w.text, " AND ")+" ORDER BY created_at, id LIMIT ?",
+		w.args...)
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"math"
 	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -17,36 +18,27 @@ const notDue = math.MaxInt64
 // SetWebhook sets the URL to which the messages of an agent are posted, and returns the webhook, which is enabled and has no failures. All
 // waiting messages are due immediately. The error is mail.ErrNotFound if the agent does not exist.
 func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
-	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		var one int
-		if err := row(ctx, x, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{h.Owner[:]}, &one); err != nil {
-			return err
+	err := s.db.Aside(ctx, func(ctx context.Context, x tx) error {
+		if !x.Find(ctx, lockAgentRow, []any{h.Owner[:]}) {
+			return mail.ErrNotFound
 		}
-		if err := ensureBox(ctx, x, h.Owner); err != nil { // so that a first message that is being sent now is also posted
-			return err
-		}
-		if _, err := x.Exec(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:]); err != nil {
-			return err
-		}
+		ensureBox(ctx, x, h.Owner) // so that a first message that is being sent now is also posted
+		x.Run(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:])
 		now := nanos(x.Now())
 		h.Enabled, h.Failures, h.CreatedAt = true, 0, fromNanos(now)
-		found, err := x.Row(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{h.Owner[:]}, &one)
-		if err != nil {
-			return err
-		}
-		if _, err := x.Exec(ctx, `INSERT INTO relay_webhooks (owner, url, secret, enabled, failures, created_at) VALUES (?, ?, ?, 1, 0, ?)
+		found := x.Find(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{h.Owner[:]})
+		x.Run(ctx, `INSERT INTO relay_webhooks (owner, url, secret, enabled, failures, created_at) VALUES (?, ?, ?, 1, 0, ?)
 			ON CONFLICT (owner) DO UPDATE SET url = excluded.url, secret = excluded.secret, enabled = 1, failures = 0,
-			created_at = excluded.created_at`, h.Owner[:], []byte(h.URL), h.Secret[:], now); err != nil {
-			return err
-		}
-		if _, err := x.Exec(ctx, `INSERT INTO relay_postings (message, owner, attempts, due_at)
+			created_at = excluded.created_at`, h.Owner[:], []byte(h.URL), h.Secret[:], now)
+		x.Run(ctx, `INSERT INTO relay_postings (message, owner, attempts, due_at)
 			SELECT id, recipient, 0, CAST(? AS BIGINT) FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at > ?
-			ON CONFLICT (message) DO UPDATE SET attempts = 0, due_at = excluded.due_at`, now, h.Owner[:], now); err != nil || found {
-			return err
-		}
+			ON CONFLICT (message) DO UPDATE SET attempts = 0, due_at = excluded.due_at`, now, h.Owner[:], now)
 		sums := tally{}
-		sums.of(h.Owner).webhooks++
-		return sums.write(ctx, x)
+		if !found {
+			sums.of(h.Owner).webhooks++
+		}
+		sums.write(ctx, x)
+		return nil
 	})
 	if err != nil {
 		return mail.Webhook{}, err
@@ -65,36 +57,28 @@ func scanWebhook(scan scan) (h mail.Webhook, err error) {
 
 // Webhook returns the webhook of an agent, or mail.ErrNotFound.
 func (s *Store) Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error) {
-	return first(ctx, s.db, selectWebhook, []any{owner[:]}, scanWebhook)
+	return engine.First(ctx, s.db, mail.ErrNotFound, selectWebhook, []any{owner[:]}, scanWebhook)
 }
 
 // DeleteWebhook removes the webhook of an agent. Messages keep waiting for the agent. The error is mail.ErrNotFound if there is no
 // webhook.
 func (s *Store) DeleteWebhook(ctx context.Context, owner mail.Key) error {
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if err := lockBox(ctx, x, owner); err != nil {
-			return err
-		}
-		n, err := dropWebhook(ctx, x, owner)
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
+		lockBox(ctx, x, owner)
+		if dropWebhook(ctx, x, owner) == 0 {
 			return mail.ErrNotFound
 		}
 		sums := tally{}
 		sums.of(owner).webhooks--
-		return sums.write(ctx, x)
+		sums.write(ctx, x)
+		return nil
 	})
 }
 
-func dropWebhook(ctx context.Context, x tx, owner mail.Key) (int64, error) {
-	n, err := x.Exec(ctx, "DELETE FROM relay_webhooks WHERE owner = ?", owner[:])
-	if err != nil {
-		return 0, err
-	}
-	_, err = x.Exec(ctx, "DELETE FROM relay_postings WHERE owner = ?", owner[:])
-	return n, err
+func dropWebhook(ctx context.Context, x tx, owner mail.Key) int64 {
+	n := x.Run(ctx, "DELETE FROM relay_webhooks WHERE owner = ?", owner[:])
+	x.Run(ctx, "DELETE FROM relay_postings WHERE owner = ?", owner[:])
+	return n
 }
 
 // Postings claims messages that are due to be posted. It takes turns among the owners, and for one owner claims the messages that have
@@ -106,18 +90,14 @@ func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Webhook
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+	err = s.db.Aside(ctx, func(ctx context.Context, x tx) error {
 		list = nil
 		var bytes int64
 		for _, id := range due {
 			if bytes >= pageBytes {
 				break
 			}
-			p, claimed, err := claim(ctx, x, id, c)
-			if err != nil {
-				return err
-			}
-			if claimed {
+			if p, claimed := claim(ctx, x, id, c); claimed {
 				list, bytes = append(list, p), bytes+size(&p.Message)
 			}
 		}
@@ -130,49 +110,40 @@ func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Webhook
 }
 
 // claim claims one message, unless another process was faster or the message must not be posted.
-func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPost, claimed bool, err error) {
+func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPost, claimed bool) {
 	var attempts int64
-	found, err := x.Row(ctx, "SELECT attempts FROM relay_postings WHERE message = ? AND due_at <= ? FOR UPDATE SKIP LOCKED",
-		[]any{id, nanos(c.Now)}, &attempts)
-	if err != nil || !found {
-		return mail.WebhookPost{}, false, err
+	if !x.Find(ctx, "SELECT attempts FROM relay_postings WHERE message = ? AND due_at <= ? FOR UPDATE SKIP LOCKED",
+		[]any{id, nanos(c.Now)}, &attempts) {
+		return p, false
 	}
-	p, open, err := postingOf(ctx, x, id)
-	switch {
-	case err != nil:
-		return mail.WebhookPost{}, false, err
-	case !open:
-		return mail.WebhookPost{}, false, forgetPostings(ctx, x, []string{id})
+	p, open := postingOf(ctx, x, id)
+	if !open {
+		forgetPostings(ctx, x, []string{id})
+		return p, false
 	}
 	next := int64(notDue)
 	if c.Hold != nil && p.Webhook.Enabled {
 		if until := c.Hold(p.Webhook); until.After(c.Now) {
-			_, err = x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ?", nanos(until), id)
-			return mail.WebhookPost{}, false, err
+			x.Run(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ?", nanos(until), id)
+			return p, false
 		}
 	}
 	if p.Webhook.Enabled {
 		next, attempts = nanos(c.Now.Add(c.Lease)), attempts+1
 	}
 	p.DeliveryID, p.Attempt = deliveryID(id), int(attempts)
-	_, err = x.Exec(ctx, "UPDATE relay_postings SET attempts = ?, due_at = ? WHERE message = ?", attempts, next, id)
-	return p, p.Webhook.Enabled, err
+	x.Run(ctx, "UPDATE relay_postings SET attempts = ?, due_at = ? WHERE message = ?", attempts, next, id)
+	return p, p.Webhook.Enabled
 }
 
 // postingOf reads a waiting message, and the webhook of its recipient; open is false if the message no longer waits, or if there is no
 // webhook.
-func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool, err error) {
-	p.Message, err = message(ctx, x, id, x.Now())
-	if err == nil && p.Status == mail.Sent {
-		p.Webhook, err = first(ctx, x, selectWebhook, []any{p.Recipient[:]}, scanWebhook)
+func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool) {
+	if p.Message, open = engine.Record(ctx, x, scanWhole(x.Now()), selectMessage, id); !open || p.Status != mail.Sent {
+		return p, false
 	}
-	switch {
-	case errors.Is(err, mail.ErrNotFound):
-		return mail.WebhookPost{}, false, nil
-	case err != nil:
-		return mail.WebhookPost{}, false, err
-	}
-	return p, p.Status == mail.Sent, nil
+	p.Webhook, open = engine.Record(ctx, x, scanWebhook, selectWebhook, p.Recipient[:])
+	return p, open
 }
 
 // deliveryID returns the id that is the same for all attempts to post a message.
@@ -187,24 +158,18 @@ func deliveryID(message string) string {
 // later one has begun.
 func (s *Store) Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
-	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if err := lockBox(ctx, x, owner); err != nil { // always needed: only a holder of the box may change postings
-			return err
-		}
+	return s.db.Aside(ctx, func(ctx context.Context, x tx) error {
+		lockBox(ctx, x, owner) // always needed: only a holder of the box may change postings
 		var enabled, failures, created int64
-		found, err := x.Row(ctx, "SELECT enabled, failures, created_at FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{owner[:]},
+		found := x.Find(ctx, "SELECT enabled, failures, created_at FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{owner[:]},
 			&enabled, &failures, &created)
-		if err != nil {
-			return err
-		}
 		same := found && created == nanos(p.Webhook.CreatedAt)
 		if ok {
 			if same && failures > 0 {
-				if _, err := x.Exec(ctx, "UPDATE relay_webhooks SET failures = 0 WHERE owner = ?", owner[:]); err != nil {
-					return err
-				}
+				x.Run(ctx, "UPDATE relay_webhooks SET failures = 0 WHERE owner = ?", owner[:])
 			}
-			return deliver(ctx, x, owner, p.ID)
+			deliver(ctx, x, owner, p.ID)
+			return nil
 		}
 		if !same {
 			return nil
@@ -212,17 +177,12 @@ func (s *Store) Posted(ctx context.Context, p mail.WebhookPost, next time.Time, 
 		failures++
 		if enabled != 0 && failures >= int64(disableAt) {
 			enabled = 0
-			if _, err := x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE owner = ?", int64(notDue), owner[:]); err != nil {
-				return err
-			}
+			x.Run(ctx, "UPDATE relay_postings SET due_at = ? WHERE owner = ?", int64(notDue), owner[:])
 		}
-		if _, err := x.Exec(ctx, "UPDATE relay_webhooks SET enabled = ?, failures = ? WHERE owner = ?", enabled, failures, owner[:]); err != nil {
-			return err
+		x.Run(ctx, "UPDATE relay_webhooks SET enabled = ?, failures = ? WHERE owner = ?", enabled, failures, owner[:])
+		if enabled != 0 {
+			x.Run(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ? AND attempts = ?", nanos(next), p.ID, p.Attempt)
 		}
-		if enabled == 0 {
-			return nil
-		}
-		_, err = x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ? AND attempts = ?", nanos(next), p.ID, p.Attempt)
-		return err
+		return nil
 	})
 }

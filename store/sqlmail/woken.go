@@ -40,7 +40,7 @@ func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, ne
 			break
 		}
 		n := 0
-		err := s.db.Rows(ctx, "SELECT id, recipient, state, created_at FROM relay_messages WHERE created_at > ? ORDER BY created_at, id "+
+		err := s.db.List(ctx, "SELECT id, recipient, state, created_at FROM relay_messages WHERE created_at > ? ORDER BY created_at, id "+
 			limited(wokenAtOnce), []any{from}, func(scan scan) error {
 			var id, state string
 			var recipient mail.Key

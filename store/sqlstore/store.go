@@ -92,6 +92,9 @@ type Store struct {
 	logs *logs.Logs
 }
 
+// Engine returns the database, for packages of store that keep other data in it, in separate transactions.
+func (s *Store) Engine() *engine.DB { return s.db }
+
 // Logs returns the logs of services over the ledger.
 func (s *Store) Logs() *logs.Logs { return s.logs }
 

@@ -42,6 +42,14 @@ func Records[T any](ctx context.Context, from rowSource, scan func(Scan) (T, err
 	}
 }
 
+// Record returns the last row of a query as scan reads it, and reports whether there is one.
+func Record[T any](ctx context.Context, from rowSource, scan func(Scan) (T, error), query string, args ...any) (record T, found bool) {
+	for record = range Records(ctx, from, scan, query, args...) {
+		found = true
+	}
+	return record, found
+}
+
 // Values iterates over the values of a query that selects one column.
 func Values[T any](ctx context.Context, from rowSource, query string, args ...any) iter.Seq[T] {
 	return Records(ctx, from, func(scan Scan) (value T, err error) {

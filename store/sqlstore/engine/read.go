@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"iter"
 	"strings"
 )
 
@@ -118,18 +120,63 @@ func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan)
 	return Drain(rows, each)
 }
 
-// Snapshot calls run with a read-only transaction, whose queries all see the tables at the same moment and have no time limit. Writers do
-// not wait for the transaction.
-func (db *DB) Snapshot(ctx context.Context, run func(*sql.Tx) error) error {
-	reader, err := db.read.BeginTx(ctx, nil)
+// A Reader reads one snapshot of a database. Its methods return no error: it remembers the first one, and then returns nothing more.
+type Reader struct {
+	tx      *sql.Tx
+	dialect *Dialect
+	err     error
+}
+
+// Snapshot calls run with a Reader, whose queries all see the tables at the same moment and have no time limit. Writers do not wait for it.
+// If a query fails, Snapshot returns its error, whatever run returns.
+func (db *DB) Snapshot(ctx context.Context, run func(*Reader) error) error {
+	tx, err := db.read.BeginTx(ctx, nil)
 	if err != nil {
 		return Unavailable(err)
 	}
-	defer func() { _ = reader.Rollback() }()
+	defer func() { _ = tx.Rollback() }()
 	for _, q := range db.dialect.unhurried {
-		if _, err := reader.ExecContext(ctx, q); err != nil {
+		if _, err := tx.ExecContext(ctx, q); err != nil {
 			return Unavailable(err)
 		}
 	}
-	return run(reader)
+	r := &Reader{tx: tx, dialect: db.dialect}
+	if err := run(r); r.err == nil {
+		return err
+	}
+	return r.err
+}
+
+// Query runs a query, and iterates over its rows.
+func (r *Reader) Query(ctx context.Context, query string, args ...any) iter.Seq[Row] {
+	return rowsOf(ctx, r, query, args)
+}
+
+// Find reads the first row of a query into dest, and reports whether there is one.
+func (r *Reader) Find(ctx context.Context, query string, args []any, dest ...any) (found bool) {
+	for row := range r.Query(ctx, query, args...) {
+		row(dest...)
+		return true
+	}
+	return false
+}
+
+// Tx returns the transaction of the snapshot. Its errors are not remembered.
+func (r *Reader) Tx() *sql.Tx { return r.tx }
+
+// each implements rowSource.
+func (r *Reader) each(ctx context.Context, query string, args []any, each func(Scan) error) {
+	if r.err != nil {
+		return
+	}
+	if len(args) > 0 { // other queries are the same in each dialect
+		query = r.dialect.Rewrite(query)
+	}
+	rows, err := r.tx.QueryContext(ctx, query, args...)
+	if err == nil {
+		err = Drain(rows, each)
+	}
+	if err != nil && !errors.Is(err, errBreak) {
+		r.err = Unavailable(err)
+	}
 }

@@ -50,11 +50,8 @@ func (s *Records) KeyOwner(ctx context.Context, service string, key keys.ID) (ow
 
 // agent reads an agent inside a transaction, without its keys.
 func (s *Records) agent(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) (a pat.Agent, found bool) {
-	const query = "SELECT " + agentColumns + " FROM agents WHERE service = ? AND id = ? FOR UPDATE"
-	for a = range engine.Records(ctx, t, func(scan engine.Scan) (pat.Agent, error) { return scanAgent(scan) }, query, service, id) {
-		found = true
-	}
-	return a, found
+	return engine.Record(ctx, t, func(scan engine.Scan) (pat.Agent, error) { return scanAgent(scan) },
+		"SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ? FOR UPDATE", service, id)
 }
 
 // keyOwner returns the agent that a key belongs to, or "".

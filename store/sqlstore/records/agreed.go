@@ -3,7 +3,6 @@ package records
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,37 +30,23 @@ func (n documentName) compare(o documentName) int {
 // CheckAgreements checks that the agreement and the policy of each charge are stored, and verifies the signatures of these agreements
 // again: see pat.StoredPolicy. The error wraps store.ErrAltered if a document is missing or was altered.
 func (s *Records) CheckAgreements(ctx context.Context) error {
-	return s.db.Snapshot(ctx, func(reader *sql.Tx) error {
-		agreements, policies, err := readCharged(ctx, reader)
-		if err != nil {
-			return err
-		}
-		stored, err := readStoredPolicies(ctx, reader)
-		if err != nil {
-			return err
-		}
+	return s.db.Snapshot(ctx, func(reader *engine.Reader) error {
+		agreements, policies := readCharged(ctx, reader)
+		stored := readStoredPolicies(ctx, reader)
 		for p := range policies {
 			if _, found := stored[p]; !found {
 				return alteredDocument(p, "the policy %s of a charge is missing, or was altered")
 			}
 		}
-		err = drain(ctx, reader, selectAgreed, func(scan engine.Scan) error {
-			a, err := scanAgreement(scan)
-			if err != nil {
-				return err
-			}
+		for a := range engine.Records(ctx, reader, scanAgreement, selectAgreed) {
 			name := documentName{a.Service, string(a.ID)}
 			if !agreements[name] {
-				return nil
+				continue
 			}
 			delete(agreements, name)
 			if stored[documentName{a.Service, a.PolicyDigest}].Verify(a) != nil {
 				return alteredDocument(name, "the agreement %s does not verify")
 			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 		if missing := slices.SortedFunc(maps.Keys(agreements), documentName.compare); len(missing) > 0 {
 			return alteredDocument(missing[0], "the agreement %s of a charge is missing")
@@ -75,38 +60,25 @@ func alteredDocument(n documentName, format string) error {
 }
 
 // readCharged returns the names of the agreements and policies of all charges.
-func readCharged(ctx context.Context, reader *sql.Tx) (agreements, policies map[documentName]bool, err error) {
+func readCharged(ctx context.Context, reader *engine.Reader) (agreements, policies map[documentName]bool) {
 	agreements, policies = map[documentName]bool{}, map[documentName]bool{}
-	err = drain(ctx, reader, selectCharged, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectCharged) {
 		var service, agreement, policy string
-		err := scan(&service, &agreement, &policy)
+		row(&service, &agreement, &policy)
 		agreements[documentName{service, agreement}], policies[documentName{service, policy}] = true, true
-		return err
-	})
-	return agreements, policies, err
+	}
+	return agreements, policies
 }
 
 // readStoredPolicies returns the policies whose documents have their digests.
-func readStoredPolicies(ctx context.Context, reader *sql.Tx) (map[documentName]pat.StoredPolicy, error) {
+func readStoredPolicies(ctx context.Context, reader *engine.Reader) map[documentName]pat.StoredPolicy {
 	out := map[documentName]pat.StoredPolicy{}
-	err := drain(ctx, reader, selectPolicies, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectPolicies) {
 		var d pat.PolicyDocument
-		if err := scan(&d.Service, &d.Digest, &d.UID, &d.Bytes); err != nil {
-			return err
-		}
+		row(&d.Service, &d.Digest, &d.UID, &d.Bytes)
 		if p, err := pat.NewStoredPolicy(d); err == nil {
 			out[documentName{d.Service, d.Digest}] = p
 		}
-		return nil
-	})
-	return out, err
-}
-
-// drain calls each for every row of a query.
-func drain(ctx context.Context, reader *sql.Tx, query string, each func(engine.Scan) error) error {
-	rows, err := reader.QueryContext(ctx, query)
-	if err != nil {
-		return engine.Unavailable(err)
 	}
-	return engine.Drain(rows, each)
+	return out
 }

@@ -74,11 +74,8 @@ func scanStop(scan engine.Scan) (stop pat.Stop, err error) {
 
 // stopInForce reads a stop inside a transaction.
 func (s *Records) stopInForce(ctx context.Context, t *engine.Tx, stop pat.Stop) (was pat.Stop, found bool) {
-	const query = "SELECT " + stopColumns + " FROM stops WHERE service = ? AND kind = ? AND subject = ? AND ended_at = 0"
-	for was = range engine.Records(ctx, t, scanStop, query, stop.Service, string(stop.Kind), stop.Subject) {
-		found = true
-	}
-	return was, found
+	return engine.Record(ctx, t, scanStop, "SELECT "+stopColumns+" FROM stops WHERE service = ? AND kind = ? AND subject = ? AND ended_at = 0",
+		stop.Service, string(stop.Kind), stop.Subject)
 }
 
 // Stops returns the stops in force, the newest first.

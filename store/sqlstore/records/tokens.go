@@ -93,10 +93,11 @@ func (s *Records) Newest(ctx context.Context, service string, agent pat.AgentID,
 const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"
 
 func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti pat.TokenID) (pat.Token, error) {
-	for k := range engine.Records(ctx, t, scanToken, selectToken+" FOR UPDATE", service, jti) {
-		return k, nil
+	k, found := engine.Record(ctx, t, scanToken, selectToken+" FOR UPDATE", service, jti)
+	if !found {
+		return k, pat.ErrNotFound
 	}
-	return pat.Token{}, pat.ErrNotFound
+	return k, nil
 }
 
 // Renew implements pat.Tokens. The error wraps pat.ErrBlocked if the token or its agreement, agent or policy was revoked concurrently, so

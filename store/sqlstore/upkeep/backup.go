@@ -168,7 +168,7 @@ func Fold(ctx context.Context, path string) error {
 // contents counts the records in one snapshot.
 func (u *Upkeep) contents(ctx context.Context) (c Contents, err error) {
 	c.Schema = schema.Newest()
-	err = u.db.Snapshot(ctx, func(reader *sql.Tx) error {
+	err = u.db.Snapshot(ctx, func(reader *engine.Reader) error {
 		for _, n := range []struct {
 			query string
 			into  *int64
@@ -183,20 +183,13 @@ func (u *Upkeep) contents(ctx context.Context) (c Contents, err error) {
 			{"SELECT COUNT(*) FROM relay_messages", &c.RelayMessages},
 			{"SELECT COUNT(*) FROM relay_blobs", &c.RelayBlobs},
 		} {
-			if err := reader.QueryRowContext(ctx, n.query).Scan(n.into); err != nil {
-				return engine.Unavailable(err)
-			}
+			reader.Find(ctx, n.query, nil, n.into)
 		}
-		var at int64
-		err := reader.QueryRowContext(ctx, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1").Scan(&at)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return engine.Unavailable(err)
-		}
-		c.Latest = engine.FromNanos(at)
+		reader.Find(ctx, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1", nil, engine.Stored(&c.Latest))
 		if u.journal == nil {
 			return nil
 		}
-		more, err := u.journal.Check(ctx, reader)
+		more, err := u.journal.Check(ctx, reader.Tx())
 		c.Executions, c.Unresolved, c.Entries = c.Executions+more.Executions, c.Unresolved+more.Unresolved, c.Entries+more.Entries
 		if more.Latest.After(c.Latest) {
 			c.Latest = more.Latest

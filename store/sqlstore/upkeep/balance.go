@@ -2,8 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/uimgate/uimgate/store"
@@ -50,18 +48,10 @@ func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now Veri
 	if err := u.db.CatchUp(ctx); err != nil {
 		return now, err
 	}
-	err = u.db.Snapshot(ctx, func(reader *sql.Tx) error {
-		logs, err := readLogHeads(ctx, reader)
-		if err != nil {
-			return err
-		}
-		if now, err = pointOf(ctx, reader, logs); err != nil {
-			return err
-		}
-		issuers, err := readIssuers(ctx, reader)
-		if err != nil {
-			return err
-		}
+	err = u.db.Snapshot(ctx, func(reader *engine.Reader) error {
+		logs := readLogHeads(ctx, reader)
+		now = pointOf(ctx, reader, logs)
+		issuers := readIssuers(ctx, reader)
 		if since != nil {
 			if err := since.precedes(now, issuers); err != nil {
 				return err
@@ -73,23 +63,19 @@ func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now Veri
 			{selectPoolWrong, "the common debt of the unapproved agents is not the sum of their debts"},
 		} {
 			var service, agentID, currency string
-			switch err := reader.QueryRowContext(ctx, check.query).Scan(&service, &agentID, &currency); {
-			case errors.Is(err, sql.ErrNoRows):
-			case err != nil:
-				return engine.Unavailable(err)
-			default:
+			if reader.Find(ctx, check.query, nil, &service, &agentID, &currency) {
 				return fmt.Errorf("service %q, agent %q, %s: %s: %w", service, agentID, currency, check.what, store.ErrUnbalanced)
 			}
 		}
 		if u.journal != nil {
-			if _, err := u.journal.Check(ctx, reader); err != nil {
+			if _, err := u.journal.Check(ctx, reader.Tx()); err != nil {
 				return err
 			}
 		}
 		if since == nil {
-			return u.checkWhole(ctx, reader, logs, issuers)
+			return checkWhole(ctx, reader, logs, issuers)
 		}
-		return u.checkNew(ctx, reader, logs, issuers, since)
+		return checkNew(ctx, reader, logs, issuers, since)
 	})
 	if err != nil {
 		return VerifiedPoint{}, err
@@ -97,35 +83,33 @@ func (u *Upkeep) CheckSince(ctx context.Context, since *VerifiedPoint) (now Veri
 	return now, nil
 }
 
-func (u *Upkeep) checkWhole(ctx context.Context, reader *sql.Tx, logs []loggedHead, issuers epochIssuers) error {
-	implied, err := u.checkChains(ctx, reader, issuers)
+func checkWhole(ctx context.Context, reader *engine.Reader, logs []loggedHead, issuers epochIssuers) error {
+	implied, err := checkChains(ctx, reader, issuers)
 	if err != nil {
 		return err
 	}
-	if err := u.checkLogs(ctx, reader, logs, issuers, nil); err != nil {
+	if err := checkLogs(ctx, reader, logs, issuers, nil); err != nil {
 		return err
 	}
-	asked, err := u.checkTexts(ctx, reader, 0)
+	asked, err := checkTexts(ctx, reader, 0)
 	if err != nil {
 		return err
 	}
 	if err := implied.check(ctx, reader, asked); err != nil {
 		return err
 	}
-	return u.checkDocuments(ctx, reader, implied)
+	return checkDocuments(ctx, reader, implied)
 }
 
-func (u *Upkeep) checkNew(
-	ctx context.Context, reader *sql.Tx, logs []loggedHead, issuers epochIssuers, since *VerifiedPoint,
-) error {
-	implied, err := u.checkNewEntries(ctx, reader, issuers, since.Seq)
+func checkNew(ctx context.Context, reader *engine.Reader, logs []loggedHead, issuers epochIssuers, since *VerifiedPoint) error {
+	implied, err := checkNewEntries(ctx, reader, issuers, since.Seq)
 	if err != nil {
 		return err
 	}
-	if err := u.checkLogs(ctx, reader, logs, issuers, since); err != nil {
+	if err := checkLogs(ctx, reader, logs, issuers, since); err != nil {
 		return err
 	}
-	asked, err := u.checkTexts(ctx, reader, since.Seq)
+	asked, err := checkTexts(ctx, reader, since.Seq)
 	if err != nil {
 		return err
 	}

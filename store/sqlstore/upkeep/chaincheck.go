@@ -1,9 +1,8 @@
 package upkeep
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
+	"sync/atomic"
 
 	"github.com/uimgate/uimgate/evidence"
 	"github.com/uimgate/uimgate/store"
@@ -21,16 +20,9 @@ const (
 // Each entry must have the next number and the hash of the entry before it. The last entry must be the head of the account, and the sums
 // of the account must be those of its entries. If entries before the first one are missing, an entry of kind carry must have replaced them.
 // checkChains returns how many records of executions and texts the entries imply.
-func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochIssuers) (implied impliedRows, err error) {
-	heads, err := readHeads(ctx, reader)
-	if err != nil {
-		return implied, err
-	}
-	rows, err := reader.QueryContext(ctx, selectChains)
-	if err != nil {
-		return implied, engine.Unavailable(err)
-	}
-	chains, err := rebuildChains(rows, issuers, &implied)
+func checkChains(ctx context.Context, reader *engine.Reader, issuers epochIssuers) (implied impliedRows, err error) {
+	heads := readHeads(ctx, reader)
+	chains, err := rebuildChains(ctx, reader, issuers, &implied, selectChains)
 	if err != nil {
 		return implied, err
 	}
@@ -57,10 +49,12 @@ func (u *Upkeep) checkChains(ctx context.Context, reader *sql.Tx, issuers epochI
 
 // rebuildChains rebuilds every entry that a query with the columns of ledger.SelectChecked finds. It checks that the entries of each
 // account follow each other.
-func rebuildChains(rows *sql.Rows, issuers epochIssuers, implied *impliedRows) (map[ledger.AccountKey]*chainCheck, error) {
+func rebuildChains(
+	ctx context.Context, reader *engine.Reader, issuers epochIssuers, implied *impliedRows, query string, args ...any,
+) (map[ledger.AccountKey]*chainCheck, error) {
 	chains := map[ledger.AccountKey]*chainCheck{}
 	var buffer []byte
-	if err := inBatches(rows, func(r *ledger.CheckedRow) error {
+	return chains, inBatches(ctx, reader, func(r *ledger.CheckedRow) error {
 		text, err := r.Append(buffer[:0], issuers.of(r.Account.Service, r.Epoch))
 		if err != nil {
 			return err
@@ -73,72 +67,49 @@ func rebuildChains(rows *sql.Rows, issuers epochIssuers, implied *impliedRows) (
 		}
 		implied.add(r)
 		return c.add(r, text)
-	}); err != nil {
-		return nil, err
-	}
-	return chains, nil
+	}, query, args...)
 }
 
 // batchRows is the number of rows that inBatches passes to check at once.
 const batchRows = 256
 
-// inBatches calls check for every row of a query with the columns of ledger.SelectChecked, in order. It reads further rows while check
-// runs, so that two processors share the work.
-func inBatches(rows *sql.Rows, check func(*ledger.CheckedRow) error) error {
+// inBatches calls check for every row of a query with the columns of ledger.SelectChecked, in order, until check returns an error. It reads
+// further rows while check runs, so that two processors share the work.
+func inBatches(ctx context.Context, reader *engine.Reader, check func(*ledger.CheckedRow) error, query string, args ...any) error {
 	full, empty := make(chan []ledger.CheckedRow, 2), make(chan []ledger.CheckedRow, 3)
 	for range cap(empty) {
 		empty <- make([]ledger.CheckedRow, 0, batchRows)
 	}
-	stopped := make(chan error, 1) // the error of check
+	var failed atomic.Bool
+	checked := make(chan error, 1)
 	go func() {
+		var err error
 		for batch := range full {
-			for i := range batch {
-				if err := check(&batch[i]); err != nil {
-					stopped <- err
-					return
-				}
+			for i := 0; i < len(batch) && err == nil; i++ {
+				err = check(&batch[i])
 			}
+			failed.Store(err != nil)
 			empty <- batch
 		}
-		stopped <- nil
+		checked <- err
 	}()
-	var stop error
-	var batch []ledger.CheckedRow
-	pass := func() bool {
-		select {
-		case full <- batch:
-			batch = nil
-			return true
-		case stop = <-stopped:
-			return false
-		}
-	}
-	err := engine.Drain(rows, func(scan engine.Scan) error {
-		if batch == nil {
-			select {
-			case batch = <-empty:
-				batch = batch[:0]
-			case stop = <-stopped:
-				return stop
-			}
-		}
+	batch := <-empty
+	for range engine.Records(ctx, reader, func(scan engine.Scan) (*ledger.CheckedRow, error) {
 		batch = batch[:len(batch)+1]
-		if err := batch[len(batch)-1].Scan(scan); err != nil {
-			return engine.Unavailable(err)
+		r := &batch[len(batch)-1]
+		return r, r.Scan(scan)
+	}, query, args...) {
+		if failed.Load() {
+			break
 		}
-		if len(batch) == cap(batch) && !pass() {
-			return stop
+		if len(batch) == cap(batch) {
+			full <- batch
+			batch = (<-empty)[:0]
 		}
-		return nil
-	})
-	if stop == nil && err == nil && len(batch) > 0 {
-		pass()
 	}
+	full <- batch
 	close(full)
-	if stop == nil {
-		stop = <-stopped
-	}
-	return cmp.Or(stop, err)
+	return <-checked
 }
 
 // A chainHead is the end of a chain, as its account records it.
@@ -239,34 +210,26 @@ func (i epochIssuers) of(service string, epoch int64) string {
 	return service
 }
 
-func readIssuers(ctx context.Context, reader *sql.Tx) (epochIssuers, error) {
+func readIssuers(ctx context.Context, reader *engine.Reader) epochIssuers {
 	out := epochIssuers{}
-	rows, err := reader.QueryContext(ctx, "SELECT service, epoch, issuer FROM epochs")
-	if err != nil {
-		return nil, engine.Unavailable(err)
-	}
-	return out, engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, "SELECT service, epoch, issuer FROM epochs") {
 		var k epochKey
 		var issuer string
-		err := scan(&k.service, &k.epoch, &issuer)
+		row(&k.service, &k.epoch, &issuer)
 		out[k] = issuer
-		return err
-	})
+	}
+	return out
 }
 
-func readHeads(ctx context.Context, reader *sql.Tx) (map[ledger.AccountKey]chainHead, error) {
+func readHeads(ctx context.Context, reader *engine.Reader) map[ledger.AccountKey]chainHead {
 	out := map[ledger.AccountKey]chainHead{}
-	rows, err := reader.QueryContext(ctx, selectHeads)
-	if err != nil {
-		return nil, engine.Unavailable(err)
-	}
-	return out, engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectHeads) {
 		var k ledger.AccountKey
 		var h chainHead
 		var hash []byte
-		err := scan(&k.Service, &k.AgentID, &k.Currency, &h.lines, &hash, &h.kept, &h.carry, &h.sums.toppedUp, &h.sums.held, &h.sums.captured)
+		row(&k.Service, &k.AgentID, &k.Currency, &h.lines, &hash, &h.kept, &h.carry, &h.sums.toppedUp, &h.sums.held, &h.sums.captured)
 		h.hash = evidence.HashOf(hash)
 		out[k] = h
-		return err
-	})
+	}
+	return out
 }

@@ -2,8 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -36,50 +34,35 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 type issuedNumbers struct{ last, purged map[string]int64 }
 
 // readIssued returns the numbers of each kind of document.
-func readIssued(ctx context.Context, reader *sql.Tx) (map[string]issuedNumbers, error) {
+func readIssued(ctx context.Context, reader *engine.Reader) map[string]issuedNumbers {
 	issued := map[string]issuedNumbers{}
 	for _, d := range numbered {
 		issued[d.kind] = issuedNumbers{map[string]int64{}, map[string]int64{}}
 	}
-	rows, err := reader.QueryContext(ctx, "SELECT service, kind, n, purged FROM document_numbers")
-	if err != nil {
-		return nil, engine.Unavailable(err)
-	}
-	return issued, engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, "SELECT service, kind, n, purged FROM document_numbers") {
 		var service, kind string
 		var n, gone int64
-		if err := scan(&service, &kind, &n, &gone); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&service, &kind, &n, &gone)
 		if of, known := issued[kind]; known {
 			of.last[service], of.purged[service] = n, gone
 		}
-		return nil
-	})
+	}
+	return issued
 }
 
 // check checks that no document is missing whose number is above the highest number that was deleted because of its age.
-func (d documentTable) check(ctx context.Context, reader *sql.Tx, issued issuedNumbers) error {
+func (d documentTable) check(ctx context.Context, reader *engine.Reader, issued issuedNumbers) error {
 	last, purged := issued.last, issued.purged
 	next := map[string]int64{}
-	rows, err := reader.QueryContext(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number") //nolint:gosec // a constant
-	if err != nil {
-		return engine.Unavailable(err)
-	}
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, "SELECT service, number FROM "+d.table+" ORDER BY service, number") {
 		var service string
 		var number int64
-		if err := scan(&service, &number); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&service, &number)
 		want := max(next[service], purged[service]+1)
 		if number > want {
 			return alteredText(service, "the %s with the number %d is missing", d.name, want)
 		}
 		next[service] = max(want, number+1)
-		return nil
-	}); err != nil {
-		return err
 	}
 	for service, n := range next {
 		if n-1 > last[service] {
@@ -134,11 +117,8 @@ const (
 
 // checkDocuments compares refunds, moves of credit and invoices with the ledger. implied has the numbers of entries that refunds and moves
 // have made.
-func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied impliedRows) error {
-	issued, err := readIssued(ctx, reader)
-	if err != nil {
-		return err
-	}
+func checkDocuments(ctx context.Context, reader *engine.Reader, implied impliedRows) error {
+	issued := readIssued(ctx, reader)
 	for _, d := range numbered {
 		if err := d.check(ctx, reader, issued[d.kind]); err != nil {
 			return err
@@ -156,40 +136,28 @@ func (u *Upkeep) checkDocuments(ctx context.Context, reader *sql.Tx, implied imp
 		if err != nil {
 			return err
 		}
-		if entered == of.entries {
-			continue
-		}
 		var service string
 		var k int64
-		query := u.db.Dialect().Rewrite(fmt.Sprintf(selectUndocumented, of.without))
-		switch err := reader.QueryRowContext(ctx, query, of.prefix+"%", minDocumentsKept.Nanoseconds()).Scan(&service, &k); {
-		case err == nil:
+		if entered != of.entries && reader.Find(ctx, fmt.Sprintf(selectUndocumented, of.without),
+			[]any{of.prefix + "%", minDocumentsKept.Nanoseconds()}, &service, &k) {
 			return alteredText(service, "the record of the %s of entry %d is missing", of.name, k)
-		case !errors.Is(err, sql.ErrNoRows):
-			return engine.Unavailable(err)
 		}
 	}
-	return u.checkInvoices(ctx, reader)
+	return checkInvoices(ctx, reader)
 }
 
 // countEntered checks the documents that a query compares with the ledger, and returns how many of their entries are in the ledger.
-func countEntered(ctx context.Context, reader *sql.Tx, name, query string) (n int64, err error) {
-	rows, err := reader.QueryContext(ctx, query)
-	if err != nil {
-		return 0, engine.Unavailable(err)
-	}
-	return n, engine.Drain(rows, func(scan engine.Scan) error {
+func countEntered(ctx context.Context, reader *engine.Reader, name, query string) (n int64, err error) {
+	for row := range reader.Query(ctx, query) {
 		var service, id string
 		var result int64
-		if err := scan(&service, &id, &result); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&service, &id, &result)
 		switch result {
 		case documentAltered:
-			return alteredText(service, "the %s %q differs from the ledger", name, id)
+			return 0, alteredText(service, "the %s %q differs from the ledger", name, id)
 		case documentEntered:
 			n++
 		}
-		return nil
-	})
+	}
+	return n, nil
 }

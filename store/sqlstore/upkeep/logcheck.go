@@ -3,8 +3,6 @@ package upkeep
 import (
 	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -36,20 +34,19 @@ type loggedHead struct {
 // checkLogs rebuilds the Merkle tree of each log from its leaves, and checks that the root and the tiles are the stored ones. It also
 // checks that each line of the ledger up to the last leaf is in the log, in the same order. Leaves of deleted lines stay in the log. It
 // also verifies what the keys of the logs have signed. If since is not nil, each log must begin with the leaves that it had at that point.
-func (u *Upkeep) checkLogs(
-	ctx context.Context, reader *sql.Tx, heads []loggedHead, issuers epochIssuers, since *VerifiedPoint,
-) error {
-	if err := u.checkSizes(ctx, reader, heads); err != nil {
+func checkLogs(ctx context.Context, reader *engine.Reader, heads []loggedHead, issuers epochIssuers, since *VerifiedPoint) error {
+	if err := checkSizes(ctx, reader, heads); err != nil {
 		return err
 	}
-	if err := checkUnlogged(ctx, reader); err != nil {
-		return err
+	var service string
+	if reader.Find(ctx, selectUnlogged, nil, &service) {
+		return fmt.Errorf("the logs of service %q lack a line of the ledger: %w", service, store.ErrAltered)
 	}
 	for _, h := range heads {
 		if h.size == 0 {
 			continue
 		}
-		if err := u.checkLog(ctx, reader, h, since); err != nil {
+		if err := checkLog(ctx, reader, h, since); err != nil {
 			return err
 		}
 	}
@@ -57,33 +54,15 @@ func (u *Upkeep) checkLogs(
 }
 
 // readLogHeads reads the state of all logs.
-func readLogHeads(ctx context.Context, reader *sql.Tx) (heads []loggedHead, err error) {
-	rows, err := reader.QueryContext(ctx, selectLogs)
-	if err != nil {
-		return nil, engine.Unavailable(err)
-	}
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
+func readLogHeads(ctx context.Context, reader *engine.Reader) (heads []loggedHead) {
+	for row := range reader.Query(ctx, selectLogs) {
 		var h loggedHead
 		var root []byte
-		err := scan(&h.service, &h.epoch, &h.size, &h.seq, &root)
+		row(&h.service, &h.epoch, &h.size, &h.seq, &root)
 		h.root = evidence.HashOf(root)
 		heads = append(heads, h)
-		return err
-	}); err != nil {
-		return nil, engine.Unavailable(err)
 	}
-	return heads, nil
-}
-
-func checkUnlogged(ctx context.Context, reader *sql.Tx) error {
-	var service string
-	switch err := reader.QueryRowContext(ctx, selectUnlogged).Scan(&service); {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil
-	case err != nil:
-		return engine.Unavailable(err)
-	}
-	return fmt.Errorf("the logs of service %q lack a line of the ledger: %w", service, store.ErrAltered)
+	return heads
 }
 
 // selectEntries counts, for each service, the entries that it ever had, and those that are not in a log yet.
@@ -95,27 +74,21 @@ const selectEntries = `SELECT service, CAST(SUM(entries) AS BIGINT), CAST(SUM(op
 
 // checkSizes checks that no service has more leaves in its logs than it has had entries. It thus detects entries that were cut
 // off the end of a chain together with their number in the account.
-func (u *Upkeep) checkSizes(ctx context.Context, reader *sql.Tx, heads []loggedHead) error {
+func checkSizes(ctx context.Context, reader *engine.Reader, heads []loggedHead) error {
 	leaves := map[string]int64{}
 	for _, h := range heads {
 		leaves[h.service] += h.size
 	}
-	rows, err := reader.QueryContext(ctx, selectEntries)
-	if err != nil {
-		return engine.Unavailable(err)
-	}
-	return engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectEntries) {
 		var service string
 		var entries, open int64
-		if err := scan(&service, &entries, &open); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&service, &entries, &open)
 		if leaves[service] > entries-open { // fewer leaves: old lines were deleted while the service had no log
 			return fmt.Errorf("the logs of service %q have %d leaves, but the ledger has had %d entries, including %d that are not in a log yet: %w", service,
 				leaves[service], entries, open, store.ErrAltered)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // A leafTile is a tile that contains the leaves of a log.
@@ -124,7 +97,7 @@ type leafTile struct {
 	hashes      []byte
 }
 
-func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead, since *VerifiedPoint) error {
+func checkLog(ctx context.Context, reader *engine.Reader, h loggedHead, since *VerifiedPoint) error {
 	tree, err := log.OpenTree(0, nil)
 	if err != nil {
 		return err
@@ -135,10 +108,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead, sin
 	upper := map[tilePlace][]byte{}
 	verified, root := since.rootAt(h.service, h.epoch)
 	for n := int64(0); tree.Size() < h.size; n++ {
-		tiles, err := u.leafTiles(ctx, reader, h, n)
-		if err != nil {
-			return err
-		}
+		tiles := leafTiles(ctx, reader, h, n)
 		if len(tiles) == 0 || tiles[0].n != n || len(tiles[0].hashes)%evidence.HashSize != 0 {
 			return wrong("tile %d is missing", n)
 		}
@@ -146,7 +116,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead, sin
 		if len(tiles) > 1 {
 			until = tiles[1].firstSeq
 		}
-		if err := u.checkTile(ctx, reader, h, tiles[0], until, wrong); err != nil {
+		if err := checkTile(ctx, reader, h, tiles[0], until, wrong); err != nil {
 			return err
 		}
 		for leaf := range chunks(tiles[0].hashes) {
@@ -170,7 +140,7 @@ func (u *Upkeep) checkLog(ctx context.Context, reader *sql.Tx, h loggedHead, sin
 	if root, err := tree.Root(); err != nil || root != h.root {
 		return wrong("the root of its %d leaves does not match its checkpoint", h.size)
 	}
-	return u.checkUpper(ctx, reader, h, upper, wrong)
+	return checkUpper(ctx, reader, h, upper, wrong)
 }
 
 // A tilePlace is the place of a tile in a log.
@@ -180,26 +150,17 @@ type tilePlace struct {
 }
 
 // checkUpper compares the stored tiles above the leaves with those that belong to the leaves. Proofs contain their hashes.
-func (u *Upkeep) checkUpper(ctx context.Context, reader *sql.Tx, h loggedHead, want map[tilePlace][]byte,
+func checkUpper(ctx context.Context, reader *engine.Reader, h loggedHead, want map[tilePlace][]byte,
 	wrong func(string, ...any) error,
 ) error {
-	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectUpper), h.service, h.epoch, (h.size+255)/256)
-	if err != nil {
-		return engine.Unavailable(err)
-	}
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectUpper, h.service, h.epoch, (h.size+255)/256) {
 		var at tilePlace
 		var hashes []byte
-		if err := scan(&at.level, &at.n, &hashes); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&at.level, &at.n, &hashes)
 		if tile, is := want[at]; !is || !bytes.Equal(tile, hashes) {
 			return wrong("tile %d of level %d does not belong to its leaves", at.n, at.level)
 		}
 		delete(want, at)
-		return nil
-	}); err != nil {
-		return err
 	}
 	for at := range want {
 		return wrong("tile %d of level %d is missing", at.n, at.level)
@@ -219,35 +180,25 @@ func chunks(hashes []byte) func(func(evidence.Hash) bool) {
 }
 
 // leafTiles reads the tile n and the next one.
-func (u *Upkeep) leafTiles(ctx context.Context, reader *sql.Tx, h loggedHead, n int64) (tiles []leafTile, err error) {
-	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectTiles), h.service, h.epoch, n)
-	if err != nil {
-		return nil, engine.Unavailable(err)
-	}
-	return tiles, engine.Drain(rows, func(scan engine.Scan) error {
+func leafTiles(ctx context.Context, reader *engine.Reader, h loggedHead, n int64) (tiles []leafTile) {
+	for row := range reader.Query(ctx, selectTiles, h.service, h.epoch, n) {
 		var t leafTile
-		err := scan(&t.n, &t.firstSeq, &t.hashes)
+		row(&t.n, &t.firstSeq, &t.hashes)
 		tiles = append(tiles, t)
-		return err
-	})
+	}
+	return tiles
 }
 
 // checkTile checks that all lines whose leaves belong to a tile exist, in order.
-func (u *Upkeep) checkTile(ctx context.Context, reader *sql.Tx, h loggedHead, t leafTile, until int64,
+func checkTile(ctx context.Context, reader *engine.Reader, h loggedHead, t leafTile, until int64,
 	wrong func(string, ...any) error,
 ) error {
 	part := []any{h.service, t.firstSeq, until, h.epoch}
-	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectLogged), append(part, part...)...)
-	if err != nil {
-		return engine.Unavailable(err)
-	}
 	rest := t.hashes
-	return engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectLogged, append(part, part...)...) {
 		var seq int64
 		var leaf []byte
-		if err := scan(&seq, &leaf); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&seq, &leaf)
 		for len(rest) >= evidence.HashSize && !bytes.Equal(rest[:evidence.HashSize], leaf) {
 			rest = rest[evidence.HashSize:]
 		}
@@ -255,6 +206,6 @@ func (u *Upkeep) checkTile(ctx context.Context, reader *sql.Tx, h loggedHead, t 
 			return wrong("it does not contain line %d of the ledger", seq)
 		}
 		rest = rest[evidence.HashSize:]
-		return nil
-	})
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -25,7 +24,7 @@ type logEntry struct {
 
 // checkSigned checks what the keys of logs have signed: the entries that belong to no account, and the checkpoints. The keys are those that
 // the entries introduce.
-func checkSigned(ctx context.Context, reader *sql.Tx, issuers epochIssuers) error {
+func checkSigned(ctx context.Context, reader *engine.Reader, issuers epochIssuers) error {
 	introduced := map[string]*evidence.KeySet{} // by service
 	entries, err := readLogEntries(ctx, reader, issuers, introduced)
 	if err != nil {
@@ -40,11 +39,12 @@ func checkSigned(ctx context.Context, reader *sql.Tx, issuers epochIssuers) erro
 			return alteredText(e.service, "an entry of the log that belongs to no account: %v", err)
 		}
 	}
-	rows, err := reader.QueryContext(ctx, selectCheckpoints)
-	if err != nil {
-		return engine.Unavailable(err)
+	for row := range reader.Query(ctx, selectCheckpoints) {
+		if err := checkCheckpoint(row, issuers, introduced); err != nil {
+			return err
+		}
 	}
-	return engine.Drain(rows, func(scan engine.Scan) error { return checkCheckpoint(scan, issuers, introduced) })
+	return nil
 }
 
 func keysOf(introduced map[string]*evidence.KeySet, service string) *evidence.KeySet {
@@ -55,23 +55,17 @@ func keysOf(introduced map[string]*evidence.KeySet, service string) *evidence.Ke
 }
 
 // readLogEntries reads the entries of logs that belong to no account, and adds the keys that they introduce.
-func readLogEntries(ctx context.Context, reader *sql.Tx, issuers epochIssuers, introduced map[string]*evidence.KeySet) (
+func readLogEntries(ctx context.Context, reader *engine.Reader, issuers epochIssuers, introduced map[string]*evidence.KeySet) (
 	list []logEntry, err error,
 ) {
-	rows, err := reader.QueryContext(ctx, selectLogEntries)
-	if err != nil {
-		return nil, engine.Unavailable(err)
-	}
-	return list, engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectLogEntries) {
 		var service, purpose, kid, text string
 		var epoch int64
 		var leaf []byte
-		if err := scan(&service, &epoch, &purpose, &kid, &text, &leaf); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&service, &epoch, &purpose, &kid, &text, &leaf)
 		r, err := evidence.ParseReceipt(text)
 		if err != nil || r.Leaf != evidence.HashOf(leaf) {
-			return alteredText(service, "an entry of the log that belongs to no account has another hash")
+			return nil, alteredText(service, "an entry of the log that belongs to no account has another hash")
 		}
 		issuer, recorded := issuers[epochKey{service, epoch}]
 		var k evidence.Key
@@ -79,27 +73,25 @@ func readLogEntries(ctx context.Context, reader *sql.Tx, issuers epochIssuers, i
 			k = *r.Entry.Key
 		}
 		if r.Entry.Epoch != epoch || recorded && r.Entry.Issuer != issuer || k.Purpose != purpose || k.ID != kid {
-			return alteredText(service, "an entry of the log that belongs to no account is recorded as another one")
+			return nil, alteredText(service, "an entry of the log that belongs to no account is recorded as another one")
 		}
 		if r.Entry.Key != nil {
 			key, err := keys.ParseJWK(k.JWK)
 			if err != nil || string(key.Thumbprint()) != k.ID {
-				return alteredText(service, "an entry of the log introduces a key other than the one that it names")
+				return nil, alteredText(service, "an entry of the log introduces a key other than the one that it names")
 			}
 			keysOf(introduced, service).Add(k.Purpose, key)
 		}
 		list = append(list, logEntry{service, r})
-		return nil
-	})
+	}
+	return list, nil
 }
 
-func checkCheckpoint(scan engine.Scan, issuers epochIssuers, introduced map[string]*evidence.KeySet) error {
+func checkCheckpoint(row engine.Row, issuers epochIssuers, introduced map[string]*evidence.KeySet) error {
 	var service, text, kid string
 	var epoch, size int64
 	var root []byte
-	if err := scan(&service, &epoch, &size, &root, &text, &kid); err != nil {
-		return engine.Unavailable(err)
-	}
+	row(&service, &epoch, &size, &root, &text, &kid)
 	origin := log.Origin(issuers.of(service, epoch), epoch)
 	signer, err := checkpointKey(*keysOf(introduced, service), origin, keys.ID(kid))
 	if err != nil {

@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/uimgate/uimgate/store"
@@ -38,11 +37,9 @@ const countEnded = `SELECT (SELECT COUNT(*) FROM executions WHERE amount > 0 AND
 	JOIN executions e ON e.id = l.execution_id WHERE l.k < 0 AND l.to_state <> 'held' AND l.to_state = e.state)`
 
 // check returns an error if the tables have rows that the entries do not imply. asked is the number of texts of questions.
-func (n impliedRows) check(ctx context.Context, reader *sql.Tx, asked int64) error {
+func (n impliedRows) check(ctx context.Context, reader *engine.Reader, asked int64) error {
 	var ended int64
-	if err := reader.QueryRowContext(ctx, countEnded).Scan(&ended); err != nil {
-		return engine.Unavailable(err)
-	}
+	reader.Find(ctx, countEnded, nil, &ended)
 	if ended != n.ended {
 		return fmt.Errorf("%d calls with a charge have ended, but the ledger has entries of %d: %w", ended, n.ended, store.ErrAltered)
 	}

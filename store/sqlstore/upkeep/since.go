@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -49,23 +48,14 @@ const selectWrongHead = `SELECT a.service, a.agent_id, a.currency FROM accounts 
 
 // checkNewEntries is checkChains for the entries after a point. It checks that these entries continue the chains of their accounts, and
 // that no earlier entry is missing. It does not rebuild earlier entries.
-func (u *Upkeep) checkNewEntries(ctx context.Context, reader *sql.Tx, issuers epochIssuers, after int64) (
-	implied impliedRows, err error,
-) {
-	heads, err := readHeads(ctx, reader)
-	if err != nil {
-		return implied, err
-	}
-	rows, err := reader.QueryContext(ctx, u.db.Dialect().Rewrite(selectNewChains), after)
-	if err != nil {
-		return implied, engine.Unavailable(err)
-	}
-	chains, err := rebuildChains(rows, issuers, &implied)
+func checkNewEntries(ctx context.Context, reader *engine.Reader, issuers epochIssuers, after int64) (implied impliedRows, err error) {
+	heads := readHeads(ctx, reader)
+	chains, err := rebuildChains(ctx, reader, issuers, &implied, selectNewChains, after)
 	if err != nil {
 		return implied, err
 	}
 	for k, c := range chains {
-		if err := u.continues(ctx, reader, c, after); err != nil {
+		if err := continues(ctx, reader, c, after); err != nil {
 			return implied, err
 		}
 		h, found := heads[k]
@@ -82,32 +72,26 @@ func (u *Upkeep) checkNewEntries(ctx context.Context, reader *sql.Tx, issuers ep
 		return implied, err
 	}
 	var k ledger.AccountKey
-	switch err := reader.QueryRowContext(ctx, selectWrongHead).Scan(&k.Service, &k.AgentID, &k.Currency); {
-	case errors.Is(err, sql.ErrNoRows):
-		return implied, nil
-	case err != nil:
-		return implied, engine.Unavailable(err)
+	if reader.Find(ctx, selectWrongHead, nil, &k.Service, &k.AgentID, &k.Currency) {
+		return implied, k.Altered("its head is not the hash of its last entry")
 	}
-	return implied, k.Altered("its head is not the hash of its last entry")
+	return implied, nil
 }
 
 // continues checks that the first new entry of a chain follows an entry up to the point or, if that was deleted, an entry that carries its
 // sums.
-func (u *Upkeep) continues(ctx context.Context, reader *sql.Tx, c *chainCheck, after int64) error {
+func continues(ctx context.Context, reader *engine.Reader, c *chainCheck, after int64) error {
 	if c.first.K == 0 {
 		return nil
 	}
 	var seq int64
 	var leaf []byte
-	err := reader.QueryRowContext(ctx, u.db.Dialect().Rewrite(selectBefore), c.account.Service, c.account.AgentID, c.account.Currency,
-		c.first.K-1).Scan(&seq, &leaf)
+	found := reader.Find(ctx, selectBefore, []any{c.account.Service, c.account.AgentID, c.account.Currency, c.first.K - 1}, &seq, &leaf)
 	switch {
-	case errors.Is(err, sql.ErrNoRows) && c.carried:
+	case !found && c.carried:
 		return nil
-	case errors.Is(err, sql.ErrNoRows):
+	case !found:
 		return c.account.Altered("the entry before %d is missing", c.first.K)
-	case err != nil:
-		return engine.Unavailable(err)
 	case seq > after || evidence.HashOf(leaf) != c.first.Prev:
 		return c.account.Altered("entry %d does not follow entry %d", c.first.K, c.first.K-1)
 	}
@@ -115,25 +99,16 @@ func (u *Upkeep) continues(ctx context.Context, reader *sql.Tx, c *chainCheck, a
 }
 
 // checkNoneMissing checks that every account has all its entries from the first one that was kept to the last one.
-func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.AccountKey]chainHead) error {
-	rows, err := reader.QueryContext(ctx, selectRows)
-	if err != nil {
-		return engine.Unavailable(err)
-	}
+func checkNoneMissing(ctx context.Context, reader *engine.Reader, heads map[ledger.AccountKey]chainHead) error {
 	found := map[ledger.AccountKey]bool{}
-	if err := engine.Drain(rows, func(scan engine.Scan) error {
+	for row := range reader.Query(ctx, selectRows) {
 		var k ledger.AccountKey
 		var count, first, last int64
-		if err := scan(&k.Service, &k.AgentID, &k.Currency, &count, &first, &last); err != nil {
-			return engine.Unavailable(err)
-		}
+		row(&k.Service, &k.AgentID, &k.Currency, &count, &first, &last)
 		found[k] = true
 		if h, known := heads[k]; !known || first != h.kept || last != h.lines-1 || count != h.lines-h.kept {
 			return k.Altered("entries are missing or superfluous: it has %d, from %d to %d", count, first, last)
 		}
-		return nil
-	}); err != nil {
-		return err
 	}
 	for k, h := range heads {
 		if h.lines > 0 && !found[k] {
@@ -144,14 +119,12 @@ func checkNoneMissing(ctx context.Context, reader *sql.Tx, heads map[ledger.Acco
 }
 
 // pointOf returns the point up to which a snapshot with these logs is verified once all its checks have passed.
-func pointOf(ctx context.Context, reader *sql.Tx, heads []loggedHead) (p VerifiedPoint, err error) {
-	if err := reader.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0) FROM ledger").Scan(&p.Seq); err != nil {
-		return p, engine.Unavailable(err)
-	}
+func pointOf(ctx context.Context, reader *engine.Reader, heads []loggedHead) (p VerifiedPoint) {
+	reader.Find(ctx, "SELECT COALESCE(MAX(seq), 0) FROM ledger", nil, &p.Seq)
 	for _, h := range heads {
 		p.Logs = append(p.Logs, VerifiedLog{h.service, h.epoch, h.size, h.root})
 	}
-	return p, nil
+	return p
 }
 
 // precedes checks that now is not older than p. If it is older because the state was restored, the error also wraps ErrRestored.

@@ -2,7 +2,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/uimgate/uimgate/evidence"
@@ -31,27 +30,22 @@ const (
 // checkTexts checks the documents to which the entries of the ledger only refer: the documents of policies, the agreements, and the
 // questions and proofs of charges. It does not verify the signatures of agreements again: records.Records.CheckAgreements does that.
 // checkTexts checks only the questions and proofs of charges that began after the ledger number after, and returns the number of questions.
-func (u *Upkeep) checkTexts(ctx context.Context, reader *sql.Tx, after int64) (asked int64, err error) {
-	for _, check := range []struct {
-		query string
-		args  []any
-		row   func(scan engine.Scan) error
-	}{
-		{selectPolicies, nil, checkPolicy},
-		{selectAgreed, nil, checkAgreement},
-		{selectTexts, []any{after}, func(scan engine.Scan) error { return checkText(scan, &asked) }},
-	} {
-		query := check.query
-		if len(check.args) > 0 {
-			query = u.db.Dialect().Rewrite(query)
-		}
-		rows, err := reader.QueryContext(ctx, query, check.args...)
-		if err != nil {
-			return 0, engine.Unavailable(err)
-		}
-		if err := engine.Drain(rows, check.row); err != nil {
+func checkTexts(ctx context.Context, reader *engine.Reader, after int64) (asked int64, err error) {
+	for row := range reader.Query(ctx, selectPolicies) {
+		if err := checkPolicy(row); err != nil {
 			return 0, err
 		}
+	}
+	for row := range reader.Query(ctx, selectAgreed) {
+		if err := checkAgreement(row); err != nil {
+			return 0, err
+		}
+	}
+	for row := range reader.Query(ctx, selectTexts, after) {
+		if err := checkText(row); err != nil {
+			return 0, err
+		}
+		asked++
 	}
 	return asked, nil
 }
@@ -60,26 +54,22 @@ func alteredText(service, format string, args ...any) error {
 	return fmt.Errorf("service %q: %s: %w", service, fmt.Sprintf(format, args...), store.ErrAltered)
 }
 
-func checkPolicy(scan engine.Scan) error {
+func checkPolicy(row engine.Row) error {
 	var service, digest string
 	var body []byte
-	if err := scan(&service, &digest, &body); err != nil {
-		return engine.Unavailable(err)
-	}
+	row(&service, &digest, &body)
 	if got, err := pat.PolicyDigest(body); err != nil || got != digest {
 		return alteredText(service, "the document of the policy %s does not match its digest", digest)
 	}
 	return nil
 }
 
-func checkAgreement(scan engine.Scan) error {
+func checkAgreement(row engine.Row) error {
 	type party struct{ agent, key string }
 	var service, id string
 	var agreed, charged party
 	var public []byte
-	if err := scan(&service, &id, &agreed.agent, &agreed.key, &public, &charged.agent, &charged.key); err != nil {
-		return engine.Unavailable(err)
-	}
+	row(&service, &id, &agreed.agent, &agreed.key, &public, &charged.agent, &charged.key)
 	// Keys of some protocols have other forms, which only their modules can read.
 	if key, err := keys.ParseSPKI(public); err == nil && string(key.Thumbprint()) != agreed.key {
 		return alteredText(service, "the public key of the agreement %s is not the one that it names", id)
@@ -90,15 +80,12 @@ func checkAgreement(scan engine.Scan) error {
 	return nil
 }
 
-// checkText checks the texts of a charge, and adds the question to asked.
-func checkText(scan engine.Scan, asked *int64) error {
+// checkText checks the texts of a charge.
+func checkText(row engine.Row) error {
 	var service, execution, proof, proofDigest, askedDigest string
 	var agent, intent, request, agreement, token, key string
 	var question, signed []byte
-	if err := scan(&service, &execution, &proof, &question, &signed, &proofDigest, &askedDigest,
-		&agent, &intent, &request, &agreement, &token, &key); err != nil {
-		return engine.Unavailable(err)
-	}
+	row(&service, &execution, &proof, &question, &signed, &proofDigest, &askedDigest, &agent, &intent, &request, &agreement, &token, &key)
 	words := ledger.NewWords(agent, intent, request, agreement, token, key)
 	t, err := words.Texts(proof, question, signed)
 	switch {
@@ -111,6 +98,5 @@ func checkText(scan engine.Scan, asked *int64) error {
 	case evidence.Digest(t.Asked) != askedDigest:
 		return alteredText(service, "the request that the policy decided for the execution %s does not match its digest", execution)
 	}
-	*asked++
 	return nil
 }
