@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/caddyserver/certmagic"
 
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -37,7 +39,7 @@ const (
 
 // A Store is the storage of an ACME client. It is safe for concurrent use.
 type Store struct {
-	db *sqlstore.Store
+	db *engine.DB
 
 	mu   sync.Mutex
 	held map[string]heldLock // by the name of the lock
@@ -51,43 +53,34 @@ type heldLock struct {
 var _ certmagic.Storage = (*Store)(nil)
 
 // New returns a Store that uses the given database. The caller closes the database.
-func New(db *sqlstore.Store) *Store { return &Store{db: db, held: map[string]heldLock{}} }
+func New(db *sqlstore.Store) *Store { return &Store{db: db.Engine(), held: map[string]heldLock{}} }
 
 // Store writes a value of at most 1 MiB.
 func (s *Store) Store(ctx context.Context, key string, value []byte) error {
 	if len(value) > maxValue {
 		return fmt.Errorf("storing %s: the value has %d bytes; at most %d are allowed", key, len(value), maxValue)
 	}
-	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
-		_, err := x.Exec(ctx, `INSERT INTO certificate_files (name, value, modified) VALUES (?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET value = excluded.value, modified = excluded.modified`, key, value, sqlstore.Nanos(x.Now()))
-		return err
-	})
+	_, err := s.db.Run(ctx, `INSERT INTO certificate_files (name, value, modified) VALUES (?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value, modified = excluded.modified`, key, value, engine.Nanos(s.db.Now()))
+	return err
 }
 
 // Load returns a value. The error wraps fs.ErrNotExist if there is none.
 func (s *Store) Load(ctx context.Context, key string) ([]byte, error) {
-	var value []byte
-	found := false
-	err := s.db.Rows(ctx, "SELECT value FROM certificate_files WHERE name = ?", []any{key}, func(scan func(...any) error) error {
-		found = true
-		return scan(&value)
-	})
-	if err == nil && !found {
-		err = notExist(key)
-	}
-	return value, err
+	return engine.First(ctx, s.db, notExist(key), "SELECT value FROM certificate_files WHERE name = ?", []any{key},
+		func(scan engine.Scan) (value []byte, err error) {
+			err = scan(&value)
+			return value, err
+		})
 }
 
 // Delete removes a value, or all values below a directory. The error wraps fs.ErrNotExist if there are none.
 func (s *Store) Delete(ctx context.Context, key string) error {
-	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
-		n, err := x.Exec(ctx, "DELETE FROM certificate_files WHERE name = ? OR substr(name, 1, ?) = ?", key, len([]rune(below(key))), below(key))
-		if err == nil && n == 0 {
-			err = notExist(key)
-		}
-		return err
-	})
+	n, err := s.db.Run(ctx, "DELETE FROM certificate_files WHERE name = ? OR substr(name, 1, ?) = ?", key, len([]rune(below(key))), below(key))
+	if err == nil && n == 0 {
+		err = notExist(key)
+	}
+	return err
 }
 
 // Exists reports whether there is a value or a directory with this name. It returns false if the database cannot be read.
@@ -100,8 +93,8 @@ func (s *Store) Exists(ctx context.Context, key string) bool {
 // its first level. The error wraps fs.ErrNotExist if there are none.
 func (s *Store) List(ctx context.Context, path string, recursive bool) (names []string, err error) {
 	dir := below(path)
-	err = s.db.Rows(ctx, "SELECT name FROM certificate_files WHERE substr(name, 1, ?) = ? ORDER BY name", []any{len([]rune(dir)), dir},
-		func(scan func(...any) error) error {
+	err = s.db.List(ctx, "SELECT name FROM certificate_files WHERE substr(name, 1, ?) = ? ORDER BY name", []any{len([]rune(dir)), dir},
+		func(scan engine.Scan) error {
 			var name string
 			if err := scan(&name); err != nil {
 				return err
@@ -121,15 +114,11 @@ func (s *Store) List(ctx context.Context, path string, recursive bool) (names []
 }
 
 // Stat describes a value or a directory. The error wraps fs.ErrNotExist if there is neither.
-func (s *Store) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error) {
-	info := certmagic.KeyInfo{Key: key}
-	var modified int64
-	err := s.db.Rows(ctx, "SELECT length(value), modified FROM certificate_files WHERE name = ?", []any{key}, func(scan func(...any) error) error {
-		info.IsTerminal = true
-		return scan(&info.Size, &modified)
-	})
+func (s *Store) Stat(ctx context.Context, key string) (info certmagic.KeyInfo, err error) {
+	info.Key = key
+	info.IsTerminal, err = s.db.One(ctx, "SELECT length(value), modified FROM certificate_files WHERE name = ?", []any{key},
+		&info.Size, engine.Stored(&info.Modified))
 	if err != nil || info.IsTerminal {
-		info.Modified = sqlstore.FromNanos(modified)
 		return info, err
 	}
 	_, err = s.List(ctx, key, false)
@@ -170,14 +159,13 @@ func (s *Store) TryLock(ctx context.Context, name string) (took bool, err error)
 
 // take takes a free lock, or extends a lock of the same holder, and reports whether holder now has the lock.
 func (s *Store) take(ctx context.Context, name, holder string) (took bool, err error) {
-	err = s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
-		now := x.Now()
-		n, err := x.Exec(ctx, `INSERT INTO certificate_locks (name, holder, held_until) VALUES (?, ?, ?)
+	err = s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		now := t.Now()
+		took = t.Run(ctx, `INSERT INTO certificate_locks (name, holder, held_until) VALUES (?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
 			WHERE certificate_locks.held_until < ? OR certificate_locks.holder = excluded.holder`,
-			name, holder, sqlstore.Nanos(now.Add(lease)), sqlstore.Nanos(now))
-		took = n > 0
-		return err
+			name, holder, engine.Nanos(now.Add(lease)), engine.Nanos(now)) > 0
+		return nil
 	})
 	return took, err
 }
@@ -209,10 +197,8 @@ func (s *Store) Unlock(ctx context.Context, name string) error {
 		return fmt.Errorf("unlocking %s: this process does not hold the lock", name)
 	}
 	held.stop()
-	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
-		_, err := x.Exec(ctx, "DELETE FROM certificate_locks WHERE name = ? AND holder = ?", name, held.holder)
-		return err
-	})
+	_, err := s.db.Run(ctx, "DELETE FROM certificate_locks WHERE name = ? AND holder = ?", name, held.holder)
+	return err
 }
 
 // below returns the prefix of the names in a directory.

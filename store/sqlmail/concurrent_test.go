@@ -9,9 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
-	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 func TestConcurrently(t *testing.T) {
@@ -205,7 +206,7 @@ func TestFailedAttemptLocksBox(t *testing.T) {
 	p := r.due(1)[0]
 	attempt := make(chan error, 1)
 	started := false
-	r.must(r.db.Update(t.Context(), func(ctx context.Context, x sqlstore.Tx) error {
+	r.must(r.db.Engine().Aside(t.Context(), func(ctx context.Context, x *engine.Tx) error {
 		var one, waiting int
 		if _, err := x.Row(ctx, "SELECT 1 FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{bob[:]}, &one); err != nil {
 			return err

@@ -33,7 +33,7 @@ func Round(ctx context.Context, s *Store, all ...RoundRequest) ([]Answer, error)
 	for i, a := range all {
 		turns[i] = &turn{guard: a.Guard, touch: time.Minute, send: a.Send, recipient: a.Recipient, delivered: a.Delivered}
 	}
-	err := s.db.Update(ctx, func(ctx context.Context, x tx) error { return s.round(ctx, x, turns) })
+	err := s.db.Aside(ctx, func(ctx context.Context, x tx) error { return s.round(ctx, x, turns) })
 	answers := make([]Answer, len(turns))
 	for i, t := range turns {
 		answers[i] = Answer{t.agent, t.isNew, t.taken, t.repeated, t.err}

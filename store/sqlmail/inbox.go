@@ -89,8 +89,8 @@ func (d *dispatch) expire(ctx context.Context, b *box) error {
 	const some = 8
 	ids := slices.Collect(engine.Values[string](ctx, d.r.x,
 		"UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN "+
-		"(SELECT id FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at <= ? ORDER BY created_at, id "+limited(some)+
-		") RETURNING id", int64(expiredKept), d.m.Recipient[:], d.r.now))
+			"(SELECT id FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at <= ? ORDER BY created_at, id "+limited(some)+
+			") RETURNING id", int64(expiredKept), d.m.Recipient[:], d.r.now))
 	if len(ids) > 0 {
 		b.waiting, b.changed = b.waiting-int64(len(ids)), true
 		d.r.sum.waiting -= int64(len(ids))

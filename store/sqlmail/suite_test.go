@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/store/mail"
@@ -174,7 +176,7 @@ func (r *relay) reopen() {
 // age makes all records older.
 func (r *relay) age(by time.Duration) {
 	r.Helper()
-	r.must(r.db.Update(r.Context(), func(ctx context.Context, x sqlstore.Tx) error {
+	r.must(r.db.Engine().Aside(r.Context(), func(ctx context.Context, x *engine.Tx) error {
 		for table, columns := range map[string][]string{
 			"relay_agents": {"created_at", "last_active_at"}, "relay_signatures": {"until"}, "relay_acl": {"created_at"},
 			"relay_boxes": {"last_at"}, "relay_messages": {"created_at", "expires_at", "due_at"},
@@ -301,13 +303,13 @@ func (r *relay) counted() mail.Totals {
 		(SELECT COUNT(*) FROM relay_messages), (SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM relay_messages),
 		(SELECT COUNT(*) FROM relay_blobs), (SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM relay_blobs),
 		(SELECT COUNT(*) FROM relay_webhooks)`
-	r.must(r.db.Rows(r.Context(), "SELECT "+columns, nil, func(scan func(...any) error) error {
+	r.must(r.db.Engine().List(r.Context(), "SELECT "+columns, nil, func(scan func(...any) error) error {
 		return scan(&want.Agents, &want.Waiting, &want.Messages, &want.Bytes, &want.Blobs, &want.BlobBytes, &want.Webhooks)
 	}))
 	if got != want {
 		r.Fatalf("totals %+v; want %+v", got, want)
 	}
-	r.must(r.db.Rows(r.Context(), `SELECT recipient, waiting, (SELECT COUNT(*) FROM relay_messages m WHERE m.recipient = b.recipient
+	r.must(r.db.Engine().List(r.Context(), `SELECT recipient, waiting, (SELECT COUNT(*) FROM relay_messages m WHERE m.recipient = b.recipient
 		AND m.state = 'sent') FROM relay_boxes b`, nil, func(scan func(...any) error) error {
 		var k []byte
 		var kept, there int64
@@ -336,7 +338,7 @@ func (r *relay) counted() mail.Totals {
 			AND NOT EXISTS (SELECT 1 FROM relay_postings p WHERE p.message = m.id)`,
 	} {
 		var n int
-		r.must(r.db.Rows(r.Context(), wrong, nil, func(scan func(...any) error) error { return scan(&n) }))
+		r.must(r.db.Engine().List(r.Context(), wrong, nil, func(scan func(...any) error) error { return scan(&n) }))
 		if n != 0 {
 			r.Errorf("%s: %d rows contradict others; want 0", what, n)
 		}

@@ -58,7 +58,7 @@ func sweeping(r *relay) {
 	r.want(err, mail.ErrNotFound)
 	for _, table := range []string{"relay_signatures", "relay_keys", "relay_boxes", "relay_messages", "relay_attachments", "relay_blobs"} {
 		var n int
-		r.must(r.db.Rows(r.Context(), "SELECT COUNT(*) FROM "+table, nil, func(scan func(...any) error) error { return scan(&n) }))
+		r.must(r.db.Engine().List(r.Context(), "SELECT COUNT(*) FROM "+table, nil, func(scan func(...any) error) error { return scan(&n) }))
 		if n != 0 {
 			r.Errorf("%d rows of %s are left", n, table)
 		}

@@ -154,10 +154,10 @@ func TestAsideRejectsTablesOfCalls(t *testing.T) {
 			return t.Rows(ctx, "SELECT seq FROM ledger", nil, func(engine.Scan) error { return nil })
 		},
 		"several": func(ctx context.Context, t *engine.Tx) error {
-			return t.Send(ctx, []Command{{Query: "DELETE FROM accounts"}})
+			return t.Send(ctx, []engine.Command{{Query: "DELETE FROM accounts"}})
 		},
 		"last statements": func(_ context.Context, t *engine.Tx) error {
-			t.Last([]Command{{Query: "DELETE FROM pools"}})
+			t.Last([]engine.Command{{Query: "DELETE FROM pools"}})
 			return nil
 		},
 	} {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -19,19 +21,19 @@ type note struct {
 }
 
 // notes returns a group, and holds back a transaction of it until release is called. Other operations wait meanwhile.
-func notes(t *testing.T, s *sqlstore.Store) (group *sqlstore.Group[note], release func()) {
+func notes(t *testing.T, s *sqlstore.Store) (group *engine.Group[note], release func()) {
 	t.Helper()
 	held, free := make(chan struct{}), make(chan struct{})
-	group = sqlstore.NewGroup(s, func(_ context.Context, x sqlstore.Tx, all []*note) error {
+	group = engine.NewGroup(s.Engine(), func(_ context.Context, x *engine.Tx, all []*note) error {
 		if all[0].tag == "" {
 			close(held)
 			<-free
 			return nil
 		}
-		var list []sqlstore.Command
+		var list []engine.Command
 		for _, n := range all {
 			n.with, n.alone = len(all)-1, len(all) == 1
-			list = append(list, sqlstore.Command{
+			list = append(list, engine.Command{
 				Query: "INSERT INTO relay_tag_counts (tag, agents) VALUES (?, 1)", Args: []any{[]byte(n.tag)}, Must: 1,
 			})
 		}
@@ -67,7 +69,7 @@ func queued(t *testing.T, s *sqlstore.Store, release func(), all []*note, do fun
 
 func tags(t *testing.T, s *sqlstore.Store) (list string) {
 	t.Helper()
-	err := s.Rows(t.Context(), "SELECT tag FROM relay_tag_counts ORDER BY tag", nil, func(scan func(...any) error) error {
+	err := s.Engine().List(t.Context(), "SELECT tag FROM relay_tag_counts ORDER BY tag", nil, func(scan func(...any) error) error {
 		var tag []byte
 		err := scan(&tag)
 		list += string(tag)

@@ -166,7 +166,7 @@ func TestRelayStatementsScanNoTable(t *testing.T) {
 		for i := range args {
 			args[i] = 1
 		}
-		err := s.Rows(t.Context(), "EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
+		err := s.Engine().List(t.Context(), "EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
 			var id, parent, unused int
 			var detail string
 			err := scan(&id, &parent, &unused, &detail)

@@ -272,44 +272,6 @@ func ReadUses(ctx context.Context, place, service string, since time.Time) (uses
 	return uses, err
 }
 
-// Types for other packages of store that keep data in the same database, in separate transactions.
-type (
-	// A Tx is a transaction. It is valid only until the function that received it returns.
-	Tx = *engine.Tx
-	// A Command is one of several statements that are sent together.
-	Command = engine.Command
-	// A Group runs operations in shared transactions.
-	Group[T any] = engine.Group[T]
-)
-
-// NewGroup returns a group that runs its operations with run: see engine.NewGroup.
-func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group[T] {
-	return engine.NewGroup(s.db, run)
-}
-
-// Update runs an operation inside the next transaction, and returns when that transaction is durable. If run returns an error, its changes
-// are undone and Update returns the error; other operations of the transaction are not affected. run may be called more than once, and must
-// set all its results each time. If ctx ends before run is called, run is not called. run must not use engine.CallTables, the tables that
-// calls change.
-func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
-	return s.db.Aside(ctx, run)
-}
-
-// Rows calls the function each for every row of a query on committed data, outside transactions. It waits for a writer only if the query
-// uses engine.CallTables, the tables that calls change.
-func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
-	return s.db.List(ctx, query, args, each)
-}
-
 // RestoredAt returns when the state was last restored to an earlier one, for example from a backup. It returns the zero time if that never
 // happened. See MarkRestored.
 func (s *Store) RestoredAt() time.Time { return s.db.Floor() }
-
-// Nanos converts a time to its stored form: nanoseconds since 1970 UTC, and 0 for the zero time.
-func Nanos(t time.Time) int64 { return engine.Nanos(t) }
-
-// Stored returns a value to scan a stored time into.
-func Stored(t *time.Time) any { return engine.Stored(t) }
-
-// FromNanos is the inverse of Nanos.
-func FromNanos(n int64) time.Time { return engine.FromNanos(n) }

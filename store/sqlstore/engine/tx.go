@@ -21,12 +21,8 @@ func (t *Tx) NextChange(ctx context.Context) (n int64) {
 
 // Note writes rows of the sequences table, in the order of their names, because several processes write the same rows.
 func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
-	for _, c := range noting(rows) {
-		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	t.RunAll(ctx, noting(rows))
+	return t.Err()
 }
 
 // noting returns the statements that write rows of the sequences table.
@@ -138,6 +134,13 @@ func (t *Tx) Run(ctx context.Context, query string, args ...any) (changed int64)
 	changed, err := t.Exec(ctx, query, args...)
 	t.remember(err)
 	return changed
+}
+
+// RunAll runs statements, one after another.
+func (t *Tx) RunAll(ctx context.Context, list []Command) {
+	for _, c := range list {
+		t.Run(ctx, c.Query, c.Args...)
+	}
 }
 
 // Find reads one row into dest, and reports whether there is one. Without dest, it reads nothing.

@@ -31,13 +31,13 @@ const (
 // from, or if a log does not have the size that its change names, Grow changes nothing and returns store.ErrLogMoved.
 func (l *Logs) Grow(ctx context.Context, from, to int64, changes []store.LogChange) error {
 	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		if err := moved(t.Exec(ctx, advance, to, logged, from)); err != nil {
-			return err
+		if t.Run(ctx, advance, to, logged, from) == 0 {
+			return store.ErrLogMoved
 		}
 		var list []engine.Command
 		for _, c := range changes {
-			if err := setHead(ctx, t, c); err != nil {
-				return err
+			if !setHead(ctx, t, c) {
+				return store.ErrLogMoved
 			}
 			for _, tile := range c.Tiles {
 				list = append(list, engine.Command{Query: writeTile, Args: []any{
@@ -57,43 +57,31 @@ func (l *Logs) Grow(ctx context.Context, from, to int64, changes []store.LogChan
 	})
 }
 
-func setHead(ctx context.Context, t *engine.Tx, c store.LogChange) error {
+// setHead writes the head of a log, and reports whether the log was as the change requires.
+func setHead(ctx context.Context, t *engine.Tx, c store.LogChange) bool {
 	h := c.Head
 	if c.Before == 0 {
 		// A service that no configuration has recorded also needs an epoch.
-		if _, err := t.Exec(ctx, insertEpoch, h.Service, h.Epoch, h.Issuer, engine.Nanos(t.Now()), h.FirstSeq); err != nil {
-			return err
-		}
-		return moved(t.Exec(ctx, insertHead, h.Service, h.Epoch, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At),
-			engine.Nanos(h.CosignedAt)))
+		t.Run(ctx, insertEpoch, h.Service, h.Epoch, h.Issuer, engine.Nanos(t.Now()), h.FirstSeq)
+		return t.Run(ctx, insertHead, h.Service, h.Epoch, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At),
+			engine.Nanos(h.CosignedAt)) > 0
 	}
-	return moved(t.Exec(ctx, updateHead, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At), h.Service, h.Epoch,
-		c.Before))
-}
-
-// moved returns store.ErrLogMoved if a statement changed no row.
-func moved(n int64, err error) error {
-	if err == nil && n == 0 {
-		return store.ErrLogMoved
-	}
-	return err
+	return t.Run(ctx, updateHead, h.Size, h.Seq, h.Root[:], string(h.Checkpoint), h.KeyID, engine.Nanos(h.At), h.Service, h.Epoch, c.Before) > 0
 }
 
 // AddLogEntry adds an entry that introduces a key, with the next ledger number. It does nothing if the key was introduced before. Grow adds
 // the entry to the log.
 func (l *Logs) AddLogEntry(ctx context.Context, e store.LogEntry) error {
 	return l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, nextEntry, e.Service, e.Epoch, e.Purpose, e.KeyID, e.Receipt, e.Leaf[:])
-		return err
+		t.Run(ctx, nextEntry, e.Service, e.Epoch, e.Purpose, e.KeyID, e.Receipt, e.Leaf[:])
+		return nil
 	})
 }
 
 // SetCosigned adds cosignatures to the checkpoint of a log, unless the log has grown.
 func (l *Logs) SetCosigned(ctx context.Context, h store.LogHead) error {
-	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, updateCosigned, string(h.Checkpoint), engine.Nanos(h.CosignedAt), h.Service, h.Epoch, h.Size)
-		return err
-	})
+	_, err := l.db.Run(ctx, updateCosigned, string(h.Checkpoint), engine.Nanos(h.CosignedAt), h.Service, h.Epoch, h.Size)
+	return err
 }
 
 // TakeLease makes a process the only one that appends to the logs for the given time, and reports whether it succeeded. Another process
@@ -101,17 +89,14 @@ func (l *Logs) SetCosigned(ctx context.Context, h store.LogHead) error {
 func (l *Logs) TakeLease(ctx context.Context, holder string, lasting time.Duration) (took bool, err error) {
 	err = l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		now := t.Now()
-		n, err := t.Exec(ctx, takeLease, holder, engine.Nanos(now.Add(lasting)), engine.Nanos(now))
-		took = n > 0
-		return err
+		took = t.Run(ctx, takeLease, holder, engine.Nanos(now.Add(lasting)), engine.Nanos(now)) > 0
+		return nil
 	})
 	return took && err == nil, err
 }
 
 // EndLease lets another process take the lease at once.
 func (l *Logs) EndLease(ctx context.Context, holder string) error {
-	return l.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, endLease, holder)
-		return err
-	})
+	_, err := l.db.Run(ctx, endLease, holder)
+	return err
 }

@@ -30,78 +30,68 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 	if err != nil || e.State != store.Captured && e.State != store.Released || e.SettledAt.After(before) {
 		return false, ignoreNotFound(err)
 	}
-	chained, err := t.Row(ctx, "SELECT 1 FROM ledger WHERE service = ? AND agent_id = ? AND at IN (?, ?) AND execution_id = ? AND k >= 0 LIMIT 1",
-		[]any{service, string(e.AgentID), engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), id}, new(int64))
-	if err != nil || chained { // purgeChains deletes the entries of chains, from the beginning of each
-		return false, err
+	if t.Find(ctx, "SELECT 1 FROM ledger WHERE service = ? AND agent_id = ? AND at IN (?, ?) AND execution_id = ? AND k >= 0 LIMIT 1",
+		[]any{service, string(e.AgentID), engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), id}) {
+		return false, nil // purgeChains deletes the entries of chains, from the beginning of each
 	}
 	if err := u.calls.ForgetKey(ctx, t, id); err != nil {
 		return false, err
 	}
-	if err := removeEntries(ctx, t, e); err != nil {
-		return false, err
-	}
-	if _, err := t.Exec(ctx, "DELETE FROM executions WHERE id = ?", id); err != nil {
-		return false, err
-	}
+	removeEntries(ctx, t, e)
+	t.Run(ctx, "DELETE FROM executions WHERE id = ?", id)
 	var captured int64
 	if e.State == store.Captured {
 		captured = e.Charge.Nano
 	}
-	return true, carry(ctx, t, ledger.Account{
+	carry(ctx, t, ledger.Account{
 		AccountKey: ledger.AccountKey{Service: service, AgentID: string(e.AgentID), Currency: e.Charge.Currency}, Captured: captured,
 	}, e.SettledAt)
+	return true, nil
 }
 
 // removeEntries deletes the ledger entries of an execution. Their times are those in the record of the execution. A record of an earlier
 // version may lack the time at which the execution became unresolved.
-func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
+func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) {
 	query, at := "at IN (?, ?, ?)", []any{engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), engine.Nanos(e.UnresolvedAt)}
 	if e.UnresolvedAt.IsZero() {
 		started, settled := engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt)
 		query, at = "at >= ? AND at <= ?", []any{min(started, settled), max(started, settled)}
 	}
-	_, err := t.Exec(ctx, "DELETE FROM ledger WHERE service = ? AND agent_id = ? AND execution_id = ? AND "+query,
+	t.Run(ctx, "DELETE FROM ledger WHERE service = ? AND agent_id = ? AND execution_id = ? AND "+query,
 		append([]any{e.Service, string(e.AgentID), e.ID}, at...)...)
-	return err
 }
 
 // purgeTopUps deletes top-ups that a release without chains recorded, if they are older than the retention period of the ledger, and adds
 // their amounts to the carried table.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
 	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND k < 0 AND at <= ? ORDER BY at",
-		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
-			return removeTopUp(ctx, t, row[0])
-		})
+		u.db.Now().Add(-u.ledgerKept()), removeTopUp)
 }
 
-func removeTopUp(ctx context.Context, t *engine.Tx, seq string) (bool, error) {
-	number, err := strconv.ParseInt(seq, 10, 64)
+func removeTopUp(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+	number, err := strconv.ParseInt(row[0], 10, 64)
 	if err != nil {
 		return false, engine.Unavailable(err)
 	}
 	var a ledger.Account
 	var at int64
-	found, err := t.Row(ctx, "SELECT service, agent_id, currency, amount, at FROM ledger WHERE seq = ? FOR UPDATE", []any{number},
-		&a.Service, &a.AgentID, &a.Currency, &a.ToppedUp, &at)
-	if err != nil || !found {
-		return false, err
+	if !t.Find(ctx, "SELECT service, agent_id, currency, amount, at FROM ledger WHERE seq = ? FOR UPDATE", []any{number},
+		&a.Service, &a.AgentID, &a.Currency, &a.ToppedUp, &at) {
+		return false, nil
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM ledger WHERE seq = ?", number); err != nil {
-		return false, err
-	}
-	return true, carry(ctx, t, a, engine.FromNanos(at))
+	t.Run(ctx, "DELETE FROM ledger WHERE seq = ?", number)
+	carry(ctx, t, a, engine.FromNanos(at))
+	return true, nil
 }
 
 // carry adds amounts to the sums of deleted ledger entries.
-func carry(ctx context.Context, t *engine.Tx, a ledger.Account, until time.Time) error {
-	_, err := t.Exec(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, held, until)
+func carry(ctx context.Context, t *engine.Tx, a ledger.Account, until time.Time) {
+	t.Run(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, held, until)
 		VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = carried.topped_up + excluded.topped_up,
 		captured = carried.captured + excluded.captured, held = carried.held + excluded.held, until = CASE WHEN excluded.until > carried.until THEN excluded.until ELSE `+
 		`carried.until END`,
 		a.Service, a.AgentID, a.Currency, a.ToppedUp, a.Captured, a.Held, engine.Nanos(until))
-	return err
 }
 
 func ignoreNotFound(err error) error {
@@ -170,9 +160,8 @@ func (u *Upkeep) prune(ctx context.Context, t *engine.Tx, k ledger.AccountKey, b
 		if err := u.calls.ForgetKey(ctx, t, id); err != nil {
 			return 0, err
 		}
-		if _, err := t.Exec(ctx, "DELETE FROM executions WHERE id = ?", id); err != nil {
-			return 0, err
-		}
+		t.Run(ctx, "DELETE FROM executions WHERE id = ?", id)
 	}
-	return p.Entries, carry(ctx, t, p.Account, p.Until)
+	carry(ctx, t, p.Account, p.Until)
+	return p.Entries, nil
 }

@@ -21,13 +21,11 @@ func (d documentTable) purge(ctx context.Context, t *engine.Tx, row []string) (b
 	if err != nil {
 		return false, err
 	}
-	n, err := t.Exec(ctx, "DELETE FROM "+d.table+" WHERE service = ? AND number = ?", row[0], number)
-	if err != nil || n == 0 {
-		return false, err
+	gone := t.Run(ctx, "DELETE FROM "+d.table+" WHERE service = ? AND number = ?", row[0], number) > 0
+	if gone {
+		t.Run(ctx, "UPDATE document_numbers SET purged = ? WHERE service = ? AND kind = ? AND purged < ?", number, row[0], d.kind, number)
 	}
-	_, err = t.Exec(ctx, "UPDATE document_numbers SET purged = ? WHERE service = ? AND kind = ? AND purged < ?",
-		number, row[0], d.kind, number)
-	return true, err
+	return gone, nil
 }
 
 // issuedNumbers are the last number that was issued and the highest one that was deleted because of its age, by service.

@@ -98,8 +98,7 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 		}
 		var n int
 		n, err = steps(ctx, u.db.Aside, func(ctx context.Context, t *engine.Tx) (int, error) {
-			n, err := t.Exec(ctx, query, engine.Nanos(t.Now().Add(-keep)))
-			return int(n), err
+			return int(t.Run(ctx, query, engine.Nanos(t.Now().Add(-keep)))), nil
 		})
 		total += n
 	}
@@ -145,8 +144,7 @@ func (u *Upkeep) purgeDocuments(ctx context.Context) (total int, err error) {
 func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
 	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
 		query := expired("counters", "service, agent_id, limit_id, period", "frees_at > 0 AND frees_at <= ?", "frees_at")
-		n, err := t.Exec(ctx, query, engine.Nanos(t.Counted().Add(-counterKept)))
-		return int(n), err
+		return int(t.Run(ctx, query, engine.Nanos(t.Counted().Add(-counterKept)))), nil
 	})
 }
 
@@ -162,12 +160,11 @@ func (u *Upkeep) purgeKeys(ctx context.Context) (int, error) {
 // purgeExecutions deletes settled executions that charged nothing, unless their key is kept.
 func (u *Upkeep) purgeExecutions(ctx context.Context) (int, error) {
 	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
-		n, err := t.Exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
+		return int(t.Run(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
 		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
 			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at `+
 			`LIMIT 100)`,
-			engine.Nanos(t.Counted()))
-		return int(n), err
+			engine.Nanos(t.Counted()))), nil
 	})
 }
 
@@ -185,33 +182,23 @@ func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 // that was offered stays, because agents may still sign it.
 func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
 	service, id, agent, digest := row[0], row[1], row[2], row[3]
-	n, err := t.Exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
-		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = agreements.service AND t.agreement_id = agreements.id)`, service, id)
-	if err != nil || n == 0 {
-		return false, err
+	if t.Run(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = agreements.service AND t.agreement_id = agreements.id)`, service, id) == 0 {
+		return false, nil
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM budgets WHERE service = ? AND agreement_id = ?", service, id); err != nil {
-		return false, err
-	}
-	if _, err := t.Exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND offered_at = 0 AND NOT EXISTS
-		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
-		return false, err
-	}
-	return true, purgeAgent(ctx, t, service, agent)
+	t.Run(ctx, "DELETE FROM budgets WHERE service = ? AND agreement_id = ?", service, id)
+	t.Run(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND offered_at = 0 AND NOT EXISTS
+		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest)
+	purgeAgent(ctx, t, service, agent)
+	return true, nil
 }
 
 // purgeAgent deletes an agent without agreements and accounts that was never approved or blocked, so that its id becomes free.
-func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) error {
-	var one int
-	idle, err := t.Row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0
+func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) {
+	if t.Find(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0
 		AND NOT EXISTS (SELECT 1 FROM agreements g WHERE g.service = a.service AND g.agent_id = a.id)
-		AND NOT EXISTS (SELECT 1 FROM accounts c WHERE c.service = a.service AND c.agent_id = a.id) FOR UPDATE`, []any{service, id}, &one)
-	if err != nil || !idle {
-		return err
+		AND NOT EXISTS (SELECT 1 FROM accounts c WHERE c.service = a.service AND c.agent_id = a.id) FOR UPDATE`, []any{service, id}) {
+		t.Run(ctx, "DELETE FROM agent_keys WHERE service = ? AND agent_id = ?", service, id)
+		t.Run(ctx, "DELETE FROM agents WHERE service = ? AND id = ?", service, id)
 	}
-	if _, err := t.Exec(ctx, "DELETE FROM agent_keys WHERE service = ? AND agent_id = ?", service, id); err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, "DELETE FROM agents WHERE service = ? AND id = ?", service, id)
-	return err
 }

@@ -179,15 +179,10 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 		return c.warnings, nil
 	}
 	c.writes = append(c.writes, engine.Command{Query: ledger.FirstEpochs, Args: []any{engine.Nanos(c.now)}})
-	err := u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
-		for _, w := range c.writes {
-			if _, err := t.Exec(ctx, w.Query, w.Args...); err != nil {
-				return err
-			}
-		}
+	if err := u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+		t.RunAll(ctx, c.writes)
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
 	return c.warnings, u.ledger.Epochs.Read(ctx, u.db)

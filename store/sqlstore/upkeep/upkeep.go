@@ -56,11 +56,7 @@ func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()
 func (u *Upkeep) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	err := u.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'")
-		return err
-	})
-	if err != nil {
+	if _, err := u.db.Run(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'"); err != nil {
 		return err
 	}
 	if err := u.db.CatchUp(ctx); !engine.DiskFull(err) {
