@@ -94,13 +94,3 @@ func (w *work) givens() {
 		w.out.Givens = w.out.Givens[:maxGivens]
 	}
 }
-
-// config returns a line for uimgate.yaml that proposes the value. The line is a comment, so that the configuration is valid without the
-// value.
-func (g *Given) config() string {
-	remark := "operations"
-	if g.Operations == 1 {
-		remark = "operation"
-	}
-	return fmt.Sprintf("  #   %q: \"${%s}\" # used by %d %s\n", g.Key, g.Variable, g.Operations, remark)
-}

@@ -134,32 +134,3 @@ func (i *Import) refusals(replaced lineage) map[string]string {
 	}
 	return out
 }
-
-// intentRules returns the part of uimgate.yaml with the rules of individual intents. It states which intents require a fresh agreement, and
-// which error_when is proposed.
-func (i *Import) intentRules(replaced lineage) string {
-	fresh, refusals := i.freshOnly(replaced), i.refusals(replaced)
-	var b strings.Builder
-	if len(fresh) > 0 {
-		b.WriteString("  intents:\n")
-	}
-	for _, uid := range fresh {
-		fmt.Fprintf(&b, "    %s: {agreement: fresh}", strconv.Quote(uid))
-		if refusal := refusals[uid]; refusal != "" {
-			fmt.Fprintf(&b, " # add error_when: %s, because an example of a response with status 200 has this value", refusal)
-			delete(refusals, uid)
-		}
-		b.WriteByte('\n')
-	}
-	if len(refusals) == 0 {
-		return b.String()
-	}
-	b.WriteString("  # An example of a response with status 200 reports an error. Remove the #: such a response is then an error and is not charged.\n")
-	if len(fresh) == 0 {
-		b.WriteString("  # intents:\n")
-	}
-	for _, uid := range slices.Sorted(maps.Keys(refusals)) {
-		fmt.Fprintf(&b, "  #   %s: {error_when: %s}\n", strconv.Quote(uid), refusals[uid])
-	}
-	return b.String()
-}

@@ -1,117 +1,91 @@
 package openapi
 
 import (
-	"cmp"
+	"bytes"
+	"embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"text/template"
 
 	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// config returns uimgate.yaml. Text from the document appears only in one-line comments or in quotation marks.
-func (i *Import) config(prices charges, replaced lineage) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", cmp.Or(i.Title, i.Namespace))
-	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
-	service := "- "
-	if i.Email != "" {
-		fmt.Fprintf(&b, "server:\n  listen: :443\n  tls: {acme: {email: %s, agree: true}} # certificates from Let's Encrypt\n", strconv.Quote(i.Email))
-		service = "- public_url: https://" + i.Namespace + "\n  "
-	}
-	b.WriteString("services:\n" + service + "agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
-	b.WriteString("  answers: lenient # responses may deviate from their description; strict: a response without a required output is an error\n  upstream:\n")
-	if i.UpstreamGuessed {
-		b.WriteString("    # The document has no usable address of the service: set this.\n")
-	}
-	if t := i.options.Tools; t != nil {
-		b.WriteString(t.config())
-	} else {
-		fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.base.origin))
-	}
-	if i.IdempotencyHeader != "" {
-		fmt.Fprintf(&b, "    idempotency_header: %s\n", i.IdempotencyHeader)
-	}
-	sendable := false
-	for _, c := range i.Credentials {
-		sendable = sendable || c.Setting != ""
-	}
-	if sendable {
-		b.WriteString("    # The credentials that the service requires. Set the variable, and remove the # from one of these lines:\n")
-	}
-	for _, c := range i.Credentials {
-		if c.Setting == "" {
-			fmt.Fprintf(&b, "    # %s: %s\n", c.Name, c.Remark)
-			continue
-		}
-		remark := c.Name
-		if c.Remark != "" {
-			remark += ": " + c.Remark
-		}
-		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
-	}
-	if i.ErrorWhen != "" {
-		b.WriteString("  # If the service refuses calls with status 200, remove the #: such a response is then an error and is not charged.\n" +
-			"  # error_when: " + i.ErrorWhen + "\n")
-	}
-	if len(i.Givens) > 0 {
-		b.WriteString("  # Values that the service requires from you, not from agents. Set the variables (or write ${file:/path}), and remove the #.\n" +
-			"  # Agents then neither see nor send these values. Delete the lines of values that agents should choose.\n  # fixed:\n")
-	}
-	for _, g := range i.Givens {
-		b.WriteString(g.config())
-	}
-	b.WriteString(i.intentRules(replaced))
-	if prices.currency != "" {
-		most := money.Amount{Nano: creditCalls * prices.highest.Nano, Currency: prices.currency}
-		fmt.Fprintf(&b, `# credit: an agent that you have approved may owe at most this, %d calls at the highest price.
-# newcomers: an agent that you have not approved may owe at most a tenth of it, %d calls. All agents that you have not approved together may
-# owe at most credit. Credit that they use becomes available to them again gradually, within 24 hours.
-billing: {credit: %s}
-`, creditCalls, creditCalls/10, most)
-	}
-	return []byte(b.String())
+//go:embed uimgate.yaml.tmpl README.md.tmpl
+var templates embed.FS
+
+var texts = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"quote": strconv.Quote, "literal": literal, "markdown": markdown, "counted": problem.Counted[int], "findings": findings,
+	}).ParseFS(templates, "*.tmpl"))
+})
+
+// A text is the data of the templates of uimgate.yaml and README.md.
+type text struct {
+	*Import
+	Tools                              *tools // nil if the document describes an HTTP API
+	Origin                             string
+	Sendable                           bool // the gateway can send one of the credentials
+	Needed                             int  // values without which calls fail
+	OneLimit                           bool // the policy has one limit over all intents
+	ReadsPerHour, WritesPerHour        int
+	Fresh                              []string          // the intents that require a fresh agreement
+	Refusals, Others                   map[string]string // error_when by UID; Others are those of intents that are not in Fresh
+	Credit                             string            // empty if no intent has a price
+	CreditCalls, NewcomerCalls, number int
 }
 
-// config returns the settings of the server below upstream.
-func (t *ToolServer) config() string {
-	var b strings.Builder
-	b.WriteString("    mcp: # each intent calls a tool of this server: the last part of its endpoint\n")
-	if t.URL != "" {
-		fmt.Fprintf(&b, "      url: %s\n", strconv.Quote(t.URL))
-	} else {
-		fmt.Fprintf(&b, "      command: %s\n", literal(t.Command))
+// Step returns the next number of a list.
+func (t *text) Step() int {
+	t.number++
+	return t.number
+}
+
+// tools are a ToolServer with the names and values of its environment variables. The values of Secret refer to variables of the gateway.
+type tools struct {
+	*ToolServer
+	Public, Secret [][2]string
+}
+
+// text returns the text of ConfigFile or ReadmeFile.
+func (i *Import) text(name string, prices charges, replaced lineage) ([]byte, error) {
+	t := text{
+		Import: i, Origin: i.base.origin, OneLimit: len(i.Intents) > maxTargets, ReadsPerHour: readsPerHour, WritesPerHour: writesPerHour,
+		Sendable: slices.ContainsFunc(i.Credentials, func(c Credential) bool { return c.Setting != "" }),
+		Fresh:    i.freshOnly(replaced), Refusals: i.refusals(replaced), CreditCalls: creditCalls, NewcomerCalls: creditCalls / 10,
 	}
-	if len(t.Args) > 0 {
-		var quoted []string
-		for _, arg := range t.Args {
-			quoted = append(quoted, literal(arg))
+	t.Others = maps.Clone(t.Refusals)
+	for _, uid := range t.Fresh {
+		delete(t.Others, uid)
+	}
+	for _, g := range i.Givens {
+		if g.Needed {
+			t.Needed++
 		}
-		fmt.Fprintf(&b, "      args: [%s]\n", strings.Join(quoted, ", "))
 	}
-	var open, secret strings.Builder
-	for _, v := range t.Env {
-		name, value, _ := strings.Cut(v, "=")
-		if isPublic(name) {
-			fmt.Fprintf(&open, "        %s: %s\n", strconv.Quote(name), literal(value))
-		} else {
-			fmt.Fprintf(&secret, "        %s: ${%s}\n", strconv.Quote(name), variable(name))
+	if prices.currency != "" {
+		t.Credit = money.Amount{Nano: creditCalls * prices.highest.Nano, Currency: prices.currency}.String()
+	}
+	if server := i.options.Tools; server != nil {
+		t.Tools = &tools{ToolServer: server}
+		for _, v := range server.Env {
+			if name, value, _ := strings.Cut(v, "="); isPublic(name) {
+				t.Tools.Public = append(t.Tools.Public, [2]string{name, value})
+			} else {
+				t.Tools.Secret = append(t.Tools.Secret, [2]string{name, "${" + variable(name) + "}"})
+			}
 		}
 	}
-	if open.Len() > 0 {
-		b.WriteString("      env: # the process receives no variables but these and those of secret_env\n" + open.String())
+	var out bytes.Buffer
+	if err := texts().ExecuteTemplate(&out, name+".tmpl", &t); err != nil {
+		return nil, fmt.Errorf("writing %s: %w", name, err)
 	}
-	if secret.Len() > 0 {
-		b.WriteString("      # Values that agents must not see. Set these variables for the gateway, or write ${file:/path}.\n      secret_env:\n" +
-			secret.String())
-	}
-	if t.HeaderFile != "" {
-		fmt.Fprintf(&b, "    auth: {header: %s}\n", strconv.Quote("${file:"+t.HeaderFile+"}"))
-	}
-	return b.String()
+	return out.Bytes(), nil
 }
 
 // Variables returns the environment variables that the configuration refers to, with their values from Env.
@@ -182,109 +156,44 @@ const (
 	maxItems  = 500 // maximum number of operations listed for one group
 )
 
-// readme returns README.md, which describes the result and the remaining steps.
-func (i *Import) readme() []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(cmp.Or(i.Title, i.Namespace)))
-	source := "an OpenAPI document"
-	if i.options.Tools != nil {
-		source = "the tools of an MCP server"
-	}
-	fmt.Fprintf(&b, "Created by `uimgate init` from "+source+". "+
-		"Offered as intents: %s. Hidden: %d. Cannot be offered: %d.\n\n",
-		problem.Counted(len(i.Intents), "operation"), i.Hidden, len(i.Unmapped))
-	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what agents find: one intent for each offered operation |\n" +
-		"| `openapi.curation.yaml` | which operations are offered, with which names, texts and prices: " +
-		"edit it, then run `uimgate init` again |\n" +
-		"| `policy.json` | the terms of use: " + i.terms() + " |\n" +
-		"| `uimgate.yaml` | the address of the service, and the settings of the gateway |\n" +
-		"| `.uimgate-init.json` | a record of what was written, so that `uimgate init` keeps your edits; keep it with the other files |\n\n")
-	b.WriteString("## Next\n\n")
-	step := 0
-	next := func(format string, args ...any) {
-		step++
-		fmt.Fprintf(&b, "%d. %s\n", step, fmt.Sprintf(format, args...))
-	}
-	if i.UpstreamGuessed {
-		next("Set the address of the service: `upstream.url` in `uimgate.yaml`.")
-	}
-	for _, c := range i.Credentials {
-		if c.Setting != "" {
-			next("If the service requires %s: set `%s`, and remove the `#` from the line in `uimgate.yaml` that contains it.", markdown(c.Name),
-				c.Variable)
-		} else {
-			next("The service may require %s, but %s.", markdown(c.Name), markdown(c.Remark))
-		}
-	}
-	needed := 0
-	for _, g := range i.Givens {
-		if g.Needed {
-			needed++
-		}
-	}
-	if len(i.Givens) > 0 {
-		step := fmt.Sprintf("Fill in `fixed` in `uimgate.yaml`. Values that you, and not agents, may have to supply: %d.", len(i.Givens))
-		if needed > 0 {
-			step += fmt.Sprintf(" Calls fail without %d of them.", needed)
-		}
-		next("%s", step)
-	}
-	next("Choose what agents may do in `openapi.curation.yaml`: at first, only operations that read are offered. `uimgate init --review` " +
-		"prints a table of all operations; `--pick FILE` offers only the operations that a file lists.")
-	next("Review `agents.json`: describe for each intent when to use it. Your edits here and in the curation file are kept.")
-	next("Set prices and limits in `openapi.curation.yaml`, and run `uimgate init` again. Set other terms, such as who may call, in " +
-		"`policy.json`.")
-	next("Run `uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
-	next("When the document changes, run `uimgate init` again: it keeps your edits.")
-	findings(&b, "Not offered", i.Unmapped)
-	findings(&b, "Omitted or changed", i.Notes)
-	return []byte(b.String())
-}
-
-func (i *Import) terms() string {
-	if len(i.Intents) > maxTargets {
-		return fmt.Sprintf("%d calls an hour for each agent, over all intents together; nothing is charged", readsPerHour)
-	}
-	return fmt.Sprintf("%d reads and %d writes an hour for each agent and intent; prices as in the curation file; "+
-		"agents that you have not approved also share the limits `pat.newcomers` (calls that cost nothing) and `billing.newcomers`",
-		readsPerHour, writesPerHour)
-}
-
-func findings(b *strings.Builder, heading string, all []Finding) {
+// findings returns a section of README.md. It is empty if there are no findings.
+func findings(heading string, all []Finding) string {
 	if len(all) == 0 {
-		return
+		return ""
 	}
-	fmt.Fprintf(b, "\n## %s\n\n", heading)
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s\n\n", heading)
 	listed := 0
 	for _, g := range Groups(all) {
 		if listed >= maxListed {
-			fmt.Fprintf(b, "- and %d more\n", len(all)-listed)
+			fmt.Fprintf(&b, "- and %d more\n", len(all)-listed)
 			break
 		}
 		if f := g.Findings[0]; len(g.Findings) == 1 {
 			listed++
 			if f.Operation != "" {
-				fmt.Fprintf(b, "- %s: %s\n", code(f.Operation), markdown(f.Message))
+				fmt.Fprintf(&b, "- %s: %s\n", code(f.Operation), markdown(f.Message))
 			} else {
-				fmt.Fprintf(b, "- %s\n", markdown(f.Message))
+				fmt.Fprintf(&b, "- %s\n", markdown(f.Message))
 			}
 			continue
 		}
 		items := g.Items()
-		fmt.Fprintf(b, "- %s: %s\n", markdown(g.Message), problem.Counted(len(items), "operation"))
+		fmt.Fprintf(&b, "- %s: %s\n", markdown(g.Message), problem.Counted(len(items), "operation"))
 		listed += len(g.Findings)
 		for n, f := range items {
 			if n == maxItems {
-				fmt.Fprintf(b, "  - and %d more\n", len(items)-n)
+				fmt.Fprintf(&b, "  - and %d more\n", len(items)-n)
 				break
 			}
 			if f.Message != "" {
-				fmt.Fprintf(b, "  - %s: %s\n", code(f.Operation), markdown(f.Message))
+				fmt.Fprintf(&b, "  - %s: %s\n", code(f.Operation), markdown(f.Message))
 			} else {
-				fmt.Fprintf(b, "  - %s\n", code(f.Operation))
+				fmt.Fprintf(&b, "  - %s\n", code(f.Operation))
 			}
 		}
 	}
+	return b.String()
 }
 
 func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }

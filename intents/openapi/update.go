@@ -145,8 +145,13 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, err
 	}
 	u.writePolicies(policy, prices, data, text, lineage)
-	u.file(ConfigFile, u.config(prices, lineage))
-	u.file(ReadmeFile, u.readme())
+	for _, name := range []string{ConfigFile, ReadmeFile} {
+		whole, err := u.text(name, prices, lineage)
+		if err != nil {
+			return nil, err
+		}
+		u.replace(name, name, whole)
+	}
 	written, err := json.MarshalIndent(u.fresh, "", " ")
 	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", RecordFile, err)
@@ -217,11 +222,8 @@ func (u *update) keep(force bool) error {
 	return nil
 }
 
-// file adds a file that is replaced as a whole to the result. If the operator has edited the existing file, the name of the new one is
-// NAME.new.
-func (u *update) file(name string, data []byte) { u.replace(name, name, data) }
-
-// replace is like file for a file that the record contains under key.
+// replace adds a file that is replaced as a whole to the result. If the operator has edited the existing file, the name of the new one is
+// NAME.new. key is the name under which the record contains the file.
 func (u *update) replace(key, name string, data []byte) {
 	have, last := u.existing[name], u.last.Files[key]
 	u.fresh.Files[key] = digest(data)
