@@ -96,17 +96,14 @@ func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictj
 
 // rest waits for d without counting towards maxCalls. It returns an error immediately if no caller waits for the outcome.
 func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
-	m.mu.Lock()
-	left := m.left
-	m.mu.Unlock()
-	if left {
+	if m.host.Err() != nil {
 		return context.Canceled
 	}
 	m.exit()
 	if err := m.b.sleep(ctx, d); err != nil {
 		return err
 	}
-	return m.enter(ctx)
+	return m.enter()
 }
 
 // ended reports whether a response states the outcome of a call. For a call that may have been sent before, a refusal states the outcome

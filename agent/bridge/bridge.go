@@ -123,8 +123,9 @@ type Bridge struct {
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 	places   chan struct{}
-	unproved chan struct{} // holds the single slot for a call whose price is not certain
-	stopping chan struct{}
+	unproved chan struct{}   // holds the single slot for a call whose price is not certain
+	running  context.Context //nolint:containedctx // ends with the shutdown
+	shutDown context.CancelFunc
 	working  sync.WaitGroup
 
 	listing  sync.Mutex // one refresh at a time
@@ -143,10 +144,11 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 		o.Log = func(string) {}
 	}
 	b := &Bridge{
-		o: o, places: make(chan struct{}, maxCalls), unproved: make(chan struct{}, 1), stopping: make(chan struct{}),
+		o: o, places: make(chan struct{}, maxCalls), unproved: make(chan struct{}, 1),
 		tools: map[string]tool{}, shown: map[string]string{},
 	}
-	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep, b.stopping)
+	b.running, b.shutDown = context.WithCancel(context.WithoutCancel(ctx))
+	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), b.patient(o.Agent.Sleep)
 	b.sleep, b.now = o.Agent.Sleep, o.Agent.Now
 	if b.now == nil {
 		b.now = time.Now //nolint:forbidigo // the default clock of the bridge

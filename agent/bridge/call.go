@@ -74,10 +74,13 @@ func (b *Bridge) unknownTool(name string) error {
 // known.
 func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	m := &toolCall{b: b, t: t}
-	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), toolCallKey{}, m)
-	if err := m.enter(work); err != nil {
+	host, release := b.waiting(context.WithValue(ctx, toolCallKey{}, m))
+	defer release()
+	m.host = host
+	if err := m.enter(); err != nil {
 		return nil, err
 	}
+	work := context.WithoutCancel(host)
 	answered := make(chan *mcp.CallToolResult, 1)
 	began := b.begin(func() {
 		defer m.exit()
@@ -99,15 +102,9 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 	select {
 	case result := <-answered:
 		return result, nil
-	case <-ctx.Done():
+	case <-host.Done():
 		m.leave(work)
-		return nil, ctx.Err()
-	case <-hungUp(ctx):
-		m.leave(work)
-		return nil, context.Canceled
-	case <-b.stopping:
-		m.leave(work)
-		return nil, errEnds
+		return nil, context.Cause(host)
 	}
 }
 
@@ -118,20 +115,18 @@ var errEnds = errors.New("the server is shutting down")
 func (b *Bridge) begin(call func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	select {
-	case <-b.stopping:
+	if b.running.Err() != nil {
 		return false
-	default:
-		b.working.Go(call)
-		return true
 	}
+	b.working.Go(call)
+	return true
 }
 
-// stop begins the shutdown: it prevents further calls. It must be called only once.
+// stop begins the shutdown: it prevents further calls.
 func (b *Bridge) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.stopping)
+	b.shutDown()
 }
 
 // execute makes the call: it checks the agreement, asks the owner if it must, then reserves the price, and then calls the service.
@@ -157,7 +152,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, req *mcp.CallToolRequ
 	defer question.unused(m)
 	if !price.proved {
 		// The reservation may be too small, so at most one such call may exceed the budget.
-		if err := b.take(ctx, b.unproved); err != nil {
+		if err := m.take(b.unproved); err != nil {
 			return agent.Result{}, err
 		}
 		defer func() { <-b.unproved }()

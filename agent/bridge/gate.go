@@ -3,34 +3,49 @@ package bridge
 import (
 	"context"
 	"net/http"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/delay"
 )
 
-// hostGone is the key of a channel in the context of a call. The channel is closed when the host cancels the call.
-type hostGone struct{}
-
-// cancelled reports whether the host has cancelled the call of a context.
-func cancelled(ctx context.Context) bool {
-	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
-	select {
-	case <-gone:
-		return true
-	default:
-		return false
-	}
-}
-
-// connection is the key of a channel in the context of a call over HTTP. The channel is closed when the connection is lost. Before
-// revision 2026-07-28 a lost connection cancels nothing, but the outcome no longer reaches the host.
+// connection is the key of the context of an HTTP request in the context of its call. Before revision 2026-07-28 a lost connection cancels
+// nothing, but the outcome no longer reaches the host.
 type connection struct{}
-
-// hungUp returns the channel that is stored under connection; it is nil if there is none.
-func hungUp(ctx context.Context) <-chan struct{} {
-	lost, _ := ctx.Value(connection{}).(<-chan struct{})
-	return lost
-}
 
 // toolCallKey is the key of the *toolCall in the context of a call.
 type toolCallKey struct{}
+
+// waiting returns a context that ends when the host cancels a call or hangs up, or the bridge shuts down: nobody then waits for the
+// outcome. The caller must call release.
+func (b *Bridge) waiting(ctx context.Context) (host context.Context, release func()) {
+	host, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(b.running, func() { cancel(errEnds) })
+	if lost, ok := ctx.Value(connection{}).(context.Context); ok {
+		context.AfterFunc(lost, func() { cancel(context.Canceled) }) // lost ends with its request
+	}
+	return host, func() { stop(); cancel(nil) }
+}
+
+// patient returns the function that waits between two attempts of a call: wait or, if that is nil, a timer. The wait ends with an error
+// when nobody waits for the call any more.
+func (b *Bridge) patient(wait func(context.Context, time.Duration) error) func(context.Context, time.Duration) error {
+	if wait == nil {
+		wait = delay.For
+	}
+	return func(ctx context.Context, d time.Duration) error {
+		host := b.running
+		if m, ok := ctx.Value(toolCallKey{}).(*toolCall); ok {
+			host = m.host
+		}
+		if host.Err() != nil {
+			return context.Canceled
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(host, cancel)()
+		return wait(ctx, d)
+	}
+}
 
 // gated returns a function that wraps transports. A wrapped transport stores a call before sending it, and sends no further request
 // for a call that the host has cancelled. A request that was already sent completes, and so do agreements and renewals, because
@@ -47,14 +62,12 @@ func gated(wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTrippe
 type gate struct{ next http.RoundTripper }
 
 func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if key := r.Header.Get("Idempotency-Key"); key != "" {
-		if cancelled(r.Context()) {
+	if m, ok := r.Context().Value(toolCallKey{}).(*toolCall); ok && r.Header.Get("Idempotency-Key") != "" {
+		if m.host.Err() != nil {
 			return nil, context.Canceled
 		}
-		if m, ok := r.Context().Value(toolCallKey{}).(*toolCall); ok {
-			if err := m.sends(r.Context(), key); err != nil {
-				return nil, err
-			}
+		if err := m.sends(r.Context(), r.Header.Get("Idempotency-Key")); err != nil {
+			return nil, err
 		}
 	}
 	return g.next.RoundTrip(r)

@@ -95,7 +95,7 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 			return
 		}
 		if body, ok := message(w, r); ok {
-			r = r.WithContext(context.WithValue(r.Context(), connection{}, r.Context().Done()))
+			r = r.WithContext(context.WithValue(r.Context(), connection{}, r.Context()))
 			r.Body = io.NopCloser(bytes.NewReader(body))
 			handler.ServeHTTP(w, r)
 		}

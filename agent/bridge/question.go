@@ -187,8 +187,7 @@ func (m *toolCall) ask(ctx context.Context, req *mcp.CallToolRequest, c *confirm
 	if err != nil {
 		return err
 	}
-	ctx, cancel := m.whileHostWaits(ctx)
-	defer cancel()
+	ctx = m.host
 	asked := &pageError{q, fmt.Sprintf("%s: %s. Price: %s. Open the page to confirm or refuse this call.",
 		call.Service, call.Name, call.Price)}
 	opens, ownRounds := capabilities(req)
@@ -205,7 +204,7 @@ func (m *toolCall) ask(ctx context.Context, req *mcp.CallToolRequest, c *confirm
 		if err == nil {
 			defer m.complete(ctx, req.Session, q.ID)
 		}
-		if enterErr := m.enter(ctx); enterErr != nil {
+		if enterErr := m.enter(); enterErr != nil {
 			return enterErr
 		}
 	}
@@ -217,7 +216,7 @@ func (m *toolCall) ask(ctx context.Context, req *mcp.CallToolRequest, c *confirm
 	if err := c.pages.Wait(ctx, q.ID); err != nil {
 		return context.Canceled
 	}
-	if err := m.enter(ctx); err != nil {
+	if err := m.enter(); err != nil {
 		return err
 	}
 	return c.take()
@@ -251,23 +250,6 @@ func capabilities(req *mcp.CallToolRequest) (opens, ownRounds bool) {
 	}
 	c := params.Capabilities
 	return c != nil && c.Elicitation != nil && c.Elicitation.URL != nil, params.ProtocolVersion >= rounds
-}
-
-// whileHostWaits returns a context that ends when the host cancels the call or hangs up, or the bridge shuts down.
-func (m *toolCall) whileHostWaits(ctx context.Context) (context.Context, context.CancelFunc) {
-	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
-	hung := hungUp(ctx)
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-gone:
-		case <-hung:
-		case <-m.b.stopping:
-		case <-ctx.Done():
-		}
-		cancel()
-	}()
-	return ctx, cancel
 }
 
 // described returns the description of a call for its owner.

@@ -70,11 +70,12 @@ func TestRequestsAfterCancel(t *testing.T) {
 		sent++
 		return &http.Response{Body: http.NoBody}, nil
 	}))
-	gone := make(chan struct{})
-	ctx := context.WithValue(t.Context(), hostGone{}, (<-chan struct{})(gone))
+	host, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ctx := context.WithValue(t.Context(), toolCallKey{}, &toolCall{host: host})
 	for n, key := range []string{"", "key", "", "key"} {
 		if n == 2 {
-			close(gone)
+			cancel()
 		}
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://shop.example", nil)
 		if err != nil {

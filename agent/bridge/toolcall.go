@@ -24,6 +24,7 @@ import (
 // sent, and keeps it until the host has received the outcome.
 type toolCall struct {
 	b        *Bridge
+	host     context.Context //nolint:containedctx // see Bridge.waiting
 	t        tool
 	key      string // supplied by the host; may be empty
 	keeps    bool   // the outbox must store the call
@@ -40,22 +41,19 @@ type toolCall struct {
 }
 
 // enter waits until fewer than maxCalls calls are in progress, and then counts this call among them. The errors are those of take.
-func (m *toolCall) enter(ctx context.Context) error {
-	err := m.b.take(ctx, m.b.places)
+func (m *toolCall) enter() error {
+	err := m.take(m.b.places)
 	m.placed = err == nil
 	return err
 }
 
-// take waits for a free slot in places and occupies it. It returns an error if the host cancels the call or the bridge shuts down.
-func (b *Bridge) take(ctx context.Context, places chan<- struct{}) error {
-	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
+// take waits for a free slot in places and occupies it. It returns an error if nobody waits for the call any more.
+func (m *toolCall) take(places chan<- struct{}) error {
 	select {
 	case places <- struct{}{}:
 		return nil
-	case <-gone:
-		return context.Canceled
-	case <-b.stopping:
-		return errEnds
+	case <-m.host.Done():
+		return context.Cause(m.host)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/delay"
 )
 
 // refresh reads the catalogues and policies of all services again if the bridge last read them more than maxAge ago. A catalogue or
@@ -25,20 +27,16 @@ func (b *Bridge) refresh(ctx context.Context, maxAge time.Duration) {
 
 // watch looks for missing services, and for changes of the others, until the bridge shuts down or ctx ends. It notifies hosts of changes.
 func (b *Bridge) watch(ctx context.Context) {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(b.running, cancel)()
 	wait := firstLook
 	for {
 		if b.complete() {
 			wait = freshFor
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-b.stopping:
-			timer.Stop()
+		if delay.For(running, wait) != nil {
 			return
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
 		}
 		b.refresh(ctx, 0)
 		wait = min(2*wait, freshFor)
