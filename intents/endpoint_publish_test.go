@@ -25,7 +25,7 @@ func TestEndpointOfGatewayIsPublished(t *testing.T) {
 	if c == nil {
 		t.Fatal(problems)
 	}
-	published, err := c.Published(intents.Fill{})
+	published, err := c.Published(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 			c.Search(intents.Query{Text: "search", Description: "a"})
-			published, err := c.Published(intents.Fill{Issuer: "a", PublicKey: "b"})
+			published, err := c.Published([]intents.Extra{{Name: "uim-issuer", Value: "a"}, {Name: "uim-public-key", Value: "b"}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,62 +8,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Fill holds the values that the gateway publishes for members that the operator's document does not set. Empty fields are not published.
-type Fill struct {
-	PublicKey    string // uim-public-key
-	PolicyURL    string // uim-policy-file
-	DiscoveryURL string // uim-api-discovery
-	ExecuteURL   string // uim-api-execute
-	Issuer       string // uim-issuer
-
-	IssueURL      string // uim-pat-issue
-	RenewURL      string // uim-pat-renew
-	RevokeURL     string // uim-pat-revoke
-	IntrospectURL string // uim-pat-introspect
-	KeysURL       string // uim-jwks
-	OpenAPIURL    string // uim-openapi
-	ErrorsURL     string // uim-errors
-	ProtocolURL   string // uim-protocol
-	ReceiptsURL   string // uim-receipts
-	UsageURL      string // uim-usage
-	BalanceURL    string // uim-balance
-	CreditURL     string // uim-credit; empty if the service takes no payments
-
-	Extra []Extra // members of other protocols
-}
-
-// An Extra is a member of agents.json for another protocol, such as uim-mcp.
+// An Extra is a member of agents.json that the gateway publishes, such as uim-policy-file or uim-mcp.
 type Extra struct {
 	Name  string
-	Value string
+	Value string         // empty: the member is not published
 	JSON  jsontext.Value // replaces Value if it is not empty
 }
 
-// Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. Values from
-// fill replace members that are absent, null or empty. Each intent has the text that Intent.JSON returns, which omits hidden inputs and
+// Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. The given
+// members replace members that are absent, null or empty. Each intent has the text that Intent.JSON returns, which omits hidden inputs and
 // the from members of outputs, and has the endpoint of Options.Endpoint if that is set.
-func (c *Catalog) Published(fill Fill) ([]byte, error) {
+func (c *Catalog) Published(members []Extra) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte
-	for _, m := range append([]Extra{
-		{Name: "uim-public-key", Value: fill.PublicKey},
-		{Name: "uim-policy-file", Value: fill.PolicyURL},
-		{Name: "uim-api-discovery", Value: fill.DiscoveryURL},
-		{Name: "uim-api-execute", Value: fill.ExecuteURL},
-		{Name: "uim-issuer", Value: fill.Issuer},
-		{Name: "uim-pat-issue", Value: fill.IssueURL},
-		{Name: "uim-pat-renew", Value: fill.RenewURL},
-		{Name: "uim-pat-revoke", Value: fill.RevokeURL},
-		{Name: "uim-pat-introspect", Value: fill.IntrospectURL},
-		{Name: "uim-jwks", Value: fill.KeysURL},
-		{Name: "uim-openapi", Value: fill.OpenAPIURL},
-		{Name: "uim-errors", Value: fill.ErrorsURL},
-		{Name: "uim-protocol", Value: fill.ProtocolURL},
-		{Name: "uim-receipts", Value: fill.ReceiptsURL},
-		{Name: "uim-usage", Value: fill.UsageURL},
-		{Name: "uim-balance", Value: fill.BalanceURL},
-		{Name: "uim-credit", Value: fill.CreditURL},
-	}, fill.Extra...) {
+	for _, m := range members {
 		value := m.JSON
 		if len(value) == 0 {
 			if m.Value == "" {

@@ -14,9 +14,12 @@ import (
 func TestPublishedKeepsDocumentBytes(t *testing.T) {
 	doc := strings.Replace(shop, "?full={full}", "", 1)
 	c := strict(t, doc)
-	got, err := c.Published(intents.Fill{
-		PublicKey: "KEY", PolicyURL: "https://g/policy", DiscoveryURL: "https://g/s",
-		ExecuteURL: `https://g/"x"`, Issuer: "example.com",
+	got, err := c.Published([]intents.Extra{
+		{Name: "uim-public-key", Value: "KEY"},
+		{Name: "uim-policy-file", Value: "https://g/policy"},
+		{Name: "uim-api-discovery", Value: "https://g/s"},
+		{Name: "uim-api-execute", Value: `https://g/"x"`},
+		{Name: "uim-issuer", Value: "example.com"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +38,14 @@ func TestPublishedKeepsDocumentBytes(t *testing.T) {
 	if again.PolicyFile != "https://example.com/policy.json" || again.Issuer != "example.com" {
 		t.Errorf("got %+v; want PolicyFile %q and Issuer %q", again, "https://example.com/policy.json", "example.com")
 	}
-	if unfilled, err := strict(t, one(`"tags": []`)).Published(intents.Fill{}); err != nil || string(unfilled) != one(`"tags": []`) {
+	if unfilled, err := strict(t, one(`"tags": []`)).Published(nil); err != nil || string(unfilled) != one(`"tags": []`) {
 		t.Errorf("got %s, %v", unfilled, err)
 	}
 }
 
 func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	c := strict(t, `{"uim-public-key": null, "uim-policy-file" : "", "service-info": {"name": "S"}, "intents": []}`)
-	got, err := c.Published(intents.Fill{PublicKey: "K", PolicyURL: "https://g/p"})
+	got, err := c.Published([]intents.Extra{{Name: "uim-public-key", Value: "K"}, {Name: "uim-policy-file", Value: "https://g/p"}})
 	if want := `{"uim-public-key": "K", "uim-policy-file" : "https://g/p", "service-info": {"name": "S"}, "intents": []}`; err != nil ||
 		string(got) != want {
 		t.Errorf("got %s, %v", got, err)
@@ -51,7 +54,7 @@ func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	if bare == nil {
 		t.Fatal(list)
 	}
-	if got, err := bare.Published(intents.Fill{Issuer: "a"}); err != nil || string(got) != "{\"intents\":[],\n  \"uim-issuer\": \"a\"}" {
+	if got, err := bare.Published([]intents.Extra{{Name: "uim-issuer", Value: "a"}}); err != nil || string(got) != "{\"intents\":[],\n  \"uim-issuer\": \"a\"}" {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
@@ -67,7 +70,7 @@ func TestFromIsNotPublished(t *testing.T) {
 	} {
 		c := strict(t, one(`"x-note": {"from": 1}, "output_parameters": `+outputs))
 		i := c.Intents()[0]
-		published, err := c.Published(intents.Fill{})
+		published, err := c.Published(nil)
 		if err != nil || string(published) != one(`"x-note": {"from": 1}, "output_parameters": `+want) {
 			t.Errorf("got %s", published)
 		}

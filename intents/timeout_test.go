@@ -31,7 +31,7 @@ func TestTimeoutIsPublished(t *testing.T) {
 		if c == nil {
 			t.Fatal(problems)
 		}
-		published, err := c.Published(intents.Fill{})
+		published, err := c.Published(nil)
 		if err != nil || !strings.Contains(string(published), tt.want) || strings.Count(string(published), "x-timeout") > 1 {
 			t.Errorf("%s, %s: %s, %v; want %s", tt.member, tt.limit, published, err, tt.want)
 		}

@@ -111,28 +111,37 @@ func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + 
 
 // AgentsFile returns agents.json as the gateway publishes it, with this public key and additional members.
 func (d *Definition) AgentsFile(publicKey string, more ...intents.Extra) ([]byte, error) {
-	extra := slices.Concat(d.Announced().Members, more)
+	credit := "" // the service takes no payments
+	if d.Payments.X402 != nil {
+		credit = d.At("/api/credit")
+	}
+	members := slices.Concat([]intents.Extra{
+		{Name: "uim-public-key", Value: publicKey},
+		{Name: "uim-policy-file", Value: d.At("/api/policy")},
+		{Name: "uim-api-discovery", Value: d.At("/api/intents/search")},
+		{Name: "uim-api-execute", Value: d.At(executePath)},
+		{Name: "uim-issuer", Value: d.Issuer},
+		{Name: "uim-pat-issue", Value: d.At("/api/pat/issue")},
+		{Name: "uim-pat-renew", Value: d.At("/api/pat/renew")},
+		{Name: "uim-pat-revoke", Value: d.At("/api/pat/revoke")},
+		{Name: "uim-pat-introspect", Value: d.At("/api/pat/introspect")},
+		{Name: "uim-jwks", Value: d.At("/.well-known/jwks.json")},
+		{Name: "uim-openapi", Value: d.At("/openapi.json")},
+		{Name: "uim-errors", Value: d.At("/errors")},
+		{Name: "uim-protocol", Value: d.At("/docs/protocol")},
+		{Name: "uim-receipts", Value: d.At("/api/receipts/") + "{execution_id}"},
+		{Name: "uim-usage", Value: d.At("/api/usage/entries")},
+		{Name: "uim-balance", Value: d.At("/api/balance")},
+		{Name: "uim-credit", Value: credit},
+	}, d.Announced().Members, more)
 	if next := d.Successor(); next != nil {
 		text, err := json.Marshal(next)
 		if err != nil {
 			return nil, fmt.Errorf("encoding the successor of the policy: %w", err)
 		}
-		extra = append(extra, intents.Extra{Name: "policy_successor", JSON: text})
+		members = append(members, intents.Extra{Name: "policy_successor", JSON: text})
 	}
-	credit := ""
-	if d.Payments.X402 != nil {
-		credit = d.At("/api/credit")
-	}
-	return d.Catalog.Published(intents.Fill{
-		CreditURL: credit,
-		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
-		ExecuteURL: d.At(executePath), Issuer: d.Issuer,
-		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
-		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
-		ErrorsURL: d.At("/errors"), ProtocolURL: d.At("/docs/protocol"), ReceiptsURL: d.At("/api/receipts/") + "{execution_id}",
-		UsageURL: d.At("/api/usage/entries"), BalanceURL: d.At("/api/balance"),
-		Extra: extra,
-	})
+	return d.Catalog.Published(members)
 }
 
 // Candidates returns the permissions that can permit a call to an intent to the bearer of a PAT, in order of preference, as far as they are
