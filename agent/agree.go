@@ -116,7 +116,7 @@ func (s *Service) offered(ctx context.Context, digest string) (policy Policy, in
 
 // pendingFor reports whether an agreement to the same policy, with the same scope and declaration, waits for approval.
 func (s Session) pendingFor(a Acceptance) bool {
-	return s.Pending() && s.pendingDigest == a.Digest && slices.Equal(s.Requested, a.Scope) &&
+	return s.Pending() && s.kept.PendingDigest == a.Digest && slices.Equal(s.Requested, a.Scope) &&
 		maps.EqualFunc(s.Declared, a.Declared, slices.Equal)
 }
 
@@ -208,16 +208,17 @@ func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agr
 	if _, pending := errors.AsType[*PendingError](err); pending {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.session.pending, s.session.pendingDigest = newSecret(string(body)), session.PolicyDigest
+		waiting := &s.session.kept
+		waiting.Pending, waiting.PendingDigest = newSecret(string(body)), session.PolicyDigest
 		s.session.Requested, s.session.AcceptedIssuer, s.session.Declared = session.Requested, session.AcceptedIssuer, session.Declared
-		s.session.pendingForm, s.session.pendingUID, s.session.pendingDocument = session.Form, session.PolicyUID, session.Document
+		waiting.PendingForm, waiting.PendingUID, waiting.PendingDocument = session.Form, session.PolicyUID, session.Document
 		return Agreement{}, err
 	}
 	if err != nil {
 		return Agreement{}, err
 	}
 	s.keepAgreement(next, body)
-	next.pending, next.pendingDigest, next.pendingDocument, next.next = secret{}, "", nil, nil
+	next.kept.Pending, next.kept.PendingDigest, next.kept.PendingDocument, next.next = secret{}, "", nil, nil
 	if present := s.Session(); present.Agreed() && next.NotBefore.After(s.client.o.Now()) {
 		present.next = &next
 		s.keepSession(present)
@@ -232,9 +233,9 @@ var errNotPending = errors.New("the agreement no longer waits for approval")
 // repeatAgreement sends an agreement that waits for approval again, with the same body, so that the service recognizes it. If the
 // service no longer accepts the agreement, the error is errNotPending.
 func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreement, error) {
-	session.Form, session.PolicyUID, session.PolicyDigest = session.pendingForm, session.pendingUID, session.pendingDigest
-	session.Document = session.pendingDocument
-	agreement, err := s.issue(ctx, session, func(string) ([]byte, error) { return []byte(session.pending.reveal()), nil })
+	session.Form, session.PolicyUID, session.PolicyDigest = session.kept.PendingForm, session.kept.PendingUID, session.kept.PendingDigest
+	session.Document = session.kept.PendingDocument
+	agreement, err := s.issue(ctx, session, func(string) ([]byte, error) { return []byte(session.kept.Pending.reveal()), nil })
 	for _, over := range []error{ErrAgreementStale, ErrAgreementReplayed, ErrPolicyMismatch} {
 		if errors.Is(err, over) {
 			return Agreement{}, errNotPending

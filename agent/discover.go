@@ -68,7 +68,7 @@ func (c *Client) discover(ctx context.Context, address string, from *url.URL, re
 	}
 	session := Session{
 		Endpoints: endpointsOf(at, catalog), Issuer: issuerOf(catalog), AgentID: c.id, KeyID: c.key.Thumbprint(),
-		Dialect: catalog.Dialect, target: request,
+		Dialect: catalog.Dialect, kept: kept{Target: request},
 	}
 	problems = slices.Concat(problems, c.unusableEndpoints(session.Endpoints, at))
 	return &Service{client: c, session: session, catalog: catalog, warnings: problems}, nil

@@ -140,7 +140,7 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 	c.prove = c.prove || s.proofRequested[uid]
 	s.mu.Unlock()
 	session := s.Session()
-	mayHaveKey, mayProve := c.key == "" && !o.NoRepeat, !c.prove && s.client.o.Key != nil && session.tokenID != ""
+	mayHaveKey, mayProve := c.key == "" && !o.NoRepeat, !c.prove && s.client.o.Key != nil && session.kept.TokenID != ""
 	if (mayHaveKey || mayProve) && strictjson.Exact(tree) == nil && (o.Keyed || !s.isFree(ctx, uid)) {
 		c.prove = c.prove || mayProve
 		if mayHaveKey {
@@ -238,7 +238,7 @@ func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result
 		}
 	}
 	if c.prove {
-		if s.client.o.Key == nil || session.tokenID == "" {
+		if s.client.o.Key == nil || session.kept.TokenID == "" {
 			return Result{}, fmt.Errorf("%w: a proof of key requires a key, and a PAT with a jti", ErrOptions)
 		}
 		digest, err := pat.ExecuteDigest(c.uid, c.parameters)

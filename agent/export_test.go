@@ -19,8 +19,8 @@ func Targets(s string) ([]string, string, error) {
 	t, err := parseTarget(s)
 	return t.urls, t.domain, err
 }
-func (s Session) Token() string   { return s.token.reveal() }
-func (s Session) TokenID() string { return string(s.tokenID) }
+func (s Session) Token() string   { return s.kept.Token.reveal() }
+func (s Session) TokenID() string { return string(s.kept.TokenID) }
 
 // NoJitter makes the waits of a client exact.
 func (c *Client) NoJitter() { c.jitter = func() float64 { return 1 } }

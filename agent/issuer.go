@@ -20,7 +20,7 @@ func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) er
 		return nil
 	}
 	issuer, agents := issuerHost(s.Issuer), s.Endpoints.Agents
-	hosts := []string{hostOf(s.target), hostOf(agents)}
+	hosts := []string{hostOf(s.kept.Target), hostOf(agents)}
 	if slices.ContainsFunc(hosts, func(host string) bool { return host != "" && fetch.LoopbackHost(host) }) ||
 		c.vouched(ctx, hosts, agents, issuer) {
 		return nil

@@ -100,7 +100,7 @@ func (s *Service) account(ctx context.Context, session Session, c *call, o outco
 	defer cancel()
 	known := receipts.Call{
 		Issuer: session.Issuer, Agent: session.AgentID, KeyID: session.KeyID, Policy: session.PolicyDigest,
-		Agreement: session.AgreementID, Token: session.tokenID, Replayed: o.replayed,
+		Agreement: session.AgreementID, Token: session.kept.TokenID, Replayed: o.replayed,
 		Execution: charge.ExecutionID, Amount: charge.Amount, State: charge.State, Intent: c.uid, Request: c.digest(),
 	}
 	if o.result != nil {

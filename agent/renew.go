@@ -36,7 +36,7 @@ func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, err
 	work := context.WithoutCancel(ctx)
 	done := s.renewing.DoChan("renew", func() (any, error) {
 		// Another renewal may have completed since the caller read the session.
-		if now := s.Session(); now.token != before.token {
+		if now := s.Session(); now.kept.Token != before.kept.Token {
 			return now.agreement(), nil
 		}
 		return s.renew(work, before)
@@ -83,8 +83,8 @@ func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer
 		return s.renewEnvelope(ctx, session)
 	}
 	header := authorization(session)
-	if session.tokenID != "" && s.client.o.Key != nil {
-		digest, err := pat.RenewDigest(session.tokenID)
+	if session.kept.TokenID != "" && s.client.o.Key != nil {
+		digest, err := pat.RenewDigest(session.kept.TokenID)
 		if err != nil {
 			return fetch.Answer{}, fmt.Errorf("creating a proof of key: %w", err)
 		}
@@ -136,7 +136,7 @@ func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agree
 
 // addProof adds a proof of key for the digest to a request's header.
 func (s *Service) addProof(header http.Header, session Session, digest string) error {
-	binding := pat.ProofBinding{Audience: session.Issuer, TokenID: session.tokenID, Digest: digest}
+	binding := pat.ProofBinding{Audience: session.Issuer, TokenID: session.kept.TokenID, Digest: digest}
 	proof, err := pat.SignProof(s.client.o.Key, binding, s.client.o.Now())
 	if err != nil {
 		return fmt.Errorf("creating a proof of key: %w", err)
@@ -146,7 +146,7 @@ func (s *Service) addProof(header http.Header, session Session, digest string) e
 }
 
 func authorization(session Session) http.Header {
-	return http.Header{"Authorization": {"Bearer " + session.token.reveal()}}
+	return http.Header{"Authorization": {"Bearer " + session.kept.Token.reveal()}}
 }
 
 // currentSession returns the session, after renewing the PAT if that is due. If the renewal fails while the PAT is still valid and
@@ -191,14 +191,14 @@ func (s *Service) Revoke(ctx context.Context) error {
 	}
 	header := authorization(session)
 	header.Set("Content-Type", "application/x-www-form-urlencoded")
-	body := url.Values{"token": {session.token.reveal()}, "token_type_hint": {"access_token"}}.Encode()
+	body := url.Values{"token": {session.kept.Token.reveal()}, "token_type_hint": {"access_token"}}.Encode()
 	if _, err := s.post(ctx, revokeOp, session.Endpoints.Revoke, header, []byte(body)); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.session.token == session.token {
-		s.session.token, s.session.tokenID, s.session.ExpiresAt = secret{}, "", time.Time{}
+	if s.session.kept.Token == session.kept.Token {
+		s.session.kept.Token, s.session.kept.TokenID, s.session.ExpiresAt = secret{}, "", time.Time{}
 	}
 	return nil
 }

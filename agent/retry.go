@@ -105,7 +105,7 @@ func (c *call) afterError(e *Error, session Session, client *Client) step {
 	switch {
 	case c.options.NoRepeat, e.Replayed:
 		return step{} // every retry gets the same response
-	case e.Is(ErrVerificationRequired) && !c.prove && client.o.Key != nil && session.tokenID != "":
+	case e.Is(ErrVerificationRequired) && !c.prove && client.o.Key != nil && session.kept.TokenID != "":
 		c.prove, c.proofRequested = true, true
 		return step{again: true} // rejected before anything was done
 	case e.Is(ErrProofReplayed) && c.prove && !c.provedAgain && c.key != "":

@@ -17,37 +17,44 @@ import (
 // A Session holds the agreement of an agent with one service, and the PAT. Service.Session returns a copy. The PAT itself cannot be
 // read from a Session, but SaveSession writes it to a file.
 type Session struct {
-	Endpoints      Endpoints
-	Issuer         string
-	Dialect        intents.Dialect
-	AgentID        pat.AgentID
-	KeyID          keys.ID // RFC 7638 thumbprint of the key that agreed
-	PolicyUID      string
-	PolicyDigest   string // the digest of the agreed policy; empty if there is none
-	Document       []byte // the agreed policy as served; nil if it was not kept
-	AgreementID    string // chosen by the service; may be empty
-	Form           Form   // how the policy was signed
-	Scope          []string
-	ScopeOmitted   []pat.OmittedEntry
-	Requested      []string // requested scope; nil means everything that the policy permits
-	Declared       pat.Declaration
-	ExpiresAt      time.Time       // zero if the service does not state it
-	IssuedAt       time.Time       // by the client's clock
-	NotBefore      time.Time       // when the PAT becomes valid; zero if the service does not state it
-	AcceptedIssuer string          // a name that the caller accepts although the host does not vouch for it
-	Keys           evidence.KeySet // the keys of the service, for receipts and for its log, that the agent trusts
-	target         string          // the first address of the caller's target
-	tokenID        pat.TokenID     // jti; empty if the PAT has none
-	token          secret
-	pending        secret // body of an agreement that waits for approval
-	pendingDigest  string // digest of the policy in that agreement
-	pendingUID     string // uid of the same policy
-	pendingForm    Form
-	// pendingDocument is the same policy as served.
-	pendingDocument []byte
-	plan            string   // the plan that the pending agreement requests
-	onDate          bool     // the pending agreement takes effect with its policy
-	next            *Session // a session that takes effect at its NotBefore; nil if there is none
+	Endpoints    Endpoints          `json:"endpoints"`
+	Issuer       string             `json:"issuer"`
+	Dialect      intents.Dialect    `json:"dialect"`
+	AgentID      pat.AgentID        `json:"agent_id"`
+	KeyID        keys.ID            `json:"key_id"` // RFC 7638 thumbprint of the key that agreed
+	PolicyUID    string             `json:"policy_uid,omitempty"`
+	PolicyDigest string             `json:"policy_digest,omitempty"` // the digest of the agreed policy; empty if there is none
+	Document     []byte             `json:"policy,omitempty"`        // the agreed policy as served; nil if it was not kept
+	AgreementID  string             `json:"agreement_id,omitempty"`  // chosen by the service; may be empty
+	Form         Form               `json:"form,omitempty"`          // how the policy was signed
+	Scope        []string           `json:"scope,omitempty"`
+	ScopeOmitted []pat.OmittedEntry `json:"scope_omitted,omitempty"`
+	Requested    []string           `json:"requested,omitempty"` // requested scope; nil means everything that the policy permits
+	Declared     pat.Declaration    `json:"declared,omitempty"`
+	ExpiresAt    time.Time          `json:"expires_at,omitzero"` // zero if the service does not state it
+	IssuedAt     time.Time          `json:"issued_at,omitzero"`  // by the client's clock
+	NotBefore    time.Time          `json:"not_before,omitzero"` // when the PAT becomes valid; zero if the service does not state it
+	// AcceptedIssuer is a name that the caller accepts although the host does not vouch for it.
+	AcceptedIssuer string `json:"accepted_issuer,omitempty"`
+	// Keys are the keys of the service, for receipts and for its log, that the agent trusts.
+	Keys evidence.KeySet `json:"-"`
+
+	kept   kept
+	plan   string   // the plan that the pending agreement requests
+	onDate bool     // the pending agreement takes effect with its policy
+	next   *Session // a session that takes effect at its NotBefore; nil if there is none
+}
+
+// kept are the parts of a Session that only its file shows.
+type kept struct {
+	Target          string      `json:"asked"`              // the first address of the caller's target
+	TokenID         pat.TokenID `json:"token_id,omitempty"` // jti; empty if the PAT has none
+	Token           secret      `json:"uim-pat,omitzero"`
+	Pending         secret      `json:"pending,omitzero"`         // body of an agreement that waits for approval
+	PendingDigest   string      `json:"pending_digest,omitempty"` // digest of the policy in that agreement
+	PendingUID      string      `json:"pending_uid,omitempty"`    // uid of the same policy
+	PendingForm     Form        `json:"pending_form,omitempty"`
+	PendingDocument []byte      `json:"pending_policy,omitempty"` // the same policy as served
 }
 
 // Next returns the session that will replace s: the agent agreed to its policy in advance, and the policy takes effect at the NotBefore of
@@ -65,13 +72,13 @@ func (s Session) Changed(earlier Session) bool {
 }
 
 // Agreed reports whether the session holds a PAT.
-func (s Session) Agreed() bool { return s.token.text != nil }
+func (s Session) Agreed() bool { return s.kept.Token.text != nil }
 
 // Pending reports whether an agreement waits for the operator's approval.
-func (s Session) Pending() bool { return s.pending.text != nil }
+func (s Session) Pending() bool { return s.kept.Pending.text != nil }
 
 // PendingDigest returns the digest of the policy in the agreement that waits for approval; it is empty if there is none.
-func (s Session) PendingDigest() string { return s.pendingDigest }
+func (s Session) PendingDigest() string { return s.kept.PendingDigest }
 
 // Permits reports whether the scope of the PAT, as stated by the service, includes the intent. If the service stated no scope,
 // Permits reports whether the session holds a PAT.
@@ -112,7 +119,7 @@ func (s Session) Matches(where string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.Contains(t.urls, s.Endpoints.Agents) || slices.Contains(t.urls, s.target)
+	return slices.Contains(t.urls, s.Endpoints.Agents) || slices.Contains(t.urls, s.kept.Target)
 }
 
 // String describes the agreement without the PAT.
@@ -134,6 +141,15 @@ func newSecret(s string) secret {
 		return secret{}
 	}
 	return secret{&s}
+}
+
+// MarshalText returns the secret, for the file of the session.
+func (s secret) MarshalText() ([]byte, error) { return []byte(s.reveal()), nil }
+
+// UnmarshalText is the inverse of MarshalText.
+func (s *secret) UnmarshalText(text []byte) error {
+	*s = newSecret(string(text))
+	return nil
 }
 
 func (s secret) reveal() string {

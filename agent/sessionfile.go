@@ -4,56 +4,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/uimgate/uimgate/evidence"
-	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A sessionFile is the JSON form of a Session in a file.
 type sessionFile struct {
-	Version      int                `json:"version"`
-	Endpoints    Endpoints          `json:"endpoints"`
-	Issuer       string             `json:"issuer"`
-	Accepted     string             `json:"accepted_issuer,omitempty"`
-	Target       string             `json:"asked"`
-	Dialect      intents.Dialect    `json:"dialect"`
-	AgentID      pat.AgentID        `json:"agent_id"`
-	KeyID        keys.ID            `json:"key_id"`
-	PolicyUID    string             `json:"policy_uid,omitempty"`
-	PolicyDigest string             `json:"policy_digest,omitempty"`
-	AgreementID  string             `json:"agreement_id,omitempty"`
-	Form         Form               `json:"form,omitempty"`
-	Scope        []string           `json:"scope,omitempty"`
-	Omitted      []pat.OmittedEntry `json:"scope_omitted,omitempty"`
-	Requested    []string           `json:"requested,omitempty"`
-	Declared     pat.Declaration    `json:"declared,omitempty"`
-	ExpiresAt    time.Time          `json:"expires_at,omitzero"`
-	IssuedAt     time.Time          `json:"issued_at,omitzero"`
-	TokenID      pat.TokenID        `json:"token_id,omitempty"`
-	Token        string             `json:"uim-pat,omitempty"`
-	Pending      string             `json:"pending,omitempty"`
-	PendingFor   string             `json:"pending_digest,omitempty"`
-	PendingUID   string             `json:"pending_uid,omitempty"`
-	PendingForm  Form               `json:"pending_form,omitempty"`
-	PendingText  []byte             `json:"pending_policy,omitempty"`
-	NotBefore    time.Time          `json:"not_before,omitzero"`
-	Document     []byte             `json:"policy,omitempty"`
-	Keys         json.RawMessage    `json:"jwks,omitempty"`
-	Next         *sessionFile       `json:"next,omitempty"`
+	Version int `json:"version"`
+	Session
+	kept
+	Keys json.RawMessage `json:"jwks,omitempty"`
+	Next *sessionFile    `json:"next,omitempty"`
 }
 
 // fileOf returns a session in the form of a file.
 func fileOf(s Session) *sessionFile {
-	f := &sessionFile{
-		Version: sessionVersion, Endpoints: s.Endpoints, Issuer: s.Issuer, Accepted: s.AcceptedIssuer, Target: s.target, Dialect: s.Dialect,
-		AgentID: s.AgentID, KeyID: s.KeyID, PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest, AgreementID: s.AgreementID, Form: s.Form,
-		Scope: s.Scope, Omitted: s.ScopeOmitted, Requested: s.Requested, Declared: s.Declared, ExpiresAt: s.ExpiresAt, IssuedAt: s.IssuedAt,
-		TokenID: s.tokenID, Token: s.token.reveal(), Pending: s.pending.reveal(), PendingFor: s.pendingDigest, PendingUID: s.pendingUID,
-		PendingForm: s.pendingForm, PendingText: s.pendingDocument, NotBefore: s.NotBefore, Document: s.Document,
-	}
+	f := &sessionFile{Version: sessionVersion, Session: s, kept: s.kept}
 	if s.Keys.Len() > 0 {
 		f.Keys = s.Keys.JWKS()
 	}
@@ -65,15 +31,10 @@ func fileOf(s Session) *sessionFile {
 
 // session returns the session in a file. It ignores the successor of a successor.
 func (f *sessionFile) session() Session {
-	keySet, _ := evidence.ParseKeySet(f.Keys) // a session without keys pins them again
-	return Session{
-		Keys: keySet, Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
-		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, Document: f.Document, AgreementID: f.AgreementID, Form: f.Form,
-		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
-		NotBefore: f.NotBefore, AcceptedIssuer: f.Accepted, target: f.Target, tokenID: f.TokenID, token: newSecret(f.Token),
-		pending: newSecret(f.Pending), pendingDigest: f.PendingFor,
-		pendingUID: f.PendingUID, pendingForm: f.PendingForm, pendingDocument: f.PendingText,
-	}
+	s := f.Session
+	s.kept = f.kept
+	s.Keys, _ = evidence.ParseKeySet(f.Keys) // a session without keys pins them again
+	return s
 }
 
 const (

@@ -40,8 +40,8 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 	if token == "" || len(token) > pat.MaxToken || !onlyAlphanumericOr(token, "-._~+/=") {
 		return Session{}, fmt.Errorf("%w: the body contains no valid PAT", ErrAnswer)
 	}
-	session.token, session.IssuedAt = newSecret(token), c.o.Now()
-	session.tokenID, session.ExpiresAt, session.NotBefore = "", time.Time{}, time.Time{}
+	session.kept.Token, session.IssuedAt = newSecret(token), c.o.Now()
+	session.kept.TokenID, session.ExpiresAt, session.NotBefore = "", time.Time{}, time.Time{}
 	session.AgreementID = ""
 	session.Scope, session.ScopeOmitted = stringList(tree["scope"]), scopeOmitted(tree["scope_omitted"])
 	if id, ok := tree["agreement_id"].(string); ok {
@@ -80,7 +80,7 @@ func (s *Session) claims(token string, key keys.Key) error {
 		}
 	}
 	id, _ := payload["jti"].(string)
-	s.tokenID = pat.TokenID(id) // any form is accepted
+	s.kept.TokenID = pat.TokenID(id) // any form is accepted
 	iat, dated := numberUpTo(payload["iat"], maxTime)
 	if nbf, ok := numberUpTo(payload["nbf"], maxTime); ok && dated && nbf > iat {
 		s.NotBefore = time.Unix(nbf, 0).UTC()

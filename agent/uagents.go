@@ -125,7 +125,7 @@ func (s *Service) signEnvelope(ctx context.Context, session Session, policy Poli
 // renewEnvelope requests a new PAT in an envelope. The signature of the envelope serves as the proof of key.
 func (s *Service) renewEnvelope(ctx context.Context, session Session) (fetch.Answer, error) {
 	return s.sendEnvelope(ctx, renewOp, func(door via.UAgents, id string) (via.Message, error) {
-		return door.Renewal(id, session.token.reveal())
+		return door.Renewal(id, session.kept.Token.reveal())
 	})
 }
 
