@@ -161,13 +161,7 @@ func output(name string, schema map[string]any) map[string]any {
 		out = map[string]any{}
 	}
 	out["name"] = name
-	for _, keyword := range []string{"type", "anyOf", "$ref", "allOf"} {
-		if out[keyword] != nil {
-			return out
-		}
-	}
-	out["type"] = "any"
-	return out
+	return typed(out, "type", "anyOf", "$ref", "allOf")
 }
 
 // refusals looks for a member of the responses that reports whether the call succeeded, because some services refuse calls with status 200.

@@ -34,13 +34,11 @@ func Apply(was, now, agents, policy []byte, live func(uid string) Terms) (Curati
 	if err != nil {
 		return CurationEffect{}, fmt.Errorf("%w: %w", ErrCuration, err)
 	}
-	a := &applier{live: live, offered: map[string]map[string]any{}}
+	a := &applier{live: live}
 	if a.tree, err = strictjson.DecodeObject(bytes.Clone(agents)); err != nil {
 		return CurationEffect{}, fmt.Errorf("%s is not valid JSON: %w", AgentsFile, err)
 	}
-	for _, v := range read.List(a.tree["intents"]) {
-		a.offered[read.Text(read.Object(v)["intent_uid"])] = read.Object(v)
-	}
+	a.offered = intentsOf(a.tree)
 	if a.policy, err = terms.Read(policy); err != nil {
 		a.policy = nil // prices and limits wait
 	}
@@ -64,6 +62,15 @@ func Apply(was, now, agents, policy []byte, live func(uid string) Terms) (Curati
 		a.out.Waiting = append(a.out.Waiting, "the selection applies to operations that are not listed")
 	}
 	return a.result()
+}
+
+// intentsOf returns the intents in agents.json, by UID.
+func intentsOf(agents map[string]any) map[string]map[string]any {
+	out := map[string]map[string]any{}
+	for _, v := range read.List(agents["intents"]) {
+		out[read.Text(read.Object(v)["intent_uid"])] = read.Object(v)
+	}
+	return out
 }
 
 func checkUID(key, uid string) error {

@@ -34,7 +34,6 @@ type call struct {
 	notes       []string
 	reported    map[string]bool
 	tree        map[string]any
-	below       string // Intent.below
 	decided     curation.Operation
 	own         map[string]string // Intent.own
 }
@@ -84,9 +83,7 @@ func (c *call) assemble(uid intents.UID) error {
 	if len(c.query) > 0 {
 		rest += "?" + strings.Join(c.query, "&")
 	}
-	published := c.base.published(c.options.Namespace)
-	address := published + c.base.prefix + rest
-	c.below = "https://" + c.options.Namespace + rest
+	address := c.base.published(c.options.Namespace) + c.base.prefix + rest
 	if len(address) > maxURL {
 		return fmt.Errorf("its URL would be longer than %d bytes", maxURL)
 	}
@@ -182,12 +179,14 @@ func (in *input) tree() map[string]any {
 	if _, has := out["default"]; in.required && !has { // the gateway fills in a default, so the parameter is not required
 		out["required"] = true
 	}
-	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
-		if out[keyword] != nil {
-			return out
-		}
+	return typed(out, "type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf")
+}
+
+// typed returns a parameter with the type any, unless it has one of these keywords.
+func typed(out map[string]any, keywords ...string) map[string]any {
+	if !slices.ContainsFunc(keywords, func(name string) bool { return out[name] != nil }) {
+		out["type"] = "any"
 	}
-	out["type"] = "any"
 	return out
 }
 

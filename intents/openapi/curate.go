@@ -9,7 +9,6 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
-	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -30,10 +29,8 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	}
 	c := &Curation{file: file}
 	for _, key := range slices.Sorted(maps.Keys(file.Operations)) {
-		if uid := file.Operations[key].UID; uid != "" {
-			if _, err := intents.ParseUID(uid); err != nil {
-				return nil, fmt.Errorf("%w: %s: operations.%s.uid: %w", ErrCuration, CurationFile, key, err)
-			}
+		if err := checkUID(key, file.Operations[key].UID); err != nil {
+			return nil, err
 		}
 	}
 	if force {
@@ -50,10 +47,7 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 			return nil, fmt.Errorf("%s is not valid JSON: correct it or use --force: %w", AgentsFile, err)
 		}
 	}
-	f := &follower{Curation: c, offered: map[string]map[string]any{}, keys: map[string]string{}}
-	for _, v := range read.List(tree["intents"]) {
-		f.offered[read.Text(read.Object(v)["intent_uid"])] = read.Object(v)
-	}
+	f := &follower{Curation: c, offered: intentsOf(tree), keys: map[string]string{}}
 	if existing[CurationFile] == nil {
 		f.adopt()
 	}

@@ -125,7 +125,6 @@ type Intent struct {
 
 	refusal string            // the error_when that an example suggests; may be empty
 	headers []string          // required headers, which the operator supplies
-	below   string            // the URL without the base path of the service
 	own     map[string]string // the texts of the document that the curation replaces, by member
 }
 

@@ -192,7 +192,7 @@ func (w *work) offer(op *operation) {
 		w.out.IdempotencyHeader = c.idempotency
 	}
 	w.out.Intents = append(w.out.Intents, Intent{
-		UID: uid, Operation: op.key, Safe: op.effect.reads, Tree: c.tree, below: c.below, own: c.own, headers: c.headers,
+		UID: uid, Operation: op.key, Safe: op.effect.reads, Tree: c.tree, own: c.own, headers: c.headers,
 		refusal: c.refusalInExamples(),
 	})
 }

@@ -42,28 +42,3 @@ func TestPublishedAddresses(t *testing.T) {
 		}
 	}
 }
-
-// The configuration of an earlier version has the base path in upstream.url. An update keeps it there, because the operator may have edited
-// upstream.url or the URLs of intents.
-func TestBasePathOfEarlierVersionIsKept(t *testing.T) {
-	dir, _ := rerun(t, map[string][]byte{openapi.RecordFile: []byte(`{"version": 1}`)}, onBase, openapi.Options{})
-	for range 2 {
-		if address := intentsOf(t, dir)["task:v1"]["endpoint"].(map[string]any)["url"]; address != "https://api.example.com/tasks/{id}" {
-			t.Errorf("published as %s, want %q", address, "https://api.example.com/tasks/{id}")
-		}
-		if config := string(dir[openapi.ConfigFile]); !strings.Contains(config, "s.example/api/1.0\"") {
-			t.Errorf("got %s, want a text that contains %q", config, "s.example/api/1.0\"")
-		}
-		edit(t, dir, openapi.ConfigFile, "https://app.s.example", "https://inner.s.example")
-		var r *openapi.Result
-		if dir, r = rerun(t, dir, onBase, openapi.Options{}); r.Changed+r.Added+r.Retired > 0 {
-			t.Errorf("got %+v, want Changed + r.Added + r.Retired at most 0", r)
-		}
-		edit(t, dir, openapi.ConfigFile, "https://inner.s.example", "https://app.s.example")
-	}
-	fresh, _ := rerun(t, nil, onBase, openapi.Options{})
-	if again, _ := rerun(t, fresh, onBase, openapi.Options{}); string(again[openapi.AgentsFile]) != string(fresh[openapi.AgentsFile]) ||
-		!strings.Contains(string(fresh[openapi.AgentsFile]), "/api/1.0/tasks") {
-		t.Errorf("got %s", again[openapi.AgentsFile])
-	}
-}

@@ -66,11 +66,9 @@ type record struct {
 	Service         map[string]string            `json:"service"` // member of service-info → digest
 	Files           map[string]string            `json:"files"`   // file → digest
 	// Terms are the prices and limits in the curation, by the keys of operations. It is nil in records of earlier releases.
-	Terms map[string]string `json:"terms"`
-	// BasePath means that the URLs of intents contain the base path of the service, and upstream.url does not. In records of earlier releases,
-	// the reverse applies. Update does not change this, because the operator may have edited the URLs.
-	BasePath bool   `json:"base_path"`
-	Email    string `json:"acme_email,omitempty"`
+	Terms    map[string]string `json:"terms"`
+	BasePath bool              `json:"base_path"` // true, for 0.1.0
+	Email    string            `json:"acme_email,omitempty"`
 }
 
 const recordVersion = 1
@@ -110,15 +108,11 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	u.fresh = record{
 		Version: recordVersion, Namespace: i.Namespace, Operations: map[string]string{}, Intents: map[string]map[string]string{},
 		Service: map[string]string{}, Files: map[string]string{}, Texts: map[string]map[string]string{},
-		DocumentVersion: i.versions, Selection: &i.curation.file.Selection, Email: i.Email,
+		DocumentVersion: i.versions, Selection: &i.curation.file.Selection, BasePath: true, Email: i.Email,
 	}
 	u.result.Messages = append(u.result.Messages, i.curation.messages...)
 	if err := u.keep(force); err != nil {
 		return nil, err
-	}
-	u.fresh.BasePath = u.last.Version == 0 || u.last.BasePath
-	if !u.fresh.BasePath {
-		u.Import = i.withoutBasePath()
 	}
 	agents, err := u.agents()
 	if err != nil {
@@ -161,21 +155,6 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, err
 	}
 	return u.result, nil
-}
-
-// withoutBasePath returns a copy of i in which upstream.url contains the base path, and the URLs of the intents do not.
-func (i *Import) withoutBasePath() *Import {
-	out := *i
-	out.base.origin, out.base.prefix = i.base.origin+i.base.prefix, ""
-	out.Intents = slices.Clone(i.Intents)
-	for n := range out.Intents {
-		in := &out.Intents[n]
-		in.Tree = maps.Clone(in.Tree)
-		endpoint := maps.Clone(read.Object(in.Tree["endpoint"]))
-		endpoint["url"] = in.below
-		in.Tree["endpoint"] = endpoint
-	}
-	return &out
 }
 
 func (i *Import) why() string {
@@ -259,7 +238,7 @@ func (u *update) agents() (map[string]any, error) {
 		}
 	}
 	tree["service-info"] = info
-	u.versions(read.List(tree["intents"]))
+	u.versions(tree)
 	tree["intents"] = u.intents(read.List(tree["intents"]))
 	return tree, nil
 }

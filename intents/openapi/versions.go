@@ -37,13 +37,11 @@ type Change struct {
 func (u *update) change(c Change) { u.result.Changes = append(u.result.Changes, c) }
 
 // versions finds intents whose change breaks agents. Unless Options.InPlace is set, it gives their operations UIDs with the next version,
-// so that the intents under the previous UIDs can continue. have are the existing intents.
-func (u *update) versions(have []any) {
-	existing := map[string]map[string]any{}
-	used := map[string]bool{}
-	for _, v := range have {
-		uid := read.Text(read.Object(v)["intent_uid"])
-		existing[uid], used[uid] = read.Object(v), true
+// so that the intents under the previous UIDs can continue. agents is the existing agents.json.
+func (u *update) versions(agents map[string]any) {
+	existing, used := intentsOf(agents), map[string]bool{}
+	for uid := range existing {
+		used[uid] = true
 	}
 	for _, o := range u.curation.file.Operations {
 		used[o.UID] = true
