@@ -36,7 +36,7 @@ func (v *verification) agentsDirect(context.Context) finding {
 		if e.status/100 != 3 || err != nil || e.header.Get("Location") == "" {
 			continue
 		}
-		elsewhere := !v.sameSite(e.url.Hostname(), to.Hostname())
+		elsewhere := !v.SameSite(e.url.Hostname(), to.Hostname())
 		if fetch.LoopbackHost(to.Hostname()) { // on loopback each port is a separate site
 			elsewhere = fetch.Origin(e.url) != fetch.Origin(to)
 		}
@@ -73,23 +73,23 @@ func (v *verification) agentsJSON(context.Context) finding {
 	if err != nil {
 		return wrong("%v", err)
 	}
-	v.tree = tree
+	v.Named = tree
 	return pass
 }
 
 func (v *verification) agentsReadable(context.Context) finding {
-	v.catalog, v.problems = intents.Parse(v.agentsFile.body(), intents.Options{})
-	if v.catalog == nil {
+	v.Catalog, v.problems = intents.Parse(v.agentsFile.body(), intents.Options{})
+	if v.Catalog == nil {
 		return wrong("%s", v.problems[0])
 	}
 	return pass
 }
 
 func (v *verification) agentsDialect(context.Context) finding {
-	if v.catalog.Dialect != intents.Core {
-		return wrong("it uses the dialect %s", v.catalog.Dialect)
+	if v.Catalog.Dialect != intents.Core {
+		return wrong("it uses the dialect %s", v.Catalog.Dialect)
 	}
-	if _, ok := v.tree["service-info"].(map[string]any); !ok {
+	if _, ok := v.Named["service-info"].(map[string]any); !ok {
 		return missing("service-info is missing")
 	}
 	return pass

@@ -71,16 +71,16 @@ func (v *verification) patAlgorithm(context.Context) finding {
 }
 
 func (v *verification) patSignature(context.Context) finding {
-	if len(v.keys) == 0 {
+	if len(v.Keys) == 0 {
 		return missing("the service publishes no key that could verify it")
 	}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"EdDSA", "ES256", "RS256", "PS256"}), jwt.WithoutClaimsValidation())
-	for _, key := range v.keys {
+	for _, key := range v.Keys {
 		if _, err := parser.Parse(v.token.text, func(*jwt.Token) (any, error) { return key.Public(), nil }); err == nil {
 			return holds("signed with the key %s", key.Thumbprint())
 		}
 	}
-	return wrong("none of the %d published keys verifies it", len(v.keys))
+	return wrong("none of the %d published keys verifies it", len(v.Keys))
 }
 
 func (v *verification) patType(context.Context) finding {
@@ -133,7 +133,7 @@ func (v *verification) patTimes(context.Context) finding {
 		leeway  = time.Minute // between two clocks
 		longest = 366 * 24 * time.Hour
 	)
-	now := v.options.Client.Now()
+	now := v.Now()
 	exp, _ := v.token.numericDate("exp")
 	nbf, _ := v.token.numericDate("nbf")
 	switch {
@@ -158,7 +158,7 @@ func (v *verification) patScope(context.Context) finding {
 	if v.unreadIntents() {
 		return skipped("not all intents can be read")
 	}
-	spaces := v.catalog.Namespaces()
+	spaces := v.Catalog.Namespaces()
 	var bad []string
 	for _, item := range list {
 		text, _ := item.(string)
@@ -173,7 +173,7 @@ func (v *verification) patScope(context.Context) finding {
 		}
 		if uid, err := intents.ParseUID(text[:i]); err != nil {
 			bad = append(bad, fmt.Sprintf("%.120q", text))
-		} else if _, offered := v.catalog.Lookup(uid); !offered {
+		} else if _, offered := v.Catalog.Lookup(uid); !offered {
 			bad = append(bad, text+" is not offered")
 		}
 	}
@@ -185,11 +185,11 @@ func (v *verification) patPolicy(context.Context) finding {
 	if v.token.payload["pol"] == nil {
 		return missing("pol is missing")
 	}
-	u, usable := v.address(text)
+	u, usable := v.Address(text)
 	if !ok || !usable && text != termOf(memberOf(v.policyTree, "uid", "@id", "id")) {
 		return wrong("pol is neither a URL nor the uid of the policy")
 	}
-	if usable && text != v.policy.URL.String() && text != v.catalog.PolicyFile && text != termOf(memberOf(v.policyTree, "uid", "@id", "id")) {
+	if usable && text != v.policy.URL.String() && text != v.Catalog.PolicyFile && text != termOf(memberOf(v.policyTree, "uid", "@id", "id")) {
 		return wrong("pol is %s at %s, not the policy that was signed", printable(u.Path), fetch.Origin(u))
 	}
 	return pass

@@ -55,9 +55,9 @@ func (v *verification) dnsPolicyFile(context.Context) finding {
 }
 
 func (v *verification) recordURL(s string) finding {
-	if u, ok := v.address(s); !ok {
+	if u, ok := v.Address(s); !ok {
 		return wrong("%s is not a URL that an agent would use", s)
-	} else if !v.sameSite(u.Hostname(), v.domain) {
+	} else if !v.SameSite(u.Hostname(), v.domain) {
 		return wrong("%s is not at the site of %s", s, v.domain)
 	}
 	return holds("%s", s)

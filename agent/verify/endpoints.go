@@ -2,12 +2,7 @@ package verify
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/url"
-	"strings"
-
-	"golang.org/x/net/publicsuffix"
 
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/fetch"
@@ -66,43 +61,4 @@ func (v *verification) findIssue(ctx context.Context) (string, finding) {
 	address, a, f := v.firstReachable(ctx, list, `{"agent_id":`)
 	v.issueURL, v.malformed = address, a
 	return address, f
-}
-
-// address parses an absolute URL; ok is false if an agent would not use it.
-func (v *verification) address(s string) (*url.URL, bool) {
-	u, err := url.Parse(s)
-	return u, err == nil && v.secure(u)
-}
-
-// sameSite reports whether two hosts belong to the same site: they are equal, have the same registrable domain, or are both loopback
-// addresses. If insecure connections are allowed, all hosts belong to the same site.
-func (v *verification) sameSite(a, b string) bool {
-	a, b = strings.ToLower(strings.TrimSuffix(a, ".")), strings.ToLower(strings.TrimSuffix(b, "."))
-	if a == b || v.options.Client.AllowInsecure || fetch.LoopbackHost(a) && fetch.LoopbackHost(b) {
-		return true
-	}
-	if net.ParseIP(a) != nil || net.ParseIP(b) != nil {
-		return false
-	}
-	one, errOne := publicsuffix.EffectiveTLDPlusOne(a)
-	other, errOther := publicsuffix.EffectiveTLDPlusOne(b)
-	return errOne == nil && errOther == nil && one == other
-}
-
-// secure reports whether agents would use a URL: it is https, or it is http to a loopback address or with insecure connections allowed.
-func (v *verification) secure(u *url.URL) bool {
-	return u.Hostname() != "" && u.User == nil &&
-		(u.Scheme == "https" || u.Scheme == "http" && (v.options.Client.AllowInsecure || fetch.LoopbackHost(u.Hostname())))
-}
-
-// ownURL checks a URL of the service: it must be one that agents would use, at the site of agents.json.
-func (v *verification) ownURL(name, s string) finding {
-	u, ok := v.address(s)
-	if !ok {
-		return wrong("%s is not a URL that an agent would use", name)
-	}
-	if !v.sameSite(u.Hostname(), v.agentsURL().Hostname()) {
-		return wrong("%s is at %s, but agents.json is at %s", name, u.Hostname(), v.agentsURL().Hostname())
-	}
-	return pass
 }

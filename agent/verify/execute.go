@@ -16,7 +16,7 @@ import (
 // body encodes a call in the service's dialect. See UIM core, section 3.2.
 func (v *verification) body(uid string, parameters map[string]any) (string, error) {
 	var tree any = map[string]any{"intent_uid": uid, "parameters": parameters}
-	if v.catalog.Dialect == intents.Draft {
+	if v.Catalog.Dialect == intents.Draft {
 		tree = map[string]any{"intent": map[string]any{"uid": uid, "parameters": parameters}, "context": map[string]any{}}
 	}
 	text, err := json.Marshal(tree)
@@ -54,13 +54,13 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 	if err != nil {
 		return point.Failed(err)
 	}
-	v.sampleAnswer, v.sampleAt = a, v.options.Client.Now()
 	switch {
 	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
 		return skipped("the backend of the service did not respond to %s (%d)", c.uid, a.Status)
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status/100 == 2:
+		v.Sample = v.made(c, a)
 		return holds("%s", c.uid)
 	case a.Status/100 == 3:
 		return wrong("%s redirects, but agents follow no redirect with a PAT", c.uid)
@@ -71,17 +71,17 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 }
 
 func (v *verification) executeOutput(context.Context) finding {
-	if f := jsonType(v.sampleAnswer.Header); f.Outcome != Holds && len(v.sampleAnswer.Body) > 0 {
+	if f := jsonType(v.Sample.Answer.Header); f.Outcome != Holds && len(v.Sample.Answer.Body) > 0 {
 		return f
 	}
 	var tree any = map[string]any{}
-	if len(v.sampleAnswer.Body) > 0 {
+	if len(v.Sample.Answer.Body) > 0 {
 		var err error
-		if tree, err = strictjson.Decode(v.sampleAnswer.Body); err != nil {
+		if tree, err = strictjson.Decode(v.Sample.Answer.Body); err != nil {
 			return wrong("%v", err)
 		}
 	}
-	if m, ok := tree.(map[string]any); ok && m["status"] == "success" && m["data"] != nil && v.catalog.Dialect == intents.Draft {
+	if m, ok := tree.(map[string]any); ok && m["status"] == "success" && m["data"] != nil && v.Catalog.Dialect == intents.Draft {
 		tree = m["data"]
 	}
 	fitted, err := v.sampleCall.in.Fit(tree, false)
@@ -96,7 +96,7 @@ func (v *verification) executeOutput(context.Context) finding {
 
 func (v *verification) executeLimits(context.Context) finding {
 	for _, name := range []string{"Ratelimit", "Ratelimit-Remaining", "X-Ratelimit-Remaining"} {
-		if v.sampleAnswer.Header.Get(name) != "" {
+		if v.Sample.Answer.Header.Get(name) != "" {
 			return pass
 		}
 	}
@@ -112,7 +112,7 @@ func (v *verification) refusedCall(ctx context.Context, c call) finding {
 	case a.Status/100 == 2:
 		return wrong("%s is executed nevertheless", c.uid)
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnprocessableEntity:
-		v.refusedAs, v.refusal = c, a
+		v.Refused = v.made(c, a)
 		return pass
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the limit of %s is used up", c.uid)
@@ -176,10 +176,10 @@ func (v *verification) executeMalformed(ctx context.Context) finding {
 }
 
 func (v *verification) executeSuggestion(context.Context) finding {
-	if v.refusal.Status == 0 {
+	if v.Refused.Answer.Status == 0 {
 		return skipped("no call was refused because of a parameter")
 	}
-	tree, err := strictjson.DecodeObject(v.refusal.Body)
+	tree, err := strictjson.DecodeObject(v.Refused.Answer.Body)
 	if err != nil {
 		return skipped("the refusal cannot be read: see error-envelope")
 	}

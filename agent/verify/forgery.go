@@ -79,7 +79,7 @@ func (v *verification) patTampered(ctx context.Context) finding {
 
 // patAltered makes the PAT expire later, but keeps its signature.
 func (v *verification) patAltered(ctx context.Context) finding {
-	exp := v.options.Client.Now().Add(time.Hour)
+	exp := v.Now().Add(time.Hour)
 	if was, ok := v.token.numericDate("exp"); ok {
 		exp = was.Add(time.Hour)
 	}
@@ -100,14 +100,14 @@ func (v *verification) patUnsigned(ctx context.Context) finding {
 
 // patHMAC signs with the encodings of the public key that a library may mistake for a secret.
 func (v *verification) patHMAC(ctx context.Context) finding {
-	if len(v.keys) == 0 {
+	if len(v.Keys) == 0 {
 		return skipped("the service publishes no key")
 	}
 	signed, err := v.token.signedPart(map[string]any{"alg": "HS256"}, nil)
 	if err != nil {
 		return skipped("%v", err)
 	}
-	spki := v.keys[0].SPKI()
+	spki := v.Keys[0].SPKI()
 	secrets := [][]byte{spki, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: spki})}
 	if v.publicKeyText != "" {
 		secrets = append(secrets, []byte(v.publicKeyText))

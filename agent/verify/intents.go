@@ -15,7 +15,7 @@ import (
 )
 
 func (v *verification) intentsOffered(context.Context) finding {
-	list, _ := v.tree["intents"].([]any)
+	list, _ := v.Named["intents"].([]any)
 	if len(list) == 0 {
 		return missing("intents is empty")
 	}
@@ -24,7 +24,7 @@ func (v *verification) intentsOffered(context.Context) finding {
 
 // eachIntent calls f for each intent in agents.json, with a name for it in findings.
 func (v *verification) eachIntent(f func(name string, m map[string]any)) {
-	list, _ := v.tree["intents"].([]any)
+	list, _ := v.Named["intents"].([]any)
 	for i, item := range list {
 		m, _ := item.(map[string]any)
 		name := uidOf(m)
@@ -47,8 +47,8 @@ func uidOf(m map[string]any) string {
 
 // unreadIntents reports whether there are intents that could not be parsed.
 func (v *verification) unreadIntents() bool {
-	list, _ := v.tree["intents"].([]any)
-	return len(v.catalog.Intents()) < len(list)
+	list, _ := v.Named["intents"].([]any)
+	return len(v.Catalog.Intents()) < len(list)
 }
 
 func (v *verification) intentUID(context.Context) finding {
@@ -81,13 +81,13 @@ func (v *verification) intentUnique(context.Context) finding {
 }
 
 func (v *verification) intentNamespace(context.Context) finding {
-	host := v.agentsURL().Hostname()
-	if fetch.LoopbackHost(host) || v.options.Client.AllowInsecure {
+	host := v.Agents.Hostname()
+	if fetch.LoopbackHost(host) || v.AllowInsecure {
 		return skipped("%s does not vouch for any name", host)
 	}
 	var bad []string
-	for _, space := range v.catalog.Namespaces() {
-		if !v.sameSite(space, host) {
+	for _, space := range v.Catalog.Namespaces() {
+		if !v.SameSite(space, host) {
 			bad = append(bad, fmt.Sprintf("%s does not belong to %s", space, host))
 		}
 	}
@@ -122,13 +122,13 @@ func (v *verification) intentOutputs(context.Context) finding {
 
 func (v *verification) intentEndpoint(context.Context) finding {
 	bad := v.problemsOf("endpoint")
-	for _, in := range v.catalog.Intents() {
+	for _, in := range v.Catalog.Intents() {
 		switch {
-		case in.Endpoint == nil && v.catalog.Execute == "":
+		case in.Endpoint == nil && v.Catalog.Execute == "":
 			bad = append(bad, in.UID.String()+" has no endpoint, and uim-api-execute is missing")
 		case in.Endpoint == nil:
 		default:
-			if _, ok := v.address(strings.NewReplacer("{", "", "}", "").Replace(in.Endpoint.URL)); !ok {
+			if _, ok := v.Address(strings.NewReplacer("{", "", "}", "").Replace(in.Endpoint.URL)); !ok {
 				bad = append(bad, in.UID.String()+": the endpoint is not https")
 			}
 		}

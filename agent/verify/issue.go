@@ -61,7 +61,7 @@ func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 		if n == most || !ok || !refusal.Is(agent.ErrTooManyRequests) || refusal.RetryAfter <= 0 || refusal.RetryAfter > maxWait {
 			return agreement, err
 		}
-		if sleepErr := v.options.Client.Sleep(ctx, refusal.RetryAfter); sleepErr != nil {
+		if sleepErr := v.Sleep(ctx, refusal.RetryAfter); sleepErr != nil {
 			return agreement, err
 		}
 	}
@@ -85,7 +85,7 @@ func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 		}
 		for _, name := range []string{"uim-pat", "uim_pat", "pat", "token", "access_token"} {
 			if text, ok := tree[name].(string); ok {
-				v.issueExchange, v.issueAnswer, v.token = e, tree, patText{text: text}
+				v.issueExchange, v.issueAnswer, v.token, v.Token = e, tree, patText{text: text}, text
 				return true
 			}
 		}
@@ -163,7 +163,7 @@ func (v *verification) agreementForged(ctx context.Context) finding {
 	s := v.service.Session()
 	if s.Form == agent.FormFresh {
 		signed, err := pat.SignAgreement(stranger, pat.AgreementClaims{
-			AgentID: s.AgentID, Audience: s.Issuer, URL: v.issueExchange.url.String(), IssuedAt: v.options.Client.Now(),
+			AgentID: s.AgentID, Audience: s.Issuer, URL: v.issueExchange.url.String(), IssuedAt: v.Now(),
 			PolicyUID: s.PolicyUID, PolicyDigest: s.PolicyDigest,
 		})
 		if err != nil {

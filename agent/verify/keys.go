@@ -11,7 +11,7 @@ import (
 )
 
 func (v *verification) publicKey(context.Context) finding {
-	v.publicKeyText = v.catalog.PublicKey
+	v.publicKeyText = v.Catalog.PublicKey
 	if v.publicKeyText == "" {
 		return missing("uim-public-key is missing")
 	}
@@ -19,7 +19,7 @@ func (v *verification) publicKey(context.Context) finding {
 	if err != nil {
 		return wrong("%v", err)
 	}
-	v.keys = append(v.keys, key)
+	v.Keys = append(v.Keys, key)
 	return holds("%s, thumbprint %s", key.Algorithm(), key.Thumbprint())
 }
 
@@ -51,7 +51,7 @@ func (v *verification) keySet(ctx context.Context) finding {
 			}
 		}
 		if key, err := keys.ParseValue(item); err == nil {
-			v.keys = append(v.keys, key)
+			v.Keys = append(v.Keys, key)
 			usable++
 		}
 	}
@@ -65,7 +65,7 @@ func (v *verification) keySetAgrees(context.Context) finding {
 	if v.outcomes["public-key"] != Holds {
 		return skipped("agents.json has no valid uim-public-key")
 	}
-	if !slices.ContainsFunc(v.keys[1:], func(k keys.Key) bool { return k.Thumbprint() == v.keys[0].Thumbprint() }) {
+	if !slices.ContainsFunc(v.Keys[1:], func(k keys.Key) bool { return k.Thumbprint() == v.Keys[0].Thumbprint() }) {
 		return wrong("uim-public-key is not in the key set")
 	}
 	return pass

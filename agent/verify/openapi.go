@@ -22,7 +22,7 @@ const (
 
 // openAPI checks the OpenAPI document at uim-openapi: its required members, its references, and its schemas.
 func (v *verification) openAPI(ctx context.Context) finding {
-	address, _ := v.tree["uim-openapi"].(string)
+	address, _ := v.Named["uim-openapi"].(string)
 	if address == "" {
 		return missing("uim-openapi is missing")
 	}

@@ -69,7 +69,7 @@ func (v *verification) parameterDefaults(context.Context) finding {
 
 func (v *verification) parameterDescribed(context.Context) finding {
 	var none []string
-	for _, in := range v.catalog.Intents() {
+	for _, in := range v.Catalog.Intents() {
 		for _, p := range in.Inputs {
 			if strings.TrimSpace(p.Description) == "" {
 				none = append(none, in.UID.String()+" "+p.Name)

@@ -76,7 +76,7 @@ func (v *verification) policyTargets(context.Context) finding {
 		rule, _ := item.(map[string]any)
 		for _, t := range v.targets(rule) {
 			target := termOf(t)
-			if !slices.ContainsFunc(v.catalog.Intents(), func(in *intents.Intent) bool { return namesIntent(target, in) }) {
+			if !slices.ContainsFunc(v.Catalog.Intents(), func(in *intents.Intent) bool { return namesIntent(target, in) }) {
 				bad = append(bad, fmt.Sprintf("/permission/%d: %.120q", i, target))
 			}
 		}
@@ -98,7 +98,7 @@ func (v *verification) permissionsFor(in *intents.Intent) []map[string]any {
 
 func (v *verification) policyCovers(context.Context) finding {
 	var none []string
-	for _, in := range v.catalog.Intents() {
+	for _, in := range v.Catalog.Intents() {
 		if !in.Retired && len(v.permissionsFor(in)) == 0 {
 			none = append(none, in.UID.String())
 		}

@@ -111,7 +111,7 @@ func (v *verification) patExpired(ctx context.Context) finding {
 		return skipped("the next PAT is not a JWT, or is valid for too long")
 	}
 	exp, _ := v.token.numericDate("exp")
-	if err := v.options.Client.Sleep(ctx, exp.Sub(v.options.Client.Now())+leeway); err != nil {
+	if err := v.Sleep(ctx, exp.Sub(v.Now())+leeway); err != nil {
 		return skipped("%v", err)
 	}
 	return v.refusedToken(ctx, v.token.text)

@@ -80,7 +80,7 @@ func (v *verification) searchAnswers(ctx context.Context) finding {
 		case err == nil && a.Status == http.StatusOK:
 			v.searchURL = address
 			return holds("%s", address)
-		case v.catalog.Discovery == "":
+		case v.Catalog.Discovery == "":
 		case err != nil:
 			last = point.Failed(err)
 		case a.Status >= http.StatusInternalServerError:

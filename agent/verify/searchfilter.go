@@ -34,7 +34,7 @@ func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, nam
 
 // exampleIntent returns an intent to search for: one that is not retired and for which has returns true. It returns nil if there is none.
 func (v *verification) exampleIntent(has func(*intents.Intent) bool) *intents.Intent {
-	list := v.catalog.Intents()
+	list := v.Catalog.Intents()
 	i := slices.IndexFunc(list, func(in *intents.Intent) bool { return !in.Retired && has(in) })
 	if i < 0 {
 		return nil
@@ -119,7 +119,7 @@ func (v *verification) searchNothing(ctx context.Context) finding {
 // unknownUID returns a uid in the service's namespace that the service does not have.
 func (v *verification) unknownUID() string {
 	space := "example.com"
-	if spaces := v.catalog.Namespaces(); len(spaces) > 0 {
+	if spaces := v.Catalog.Namespaces(); len(spaces) > 0 {
 		space = spaces[0]
 	}
 	return space + ":" + unknownIntent + ":v1"

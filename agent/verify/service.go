@@ -11,7 +11,7 @@ import (
 )
 
 func (v *verification) serviceName(context.Context) finding {
-	if v.catalog.Service.Name == "" {
+	if v.Catalog.Service.Name == "" {
 		return missing("it has no name")
 	}
 	return pass
@@ -19,10 +19,10 @@ func (v *verification) serviceName(context.Context) finding {
 
 func (v *verification) serviceDescription(context.Context) finding {
 	var none []string
-	if v.catalog.Service.Description == "" {
+	if v.Catalog.Service.Description == "" {
 		none = append(none, "description")
 	}
-	if v.catalog.Service.URL == "" {
+	if v.Catalog.Service.URL == "" {
 		none = append(none, "service_url")
 	}
 	if len(none) > 0 {
@@ -34,7 +34,7 @@ func (v *verification) serviceDescription(context.Context) finding {
 // serviceURLs checks every URL of the service in agents.json.
 func (v *verification) serviceURLs(context.Context) finding {
 	bad := v.problemsOf("url")
-	c := v.catalog
+	c := v.Catalog
 	for _, named := range [][2]string{
 		{"service_url", c.Service.URL},
 		{"service_logo_url", c.Service.LogoURL},
@@ -43,7 +43,7 @@ func (v *verification) serviceURLs(context.Context) finding {
 		{"uim-api-discovery", c.Discovery},
 		{"uim-api-execute", c.Execute},
 	} {
-		if _, ok := v.address(named[1]); named[1] != "" && !ok {
+		if _, ok := v.Address(named[1]); named[1] != "" && !ok {
 			bad = append(bad, named[0]+" is not https")
 		}
 	}
@@ -62,18 +62,18 @@ func (v *verification) problemsOf(codes ...string) []string {
 }
 
 func (v *verification) policyFile(context.Context) finding {
-	if v.catalog.PolicyFile == "" {
+	if v.Catalog.PolicyFile == "" {
 		return missing("uim-policy-file is missing")
 	}
-	return v.ownURL("uim-policy-file", v.catalog.PolicyFile)
+	return v.OwnURL("uim-policy-file", v.Catalog.PolicyFile)
 }
 
 func (v *verification) endpointsSite(context.Context) finding {
-	for _, named := range [][2]string{{"uim-api-discovery", v.catalog.Discovery}, {"uim-api-execute", v.catalog.Execute}} {
+	for _, named := range [][2]string{{"uim-api-discovery", v.Catalog.Discovery}, {"uim-api-execute", v.Catalog.Execute}} {
 		if named[1] == "" {
 			continue
 		}
-		if f := v.ownURL(named[0], named[1]); f.Outcome != Holds {
+		if f := v.OwnURL(named[0], named[1]); f.Outcome != Holds {
 			return f
 		}
 	}
@@ -82,13 +82,13 @@ func (v *verification) endpointsSite(context.Context) finding {
 
 func (v *verification) compliance(context.Context) finding {
 	name := "uim-compliance"
-	if v.tree[name] == nil && v.tree["compliance"] != nil {
+	if v.Named[name] == nil && v.Named["compliance"] != nil {
 		name = "compliance"
 	}
-	if v.tree[name] == nil {
+	if v.Named[name] == nil {
 		return missing("uim-compliance is missing")
 	}
-	m, ok := v.tree[name].(map[string]any)
+	m, ok := v.Named[name].(map[string]any)
 	if !ok {
 		return wrong("it is not an object")
 	}
@@ -124,13 +124,13 @@ var licenseForm = regex.Lazy(`^(?i)(Open-)?(DAMPS-)?UIM((?:-[A-Za-z]+)+)-v[0-9]+
 var licenseElements = []string{"BY", "SA", "NC", "ND", "EAU", "IO", "AIATTR", "NODM", "NOMT", "NOLTS", "BACP", "PD"}
 
 func (v *verification) license(context.Context) finding {
-	text := v.catalog.License
+	text := v.Catalog.License
 	if text == "" {
 		return missing("uim-license is missing")
 	}
 	name := text
 	if strings.Contains(text, "://") {
-		if _, ok := v.address(text); !ok {
+		if _, ok := v.Address(text); !ok {
 			return wrong("it is not an https URL")
 		}
 		name = strings.TrimSuffix(name, "/")

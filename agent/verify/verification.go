@@ -1,18 +1,16 @@
 package verify
 
 import (
-	"time"
-
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/verify/doors"
-	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/problem"
-	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A verification is one run: its clients, and the results that earlier checks leave for later ones.
 type verification struct {
+	*doors.Service
+
 	options  Options
 	recorder *recorder
 	client   *agent.Client
@@ -28,11 +26,8 @@ type verification struct {
 	agentsFile    *exchange  // nil if none was found
 	service       *agent.Service
 	findErr       error
-	tree          map[string]any
-	catalog       *intents.Catalog
 	problems      problem.List
-	keys          []keys.Key // keys that the service publishes
-	publicKeyText string     // uim-public-key
+	publicKeyText string // uim-public-key
 
 	// The policy.
 	policy      fetch.Answer
@@ -54,11 +49,7 @@ type verification struct {
 	issueExchange exchange       // the exchange that returned the PAT
 	issueAnswer   map[string]any // its body
 	sampleCall    call
-	sampled       bool         // findSample has been called; its result is sampleCall
-	sampleAnswer  fetch.Answer // to the sample call
-	sampleAt      time.Time    // when the response arrived
-	refusedAs     call         // a call with invalid parameters
-	refusal       fetch.Answer // to refusedAs
+	sampled       bool // findSample has been called; its result is sampleCall
 
 	doors     *doors.Doors
 	doorFetch *fetch.Client

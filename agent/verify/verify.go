@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/verify/doors"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/delay"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
@@ -28,7 +29,7 @@ const (
 	maxDocument    = 16 << 20
 	maxAnswer      = 1 << 20
 	maxPAT         = 256 << 10
-	maxWait        = 10 * time.Second // longest wait for a Retry-After or the expiry of a PAT
+	maxWait        = point.MaxWait // longest wait for a Retry-After or the expiry of a PAT
 )
 
 // Options are the target and the limits of a run.
@@ -107,7 +108,9 @@ func (v *verification) discover(ctx context.Context) error {
 		return err
 	}
 	v.service, v.findErr = service, err
-	v.agentsFile = agentsDocument(v.exchanges)
+	if v.agentsFile = agentsDocument(v.exchanges); v.agentsFile != nil {
+		v.Agents = v.agentsFile.url
+	}
 	return nil
 }
 
@@ -157,7 +160,11 @@ func newVerification(o Options) (*verification, error) {
 	if o.Client.Sleep == nil {
 		o.Client.Sleep = delay.For
 	}
-	v := &verification{options: o, recorder: &recorder{}, outcomes: map[string]Outcome{}}
+	site := point.Site{AllowInsecure: o.Client.AllowInsecure, Now: o.Client.Now, Sleep: o.Client.Sleep}
+	v := &verification{Service: &doors.Service{Site: site}, options: o, recorder: &recorder{}, outcomes: map[string]Outcome{}}
+	v.Permits = func(uid string) bool {
+		return v.service == nil || !v.service.Session().Agreed() || v.service.Session().Permits(uid)
+	}
 	v.recorder.wrapped = o.Client.Wrap
 	o.Client.Wrap = v.recorder.wrap
 	o.Client.Locate = v.locate
@@ -173,7 +180,7 @@ func newVerification(o Options) (*verification, error) {
 	v.fetch = fetch.New(plain)
 	plain.Wrap = v.recorder.wrapDoors
 	v.doorFetch = fetch.New(plain)
-	v.doors = doors.New(doorClient{v, v.doorFetch})
+	v.doors = doors.New(v.Service, v.doorFetch)
 	return v, nil
 }
 

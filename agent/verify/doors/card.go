@@ -70,7 +70,7 @@ func (d *Doors) a2aInterfaces(context.Context) point.Finding {
 		one, _ := strictjson.AsObject(item)
 		where := fmt.Sprintf("/supportedInterfaces/%d", i)
 		address := one.Text("url")
-		if f := d.client.OwnURL(where, address); !f.Ok() {
+		if f := d.OwnURL(where, address); !f.Ok() {
 			bad = append(bad, f.Detail)
 		}
 		if one.Text("protocolBinding") == "" || one.Text("protocolVersion") == "" {

@@ -105,15 +105,15 @@ func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 	var bad []string
 	looked := 0
 	for _, address := range named {
-		if !d.client.Secure(address) {
+		if !d.secure(address) {
 			bad = append(bad, fmt.Sprintf("%.200q is not a URL that an agent would use", address))
 			continue
 		}
-		if looked == maxLooked || !d.client.OwnURL("", address).Ok() {
+		if looked == maxLooked || !d.OwnURL("", address).Ok() {
 			continue
 		}
 		looked++
-		a, err := d.client.Get(ctx, address)
+		a, err := d.get(ctx, address)
 		u, _ := url.Parse(address)
 		switch {
 		case errors.Is(err, fetch.ErrTooLarge):
@@ -149,7 +149,7 @@ func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	named := false
 	for i, item := range remotes {
 		remote, _ := strictjson.AsObject(item)
-		if remote.Text("type") == "" || !d.client.Secure(remote.Text("url")) {
+		if remote.Text("type") == "" || !d.secure(remote.Text("url")) {
 			bad = append(bad, fmt.Sprintf("/remotes/%d does not have a type and an https url", i))
 		}
 		named = named || remote.Text("url") == d.mcp.url

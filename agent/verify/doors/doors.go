@@ -21,35 +21,21 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Client sends the requests of a run. Its responses are at most Max bytes long.
-type Client interface {
-	// Get fetches a public document, with the few redirects that an agent would follow.
-	Get(ctx context.Context, address string) (fetch.Answer, error)
-	// Ask sends one request. It does not follow redirects.
-	Ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error)
-	// OwnURL checks a URL that must be at the site of agents.json and usable by agents.
-	OwnURL(name, address string) point.Finding
-	// Secure reports whether agents would use a URL, at any site.
-	Secure(address string) bool
-	// Now returns the time.
-	Now() time.Time
-}
-
-// Max limits the size of a response, in bytes.
-const Max = 4 << 20
+// maxAnswer limits the size of a response, in bytes.
+const maxAnswer = 4 << 20
 
 // A Service is the known state of the service. Unknown fields are empty.
 type Service struct {
-	Agents  *url.URL          // URL of agents.json
+	point.Site
+
 	Named   strictjson.Object // agents.json
 	Catalog *intents.Catalog
-	Keys    []keys.Key // keys that the service publishes
-	Token   string     // the PAT; empty if there is none
-	Permits func(uid string) bool
+	Keys    []keys.Key            // keys that the service publishes
+	Token   string                // the PAT; empty if there is none
+	Permits func(uid string) bool // whether the PAT, if there is one, permits calls to an intent
 
 	Sample  Call // a call that may be executed, and was executed over HTTP
 	Refused Call // a call that was refused over HTTP because of its parameters
-	Draft   bool // whether calls are encoded in the dialect of the draft
 }
 
 // A Call is one call to an intent over HTTP, with its response.
@@ -63,9 +49,9 @@ type Call struct {
 
 // Doors are the checks of one service, with the results that earlier checks leave for later ones.
 type Doors struct {
-	Service
+	*Service
 
-	client  Client
+	fetch   *fetch.Client
 	mcp     mcp
 	a2a     a2a
 	uagents uagents
@@ -73,7 +59,28 @@ type Doors struct {
 }
 
 // New returns the Doors of a service, on which no check has run yet.
-func New(c Client) *Doors { return &Doors{client: c} }
+func New(s *Service, c *fetch.Client) *Doors { return &Doors{Service: s, fetch: c} }
+
+// get fetches a public document, with the few redirects that an agent would follow.
+func (d *Doors) get(ctx context.Context, address string) (fetch.Answer, error) {
+	return d.WithRetries(ctx, func() (fetch.Answer, error) {
+		return d.fetch.Get(ctx, address, fetch.Document{Accept: "application/json, */*;q=0.5", Max: maxAnswer, From: d.Agents})
+	})
+}
+
+// ask sends one request. It does not follow redirects. Errors in responses have the form of other protocols, so the checks of UIM's error
+// form skip them.
+func (d *Doors) ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error) {
+	return d.WithRetries(ctx, func() (fetch.Answer, error) {
+		return d.fetch.Do(ctx, fetch.Request{Method: method, URL: address, Header: header, Body: body, Max: maxAnswer, From: d.Agents})
+	})
+}
+
+// secure reports whether agents would use a URL, at any site.
+func (d *Doors) secure(address string) bool {
+	_, ok := d.Address(address)
+	return ok
+}
 
 // named returns the URL of a door from agents.json. The finding passes if the service has the door at its own site, and is Skipped if
 // agents.json does not name the door.
@@ -82,7 +89,7 @@ func (d *Doors) named(member string) (string, point.Finding) {
 	case nil:
 		return "", notOffered("agents.json names no " + member)
 	case string:
-		return address, d.client.OwnURL(member, address)
+		return address, d.OwnURL(member, address)
 	}
 	return "", point.Wrong.Because("%s is not a string", member)
 }
@@ -103,7 +110,7 @@ func at(address, path string) string {
 
 // document fetches a public JSON object. The finding passes if the address serves such an object.
 func (d *Doors) document(ctx context.Context, address string) (strictjson.Object, point.Finding) {
-	a, err := d.client.Get(ctx, address)
+	a, err := d.get(ctx, address)
 	switch {
 	case err != nil:
 		return nil, point.Failed(err)

@@ -18,7 +18,7 @@ func (d *Doors) shared(h http.Header) point.Finding {
 	unchanged := ""
 	for name, now := range after {
 		was, ok := before[name]
-		if !ok || d.client.Now().Sub(d.Sample.At) >= was.reset {
+		if !ok || d.Now().Sub(d.Sample.At) >= was.reset {
 			continue
 		}
 		if now.left < was.left {

@@ -194,7 +194,7 @@ func (d *Doors) handshake(ctx context.Context) point.Finding {
 	if d.mcp.session != "" {
 		h.Set("Mcp-Session-Id", d.mcp.session)
 	}
-	a, err := d.client.Ask(ctx, http.MethodPost, d.mcp.url, h, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	a, err := d.ask(ctx, http.MethodPost, d.mcp.url, h, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	switch {
 	case err != nil:
 		return point.Failed(err)

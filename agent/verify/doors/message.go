@@ -48,7 +48,7 @@ func (d *Doors) send(ctx context.Context, address string, h http.Header, method 
 		return reply{}, fmt.Errorf("encoding the message: %w", err)
 	}
 	h.Set("Content-Type", "application/json")
-	a, err := d.client.Ask(ctx, http.MethodPost, address, h, body)
+	a, err := d.ask(ctx, http.MethodPost, address, h, body)
 	if err != nil {
 		return reply{}, err
 	}

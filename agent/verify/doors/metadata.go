@@ -18,7 +18,7 @@ const (
 
 // mcpResource checks the metadata that the challenge names.
 func (d *Doors) mcpResource(ctx context.Context) point.Finding {
-	if f := d.client.OwnURL("resource_metadata", d.mcp.metadata); !f.Ok() {
+	if f := d.OwnURL("resource_metadata", d.mcp.metadata); !f.Ok() {
 		return f
 	}
 	m, f := d.document(ctx, d.mcp.metadata)
@@ -33,7 +33,7 @@ func (d *Doors) mcpResource(ctx context.Context) point.Finding {
 	switch {
 	case !ok || len(servers) == 0 || len(servers) > most:
 		return point.Wrong.Because("authorization_servers is not a list of 1 to %d URLs", most)
-	case !d.client.Secure(servers[0]):
+	case !d.secure(servers[0]):
 		return point.Wrong.Because("the first of authorization_servers is not an https URL")
 	}
 	d.mcp.issuer = servers[0]
@@ -108,7 +108,7 @@ func (d *Doors) endpoints() point.Finding {
 	var bad []string
 	for _, name := range []string{"authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "jwks_uri"} {
 		address, isText := d.mcp.server[name].(string)
-		if d.mcp.server[name] != nil && (!isText || !d.client.Secure(address)) {
+		if d.mcp.server[name] != nil && (!isText || !d.secure(address)) {
 			bad = append(bad, name+" is not an https URL")
 		}
 	}

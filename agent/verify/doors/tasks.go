@@ -72,7 +72,7 @@ func (d *Doors) a2aHTTP(ctx context.Context) point.Finding {
 		return notOffered("the card has no interface HTTP+JSON")
 	}
 	h := d.bearer(http.Header{"A2a-Version": {"1.0"}, "Accept": {"application/a2a+json, application/json"}})
-	a, err := d.client.Ask(ctx, http.MethodGet, strings.TrimRight(d.a2a.rest, "/")+"/tasks/"+unknownTask, h, nil)
+	a, err := d.ask(ctx, http.MethodGet, strings.TrimRight(d.a2a.rest, "/")+"/tasks/"+unknownTask, h, nil)
 	if err != nil {
 		return point.Failed(err)
 	}
@@ -113,7 +113,7 @@ func (d *Doors) a2aVersion(ctx context.Context) point.Finding {
 func (d *Doors) sendMessage(ctx context.Context, c Call) (reply, error) {
 	d.sent++
 	return d.operate(ctx, d.bearer(http.Header{}), "SendMessage", map[string]any{"message": map[string]any{
-		"messageId": "uimgate-verify-" + strconv.FormatInt(d.client.Now().UnixNano(), 36) + "-" + strconv.Itoa(d.sent), "role": "ROLE_USER",
+		"messageId": "uimgate-verify-" + strconv.FormatInt(d.Now().UnixNano(), 36) + "-" + strconv.Itoa(d.sent), "role": "ROLE_USER",
 		"parts": []any{map[string]any{"data": json.RawMessage(c.Body), "mediaType": "application/json"}},
 	}})
 }

@@ -187,7 +187,7 @@ func (d *Doors) offered() (map[intents.UID]*intents.Intent, []intents.UID) {
 			continue
 		}
 		all[in.UID] = in
-		if d.Token == "" || d.Permits == nil || d.Permits(in.UID.String()) {
+		if d.Token == "" || d.Permits(in.UID.String()) {
 			permitted = append(permitted, in.UID)
 		}
 	}

@@ -61,7 +61,7 @@ func (d *Doors) uagentsHere(ctx context.Context) point.Finding {
 		address identity.Address
 		want    string
 	}{{d.uagents.address, "ready"}, {absent.Address(), "not-ready"}} {
-		a, err := d.client.Ask(ctx, http.MethodHead, d.uagents.url, http.Header{uagentsAddress: {string(c.address)}}, nil)
+		a, err := d.ask(ctx, http.MethodHead, d.uagents.url, http.Header{uagentsAddress: {string(c.address)}}, nil)
 		switch {
 		case err != nil:
 			return point.Failed(err)
@@ -86,7 +86,7 @@ func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identi
 		return envelope.Envelope{}, fetch.Answer{}, err
 	}
 	const goodFor = time.Minute
-	until := uint64(d.client.Now().Add(goodFor).Unix())
+	until := uint64(d.Now().Add(goodFor).Unix())
 	e := envelope.Envelope{
 		Target: d.uagents.address, Session: envelope.Session(uuid.NewString()), SchemaDigest: protocol.Standard("UIMPolicyRequest").Digest,
 		ProtocolDigest: protocol.UIM().Digest, Payload: envelope.Pack([]byte("{}")), Expires: &until,
@@ -96,7 +96,7 @@ func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identi
 	if err != nil {
 		return e, fetch.Answer{}, fmt.Errorf("encoding the envelope: %w", err)
 	}
-	a, err := d.client.Ask(ctx, http.MethodPost, d.uagents.url, http.Header{
+	a, err := d.ask(ctx, http.MethodPost, d.uagents.url, http.Header{
 		"Content-Type": {"application/json"}, uagentsConnection: {"sync"},
 	}, body)
 	return e, a, err
@@ -154,7 +154,7 @@ func (d *Doors) uagentsForged(ctx context.Context) point.Finding {
 func (d *Doors) uagentsExpired(ctx context.Context) point.Finding {
 	_, a, err := d.asks(ctx, func(e *envelope.Envelope, key identity.Key) {
 		const over = time.Hour
-		until := uint64(d.client.Now().Add(-over).Unix())
+		until := uint64(d.Now().Add(-over).Unix())
 		e.Expires = &until
 		*e = e.Sign(key)
 	})
