@@ -89,6 +89,7 @@ func TestFaults(t *testing.T) {
 		"invalid public key": {onBoth(func(m map[string]any) { m["uim-public-key"] = "AAAA" }), []string{"public-key"}},
 		"another public key": {onBoth(func(m map[string]any) { m["uim-public-key"] = another }), []string{"jwks-agrees"}},
 		"invalid license":    {onBoth(func(m map[string]any) { m["uim-license"] = "MIT" }), []string{"license"}},
+		"license of data":    {onBoth(func(m map[string]any) { m["uim-license"] = "D-UIM-CC0-v1.0" }), nil},
 		"a policy file at another address": {
 			onBoth(func(m map[string]any) { m["uim-policy-file"] = "https://other.example/policy.json" }),
 			[]string{"policy-file", "policy-served"},

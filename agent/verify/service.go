@@ -2,12 +2,11 @@ package verify
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
-	"github.com/uimgate/uimgate/internal/regex"
+	"github.com/uimgate/uimgate/intents"
 )
 
 func (v *verification) serviceName(context.Context) finding {
@@ -117,33 +116,16 @@ func isNoText(v any) bool {
 	return !ok || s == ""
 }
 
-// licenseForm matches [Open-][DAMPS-]UIM-<elements>-v<version>.
-var licenseForm = regex.Lazy(`^(?i)(Open-)?(DAMPS-)?UIM((?:-[A-Za-z]+)+)-v[0-9]+(\.[0-9]+){0,2}$`)
-
-// licenseElements are the elements of UIM licenses.
-var licenseElements = []string{"BY", "SA", "NC", "ND", "EAU", "IO", "AIATTR", "NODM", "NOMT", "NOLTS", "BACP", "PD"}
-
 func (v *verification) license(context.Context) finding {
 	text := v.Catalog.License
 	if text == "" {
 		return missing("uim-license is missing")
 	}
-	name := text
-	if strings.Contains(text, "://") {
-		if _, ok := v.Address(text); !ok {
-			return wrong("it is not an https URL")
-		}
-		name = strings.TrimSuffix(name, "/")
-		name = name[strings.LastIndexByte(name, '/')+1:]
+	if _, ok := v.Address(text); strings.Contains(text, "://") && !ok {
+		return wrong("it is not an https URL")
 	}
-	m := licenseForm().FindStringSubmatch(name)
-	if m == nil {
-		return wrong("%s is not [Open-][DAMPS-]UIM-<elements>-v<version>", fmt.Sprintf("%.80q", name))
-	}
-	for element := range strings.SplitSeq(strings.TrimPrefix(m[3], "-"), "-") {
-		if !slices.Contains(licenseElements, strings.ToUpper(element)) {
-			return wrong("%q is not an element of a UIM license", element)
-		}
+	if _, err := intents.ParseLicense(text); err != nil {
+		return wrong("%v", err)
 	}
 	return pass
 }
