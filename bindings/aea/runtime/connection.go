@@ -98,6 +98,23 @@ func (p *Port) NotConnected(e wire.Envelope) {
 // Queue returns a new queue for a peer, within the limits of the OutBox. The caller must close it with Close.
 func (p *Port) Queue() *Queue { return p.m.box.OutBox.Queue() }
 
+// Deliver passes the envelopes of a queue to send, one at a time, and counts the outcomes, until ctx ends or the queue is closed. An
+// envelope takes space in the queue until send returns.
+func (p *Port) Deliver(ctx context.Context, queue *Queue, send func(context.Context, wire.Envelope) error) {
+	for ctx.Err() == nil {
+		e, done, err := queue.Take(ctx)
+		if err != nil {
+			return
+		}
+		if err = send(ctx, e); err != nil {
+			p.Dropped(1, err)
+		} else {
+			p.Sent()
+		}
+		done()
+	}
+}
+
 // Now returns the time of the runtime's clock.
 func (p *Port) Now() time.Time { return p.m.now() }
 

@@ -203,37 +203,6 @@ func (r *Resources) Remove(id wire.PublicID) error {
 	return nil
 }
 
-// Skills returns the ids of the skills, in the order in which they were added.
-func (r *Resources) Skills() []wire.PublicID {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	ids := make([]wire.PublicID, 0, len(r.skills))
-	for _, s := range r.skills {
-		ids = append(ids, s.ID)
-	}
-	return ids
-}
-
-// Handler returns the handler of a skill for a protocol, enabled or not.
-func (r *Resources) Handler(skill wire.PublicID, p *protocol.Protocol) (Handler, bool) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if s := r.find(skill); s != nil {
-		return s.handler(p)
-	}
-	return Handler{}, false
-}
-
-// Behaviours returns the behaviours of a skill, enabled or not.
-func (r *Resources) Behaviours(skill wire.PublicID) []Behaviour {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if s := r.find(skill); s != nil {
-		return slices.Clone(s.Behaviours)
-	}
-	return nil
-}
-
 // State returns the state of a skill, for other skills. ok is false if the skill does not exist, if it shows no state, or if Skill.State
 // panics.
 func (r *Resources) State(skill wire.PublicID) (state any, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -55,12 +56,9 @@ func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 			t.Errorf("%s: got a reply: %v, want %v", step.name, got, step.want)
 		}
 	}
-	if _, ok := r.Resources().Handler(skillID, &protocol.Default); !ok {
-		t.Error("default has no handler")
-	}
-	_, ok := r.Resources().Handler(skillID, &protocol.HTTP)
-	if ok || len(r.Resources().Behaviours(skillID)) != 0 || len(r.Resources().Skills()) != 1 {
-		t.Error("the runtime lists skills that were not added")
+	want := []runtime.HandlerStatus{{Skill: skillID.String(), Protocol: protocol.Default.Name, Enabled: true}}
+	if got := r.Status(); !slices.Equal(got.Resources.Handlers, want) || len(got.Resources.Behaviours) != 0 || len(got.Skills) != 1 {
+		t.Errorf("the runtime lists %+v, want only the skill that was added", got.Resources)
 	}
 }
 

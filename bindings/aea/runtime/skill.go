@@ -99,9 +99,6 @@ func (p Peer) Connected() bool { return p.queue == nil || p.queue.open() }
 // HasSession reports whether the connection notices when the peer leaves.
 func (p Peer) HasSession() bool { return p.queue != nil || p.Connection == (wire.PublicID{}) }
 
-// Spec returns the specification id that the sender used for the protocol.
-func (m Message) Spec() wire.PublicID { return m.spec }
-
 // Reply replies to the message, over the connection on which the message arrived. It may also be called after Handle has returned, and as
 // often as the protocol allows. Errors are protocol.ErrDialogue and those of Multiplexer.Send.
 func (m Message) Reply(c protocol.Content) error {

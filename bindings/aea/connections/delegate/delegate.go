@@ -39,10 +39,11 @@ type Bounds = socket.Bounds
 
 // A Connection listens for agents.
 type Connection struct {
-	node     *node.Node
-	listener *socket.Listener
-	peers    socket.ReturningPeers
-	asking   *socket.RegistrationLimit
+	*socket.Listener
+
+	node   *node.Node
+	peers  socket.ReturningPeers
+	asking *socket.RegistrationLimit
 }
 
 // Listen opens the connection at host:port; the default host is the loopback address. Errors are those of the network.
@@ -51,17 +52,11 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{node: n, listener: l, asking: socket.NewRegistering(now)}, nil
+	return &Connection{node: n, Listener: l, asking: socket.NewRegistering(now)}, nil
 }
 
 // ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
-
-// Address returns the bound address, host:port.
-func (c *Connection) Address() string { return c.listener.Address() }
-
-// Close closes a connection that was never run.
-func (c *Connection) Close() error { return c.listener.Close() }
 
 // Confidential returns true: the agents use TLS, and have proved that they have the keys of their addresses.
 func (c *Connection) Confidential() bool { return true }
@@ -80,9 +75,9 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	defer c.peers.Close()
 	defer c.asking.Close()
 	config := c.node.TLS()
-	return c.listener.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
+	return c.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
 		secure := tls.Server(raw, config)
-		conn := c.listener.NewConn(ctx, secure, wire.ACN, port)
+		conn := c.NewConn(ctx, secure, wire.ACN, port)
 		if secure.HandshakeContext(ctx) != nil { // unauthenticated clients, and agents that only fetch the certificate
 			return
 		}
@@ -114,7 +109,7 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	queue, leave := c.peers.Enter(address, port, end)
 	defer leave()
 	a := &agent{
-		conn: conn, address: address, port: port, queue: queue, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write,
+		conn: conn, address: address, port: port, queue: queue, acknowledged: make(chan acn.Code, 1), patience: c.Bounds.Write,
 	}
 	var writing sync.WaitGroup
 	defer writing.Wait()

@@ -64,26 +64,13 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	queue := c.out.Open(port)
 	var working sync.WaitGroup
 	for range workers {
-		working.Go(func() { c.work(ctx, queue, port) })
+		working.Go(func() {
+			port.Deliver(ctx, queue, func(ctx context.Context, e wire.Envelope) error { return c.exchange(ctx, e, port) })
+		})
 	}
 	working.Wait()
 	c.out.Close(port, runtime.ErrDown)
 	return nil
-}
-
-func (c *Connection) work(ctx context.Context, queue *runtime.Queue, port *runtime.Port) {
-	for {
-		e, done, err := queue.Take(ctx)
-		if err != nil {
-			return
-		}
-		if err = c.exchange(ctx, e, port); err != nil {
-			port.Dropped(1, err)
-		} else {
-			port.Sent()
-		}
-		done()
-	}
 }
 
 // exchange sends a skill's request to a server, and passes the response to the skill. It returns an error if the request is invalid or

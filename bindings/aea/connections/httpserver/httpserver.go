@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -41,8 +39,9 @@ type Bounds = socket.Bounds
 
 // A Connection passes requests to one skill.
 type Connection struct {
+	*socket.Listener
+
 	skill     wire.PublicID
-	listener  *socket.Listener
 	dialogues *dialogue.Dialogues
 	places    chan struct{} // has a value for each request in progress
 
@@ -58,7 +57,7 @@ func Listen(ctx context.Context, address string, skill wire.PublicID, b Bounds, 
 		return nil, err
 	}
 	return &Connection{
-		skill: skill, listener: l, dialogues: dialogue.New(ID.String(), dialogue.DefaultLimits, now), places: make(chan struct{}, maxRequests),
+		skill: skill, Listener: l, dialogues: dialogue.New(ID.String(), dialogue.DefaultLimits, now), places: make(chan struct{}, maxRequests),
 		waiting: map[string]chan<- protocol.HTTPMessage{},
 	}, nil
 }
@@ -66,14 +65,8 @@ func Listen(ctx context.Context, address string, skill wire.PublicID, b Bounds, 
 // ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Address returns the bound address, host:port.
-func (c *Connection) Address() string { return c.listener.Address() }
-
-// Close closes a connection that was never run.
-func (c *Connection) Close() error { return c.listener.Close() }
-
 // Confidential reports whether only this machine can connect.
-func (c *Connection) Confidential() bool { return c.listener.Local() }
+func (c *Connection) Confidential() bool { return c.Local() }
 
 // State returns the current state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
@@ -84,31 +77,7 @@ func (c *Connection) State() runtime.ConnectionState {
 
 // Run serves clients until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
-	ln, err := c.listener.Take(ctx, port)
-	if err != nil {
-		return err
-	}
-	var serving sync.WaitGroup
-	defer serving.Wait()
-	bounds := c.listener.Bounds
-	server := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			serving.Add(1)
-			defer serving.Done()
-			c.serve(w, r, port)
-		}),
-		Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0),
-	}
-	server.Protocols.SetHTTP1(true)
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err = server.Serve(ln); ctx.Err() != nil {
-		return nil
-	}
-	_ = server.Close()
-	return err
+	return c.ServeRequests(ctx, port, nil, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, port) })
 }
 
 // serve passes one request to the skill, and writes its reply.

@@ -148,7 +148,9 @@ func (c *Connection) queue(to *Connection) *runtime.Queue {
 		q = c.port.Queue()
 		c.queues[to] = q
 		ctx, port := c.ctx, c.port
-		c.running.Go(func() { c.deliver(ctx, q, to, port) })
+		c.running.Go(func() {
+			port.Deliver(ctx, q, func(ctx context.Context, e wire.Envelope) error { return to.receive(ctx, e, c) })
+		})
 	}
 	return q
 }
@@ -167,22 +169,6 @@ func (c *Connection) end(to *Connection, port *runtime.Port) {
 	if q := c.queues[to]; q != nil {
 		delete(c.queues, to)
 		port.Dropped(q.Close(), runtime.ErrNoPeer)
-	}
-}
-
-// deliver passes the envelopes of a queue to their receiver, one at a time, until ctx ends or the queue is closed.
-func (c *Connection) deliver(ctx context.Context, q *runtime.Queue, to *Connection, port *runtime.Port) {
-	for {
-		e, done, err := q.Take(ctx)
-		if err != nil {
-			return
-		}
-		if err = to.receive(ctx, e, c); err != nil {
-			port.Dropped(1, err)
-		} else {
-			port.Sent()
-		}
-		done()
 	}
 }
 

@@ -16,10 +16,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
-	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
@@ -45,8 +42,9 @@ type Bounds = socket.Bounds
 
 // A Connection listens for agents.
 type Connection struct {
+	*socket.Listener
+
 	node     *node.Node
-	listener *socket.Listener
 	sessions *sessions
 	asking   *socket.RegistrationLimit
 }
@@ -57,17 +55,11 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{node: n, listener: l, sessions: newSessions(now), asking: socket.NewRegistering(now)}, nil
+	return &Connection{node: n, Listener: l, sessions: newSessions(now), asking: socket.NewRegistering(now)}, nil
 }
 
 // ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
-
-// Address returns the bound address, host:port.
-func (c *Connection) Address() string { return c.listener.Address() }
-
-// Close closes a connection that was never run.
-func (c *Connection) Close() error { return c.listener.Close() }
 
 // Confidential returns true: the agents use TLS, and have proved that they have the keys of their addresses.
 func (c *Connection) Confidential() bool { return true }
@@ -83,35 +75,10 @@ func (c *Connection) State() runtime.ConnectionState {
 
 // Run serves agents until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
-	ln, err := c.listener.Take(ctx, port)
-	if err != nil {
-		return err
-	}
 	c.sessions.open(port)
 	defer c.sessions.close()
 	defer c.asking.Close()
-	var serving sync.WaitGroup
-	defer serving.Wait()
-	routes, bounds := c.routes(port), c.listener.Bounds
-	server := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			serving.Add(1)
-			defer serving.Done()
-			routes.ServeHTTP(w, r)
-		}),
-		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10,
-		ErrorLog:       log.New(io.Discard, "", 0), // errors of unauthenticated clients, such as those that only fetch the certificate
-	}
-	server.Protocols.SetHTTP1(true)
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err = server.ServeTLS(ln, "", ""); ctx.Err() != nil {
-		return nil
-	}
-	_ = server.Close()
-	return err
+	return c.ServeRequests(ctx, port, c.node.TLS(), c.routes(port).ServeHTTP)
 }
 
 func (c *Connection) routes(port *runtime.Port) http.Handler {

@@ -88,7 +88,7 @@ func (c *Connection) Send(e wire.Envelope) error {
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	queue := c.out.Open(port)
 	var writing sync.WaitGroup
-	writing.Go(func() { c.write(ctx, queue, port) })
+	writing.Go(func() { port.Deliver(ctx, queue, c.put) }) // each after the previous record was read
 	c.receive(ctx, port)
 	writing.Wait()
 	c.out.Close(port, runtime.ErrNoPeer)
@@ -201,23 +201,6 @@ var (
 	errLong   = errors.New("output_file has more than 16 MiB of unread data")
 	errUnread = errors.New("the agent does not read input_file")
 )
-
-// write writes queued envelopes, each after the previous record was read, until ctx ends.
-func (c *Connection) write(ctx context.Context, queue *runtime.Queue, port *runtime.Port) {
-	for {
-		e, done, err := queue.Take(ctx)
-		if err != nil {
-			return
-		}
-		err = c.put(ctx, e)
-		done()
-		if err != nil {
-			port.Dropped(1, err)
-			continue
-		}
-		port.Sent()
-	}
-}
 
 // put writes a record as soon as the file exists and is empty. If that does not happen within sendTime, put returns the reason.
 func (c *Connection) put(ctx context.Context, e wire.Envelope) error {

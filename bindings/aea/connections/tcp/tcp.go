@@ -28,8 +28,9 @@ type Bounds = socket.Bounds
 
 // A Connection listens for agents.
 type Connection struct {
-	listener *socket.Listener
-	peers    socket.Peers
+	*socket.Listener
+
+	peers socket.Peers
 }
 
 // Listen opens the connection at host:port; the default host is the loopback address. Errors are those of the network.
@@ -38,20 +39,14 @@ func Listen(ctx context.Context, address string, b Bounds) (*Connection, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{listener: l}, nil
+	return &Connection{Listener: l}, nil
 }
 
 // ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Address returns the bound address, host:port.
-func (c *Connection) Address() string { return c.listener.Address() }
-
-// Close closes a connection that was never run.
-func (c *Connection) Close() error { return c.listener.Close() }
-
 // Confidential reports whether only this machine can connect.
-func (c *Connection) Confidential() bool { return c.listener.Local() }
+func (c *Connection) Confidential() bool { return c.Local() }
 
 // Send queues an envelope for the agent that announced the address of the receiver last.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
@@ -64,8 +59,8 @@ func (c *Connection) State() runtime.ConnectionState {
 
 // Run serves agents until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
-	return c.listener.Serve(ctx, port, func(ctx context.Context, conn net.Conn) {
-		c.serve(ctx, c.listener.NewConn(ctx, conn, wire.TCP, port), port)
+	return c.Serve(ctx, port, func(ctx context.Context, conn net.Conn) {
+		c.serve(ctx, c.NewConn(ctx, conn, wire.TCP, port), port)
 	})
 }
 
@@ -91,33 +86,22 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	go func() {
 		defer close(written)
 		defer conn.Close() // so that reading ends
-		write(ctx, conn, queue, port)
+		port.Deliver(ctx, queue, func(ctx context.Context, e wire.Envelope) error {
+			data, err := e.Encode()
+			if err == nil {
+				err = conn.Write(ctx, data)
+			}
+			if err != nil { // the agent does not read any more
+				cancel()
+			}
+			return err
+		})
 	}()
 	read(ctx, conn, address, queue, port)
 	cancel()
 	leave()
 	_ = conn.Close()
 	<-written
-}
-
-// write sends queued envelopes until ctx ends or the agent stops reading.
-func write(ctx context.Context, conn *socket.Conn, queue *runtime.Queue, port *runtime.Port) {
-	for {
-		e, done, err := queue.Take(ctx)
-		if err != nil {
-			return
-		}
-		data, err := e.Encode()
-		if err == nil {
-			err = conn.Write(ctx, data)
-		}
-		done()
-		if err != nil {
-			port.Dropped(1, err)
-			return
-		}
-		port.Sent()
-	}
 }
 
 // read reads the agent's frames until the connection is closed.

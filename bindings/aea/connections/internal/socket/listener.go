@@ -5,8 +5,12 @@ package socket
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -44,7 +48,7 @@ type Listener struct {
 	address net.Addr
 
 	mu   sync.Mutex
-	next net.Listener // nil: Take must open it again
+	next net.Listener // nil: take must open it again
 	port *runtime.Port
 }
 
@@ -108,8 +112,8 @@ func (l *Listener) Close() error {
 	return ln.Close()
 }
 
-// Take passes the network listener to a server, which must close it. If a server has already closed it, Take opens it again.
-func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, error) {
+// take passes the network listener to a server, which must close it. If a server has already closed it, take opens it again.
+func (l *Listener) take(ctx context.Context, port *runtime.Port) (net.Listener, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.port = port
@@ -124,7 +128,7 @@ func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, 
 // Serve calls serve for each connection until ctx ends. The context that it passes to serve also ends when serve returns. When Serve
 // returns, all connections are closed and all calls have returned. Serve returns nil once ctx has ended, and an error if it cannot listen.
 func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx context.Context, c net.Conn)) error {
-	ln, err := l.Take(ctx, port)
+	ln, err := l.take(ctx, port)
 	if err != nil {
 		return err
 	}
@@ -153,4 +157,39 @@ func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx
 			_ = delay.For(ctx, 100*time.Millisecond)
 		}
 	}
+}
+
+// ServeRequests passes HTTP/1.1 requests to serve until ctx ends, over TLS if config is not nil. When ServeRequests returns, all connections
+// are closed and all calls have returned. It returns nil once ctx has ended, and an error if it cannot listen.
+func (l *Listener) ServeRequests(ctx context.Context, port *runtime.Port, config *tls.Config, serve http.HandlerFunc) error {
+	ln, err := l.take(ctx, port)
+	if err != nil {
+		return err
+	}
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			serving.Add(1)
+			defer serving.Done()
+			serve(w, r)
+		}),
+		TLSConfig: config, Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: l.Bounds.Greeting, ReadTimeout: l.Bounds.Frame, WriteTimeout: l.Bounds.Write, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       log.New(io.Discard, "", 0), // errors of unauthenticated clients, such as those that only fetch the certificate
+	}
+	server.Protocols.SetHTTP1(true)
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if config != nil {
+		err = server.ServeTLS(ln, "", "")
+	} else {
+		err = server.Serve(ln)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	_ = server.Close()
+	return err
 }

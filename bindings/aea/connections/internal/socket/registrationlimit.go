@@ -1,9 +1,9 @@
 package socket
 
 import (
-	"net/netip"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 )
@@ -24,21 +24,9 @@ func NewRegistering(now func() time.Time) *RegistrationLimit {
 }
 
 // Admit reports whether another agent may register from an address (host:port).
-func (r *RegistrationLimit) Admit(remote string) bool { return r.from.Admit(network(remote), r.now()) }
+func (r *RegistrationLimit) Admit(remote string) bool {
+	return r.from.Admit(connlimit.CountedAs(connlimit.Peer(remote)), r.now())
+}
 
 // Close stops the background work immediately. Without Close, it stops some time after the last use.
 func (r *RegistrationLimit) Close() { r.from.Close() }
-
-// network returns what counts as one client: an IPv4 address, or the /64 of an IPv6 address.
-func network(remote string) string {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return remote
-	}
-	address := at.Addr().Unmap().WithZone("")
-	if address.Is4() {
-		return address.String()
-	}
-	prefix, _ := address.Prefix(64) // every IPv6 address has one
-	return prefix.String()
-}
