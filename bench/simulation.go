@@ -1,45 +1,21 @@
 package main
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"slices"
+	"sort"
 )
 
 // A simulation is a queue of events in simulated time. Times are in seconds. It is deterministic for a seed.
 type simulation struct {
 	now    float64
-	events events
-	count  int
+	events []event // by their time; those of one time in the order in which they were added
 	random *rand.Rand
 }
 
 type event struct {
 	at float64
-	n  int // events of one time run in the order in which they were added
 	do func()
-}
-
-type events []event
-
-func (e events) Len() int { return len(e) }
-
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].n < e[j].n
-}
-
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-
-func (e *events) Push(x any) {
-	if one, ok := x.(event); ok {
-		*e = append(*e, one)
-	}
-}
-
-func (e *events) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
 }
 
 func newSimulation(seed uint64) *simulation {
@@ -48,17 +24,18 @@ func newSimulation(seed uint64) *simulation {
 
 // after runs do when d has passed.
 func (s *simulation) after(d float64, do func()) {
-	s.count++
-	heap.Push(&s.events, event{s.now + d, s.count, do})
+	at := s.now + d
+	later := sort.Search(len(s.events), func(i int) bool { return s.events[i].at > at })
+	s.events = slices.Insert(s.events, later, event{at, do})
 }
 
 // run runs events until the given time.
 func (s *simulation) run(until float64) {
 	for len(s.events) > 0 && s.events[0].at <= until {
-		if next, ok := heap.Pop(&s.events).(event); ok {
-			s.now = next.at
-			next.do()
-		}
+		next := s.events[0]
+		s.events = s.events[1:]
+		s.now = next.at
+		next.do()
 	}
 	s.now = until
 }
