@@ -7,6 +7,7 @@ package aea
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"reflect"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -27,7 +29,6 @@ const Name = "aea"
 type Door struct {
 	door.Process
 
-	keys   *Keys
 	local  *local.Node   // joins the agents of the services that have the connection local
 	fetch  *fetch.Client // sends the requests of skills
 	agents door.Agents[*agent]
@@ -53,13 +54,6 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	if d.fetch = p.Documents; d.fetch == nil {
 		d.fetch = fetch.New(fetch.Options{UserAgent: "uimgate"})
 	}
-	d.keys = NewKeys(Files{
-		Key: func(service string) (string, error) {
-			key, err := p.Data.PrivateKey(Name, service)
-			return key.Reveal(), err
-		},
-		Certificate: func(service string) string { return p.Data.CertificatePath(Name, service) },
-	})
 	return nil
 }
 
@@ -69,9 +63,23 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	if own == nil {
 		return nil
 	}
-	if own.Address, own.NodeKey, err = d.keys.Identity(s.ID, own.key.Reveal()); err != nil {
+	if own.key.IsEmpty() {
+		own.key, err = d.Data.PrivateKey(Name, s.ID)
+	}
+	var private []byte
+	if err == nil {
+		if private, err = hex.DecodeString(own.key.Reveal()); err != nil {
+			err = identity.ErrKey // the other error quotes a digit
+		}
+	}
+	if err == nil {
+		own.identity, err = identity.NewKey(private)
+	}
+	if err != nil {
 		return fmt.Errorf("loading the AEA key of %s: %w", s.ID, err)
 	}
+	public := own.identity.Public(identity.Fetchai)
+	own.Address, own.NodeKey = public.Address(), public.String()
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	}()
 	var own *node.Node
 	if set.Delegate != "" || set.Mailbox != "" {
-		if own, err = node.Open(d.keys.of(set.Address), d.keys.files.Certificate(s.ID), d.Now()); err != nil {
+		if own, err = node.Open(set.identity, d.Data.CertificatePath(Name, s.ID), d.Now()); err != nil {
 			return nil, fmt.Errorf("opening the node certificate: %w", err)
 		}
 	}
@@ -102,7 +102,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		Host: d.Host, API: d.API, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log,
 		HTTP: set.HTTP, Clear: set.Clear, Runtime: a.runtime,
 	}
-	decisions := d.decisions(s.ID, config)
+	decisions := d.decisions(s.ID, config, set.identity)
 	config.Decisions, a.decisions = decisions, decisions
 	a.skill = skill.New(config)
 	for _, own := range []runtime.Skill{a.skill.Skill(), decisions.Skill()} {
@@ -114,8 +114,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 }
 
 // decisions returns the decision maker of a service's agent. Its decisions are in the audit stream.
-func (d *Door) decisions(id string, c skill.Config) *runtime.DecisionMaker {
-	key := d.keys.of(c.Address)
+func (d *Door) decisions(id string, c skill.Config, key identity.Key) *runtime.DecisionMaker {
 	return runtime.NewDecisionMaker(runtime.DecisionConfig{
 		Key: key, Ledger: identity.Fetchai, Log: d.Log, Treasury: skill.NewTreasury(c, key),
 		Record: func(made runtime.Decision) {

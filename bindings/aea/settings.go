@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/regex"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
@@ -45,7 +46,8 @@ type Settings struct {
 	NodeKey string `yaml:"-"`
 
 	open      bool
-	key       config.Secret // the contents of KeyFile; empty: the door creates a key
+	key       config.Secret // the contents of KeyFile; if they are empty, Door.Prepare sets the key in the data directory
+	identity  identity.Key  // the same key; Door.Prepare sets it
 	location  search.Location
 	httpSkill wire.PublicID // the parsed Connections.HTTPServerSkill
 }

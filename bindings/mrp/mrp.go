@@ -8,6 +8,7 @@ package mrp
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -28,7 +30,6 @@ const Name = "mrp"
 type Door struct {
 	door.Process
 
-	keys   *Keys
 	relay  *relayhost.Host // nil: this process runs no relay
 	agents door.Agents[*agent]
 }
@@ -56,10 +57,6 @@ func (d *Door) Form() pat.Form { return agreement.Form() }
 // Provision implements door.Module. It binds the listener of the relay.
 func (d *Door) Provision(ctx context.Context, p door.Process) error {
 	d.Process = p
-	d.keys = NewKeys(func(service string) (string, error) {
-		key, err := p.Data.PrivateKey(Name, service)
-		return key.Reveal(), err
-	})
 	var err error
 	d.relay, err = relayhost.Open(ctx, p)
 	return err
@@ -79,9 +76,17 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	if own == nil {
 		return nil
 	}
-	if own.Key, err = d.keys.Identity(s.ID, own.seed.Reveal()); err != nil {
+	if own.seed.IsEmpty() {
+		own.seed, err = d.Data.PrivateKey(Name, s.ID)
+	}
+	var private ed25519.PrivateKey
+	if err == nil {
+		private, err = own.private()
+	}
+	if err != nil {
 		return fmt.Errorf("the MRP identity of %s: %w", s.ID, err)
 	}
+	own.Key = wire.KeyOf(private).String()
 	return nil
 }
 
@@ -125,9 +130,9 @@ var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no 
 // open creates the agent of a service, but does not run it.
 func (d *Door) open(ctx context.Context, s *service.Service) (*agent, error) {
 	set := SettingsOf(s.Definition)
-	private := d.keys.of(set.Key)
-	if private == nil {
-		return nil, ErrSeed
+	private, err := set.private()
+	if err != nil {
+		return nil, err
 	}
 	box, err := d.mailbox(ctx, set.Relay, private)
 	if err != nil {

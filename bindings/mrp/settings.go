@@ -2,7 +2,9 @@ package mrp
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"encoding/hex"
+	"errors"
 	"html/template"
 	"net/url"
 	"strings"
@@ -28,7 +30,18 @@ type Settings struct {
 	PublicRelay string `yaml:"-"`
 
 	open bool
-	seed config.Secret // the content of KeyFile, as hexadecimal digits; empty: the gateway creates a seed
+	seed config.Secret // the content of KeyFile, as hexadecimal digits; if it is empty, Door.Prepare sets the seed in the data directory
+}
+
+var errSeed = errors.New("want a 32-byte Ed25519 seed, as 64 hexadecimal digits")
+
+// private returns the private key of the service. It returns errSeed if the seed is not valid.
+func (s *Settings) private() (ed25519.PrivateKey, error) {
+	seed, err := hex.DecodeString(s.seed.Reveal())
+	if err != nil || len(seed) != seedSize {
+		return nil, errSeed
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
 }
 
 // A Visibility decides who can find an agent.

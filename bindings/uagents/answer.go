@@ -71,7 +71,7 @@ func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byt
 	return envelope.Envelope{
 		Target: x.Sender, Session: x.Session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: of,
 		Payload: envelope.Pack(message), Expires: &until,
-	}.Sign(x.d.keys.of(x.settings().Address))
+	}.Sign(x.settings().key)
 }
 
 // respond replies with a message of UIMProtocol.

@@ -153,7 +153,7 @@ func (m *modelCall) answer(x *exchange, message strictjson.Object) (envelope.Env
 	}
 	e := x.reply("ErrorMessage", "", reply)
 	e.SchemaDigest, e.ProtocolDigest = m.response.Digest, x.settings().manifest.Digest
-	return e.Sign(x.d.keys.of(x.settings().Address)), nil
+	return e.Sign(x.settings().key), nil
 }
 
 // reply returns the message of the response with the members of an output. It returns an error if the message would not fit the model: the

@@ -66,16 +66,15 @@ type registration struct {
 type registrar struct {
 	client   *almanac.Client
 	registry *almanac.Registry
-	keys     *Keys
 	now      func() time.Time
 	log      *zap.Logger
 	sole     bool       // no other process registers the same services
 	turn     sync.Mutex // held during a round, and by end
 	gone     bool       // end was called; guarded by turn
-	// manifests has the protocols of the services' own models, by address. It is set in each round.
-	manifests map[string]*protocol.Manifest
-	mu        sync.Mutex
-	places    map[place]registration
+	// settings are those of the services by their addresses, also of services that the gateway no longer serves. Rounds add to it.
+	settings map[string]*Settings
+	mu       sync.Mutex
+	places   map[place]registration
 }
 
 // run calls round every lookEvery until ctx ends.
@@ -100,10 +99,12 @@ func (r *registrar) round(ctx context.Context, services []*service.Service) {
 		return
 	}
 	wanted := map[place]bool{}
-	r.manifests = map[string]*protocol.Manifest{}
+	if r.settings == nil {
+		r.settings = map[string]*Settings{}
+	}
 	for _, s := range services {
 		if door := SettingsOf(s.Definition); door != nil {
-			r.manifests[door.Address] = door.manifest
+			r.settings[door.Address] = door
 		}
 		for _, p := range placesOf(s) {
 			wanted[p] = true
@@ -156,13 +157,13 @@ func (r *registrar) known(wanted map[place]bool) map[place]registration {
 
 func (r *registrar) register(ctx context.Context, p place, was registration) {
 	message := almanac.Statement{
-		Endpoints: []delivery.Endpoint{{URL: p.endpoint, Weight: 1}}, Protocols: protocols(r.manifests[p.address]), At: r.now(),
+		Endpoints: []delivery.Endpoint{{URL: p.endpoint, Weight: 1}}, Protocols: protocols(r.settings[p.address].manifest), At: r.now(),
 	}
 	var err error
 	if p.almanac == "" {
 		err = r.registry.RegisterOwn(ctx, p.service, p.address, message)
 	} else {
-		err = r.client.Register(ctx, p.almanac, r.keys.of(p.address), message)
+		err = r.client.Register(ctx, p.almanac, r.settings[p.address].key, message)
 	}
 	if ctx.Err() != nil {
 		return
@@ -208,7 +209,7 @@ func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	case p.almanac == "":
 		_ = r.registry.SetOwnStatus(ctx, p.service, p.address, false, r.now()) // after an error, the registration expires
 	default:
-		_ = r.client.SetStatus(ctx, p.almanac, r.keys.of(p.address), false, r.now()) // after an error, the registration expires
+		_ = r.client.SetStatus(ctx, p.almanac, r.settings[p.address].key, false, r.now()) // after an error, the registration expires
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
@@ -40,6 +41,7 @@ type Settings struct {
 
 	open bool
 	seed config.Secret // the content of KeyFile; empty: the gateway creates a seed
+	key  identity.Key  // of the service; Door.Prepare sets it
 
 	mapped   map[envelope.ModelDigest]*modelCall
 	manifest *protocol.Manifest // of the models in mapped; nil: none

@@ -42,7 +42,7 @@ const (
 
 // A Door handles envelopes at the path of each service that opens it. It is safe for concurrent use.
 type Door struct {
-	keys     *Keys
+	data     *config.DataDir
 	now      func() time.Time
 	services func() []*service.Service
 
@@ -72,13 +72,9 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	if !ok {
 		return errNoRegistrations
 	}
-	d.now, d.services = p.Now, p.Services
-	d.keys = NewKeys(func(service string) (string, error) {
-		seed, err := p.Data.Seed(Name, service)
-		return seed.Reveal(), err
-	})
+	d.data, d.now, d.services = p.Data, p.Now, p.Services
 	d.outbox, d.registry = newOutbox(p.Now), almanac.NewRegistry(registrations, p.Now)
-	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, keys: d.keys, now: p.Now, sole: p.Sole, log: p.Log}
+	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, now: p.Now, sole: p.Sole, log: p.Log}
 	return nil
 }
 
@@ -90,9 +86,17 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	if own == nil {
 		return nil
 	}
-	if own.Address, err = d.keys.Address(s.ID, own.seed.Reveal()); err != nil {
+	seed := own.seed
+	if seed.IsEmpty() {
+		seed, err = d.data.Seed(Name, s.ID)
+	}
+	if err == nil {
+		own.key, err = identity.FromSeed(seed.Reveal(), 0)
+	}
+	if err != nil {
 		return fmt.Errorf("the uAgents identity of %s: %w", s.ID, err)
 	}
+	own.Address = string(own.key.Address())
 	return nil
 }
 
