@@ -62,25 +62,20 @@ type question struct {
 	browser       string // the value of the cookie, which is secret
 }
 
-// question reads and checks an authorization request. scope is the name of the value that holds the requested scope. If question returns
-// nil, it has responded.
-func (d *Door) question(q *request, values url.Values, scope string) *question {
+// question reads and checks an authorization request. scope is the name of the value that holds the requested scope.
+func (d *Door) question(q *request, values url.Values, scope string) (*question, error) {
 	x := &question{
 		request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition), now: d.now(), browser: q.cookie(),
 	}
 	var err error
 	x.authorization, err = d.consents.Ask(q.r.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
-	if err != nil {
-		x.reject(err)
-		return nil
-	}
-	return x
+	return x, x.refuse(err, false)
 }
 
 // prepare renders the content of the page. It compares the policy with that of an earlier consent: the one whose handle is the argument
-// earlier or, if newest is set, the last one that this browser gave the client. If prepare returns false, it has responded.
-func (d *Door) prepare(x *question, earlier string, newest bool) bool {
-	ctx, err := x.r.Context(), error(nil)
+// earlier or, if newest is set, the last one that this browser gave the client.
+func (d *Door) prepare(x *question, earlier string, newest bool) (err error) {
+	ctx := x.r.Context()
 	x.authorization.Earlier = nil
 	if validCookie(x.browser) && (newest || earlier != "") {
 		if newest {
@@ -91,54 +86,35 @@ func (d *Door) prepare(x *question, earlier string, newest bool) bool {
 	if err == nil {
 		x.shown, err = x.page.Shown(ctx, x.authorization)
 	}
-	if err != nil {
-		x.refuse(err)
-	}
-	return err == nil
+	return x.refuse(err, true)
 }
 
-// errorURL returns the redirect URI that reports an error to the client, or "" if only the person may see the error.
-func (x *question) errorURL(err error) string {
+// A clientError is an error that the client receives at a URL.
+type clientError struct {
+	error
+	url string
+}
+
+// refuse returns an error as a *clientError if the client may receive it, and otherwise unchanged, for the person. Anyone can register a
+// client with any redirect URI, so an error before the person has seen the consent page does not redirect the browser: the error page has a
+// link instead. A redirect URI on the person's own machine is the exception. See RFC 9700, section 4.11.2.
+func (x *question) refuse(err error, seen bool) error {
 	own, ok := errors.AsType[*consent.Error](err)
 	if !ok || !own.ToClient || x.authorization == nil {
-		return ""
+		return err
 	}
 	to := x.authorization
-	return x.location(to.RedirectURI, to.State, "error", string(own.Code), "error_description", ascii(own.Description))
-}
-
-// refuse responds with an error. It redirects to the client if the client may receive the error, and otherwise shows the error to the
-// person.
-func (x *question) refuse(err error) {
-	to := x.errorURL(err)
-	if to == "" {
-		x.failPage(x.page, err)
-		return
+	location := x.location(to.RedirectURI, to.State, "error", string(own.Code), "error_description", ascii(own.Description))
+	host, local := consent.SentTo(to.RedirectURI)
+	if seen || local {
+		return &clientError{err, location}
 	}
-	x.Refusal = consent.RefusalOf(err)
-	x.send(to)
-}
-
-// reject is like refuse, for an error before the person has seen the consent page. Anyone can register a client with any redirect URI, so
-// the browser is not redirected automatically: the error page has a link instead. A redirect URI on the person's own machine is the
-// exception. See RFC 9700, section 4.11.2.
-func (x *question) reject(err error) {
-	to := x.errorURL(err)
-	if to == "" {
-		x.failPage(x.page, err)
-		return
-	}
-	host, local := consent.SentTo(x.authorization.RedirectURI)
-	if local {
-		x.refuse(err)
-		return
-	}
-	x.back = page.Link{To: host, URL: to}
-	x.failPage(x.page, err)
+	x.back = page.Link{To: host, URL: location}
+	return err
 }
 
 // ask handles GET /oauth/authorize: it shows the consent page. See RFC 6749, section 4.1.1.
-func (d *Door) ask(q *request) {
+func (d *Door) ask(q *request) error {
 	values, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err == nil {
 		err = once(values)
@@ -146,16 +122,25 @@ func (d *Door) ask(q *request) {
 		err = &consent.Error{Code: consent.InvalidRequest, Description: "The query is malformed."}
 	}
 	if err != nil {
-		q.failPage(d.page(q.Service.Definition), err)
-		return
+		return err
 	}
-	if x := d.question(q, values, "scope"); x != nil && d.prepare(x, "", true) {
-		x.show(false, "")
+	x, err := d.question(q, values, "scope")
+	if err != nil {
+		return err
 	}
+	return d.showNewest(x, false)
+}
+
+// showNewest responds with the consent page, with what has changed since the last consent of the browser. changed is as in show.
+func (d *Door) showNewest(x *question, changed bool) error {
+	if err := d.prepare(x, "", true); err != nil {
+		return err
+	}
+	return x.show(changed, "")
 }
 
 // show responds with the consent page. It sets a new cookie if the browser has no valid one. changed and wrong are as in page.Consent.Ask.
-func (x *question) show(changed bool, wrong string) {
+func (x *question) show(changed bool, wrong string) error {
 	if !validCookie(x.browser) {
 		x.browser = newCookie()
 		x.setCookie(x.browser, 0)
@@ -165,11 +150,10 @@ func (x *question) show(changed bool, wrong string) {
 		fields = append(fields, page.Field{Name: memberEarlier, Value: e.Handle})
 	}
 	body, err := x.page.Ask(x.shown, fields, x.authorization.Invited || x.authorization.Approved, changed, wrong, x.now)
-	if err != nil {
-		x.failPage(x.page, err)
-		return
+	if err == nil {
+		x.writePage(http.StatusOK, body, x.authorization.RedirectURI)
 	}
-	x.writePage(http.StatusOK, body, x.authorization.RedirectURI)
+	return err
 }
 
 // ticket returns a MAC that binds the form to the browser, the request, the content that was shown, and one display of that content,
@@ -201,38 +185,31 @@ func (x *question) seed(ticket string, scope []string, plan string, s page.Budge
 }
 
 // decide handles POST /oauth/authorize, which contains the person's decision.
-func (d *Door) decide(q *request) {
-	p := d.page(q.Service.Definition)
+func (d *Door) decide(q *request) error {
 	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		q.failPage(p, &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page."})
-		return
+		return &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page."}
 	}
-	form, err := readForm(q)
+	form, err := readForm(q, "scope", memberPay)
+	if err != nil {
+		return err
+	}
+	x, err := d.question(q, form, memberRequested)
 	if err == nil {
-		err = once(form, "scope", memberPay)
+		err = d.prepare(x, form.Get(memberEarlier), false)
 	}
 	if err != nil {
-		q.failPage(p, err)
-		return
-	}
-	x := d.question(q, form, memberRequested)
-	if x == nil || !d.prepare(x, form.Get(memberEarlier), false) {
-		return
+		return err
 	}
 	ticket := form.Get(memberTicket)
 	nonce, _, _ := strings.Cut(ticket, ".")
 	if !validCookie(x.browser) || !hmac.Equal([]byte(x.ticket(nonce)), []byte(ticket)) {
-		if d.prepare(x, "", true) {
-			x.show(true, "")
-		}
-		return
+		return d.showNewest(x, true)
 	}
 	spending := spendingOf(form)
 	plan := form.Get(memberPlan)
 	chosen, err := x.shown.Leaving(form["scope"], plan, spending) // in case the page must be shown again
 	if err != nil {
-		x.failPage(x.page, err)
-		return
+		return err
 	}
 	x.shown = chosen
 	switch form.Get(memberDecision) {
@@ -240,26 +217,23 @@ func (d *Door) decide(q *request) {
 	case "leave":
 		x.redirect(x.authorization.RedirectURI, x.authorization.State, "error", string(consent.AccessDenied),
 			"error_description", "The person did not agree.")
-		return
+		return nil
 	default:
-		x.show(false, "Please agree, or leave without agreeing.")
-		return
+		return x.show(false, "Please agree, or leave without agreeing.")
 	}
 	if !x.offers(form, plan) {
-		x.show(false, "Choose a plan for the client.")
-		return
+		return x.show(false, "Choose a plan for the client.")
 	}
 	budget, wrong := budgetOf(spending, x.authorization.Budget)
 	if wrong != "" {
-		x.show(false, wrong)
-		return
+		return x.show(false, wrong)
 	}
 	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.authorization, consent.Decision{
 		Scope: form["scope"], Budget: budget, Plan: plan, Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
 		UserAgent: q.r.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
 		Seed: x.seed(ticket, form["scope"], plan, spending),
 	})
-	x.agreed(step, err)
+	return x.agreed(step, err)
 }
 
 // offers reports whether the page offered the choice of plan in a form.
@@ -275,7 +249,7 @@ func (x *question) offers(form url.Values, plan string) bool {
 }
 
 // agreed responds to a decision to agree, with the step that follows or with the error.
-func (x *question) agreed(step consent.Step, err error) {
+func (x *question) agreed(step consent.Step, err error) error {
 	if err == nil { // so that the page can show what has changed if the client asks again
 		x.setCookie(x.browser, x.Service.Announced().Consent.For)
 	}
@@ -287,43 +261,40 @@ func (x *question) agreed(step consent.Step, err error) {
 		x.w.Header().Set("Location", "wait?"+url.Values{"id": {step.Handle}}.Encode())
 		x.w.WriteHeader(http.StatusSeeOther)
 	case own != nil && own.Code == consent.InvalidGrant: // the terms have changed in the meantime
-		x.show(true, "")
+		return x.show(true, "")
 	case own != nil && own.Code == consent.InvalidScope:
-		x.show(false, "Select at least one thing that the client may do, or leave without agreeing.")
+		return x.show(false, "Select at least one thing that the client may do, or leave without agreeing.")
 	case own != nil && own.Code == consent.AccessDenied && (x.authorization.Invited || x.authorization.Approved):
-		x.show(false, "This service asks for an invitation. Enter one that is valid and has not been used.")
+		return x.show(false, "This service asks for an invitation. Enter one that is valid and has not been used.")
 	default:
-		x.failPage(x.page, err)
+		return err
 	}
+	return nil
 }
 
 // wait handles GET /oauth/wait. It redirects to the client once the operator has approved the agent, and shows a waiting page until then.
-func (d *Door) wait(q *request) {
-	p := d.page(q.Service.Definition)
+func (d *Door) wait(q *request) error {
 	browser := q.cookie()
 	if !validCookie(browser) {
-		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "No consent from this browser is waiting for approval."})
-		return
+		return &consent.Error{Code: consent.InvalidRequest, Description: "No consent from this browser is waiting for approval."}
 	}
 	step, err := d.consents.Wait(q.r.Context(), q.AgreeCall(), q.r.URL.Query().Get("id"), digestOf(browser))
 	if err != nil {
-		x := &question{request: q, page: p}
+		x := &question{request: q}
 		if step.RedirectURI != "" {
 			x.authorization = &consent.Request{RedirectURI: step.RedirectURI, State: step.State}
 		}
-		x.refuse(err)
-		return
+		return x.refuse(err, true)
 	}
 	if step.Code != "" {
 		q.redirect(step.RedirectURI, step.State, "code", step.Code)
-		return
+		return nil
 	}
-	body, err := p.Waiting(step.AgentID)
-	if err != nil {
-		q.failPage(p, err)
-		return
+	body, err := d.page(q.Service.Definition).Waiting(step.AgentID)
+	if err == nil {
+		q.writePage(http.StatusOK, body, "")
 	}
-	q.writePage(http.StatusOK, body, "")
+	return err
 }
 
 func digestOf(secret string) string { return pat.DigestOf([]byte(secret)) }

@@ -24,44 +24,40 @@ type decision struct {
 	browser string // the value of the cookie, which is secret
 }
 
-// decision reads the call with an id. If decision returns nil, it has responded.
-func (d *Door) decision(q *request, id string) *decision {
+// decision reads the call with an id.
+func (d *Door) decision(q *request, id string) (_ *decision, err error) {
 	x := &decision{request: q, page: d.page(q.Service.Definition), browser: q.cookie()}
 	browser := ""
 	if validCookie(x.browser) {
 		browser = digestOf(x.browser)
 	}
-	var err error
 	if x.asked, err = d.consents.Confirmation(q.r.Context(), q.AgreeCall(), id, browser); err == nil {
 		x.call, err = x.page.Call(x.asked)
 	}
-	if err != nil {
-		q.failPage(x.page, err)
-		return nil
-	}
-	return x
+	return x, err
 }
 
 // confirm handles GET /oauth/confirm: it shows a call that a person can confirm, and its state. It changes nothing.
-func (d *Door) confirm(q *request) {
+func (d *Door) confirm(q *request) error {
 	values, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err != nil {
 		values = nil
 	}
-	if x := d.decision(q, values.Get(memberID)); x != nil {
-		x.show(false)
-	}
+	return d.showCall(q, values.Get(memberID), false)
 }
 
-// show responds with the page about the call.
-func (x *decision) show(changed bool) {
+// showCall responds with the page about the call with an id.
+func (d *Door) showCall(q *request, id string, changed bool) error {
+	x, err := d.decision(q, id)
+	if err != nil {
+		return err
+	}
 	fields := []page.Field{{Name: memberID, Value: x.asked.Asked.ID}, {Name: memberTicket, Value: x.mac("ticket", x.call.Digest)}}
 	body, err := x.page.Confirmation(x.asked, x.call, fields, x.token(), changed)
-	if err != nil {
-		x.failPage(x.page, err)
-		return
+	if err == nil {
+		x.writeSecured(http.StatusOK, body, page.ConfirmSecurity())
 	}
-	x.writeSecured(http.StatusOK, body, page.ConfirmSecurity())
+	return err
 }
 
 // mac returns a MAC that only this browser can cause the gateway to compute: it binds a string to the cookie and to the call.
@@ -73,39 +69,33 @@ func (x *decision) mac(purpose, text string) string {
 func (x *decision) token() string { return x.mac("token", "") }
 
 // decideCall handles POST /oauth/confirm, which contains the person's decision about a call.
-func (d *Door) decideCall(q *request) {
-	p := d.page(q.Service.Definition)
+func (d *Door) decideCall(q *request) error {
 	form, err := readForm(q)
-	if err == nil {
-		err = once(form)
-	}
 	if err != nil {
-		q.failPage(p, err)
-		return
+		return err
 	}
 	id := form.Get(memberID)
 	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		d.missed(q, id, &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page."})
-		return
+		if err = d.consents.Miss(q.r.Context(), q.AgreeCall(), id); err == nil {
+			err = &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page."}
+		}
+		return err
 	}
-	x := d.decision(q, id)
-	if x == nil {
+	x, err := d.decision(q, id)
+	if err != nil {
+		q.failPage(d.page(q.Service.Definition), err)
 		if err := d.consents.Miss(q.r.Context(), q.AgreeCall(), id); err != nil {
 			q.Refusal = consent.RefusalOf(err)
 		}
-		return
+		return nil
 	}
 	confirmed := form.Get(memberDecision) == "confirm"
 	valid := confirmed || form.Get(memberDecision) == "refuse"
 	if !valid || !hmac.Equal([]byte(x.mac("ticket", x.call.Digest)), []byte(form.Get(memberTicket))) {
 		if err := d.consents.Miss(q.r.Context(), q.AgreeCall(), id); err != nil {
-			x.failPage(p, err)
-			return
+			return err
 		}
-		if x = d.decision(q, id); x != nil {
-			x.show(true)
-		}
-		return
+		return d.showCall(q, id, true)
 	}
 	if x.asked.State == consent.ToDecide {
 		err = d.consents.Decide(q.r.Context(), q.AgreeCall(), x.asked, consent.ConfirmationDecision{
@@ -113,17 +103,9 @@ func (d *Door) decideCall(q *request) {
 		})
 	}
 	if err != nil {
-		x.failPage(p, err)
-		return
+		return err
 	}
 	q.w.Header().Set("Location", "confirm?"+url.Values{memberID: {id}}.Encode()) // so that reloading the page sends no form
 	q.w.WriteHeader(http.StatusSeeOther)
-}
-
-// missed counts a failed attempt to decide, and responds with its error.
-func (d *Door) missed(q *request, id string, err error) {
-	if missed := d.consents.Miss(q.r.Context(), q.AgreeCall(), id); missed != nil {
-		err = missed
-	}
-	q.failPage(d.page(q.Service.Definition), err)
+	return nil
 }

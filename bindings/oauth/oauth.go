@@ -58,6 +58,33 @@ const (
 	revokeRoute    = "/oauth/revoke"
 )
 
+// A handler responds to a request, or returns the error with which the Door responds.
+type handler func(*Door, *request) error
+
+// routes has the methods of each route, and the handlers of GET and POST. A route with OPTIONS is for programs and has its errors as JSON;
+// the other routes are for people and have them on a page.
+var routes = map[string]struct {
+	methods   string
+	get, post handler
+}{
+	resourceRoute:  {methods: "GET, HEAD, OPTIONS", get: metadata(resourceMetadata)},
+	serverRoute:    {methods: "GET, HEAD, OPTIONS", get: metadata(serverMetadata)},
+	authorizeRoute: {methods: "GET, HEAD, POST", get: (*Door).ask, post: (*Door).decide},
+	waitRoute:      {methods: "GET", get: (*Door).wait},
+	confirmRoute:   {methods: "GET, HEAD, POST", get: (*Door).confirm, post: (*Door).decideCall},
+	consentsRoute:  {methods: "GET, HEAD, POST", get: (*Door).own, post: (*Door).decideOwn},
+	tokenRoute:     {methods: "POST, OPTIONS", post: (*Door).token},
+	registerRoute:  {methods: "POST, OPTIONS", post: (*Door).register},
+	revokeRoute:    {methods: "POST, OPTIONS", post: (*Door).revoke},
+}
+
+func metadata(of func(*service.Definition) map[string]any) handler {
+	return func(_ *Door, q *request) error {
+		q.answer(http.StatusOK, of(q.Service.Definition))
+		return nil
+	}
+}
+
 // Route returns the route of a path, or "" if the path belongs to another door or the MCP door is closed. The path of a metadata document
 // may end with the path of the endpoint, the path of public_url, or both.
 func (d *Door) Route(s *service.Definition, path string) string {
@@ -68,8 +95,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	if endpoint == nil {
 		return ""
 	}
-	switch path {
-	case authorizeRoute, waitRoute, confirmRoute, consentsRoute, tokenRoute, registerRoute, revokeRoute:
+	if _, served := routes[path]; served {
 		return path
 	}
 	for _, route := range []string{resourceRoute, serverRoute} {
@@ -95,49 +121,30 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	q := &request{Request: v, r: r, w: w}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	route := d.Route(v.Service.Definition, r.URL.Path)
-	methods := strings.Split(map[string]string{
-		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS",
-		authorizeRoute: "GET, HEAD, POST", waitRoute: "GET", confirmRoute: "GET, HEAD, POST",
-		consentsRoute: "GET, HEAD, POST",
-		tokenRoute:    "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
-	}[route], ", ")
-	if slices.Contains(methods, http.MethodOptions) { // without cookies, web pages of every origin may send requests
+	route := routes[d.Route(v.Service.Definition, r.URL.Path)]
+	methods, respond := strings.Split(route.methods, ", "), route.get
+	if r.Method == http.MethodPost {
+		respond = route.post
+	}
+	program := slices.Contains(methods, http.MethodOptions)
+	if program { // without cookies, web pages of every origin may send requests
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	switch {
 	case !slices.Contains(methods, r.Method):
-		h.Set("Allow", strings.Join(methods, ", "))
+		h.Set("Allow", route.methods)
 		q.fail(reason.MethodNotAllowed.Refusal(""))
 	case r.Method == http.MethodOptions:
-		h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
+		h.Set("Access-Control-Allow-Methods", route.methods)
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version")
 		h.Set("Access-Control-Max-Age", "3600")
 		w.WriteHeader(http.StatusNoContent)
-	case route == resourceRoute:
-		q.answer(http.StatusOK, resourceMetadata(v.Service.Definition))
-	case route == serverRoute:
-		q.answer(http.StatusOK, serverMetadata(v.Service.Definition))
-	case route == authorizeRoute && r.Method == http.MethodPost:
-		d.decide(q)
-	case route == authorizeRoute:
-		d.ask(q)
-	case route == waitRoute:
-		d.wait(q)
-	case route == consentsRoute && r.Method == http.MethodPost:
-		d.decideOwn(q)
-	case route == consentsRoute:
-		d.own(q)
-	case route == confirmRoute && r.Method == http.MethodPost:
-		d.decideCall(q)
-	case route == confirmRoute:
-		d.confirm(q)
-	case route == tokenRoute:
-		d.token(q)
-	case route == registerRoute:
-		d.register(q)
 	default:
-		d.revoke(q)
+		if err := respond(d, q); err != nil && program {
+			q.fail(err)
+		} else if err != nil {
+			q.failPage(d.page(v.Service.Definition), err)
+		}
 	}
 }
 
@@ -209,8 +216,8 @@ func ascii(s string) string {
 	}, s)
 }
 
-// readForm reads the body of a request as a form.
-func readForm(q *request) (url.Values, error) {
+// readForm reads the body of a request as a form. Only the parameters with the names in but may be repeated.
+func readForm(q *request, but ...string) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" || q.r.Header.Get("Content-Encoding") != "" {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must be a form: application/x-www-form-urlencoded.")
@@ -223,7 +230,7 @@ func readForm(q *request) (url.Values, error) {
 	if err != nil {
 		return nil, reason.MalformedRequest.Refusal("The body is not a well-formed form.")
 	}
-	return form, nil
+	return form, once(form, but...)
 }
 
 // once returns an error if a parameter is repeated, except those with the names in but. See RFC 6749, sections 3.1 and 3.2.

@@ -18,10 +18,10 @@ import (
 const consentsRoute = service.ConsentsPath
 
 // own handles GET /oauth/consents: it shows the consents that this browser gave.
-func (d *Door) own(q *request) { d.showOwn(q, http.StatusOK, nil) }
+func (d *Door) own(q *request) error { return d.showOwn(q, nil) }
 
 // showOwn responds with the consents that this browser gave. rejected may be nil.
-func (d *Door) showOwn(q *request, status int, rejected *page.RejectedChange) {
+func (d *Door) showOwn(q *request, rejected *page.RejectedChange) error {
 	p, browser := d.page(q.Service.Definition), q.cookie()
 	var list []consent.OwnConsent
 	var err error
@@ -29,8 +29,7 @@ func (d *Door) showOwn(q *request, status int, rejected *page.RejectedChange) {
 		list, err = d.consents.Own(q.r.Context(), q.AgreeCall(), digestOf(browser))
 	}
 	if err != nil {
-		q.failPage(p, err)
-		return
+		return err
 	}
 	fields := func(handle, ticket string) []page.Field {
 		return []page.Field{{Name: memberID, Value: handle}, {Name: memberTicket, Value: ticket}}
@@ -41,11 +40,10 @@ func (d *Door) showOwn(q *request, status int, rejected *page.RejectedChange) {
 			return fields(handle, changeTicket(browser, handle, changes))
 		},
 	}, rejected)
-	if err != nil {
-		q.failPage(p, err)
-		return
+	if err == nil {
+		q.writePage(http.StatusOK, body, "")
 	}
-	q.writePage(status, body, "")
+	return err
 }
 
 // endTicket returns a MAC that binds the form that ends a consent to the browser. Other sites cannot compute it, because they do not have
@@ -69,12 +67,8 @@ func changeTicket(browser, handle string, changes int) string {
 }
 
 // decideOwn handles POST /oauth/consents, which ends a consent of this browser or changes its budget.
-func (d *Door) decideOwn(q *request) {
-	p := d.page(q.Service.Definition)
+func (d *Door) decideOwn(q *request) error {
 	form, err := readForm(q)
-	if err == nil {
-		err = once(form)
-	}
 	browser, id := q.cookie(), form.Get(memberID)
 	site := q.r.Header.Get("Sec-Fetch-Site")
 	switch {
@@ -82,36 +76,34 @@ func (d *Door) decideOwn(q *request) {
 	case site != "" && site != "same-origin", !validCookie(browser):
 		err = errOtherForm
 	case form.Get(memberDecision) == "change":
-		d.changeOwn(q, form, browser)
-		return
+		return d.changeOwn(q, form, browser)
 	case form.Get(memberDecision) != "end", !hmac.Equal([]byte(endTicket(browser, id)), []byte(form.Get(memberTicket))):
 		err = errOtherForm
 	default:
 		err = d.consents.EndOwn(q.r.Context(), q.AgreeCall(), id, digestOf(browser))
 	}
 	if err != nil {
-		q.failPage(p, err)
-		return
+		return err
 	}
-	q.toOwn()
+	return q.toOwn()
 }
 
 var errOtherForm = &consent.Error{
 	Code: consent.AccessDenied, Description: "This form can be sent only from its own page, in the same browser.",
 }
 
-func (q *request) toOwn() {
+func (q *request) toOwn() error {
 	q.w.Header().Set("Location", "consents")
 	q.w.WriteHeader(http.StatusSeeOther)
+	return nil
 }
 
 // changeOwn changes the budget of a consent of this browser.
-func (d *Door) changeOwn(q *request, form url.Values, browser string) {
-	p, id := d.page(q.Service.Definition), form.Get(memberID)
+func (d *Door) changeOwn(q *request, form url.Values, browser string) error {
+	id := form.Get(memberID)
 	own, err := d.consents.OwnConsent(q.r.Context(), q.AgreeCall(), id, digestOf(browser))
 	if err != nil {
-		q.failPage(p, err)
-		return
+		return err
 	}
 	rejected := &page.RejectedChange{Handle: id, Amount: form.Get(memberBudget), PerCall: form.Get(memberPerCall)}
 	ticket, shown := []byte(form.Get(memberTicket)), own.Changes
@@ -120,11 +112,9 @@ func (d *Door) changeOwn(q *request, form url.Values, browser string) {
 	}
 	switch {
 	case !hmac.Equal([]byte(changeTicket(browser, id, shown)), ticket):
-		q.failPage(p, errOtherForm)
-		return
+		return errOtherForm
 	case own.Offer == nil || own.Budget == nil:
-		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "The budget of this consent can no longer be changed."})
-		return
+		return &consent.Error{Code: consent.InvalidRequest, Description: "The budget of this consent can no longer be changed."}
 	}
 	spending := page.BudgetInput{
 		May: true, Amount: strings.TrimSpace(rejected.Amount), Period: string(own.Budget.Period), PerCall: strings.TrimSpace(rejected.PerCall),
@@ -140,23 +130,21 @@ func (d *Door) changeOwn(q *request, form url.Values, browser string) {
 	case wrong != "":
 		rejected.Wrong = wrong
 	case budget.Amount == own.Budget.Amount && budget.PerCall == own.Budget.PerCall: // sent twice, or nothing to change
-		q.toOwn()
-		return
+		return q.toOwn()
 	case shown != own.Changes:
 		rejected.Wrong = "The budget was changed since you opened the page. Check it, and change it again."
 	default:
 		err = d.consents.ChangeBudget(q.r.Context(), q.AgreeCall(), &own, consent.NewBudget{
 			Amount: budget.Amount, PerCall: budget.PerCall, Address: network(q.Caller.Address), UserAgent: q.r.UserAgent(),
 		})
-		if failed, ok := errors.AsType[*consent.Error](err); ok && failed.Code == consent.InvalidGrant {
-			rejected.Wrong = failed.Description
-		} else if err != nil {
-			q.failPage(p, err)
-			return
-		} else {
-			q.toOwn()
-			return
+		failed, ok := errors.AsType[*consent.Error](err)
+		switch {
+		case err == nil:
+			return q.toOwn()
+		case !ok || failed.Code != consent.InvalidGrant:
+			return err
 		}
+		rejected.Wrong = failed.Description
 	}
-	d.showOwn(q, http.StatusOK, rejected)
+	return d.showOwn(q, rejected)
 }

@@ -39,9 +39,18 @@ func (q *request) send(location string) {
 	q.w.WriteHeader(http.StatusSeeOther)
 }
 
-// failPage responds with a page that shows the error to the person.
+// failPage redirects the browser to the client if err is a *clientError. Otherwise it responds with a page that shows the error to the
+// person.
 func (q *request) failPage(p *page.Consent, err error) {
+	to, redirected := errors.AsType[*clientError](err)
+	if redirected {
+		err = to.error
+	}
 	q.Refusal = consent.RefusalOf(err)
+	if redirected {
+		q.send(to.url)
+		return
+	}
 	_, _, status := errorCode(err)
 	description := q.Refusal.Message
 	heading := "This request failed"

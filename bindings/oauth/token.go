@@ -14,12 +14,11 @@ import (
 )
 
 // token handles POST /oauth/token. See RFC 6749, sections 4.1.3 and 6; RFC 7523, section 2.1.
-func (d *Door) token(q *request) {
+func (d *Door) token(q *request) error {
 	q.w.Header().Set("Pragma", "no-cache")
 	grant, err := q.parameters()
 	if err != nil {
-		q.fail(err)
-		return
+		return err
 	}
 	fetch := d.fetcher(q.Service.Definition)
 	var tokens consent.Tokens
@@ -41,12 +40,12 @@ func (d *Door) token(q *request) {
 		}
 	}
 	if err != nil {
-		q.fail(err)
-		return
+		return err
 	}
 	if tokens.Token == "" {
-		q.fail(&consent.Error{Code: "authorization_pending", Description: "The operator must approve the agent first. Send the same request again later."})
-		return
+		return &consent.Error{
+			Code: "authorization_pending", Description: "The operator must approve the agent first. Send the same request again later.",
+		}
 	}
 	answer := map[string]any{
 		"access_token": tokens.Token, "token_type": "Bearer", "scope": strings.Join(tokens.Claims.Scope, " "),
@@ -56,6 +55,7 @@ func (d *Door) token(q *request) {
 		answer["refresh_token"] = tokens.Refresh
 	}
 	q.answer(http.StatusOK, answer)
+	return nil
 }
 
 // parameters reads the form of a request. It rejects repeated parameters and the Authorization header.
@@ -63,11 +63,7 @@ func (q *request) parameters() (url.Values, error) {
 	if _, sent := q.r.Header["Authorization"]; sent {
 		return nil, &consent.Error{Code: consent.InvalidClient, Description: "All clients are public: omit the Authorization header."}
 	}
-	form, err := readForm(q)
-	if err == nil {
-		err = once(form)
-	}
-	return form, err
+	return readForm(q)
 }
 
 // issue issues a token under the agreement in the parameter assertion, which an agent has signed with its own key.
@@ -85,19 +81,17 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 }
 
 // register handles POST /oauth/register. See RFC 7591, section 3.
-func (d *Door) register(q *request) {
+func (d *Door) register(q *request) error {
 	tree, err := wire.ReadObject(q.r, min(maxForm, q.Service.MaxBody))
 	if err != nil {
 		if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.MalformedRequest {
 			err = &consent.Error{Code: consent.InvalidClientMetadata, Description: f.Message}
 		}
-		q.fail(err)
-		return
+		return err
 	}
 	client, err := d.consents.Register(q.r.Context(), q.AgreeCall(), tree)
 	if err != nil {
-		q.fail(err)
-		return
+		return err
 	}
 	answer := map[string]any{
 		"client_id": client.ID, "client_id_issued_at": client.CreatedAt.Unix(), "redirect_uris": client.Redirects,
@@ -108,11 +102,12 @@ func (d *Door) register(q *request) {
 		answer["client_name"] = client.Name
 	}
 	q.answer(http.StatusCreated, answer)
+	return nil
 }
 
 // revoke handles POST /oauth/revoke. Anyone who has a token may revoke it. The response is also 200 if the token is unknown or has ended.
 // See RFC 7009, section 2.
-func (d *Door) revoke(q *request) {
+func (d *Door) revoke(q *request) error {
 	form, err := q.parameters()
 	if err == nil && form.Get("token") == "" {
 		err = &consent.Error{Code: consent.InvalidRequest, Description: "The parameter token is missing."}
@@ -124,9 +119,8 @@ func (d *Door) revoke(q *request) {
 	if err == nil && !mine {
 		err = q.Revoke(q.r.Context(), form.Get("token"))
 	}
-	if err != nil {
-		q.fail(err)
-		return
+	if err == nil {
+		q.w.WriteHeader(http.StatusOK)
 	}
-	q.w.WriteHeader(http.StatusOK)
+	return err
 }
