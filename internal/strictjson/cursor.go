@@ -69,8 +69,8 @@ func (c *Cursor) End() {
 	kept := 0
 	for depth := range c.names[:c.used+1] {
 		l := &c.names[depth]
-		kept += cap(l.spans) + cap(l.table)
-		l.spans, l.hashed = l.spans[:0], 0
+		kept += cap(l.spans)
+		l.spans, l.hashes, l.hashed = l.spans[:0], nil, 0
 	}
 	c.used = 0
 	if kept <= keptNames {

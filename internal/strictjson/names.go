@@ -3,7 +3,6 @@ package strictjson
 import (
 	"bytes"
 	"hash/maphash"
-	"math/bits"
 	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -51,8 +50,8 @@ func (s *span) same(other *span, data []byte) bool {
 // hash instead, so that the work grows linearly with the number of names.
 type names struct {
 	spans  []span
-	table  []uint64 // the upper half of a hash, and the index of its span plus one; 0 if empty
-	hashed int      // how many of spans are in the table
+	hashes map[uint64]struct{} // of the first spans
+	hashed int                 // how many of spans are in hashes
 }
 
 const (
@@ -108,37 +107,21 @@ func (l *names) add(data []byte, i, n int) int {
 	return end
 }
 
-// enter adds a name to the table. It reports whether the name is new.
+// enter adds a name to hashes. It reports whether the name is new.
 func (l *names) enter(data []byte, name *span, before []span) bool {
-	if n := len(before) + 1; l.hashed == 0 || 2*n > len(l.table) {
-		size := 1 << bits.Len(uint(2*n))
-		l.table, l.hashed = slices.Grow(l.table[:0], size)[:size], 0
-		clear(l.table)
+	if l.hashed == 0 {
+		l.hashes = make(map[uint64]struct{}, 2*len(before))
 	}
 	for ; l.hashed < len(before); l.hashed++ {
-		place, hash := l.find(data, &before[l.hashed], before[:l.hashed])
-		l.table[place] = hash | uint64(l.hashed+1)
+		l.hashes[maphash.Bytes(nameSeed, before[l.hashed].content(data))] = struct{}{}
 	}
-	place, hash := l.find(data, name, before)
-	if l.table[place] != 0 {
+	hash := maphash.Bytes(nameSeed, name.content(data))
+	if _, known := l.hashes[hash]; known && slices.ContainsFunc(before, func(s span) bool { return s.same(name, data) }) {
 		return false
 	}
+	l.hashes[hash] = struct{}{}
 	l.hashed++
-	l.table[place] = hash | uint64(l.hashed)
 	return true
-}
-
-// find returns the position of a name in the table, and the upper half of its hash. The entry at that position is 0 if the name is new.
-func (l *names) find(data []byte, name *span, before []span) (place int, hash uint64) {
-	hash = maphash.Bytes(nameSeed, name.content(data))
-	mask := len(l.table) - 1
-	place = int(hash) & mask
-	for hash = hash >> 32 << 32; l.table[place] != 0; place = (place + 1) & mask {
-		if in := l.table[place]; in>>32<<32 == hash && before[uint32(in)-1].same(name, data) {
-			break
-		}
-	}
-	return place, hash
 }
 
 // unescape appends the value of a string that was already validated (RFC 8259 section 7).
