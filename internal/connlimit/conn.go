@@ -195,16 +195,6 @@ func (c *Conn) Keep() {
 	c.socket.update(func(s *socket) { s.kept = true })
 }
 
-// Kept reports whether Keep was called. For a nil Conn it returns true.
-func (c *Conn) Kept() bool {
-	if c == nil {
-		return true
-	}
-	c.socket.listener.mu.Lock()
-	defer c.socket.listener.mu.Unlock()
-	return c.socket.kept
-}
-
 // update applies change to the socket, and then updates its position in the lists of evictable sockets. A socket on which Keep was called
 // moves to the end of the idle list or, during a request, is removed from the lists.
 func (s *socket) update(change func(*socket)) {
