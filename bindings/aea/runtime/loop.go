@@ -10,8 +10,6 @@ import (
 
 	"go.uber.org/zap"
 
-	wire "github.com/uimgate/uimgate/internal/wire/aea"
-	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
@@ -85,7 +83,7 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	}
 	dialogues := r.dialogues
 	if e.ToComponent() { // exactly one skill has this id
-		dialogues = r.skills.get(handlers[0].of.ID)
+		dialogues = handlers[0].of.dialogues
 	}
 	turn, err := dialogues.ReceiveIn(p, e.Envelope)
 	if err != nil {
@@ -132,31 +130,4 @@ func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 		of.failed.Add(1)
 	}
 	return errors.Is(err, protocol.ErrMessage)
-}
-
-// skillDialogues holds the dialogues between components, separately for each skill.
-type skillDialogues struct {
-	limits dialogue.Limits
-	now    func() time.Time
-	mu     sync.Mutex
-	of     map[wire.PublicID]*dialogue.Dialogues
-}
-
-// get returns the dialogues of a registered skill.
-func (s *skillDialogues) get(skill wire.PublicID) *dialogue.Dialogues {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.of[skill]
-	if d == nil {
-		d = dialogue.New(skill.String(), s.limits, s.now)
-		s.of[skill] = d
-	}
-	return d
-}
-
-// forget removes the dialogues of a removed skill.
-func (s *skillDialogues) forget(skill wire.PublicID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.of, skill)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
@@ -25,9 +26,9 @@ type Resources struct {
 	mu        sync.RWMutex
 	protocols map[wire.PublicID]*protocol.Protocol // by specification id
 	skills    []*skillEntry
-	retired   []*behaviour              // of removed skills, until they have stopped
-	removed   func(skill wire.PublicID) // called after a skill was removed; may be nil
-	changed   chan struct{}             // has a value after a change
+	retired   []*behaviour                                  // of removed skills, until they have stopped
+	changed   chan struct{}                                 // has a value after a change
+	dialogues func(skill wire.PublicID) *dialogue.Dialogues // begins the dialogues of a new skill
 }
 
 // A skillEntry is a skill with its state.
@@ -37,6 +38,7 @@ type skillEntry struct {
 	handled, failed atomic.Uint64
 	overdue         atomic.Int64 // calls of handlers that take longer than Limits.Handler
 	behaviours      []*behaviour
+	dialogues       *dialogue.Dialogues // with other components of the agent
 }
 
 // A behaviour is a Behaviour with its state. Only the behaviour loop uses due and done.
@@ -50,8 +52,8 @@ type behaviour struct {
 	runs, failed atomic.Uint64
 }
 
-func newResources() *Resources {
-	r := &Resources{protocols: map[wire.PublicID]*protocol.Protocol{}, changed: make(chan struct{}, 1)}
+func newResources(dialogues func(skill wire.PublicID) *dialogue.Dialogues) *Resources {
+	r := &Resources{protocols: map[wire.PublicID]*protocol.Protocol{}, changed: make(chan struct{}, 1), dialogues: dialogues}
 	for _, p := range protocol.All() {
 		for _, spec := range p.Specs {
 			r.protocols[spec] = p
@@ -115,7 +117,7 @@ func (r *Resources) protocol(spec wire.PublicID) (*protocol.Protocol, error) {
 // incomplete, or if the protocol of a handler is not registered. It returns the errors of AddProtocol. After an error, nothing is
 // registered.
 func (r *Resources) Add(s Skill) error {
-	skill := &skillEntry{Skill: s, disabled: s.Disabled}
+	skill := &skillEntry{Skill: s, disabled: s.Disabled, dialogues: r.dialogues(s.ID)}
 	if err := skill.check(); err != nil {
 		return err
 	}
@@ -197,9 +199,6 @@ func (r *Resources) Remove(id wire.PublicID) error {
 	r.wake()
 	r.mu.Unlock()
 	r.removeProtocols(s.Protocols)
-	if r.removed != nil {
-		r.removed(id)
-	}
 	return nil
 }
 
@@ -226,6 +225,16 @@ func (s *skillEntry) show() (state any, ok bool) {
 		return nil, false
 	}
 	return s.State(), true
+}
+
+// dialoguesOf returns the dialogues of a skill. A skill that was removed, and stops its work, gets new ones.
+func (r *Resources) dialoguesOf(skill wire.PublicID) *dialogue.Dialogues {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if s := r.find(skill); s != nil {
+		return s.dialogues
+	}
+	return r.dialogues(skill)
 }
 
 // named returns the id of the skill that to names: by its complete id, or by its author and name.

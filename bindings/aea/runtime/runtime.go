@@ -45,7 +45,6 @@ type Runtime struct {
 	filter      *Filter
 	errors      *ErrorHandler
 	dialogues   *dialogue.Dialogues
-	skills      skillDialogues
 	tasks       *taskQueue
 	handling    sync.WaitGroup // calls of handlers
 }
@@ -62,8 +61,11 @@ func New(address string, o Options) *Runtime {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	ofSkill := func(skill wire.PublicID) *dialogue.Dialogues {
+		return dialogue.New(skill.String(), o.Limits.Dialogues, o.Now)
+	}
 	r := &Runtime{
-		address: address, limits: o.Limits, log: o.Log, now: o.Now, resources: newResources(),
+		address: address, limits: o.Limits, log: o.Log, now: o.Now, resources: newResources(ofSkill),
 		multiplexer: newMultiplexer(address, o.Limits, o.Now), dialogues: dialogue.New(address, o.Limits.Dialogues, o.Now),
 		tasks: newTaskQueue(o.Limits),
 	}
@@ -71,8 +73,7 @@ func New(address string, o Options) *Runtime {
 	r.filter = &Filter{r.resources}
 	r.errors = newErrorHandler(o.Limits, r.multiplexer.Send, o.Now)
 	r.multiplexer.relay.tell = r.errors.send
-	r.skills = skillDialogues{limits: o.Limits.Dialogues, now: o.Now, of: map[wire.PublicID]*dialogue.Dialogues{}}
-	r.multiplexer.skill, r.resources.removed = r.resources.named, r.skills.forget
+	r.multiplexer.skill = r.resources.named
 	return r
 }
 
@@ -113,7 +114,7 @@ func (r *Runtime) Open(o FirstMessage) (*dialogue.Dialogue, error) {
 	}
 	d := r.dialogues
 	if o.Skill != (wire.PublicID{}) {
-		d = r.skills.get(o.Skill)
+		d = r.resources.dialoguesOf(o.Skill)
 		if id, err := wire.ParsePublicID(o.To); err == nil {
 			if skill, ok := r.resources.named(id); ok {
 				o.To = skill.String() // the skill replies under its complete id

@@ -159,8 +159,8 @@ func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx
 	}
 }
 
-// ServeRequests passes HTTP/1.1 requests to serve until ctx ends, over TLS if config is not nil. When ServeRequests returns, all connections
-// are closed and all calls have returned. It returns nil once ctx has ended, and an error if it cannot listen.
+// ServeRequests passes HTTP/1.1 requests to serve until ctx ends, over TLS if config is not nil. When ServeRequests returns, all
+// connections are closed and all calls have returned. It returns nil once ctx has ended, and an error if it cannot listen.
 func (l *Listener) ServeRequests(ctx context.Context, port *runtime.Port, config *tls.Config, serve http.HandlerFunc) error {
 	ln, err := l.take(ctx, port)
 	if err != nil {
