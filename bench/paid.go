@@ -11,11 +11,15 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// paid measures calls that charge, through complete gateways on each engine: one that adds receipts to its responses, and one that does
-// not. Each gateway has its own database.
+// paid measures calls that charge, through complete gateways on each engine: one that adds receipts to its responses, one that does not, and
+// one for calls with a proof of key. Each gateway has its own database: a shared one would be larger, and the calls of one row would leave
+// work for the next.
 func paid(ctx context.Context, p plan) (err error) {
-	type engine struct{ name, store, other string }
-	engines := []engine{{"sqlite", "sqlite", "sqlite"}}
+	type engine struct {
+		name   string
+		stores [len(paidRows)]string
+	}
+	engines := []engine{{"sqlite", [...]string{"sqlite", "sqlite", "sqlite"}}}
 	var server *pgtest.Cluster
 	if !p.sqliteOnly {
 		server, err = pgtest.New(ctx, nil)
@@ -28,13 +32,15 @@ func paid(ctx context.Context, p plan) (err error) {
 		return err
 	default:
 		defer func() { err = errors.Join(err, server.Close()) }()
-		var databases [2]string
-		for i := range databases {
-			if databases[i], err = server.CreateDatabase(ctx, ""); err != nil {
+		var stores [len(paidRows)]string
+		for i := range stores {
+			database, err := server.CreateDatabase(ctx, "")
+			if err != nil {
 				return err
 			}
+			stores[i] = server.DSN(database)
 		}
-		engines = append(engines, engine{"postgres", server.DSN(databases[0]), server.DSN(databases[1])})
+		engines = append(engines, engine{"postgres", stores})
 	}
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {
@@ -52,39 +58,50 @@ func paid(ctx context.Context, p plan) (err error) {
 			fmt.Fprintf(table, "%s\t%d\t%s\t%.0f\t%s\t%s\t%.4f\t%.2f\t\n", engine.name, connections, name, m.rate,
 				m.p50.Round(10*time.Microsecond), m.p99.Round(10*time.Microsecond), m.cpu, m.cpu/proxy)
 		}
-		if err := paidOn(ctx, p, up.addresses.Upstream, proxy, engine.store, engine.other, report); err != nil {
+		if err := paidOn(ctx, p, up.addresses.Upstream, proxy, engine.stores, report); err != nil {
 			return fmt.Errorf("%s: %w", engine.name, err)
 		}
 	}
 	return table.Flush()
 }
 
-// paidOn measures gateways on two databases of one engine. The one on the database other adds no receipts.
+// paidRows are the gateways that paid measures.
+var paidRows = [...]struct {
+	name     string
+	receipts config.Receipts
+	proved   bool
+}{
+	{name: "paid", receipts: config.ReceiptsCharged},
+	{name: "paid, receipts off", receipts: config.ReceiptsOff},
+	{name: "paid, proved", receipts: config.ReceiptsCharged, proved: true},
+}
+
+// paidOn measures a gateway for each row of paidRows, each on its own store.
 func paidOn(
-	ctx context.Context, p plan, upstream string, proxy *child, store, other string,
+	ctx context.Context, p plan, upstream string, proxy *child, stores [len(paidRows)]string,
 	report func(connections int, name string, m figures, proxy float64),
 ) error {
-	gate, agents, err := startGateway(ctx, p, upstream, storeVariable+"="+store, priceVariable+"=0.01")
-	if err != nil {
-		return err
-	}
-	defer gate.stop()
-	bare, others, err := startGateway(ctx, p, upstream, storeVariable+"="+other, priceVariable+"=0.01",
-		receiptsVariable+"="+string(config.ReceiptsOff), profileVariable+"=") // the other gateway writes the profile
-	if err != nil {
-		return err
-	}
-	defer bare.stop()
-	const path = "/api/intents/execute"
-	execute, call := gate.addresses.Gateway+path, callOf("declared", sizes[0].products)
-	targets := []target{
-		{
-			name: "plain proxy", url: fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), body: call,
-			of: proxy, mayBreak: true,
-		},
-		{name: "paid", url: execute, body: call, of: gate},
-		{name: "paid, receipts off", url: bare.addresses.Gateway + path, body: call, of: bare, agents: others},
-		{name: "paid, proved", url: execute, body: call, of: gate, proved: true},
+	call := callOf("declared", sizes[0].products)
+	targets := []target{{
+		name: "plain proxy", url: fmt.Sprintf("%s/products/%d", proxy.addresses.Proxy, sizes[0].products), body: call,
+		of: proxy, mayBreak: true,
+	}}
+	var agents []agent // of the last gateway
+	for i, row := range paidRows {
+		settings := []string{storeVariable + "=" + stores[i], priceVariable + "=0.01", receiptsVariable + "=" + string(row.receipts)}
+		if i > 0 {
+			settings = append(settings, profileVariable+"=") // the first gateway writes the profile
+		}
+		gate, own, err := startGateway(ctx, p, upstream, settings...)
+		if err != nil {
+			return err
+		}
+		defer gate.stop()
+		agents = own
+		targets = append(targets, target{
+			name: row.name, url: gate.addresses.Gateway + "/api/intents/execute", body: call, of: gate, agents: own, charged: true,
+			proved: row.proved,
+		})
 	}
 	for _, connections := range p.connections {
 		// With few connections, make fewer calls: they do not share flushes of the disk.
