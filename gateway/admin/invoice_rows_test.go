@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/api"
 	"github.com/uimgate/uimgate/gateway/admin/billing"
+	"github.com/uimgate/uimgate/gateway/admin/operation"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
@@ -37,7 +38,7 @@ func TestInvoiceRowsAreBounded(t *testing.T) {
 	g.Execute(g.Agreed("agent-1"), gatetest.Ordering) // makes a statement
 	settings := g.settings
 	settings.Store = &chargedStore{g.settings.Store, list}
-	i, err := admin.New(settings).Billing.Invoice(t.Context(), billing.InvoiceQuery{
+	i, err := admin.Call(t.Context(), admin.New(settings), operation.Invoice, billing.InvoiceQuery{
 		Record: api.Record{ID: "agent-1"}, Month: g.Now().UTC().Format("2006-01"),
 	})
 	g.Must(err)

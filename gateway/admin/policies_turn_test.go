@@ -34,7 +34,7 @@ func TestPoliciesAreComparedInTurn(t *testing.T) {
 	holds.Store(true)
 	first := make(chan error, 1)
 	go func() {
-		_, err := operator.Policies.Impact(t.Context(), policies.ImpactRequest{Policy: gatetest.PolicyFile})
+		_, err := admin.Call(t.Context(), operator, operation.Impact, policies.ImpactRequest{Policy: gatetest.PolicyFile})
 		first <- err
 	}()
 	select {
