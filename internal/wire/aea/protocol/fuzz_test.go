@@ -110,11 +110,11 @@ func FuzzDecodeOEF(f *testing.F) {
 // oefMessages returns a message of each performative.
 func oefMessages(older bool) (all []protocol.Content) {
 	for _, m := range []protocol.OEFMessage{
-		protocol.OEFMessage{
+		{
 			Performative: protocol.OEFRegisterService,
 			Description:  search.Describe("set_service_key", search.KeyValue{Key: "key", Value: search.Text("seller_service")}).Encode(),
 		},
-		protocol.OEFMessage{Performative: protocol.OEFUnregisterService, Description: search.Description{}.Encode()},
+		{Performative: protocol.OEFUnregisterService, Description: search.Description{}.Encode()},
 		{Performative: protocol.OEFSearchServices, Query: search.Query{Constraints: []search.Expr{
 			search.Constraint{Attribute: "location", Test: search.Distance{Center: search.Location{Lon: 1, Lat: 2}, Kilometres: 3}},
 		}}.Encode()},
