@@ -1,4 +1,4 @@
-package uagents_test
+package bindings_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/gateway/door"
 	configtest "github.com/uimgate/uimgate/internal/test/config"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 var blocks = door.Blocks([]door.Module{&mcp.Door{}, &uagents.Door{}})
@@ -19,22 +20,35 @@ func TestBlockOpensDoor(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	dir.Write(t, "seed.txt", "a seed of the operator\n")
-	for doors, want := range map[string]struct {
-		open bool
-		seed string
-	}{
-		"":                                   {},
-		"  doors: {mcp: {enabled: false}}\n": {},
-		"  doors: {uagents: {}}\n":           {true, ""},
-		"  doors: {uagents: {key_file: seed.txt}}": {true, "a seed of the operator"},
+	for doors, want := range map[string]bool{
+		"":                                   false,
+		"  doors: {mcp: {enabled: false}}\n": false,
+		"  doors: {uagents: {}}\n":           true,
+		"  doors: {uagents: {key_file: seed.txt}}": true,
 	} {
 		c, problems := dir.Load(t, blocks, configtest.Service+doors)
 		if c == nil {
 			t.Fatal(doors, problems)
 		}
 		u, open := c.Services[0].OpenDoors()[uagents.Name].(*uagents.Settings)
-		if open != want.open || open && (u.Seed() != want.seed || u.Path != "/submit" || u.KeyFile.Data != nil) {
+		if open != want || open && (u.Path != "/submit" || u.KeyFile.Data != nil) {
 			t.Errorf("%s: %+v", doors, u)
+		}
+	}
+}
+
+// The address of a service follows from the seed in its key_file, without the end of the line. Without key_file, the service has a seed of
+// its own.
+func TestAddressFollowsFromKeyFile(t *testing.T) {
+	t.Parallel()
+	const operators = "a seed of the operator"
+	want := string(keyOf(t, operators).Address())
+	for setting, same := range map[string]bool{"key_file: seed.txt": true, "path: /submit": false} {
+		g := gatetest.New(t, strings.Replace(uagentsSettings, "key_file: seed.txt", setting, 1), func(g *gatetest.Gate) {
+			g.Write("seed.txt", operators+"\n")
+		})
+		if got := g.Addresses("uagents")["address"]; got == "" || (got == want) != same {
+			t.Errorf("%s: the address is %q, that of the seed is %q", setting, got, want)
 		}
 	}
 }
