@@ -16,7 +16,7 @@ import (
 
 func testBilling(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*suite){
+	balancedEach(t, open, map[string]func(*suite){
 		"credit bounds what is owed":              creditBounds,
 		"prepaid agents spend what they have":     prepaidSpends,
 		"topping up pays what is owed":            topUpPays,
@@ -33,14 +33,7 @@ func testBilling(t *testing.T, open Opener) {
 		"an invalid amount is refused":            invalidAmounts,
 		"sums cannot overflow":                    noOverflow,
 		"a charge refused by a limit is not held": limitBeforeCharge,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newSuite(t, open)
-			test(b)
-			b.balanced()
-		})
-	}
+	})
 }
 
 // charge begins a paid call of an agent.

@@ -15,7 +15,7 @@ import (
 
 func testBudgets(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*suite){
+	balancedEach(t, open, map[string]func(*suite){
 		"a budget bounds what is spent":              budgetBounds,
 		"released charges come back to a budget":     budgetReleases,
 		"a budget for one call, by many at once":     budgetAtOnce,
@@ -25,14 +25,7 @@ func testBudgets(t *testing.T, open Opener) {
 		"a charge counts rounded up to millionths":   budgetRoundsUp,
 		"a changed budget refuses earlier decisions": budgetDecided,
 		"a budget is changed while calls begin":      budgetChangedAmongCalls,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newSuite(t, open)
-			test(b)
-			b.balanced()
-		})
-	}
+	})
 }
 
 // spender is the agent of the consent.

@@ -14,7 +14,7 @@ import (
 
 func testInvoices(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*suite){
+	each(t, open, map[string]func(*suite){
 		"an invoice is issued once":              issueOnce,
 		"an invoice is issued once, by many":     issueAtOnce,
 		"invoices are kept for ten years":        keepInvoices,
@@ -22,12 +22,7 @@ func testInvoices(t *testing.T, open Opener) {
 		"credit notes have separate numbers":     countApart,
 		"invoices are listed, the newest first":  listInvoices,
 		"a refund keeps its record for the note": keepRecordOfRefund,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newSuite(t, open))
-		})
-	}
+	})
 }
 
 func (b *suite) issueInvoice(id pat.AgentID, month, document string) (store.Invoice, bool) {

@@ -14,19 +14,12 @@ import (
 
 func testMoves(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*suite){
+	balancedEach(t, open, map[string]func(*suite){
 		"unused credit moves to another agent":   creditMoved,
 		"what is held or owed does not move":     heldCreditStays,
 		"a move with a reference is made once":   moveOnce,
 		"parallel moves through three processes": movesAtOnce,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newSuite(t, open)
-			test(b)
-			b.balanced()
-		})
-	}
+	})
 }
 
 // move returns a move from the agent to another one.

@@ -14,7 +14,7 @@ import (
 
 func testPayments(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*suite){
+	balancedEach(t, open, map[string]func(*suite){
 		"a payment is entered once":                      paymentOnce,
 		"a refund takes back what was paid in":           paymentRefund,
 		"an unclaimed payment waits for the operator":    paymentUnclaimed,
@@ -29,14 +29,7 @@ func testPayments(t *testing.T, open Opener) {
 		"unused credit is bounded":                       paymentBounded,
 		"unused credit is bounded across processes":      paymentBoundedAtOnce,
 		"a payment has an entry with a receipt":          paymentEntry,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newSuite(t, open)
-			test(b)
-			b.balanced()
-		})
-	}
+	})
 }
 
 // card returns a credited payment by card.

@@ -18,7 +18,7 @@ import (
 
 func testRefunds(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*suite){
+	balancedEach(t, open, map[string]func(*suite){
 		"a captured charge is refunded":            chargeRefunded,
 		"refunds never exceed the charge":          refundBounded,
 		"parallel refunds never exceed the charge": refundBoundedAtOnce,
@@ -27,14 +27,7 @@ func testRefunds(t *testing.T, open Opener) {
 		"a refund is an entry of the chain":        refundChained,
 		"revenue is what was captured":             revenueGroups,
 		"revenue of more than the largest amount":  revenueOfMuch,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newSuite(t, open)
-			test(b)
-			b.balanced()
-		})
-	}
+	})
 }
 
 // captured makes a call that is charged, and returns its id.

@@ -225,6 +225,19 @@ func each(t *testing.T, open Opener, scenarios map[string]func(*suite)) {
 	}
 }
 
+// balancedEach is each, and checks after each scenario that the ledger balances.
+func balancedEach(t *testing.T, open Opener, scenarios map[string]func(*suite)) {
+	t.Helper()
+	balanced := map[string]func(*suite){}
+	for name, scenario := range scenarios {
+		balanced[name] = func(b *suite) {
+			scenario(b)
+			b.balanced()
+		}
+	}
+	each(t, open, balanced)
+}
+
 func newSuite(t *testing.T, open Opener) *suite {
 	t.Helper()
 	b := &suite{T: t, clock: NewClock(start), place: t.TempDir(), open: open}
