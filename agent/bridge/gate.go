@@ -15,8 +15,8 @@ type connection struct{}
 // toolCallKey is the key of the *toolCall in the context of a call.
 type toolCallKey struct{}
 
-// waiting returns a context that ends when the host cancels a call or hangs up, or the bridge shuts down: nobody then waits for the
-// outcome. The caller must call release.
+// waiting returns a context that ends when the host no longer waits for a call: it cancels the call or hangs up, or the bridge shuts down.
+// The caller must call release.
 func (b *Bridge) waiting(ctx context.Context) (host context.Context, release func()) {
 	host, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(b.running, func() { cancel(errEnds) })
@@ -27,7 +27,7 @@ func (b *Bridge) waiting(ctx context.Context) (host context.Context, release fun
 }
 
 // patient returns the function that waits between two attempts of a call: wait or, if that is nil, a timer. The wait ends with an error
-// when nobody waits for the call any more.
+// when the host no longer waits for the call.
 func (b *Bridge) patient(wait func(context.Context, time.Duration) error) func(context.Context, time.Duration) error {
 	if wait == nil {
 		wait = delay.For

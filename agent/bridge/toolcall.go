@@ -47,7 +47,7 @@ func (m *toolCall) enter() error {
 	return err
 }
 
-// take waits for a free slot in places and occupies it. It returns an error if nobody waits for the call any more.
+// take waits for a free slot in places and occupies it. It returns an error if the host no longer waits for the call.
 func (m *toolCall) take(places chan<- struct{}) error {
 	select {
 	case places <- struct{}{}:

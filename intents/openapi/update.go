@@ -202,7 +202,7 @@ func (u *update) keep(force bool) error {
 }
 
 // replace adds a file that is replaced as a whole to the result. If the operator has edited the existing file, the name of the new one is
-// NAME.new. key is the name under which the record contains the file.
+// NAME.new. key is the name of the file in the record.
 func (u *update) replace(key, name string, data []byte) {
 	have, last := u.existing[name], u.last.Files[key]
 	u.fresh.Files[key] = digest(data)
