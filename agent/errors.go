@@ -164,7 +164,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // Is reports whether e matches a sentinel below: by details.reason, by code if the service gives no reason, or by HTTP status if target is
 // the sentinel of a status.
 func (e *Error) Is(target error) bool {
-	want, ok := target.(Reason)
+	want, ok := target.(reasonError)
 	if !ok {
 		return false
 	}
@@ -175,58 +175,86 @@ func (e *Error) Is(target error) bool {
 	return ok && status == e.Status
 }
 
-// A Reason is a reason, or the code of a class of reasons, with which errors.Is compares an *Error, such as Reason("QUOTA_EXCEEDED").
-type Reason string
+// A reasonError is a reason, or the code of a class of reasons, with which errors.Is compares an *Error.
+type reasonError string
 
-func (r Reason) Error() string { return strings.ToLower(strings.ReplaceAll(string(r), "_", " ")) }
+func (r reasonError) Error() string { return strings.ToLower(strings.ReplaceAll(string(r), "_", " ")) }
 
 // Errors that match every response with the given HTTP status, whatever its reason.
 const (
-	ErrUnauthorized    = Reason(reason.CodeUnauthorized)       // 401
-	ErrPaymentRequired = Reason(reason.CodePaymentRequired)    // 402
-	ErrForbidden       = Reason(reason.CodeForbidden)          // 403
-	ErrNotFound        = Reason(reason.CodeNotFound)           // 404
-	ErrConflict        = Reason(reason.CodeConflict)           // 409
-	ErrTooManyRequests = Reason(reason.CodeTooManyRequests)    // 429
-	ErrUnavailable     = Reason(reason.CodeServiceUnavailable) // 503
+	ErrUnauthorized    = reasonError(reason.CodeUnauthorized)       // 401
+	ErrPaymentRequired = reasonError(reason.CodePaymentRequired)    // 402
+	ErrForbidden       = reasonError(reason.CodeForbidden)          // 403
+	ErrNotFound        = reasonError(reason.CodeNotFound)           // 404
+	ErrConflict        = reasonError(reason.CodeConflict)           // 409
+	ErrTooManyRequests = reasonError(reason.CodeTooManyRequests)    // 429
+	ErrUnavailable     = reasonError(reason.CodeServiceUnavailable) // 503
 )
 
-var statusOf = map[Reason]int{
+var statusOf = map[reasonError]int{
 	ErrUnauthorized: http.StatusUnauthorized, ErrPaymentRequired: http.StatusPaymentRequired, ErrForbidden: http.StatusForbidden,
 	ErrNotFound: http.StatusNotFound, ErrConflict: http.StatusConflict, ErrTooManyRequests: http.StatusTooManyRequests,
 	ErrUnavailable: http.StatusServiceUnavailable,
 }
 
-// Reasons that callers often handle. errors.Is compares them with details.reason of the response.
+// Reasons that a caller may want to handle. errors.Is compares them with details.reason of the response.
 const (
-	ErrInvalidToken            = Reason(reason.InvalidToken)
-	ErrExpiredToken            = Reason(reason.ExpiredToken)
-	ErrRevokedToken            = Reason(reason.RevokedToken)
-	ErrScopeExceeded           = Reason(reason.ScopeExceeded)
-	ErrPolicyRequiresAgreement = Reason(reason.PolicyRequiresAgreement)
-	ErrVerificationRequired    = Reason(reason.PolicyRequiresVerification)
-	ErrProofReplayed           = Reason(reason.ProofReplayed)
-	ErrAgentBlocked            = Reason(reason.AgentBlocked)
-	ErrPolicyMismatch          = Reason(reason.PolicyMismatch)
-	ErrAgreementReplayed       = Reason(reason.AgreementReplayed)
-	ErrAgreementStale          = Reason(reason.AgreementStale)
-	ErrRateLimitExceeded       = Reason(reason.RateLimitExceeded)
-	ErrQuotaExceeded           = Reason(reason.QuotaExceeded)
-	ErrPolicyRequiresPayment   = Reason(reason.PolicyRequiresPayment)
-	ErrPaymentUnknown          = Reason(reason.PaymentUnknown)
-	ErrAgentIDTaken            = Reason(reason.AgentIDTaken)
-	ErrKeyTaken                = Reason(reason.KeyTaken)
-	ErrIdempotencyInProgress   = Reason(reason.IdempotencyInProgress)
-	ErrOutcomeUnknown          = Reason(reason.OutcomeUnknown)
-	ErrMissingParameter        = Reason(reason.MissingParameter)
-	ErrInvalidParameter        = Reason(reason.InvalidParameter)
-	ErrParameterOutOfRange     = Reason(reason.ParameterOutOfRange)
-	ErrIntentNotFound          = Reason(reason.IntentNotFound)
-	ErrVersionConflict         = Reason(reason.VersionConflict)
-	ErrIntentDeprecated        = Reason(reason.IntentDeprecated)
-	ErrStoreUnavailable        = Reason(reason.StoreUnavailable)
-	ErrUpstreamTimeout         = Reason(reason.UpstreamTimeout)
-	ErrUpstreamUnreachable     = Reason(reason.UpstreamUnreachable)
-	ErrUpstreamError           = Reason(reason.UpstreamError)
-	ErrResponseInvalid         = Reason(reason.ResponseInvalid)
+	ErrInvalidToken            = reasonError(reason.InvalidToken)
+	ErrExpiredToken            = reasonError(reason.ExpiredToken)
+	ErrMissingToken            = reasonError(reason.MissingToken)
+	ErrRevokedToken            = reasonError(reason.RevokedToken)
+	ErrInsufficientPermissions = reasonError(reason.InsufficientPermissions)
+	ErrScopeExceeded           = reasonError(reason.ScopeExceeded)
+	ErrPolicyViolation         = reasonError(reason.PolicyViolation)
+	ErrPolicyExpired           = reasonError(reason.PolicyExpired)
+	ErrPolicyNotApplicable     = reasonError(reason.PolicyNotApplicable)
+	ErrPolicyRequiresAgreement = reasonError(reason.PolicyRequiresAgreement)
+	ErrVerificationRequired    = reasonError(reason.PolicyRequiresVerification)
+	ErrProofReplayed           = reasonError(reason.ProofReplayed)
+	ErrAgentBlocked            = reasonError(reason.AgentBlocked)
+	ErrFreshAgreementRequired  = reasonError(reason.FreshAgreementRequired)
+	ErrPlanRequired            = reasonError(reason.PlanRequired)
+	ErrUnknownPlan             = reasonError(reason.UnknownPlan)
+	ErrPolicyMismatch          = reasonError(reason.PolicyMismatch)
+	ErrAgreementReplayed       = reasonError(reason.AgreementReplayed)
+	ErrAgreementStale          = reasonError(reason.AgreementStale)
+	ErrAgreementMisdirected    = reasonError(reason.AgreementMisdirected)
+	ErrBadSignature            = reasonError(reason.BadSignature)
+	ErrWeakKey                 = reasonError(reason.WeakKey)
+	ErrUnsupportedKey          = reasonError(reason.UnsupportedKey)
+	ErrRateLimitExceeded       = reasonError(reason.RateLimitExceeded)
+	ErrQuotaExceeded           = reasonError(reason.QuotaExceeded)
+	ErrServiceCeiling          = reasonError(reason.ServiceCeiling)
+	ErrRestoredLimits          = reasonError(reason.RestoredLimits)
+	ErrPolicyRequiresPayment   = reasonError(reason.PolicyRequiresPayment)
+	ErrNewcomersExhausted      = reasonError(reason.NewcomersExhausted)
+	ErrPaymentMismatch         = reasonError(reason.PaymentMismatch)
+	ErrPaymentFailed           = reasonError(reason.PaymentFailed)
+	ErrPaymentUsed             = reasonError(reason.PaymentUsed)
+	ErrPaymentUnknown          = reasonError(reason.PaymentUnknown)
+	ErrPolicyConflict          = reasonError(reason.PolicyConflict)
+	ErrAgentIDTaken            = reasonError(reason.AgentIDTaken)
+	ErrKeyTaken                = reasonError(reason.KeyTaken)
+	ErrIdempotencyKeyReused    = reasonError(reason.IdempotencyKeyReused)
+	ErrIdempotencyInProgress   = reasonError(reason.IdempotencyInProgress)
+	ErrOutcomeUnknown          = reasonError(reason.OutcomeUnknown)
+	ErrUpstreamRejected        = reasonError(reason.UpstreamRejected)
+	ErrMissingParameter        = reasonError(reason.MissingParameter)
+	ErrInvalidParameter        = reasonError(reason.InvalidParameter)
+	ErrInvalidFormat           = reasonError(reason.InvalidFormat)
+	ErrParameterTooLong        = reasonError(reason.ParameterTooLong)
+	ErrParameterTooShort       = reasonError(reason.ParameterTooShort)
+	ErrParameterOutOfRange     = reasonError(reason.ParameterOutOfRange)
+	ErrInvalidEnumValue        = reasonError(reason.InvalidEnumValue)
+	ErrUnknownParameter        = reasonError(reason.UnknownParameter)
+	ErrIntentNotFound          = reasonError(reason.IntentNotFound)
+	ErrVersionConflict         = reasonError(reason.VersionConflict)
+	ErrIntentDeprecated        = reasonError(reason.IntentDeprecated)
+	ErrStoreUnavailable        = reasonError(reason.StoreUnavailable)
+	ErrStopped                 = reasonError(reason.Stopped)
+	ErrBreakerOpen             = reasonError(reason.BreakerOpen)
+	ErrUpstreamTimeout         = reasonError(reason.UpstreamTimeout)
+	ErrUpstreamUnreachable     = reasonError(reason.UpstreamUnreachable)
+	ErrUpstreamError           = reasonError(reason.UpstreamError)
+	ErrResponseInvalid         = reasonError(reason.ResponseInvalid)
 )
