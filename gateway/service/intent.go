@@ -93,7 +93,7 @@ func (d *Definition) Offered() []*Intent {
 
 // routeFor returns the upstream route for an intent.
 func routeFor(
-	u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen, timeout time.Duration,
+	u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal config.ErrorWhen, timeout time.Duration,
 ) (*upstream.Route, error) {
 	e := upstream.Endpoint{
 		IntentUID: in.UID.String(), Timeout: timeout, Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,

@@ -160,13 +160,9 @@ func (l *loadState) upstream(s *Definition, at int) bool {
 	made, err := upstream.New(upstream.Config{
 		URL: up.URL, MCP: toolsOf(&up.MCP), Execute: up.Execute, AllowedHosts: hosts, Timeout: up.Timeout, MaxResponse: up.MaxResponse,
 		IdempotencyHeader: up.IdempotencyHeader, ErrorMessage: up.ErrorMessage,
-		Reconcile: upstream.Reconcile{
-			Path: up.Reconcile.URL, Done: string(up.Reconcile.Done), NotDone: string(up.Reconcile.NotDone), Fixed: fixedOfQuestion(c),
-		},
-		AuthHeaders: authHeaders(&up.Auth), OAuth2: oauth2Of(&up.Auth.OAuth2),
-		Breaker: upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
-		Retry:   upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
-		Places:  fairqueue.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
+		Reconcile: up.Reconcile, ReconcileFixed: fixedOfQuestion(c), AuthHeaders: up.Auth.Sent, OAuth2: up.Auth.OAuth2, Breaker: up.Breaker,
+		Retry:  upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
+		Places: fairqueue.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
 		Pool: upstream.Pool{
 			MaxConns: up.Concurrency + spareConns, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second,
 		},
@@ -257,16 +253,11 @@ func answersOf(c *config.Service, uid string) config.Answers {
 }
 
 // errorWhenOf returns the condition that makes a response of an intent a refusal.
-func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
-	e := c.Intents[uid].ErrorWhen
-	if e.Pointer == "" {
-		e = c.ErrorWhen
+func errorWhenOf(c *config.Service, uid string) config.ErrorWhen {
+	if e := c.Intents[uid].ErrorWhen; e.Pointer != "" {
+		return e
 	}
-	out := upstream.ErrorWhen{Pointer: e.Pointer, Message: e.Message}
-	if !e.Equals.IsEmpty() {
-		out.HasEquals, out.Equals = true, e.Equals.Tree()
-	}
-	return out
+	return c.ErrorWhen
 }
 
 // fixedProblems adds the errors in the fixed values of an intent. It returns true if there are none.

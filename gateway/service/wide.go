@@ -93,14 +93,3 @@ func fixedOfQuestion(c *config.Service) upstream.FixedValues {
 	}
 	return f
 }
-
-func authHeaders(a *config.Auth) (headers []upstream.AuthHeader) {
-	for _, name := range slices.Sorted(maps.Keys(a.Sent)) {
-		headers = append(headers, upstream.AuthHeader{Name: name, Value: a.Sent[name].Reveal()})
-	}
-	return headers
-}
-
-func oauth2Of(o *config.OAuth2) upstream.OAuth2 {
-	return upstream.OAuth2{TokenURL: o.TokenURL, ClientID: o.ClientID, ClientSecret: o.ClientSecret.Reveal(), Scopes: o.Scopes}
-}

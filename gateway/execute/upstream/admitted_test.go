@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/uimgate/uimgate/config"
 )
 
 // Calls that began before the circuit for all agents opened do not affect it after it has closed again.
 func TestEarlierCallsDoNotReopenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBreaker("", newOwnCircuits(), Breaker{Failures: 2, OpenFor: time.Second}, time.Now)
+		b := newBreaker("", newOwnCircuits(), config.Breaker{Failures: 2, OpenFor: time.Second}, time.Now)
 		call := func(agent string) admittedCall {
 			t.Helper()
 			a, err := b.allow(agent)

@@ -27,7 +27,7 @@ func benchServer(b *testing.B) *httptest.Server {
 func BenchmarkCall(b *testing.B) {
 	for _, method := range []string{"GET", "POST"} {
 		b.Run(method, func(b *testing.B) {
-			u := open(b, config(b, benchServer(b).URL))
+			u := open(b, settings(b, benchServer(b).URL))
 			r, err := u.Route(upstream.Endpoint{
 				IntentUID: "shop.example:search:v1", URL: "https://shop.example/s/{c}", Method: method, Parameters: []string{"q", "c", "max"},
 			})

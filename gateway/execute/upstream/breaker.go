@@ -9,14 +9,15 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-// A breaker stops the calls to one intent for a while if they fail too often: after Breaker.Failures consecutive failures of at least two
+// A breaker stops the calls to one intent for a while if they fail too often: after Config.Breaker.Failures consecutive failures of at least two
 // agents. The failures of one agent count for at most half of that number, rounded up. If only the calls of one agent fail, only the calls
 // of that agent are stopped.
 type breaker struct {
-	settings Breaker
+	settings config.Breaker
 	now      func() time.Time
 
 	mu     sync.Mutex
@@ -39,7 +40,7 @@ func newOwnCircuits() *ownCircuits {
 	return cache.New(cache.Options[[2]string, *circuit]{Max: maxOwnCircuits})
 }
 
-func newBreaker(intent string, own *ownCircuits, settings Breaker, now func() time.Time) *breaker {
+func newBreaker(intent string, own *ownCircuits, settings config.Breaker, now func() time.Time) *breaker {
 	b := &breaker{settings: settings, now: now, failed: map[string]int{}, own: own, intent: intent}
 	b.all = newCircuit(settings, now, b.severalFail, func() {
 		clear(b.failed)
@@ -169,7 +170,7 @@ func inARow(failures int) func(gobreaker.Counts) bool {
 	return func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(failures) }
 }
 
-func newCircuit(b Breaker, now func() time.Time, opens func(gobreaker.Counts) bool, changed func()) *circuit {
+func newCircuit(b config.Breaker, now func() time.Time, opens func(gobreaker.Counts) bool, changed func()) *circuit {
 	c := &circuit{openFor: b.OpenFor, now: now}
 	c.TwoStepCircuitBreaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1, Timeout: b.OpenFor, ReadyToTrip: opens,

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -23,8 +24,8 @@ func TestBreaker(t *testing.T) {
 		_, _ = c.Write([]byte(answer))
 		return true
 	})
-	cfg := config(t, s.URL)
-	cfg.Breaker = upstream.Breaker{Failures: 3, OpenFor: 30 * time.Millisecond}
+	cfg := settings(t, s.URL)
+	cfg.Breaker = config.Breaker{Failures: 3, OpenFor: 30 * time.Millisecond}
 	u := open(t, cfg)
 	p := prepare(t, u, "POST")
 	for range 3 {
@@ -74,8 +75,8 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 		_, _ = c.Write([]byte(fine))
 		return true
 	})
-	cfg := config(t, s.URL)
-	cfg.Breaker = upstream.Breaker{Failures: 1, OpenFor: time.Millisecond}
+	cfg := settings(t, s.URL)
+	cfg.Breaker = config.Breaker{Failures: 1, OpenFor: time.Millisecond}
 	u := open(t, cfg)
 	p := prepare(t, u, "POST")
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
@@ -110,7 +111,7 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 		"HTTP/1.1 200 X\r\nContent-Length: 3\r\n\r\n<a>",
 	} {
 		s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(answer)); return true })
-		cfg := config(t, s.URL)
+		cfg := settings(t, s.URL)
 		cfg.Breaker.Failures = 1
 		u := open(t, cfg)
 		p := prepare(t, u, "POST")
@@ -138,8 +139,8 @@ func failingService(
 		_, _ = c.Write([]byte(answer))
 		return true
 	})
-	cfg := config(t, s.URL)
-	cfg.Breaker = upstream.Breaker{Failures: failures, OpenFor: openFor}
+	cfg := settings(t, s.URL)
+	cfg.Breaker = config.Breaker{Failures: failures, OpenFor: openFor}
 	u = open(t, cfg)
 	r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:other:v1", URL: "https://shop.example/other"})
 	if err != nil {
@@ -247,8 +248,8 @@ func TestUnapprovedFailuresStopNoApprovedAgent(t *testing.T) {
 		_, _ = c.Write([]byte(answer))
 		return true
 	})
-	cfg := config(t, s.URL)
-	cfg.Breaker = upstream.Breaker{Failures: 3, OpenFor: time.Hour}
+	cfg := settings(t, s.URL)
+	cfg.Breaker = config.Breaker{Failures: 3, OpenFor: time.Hour}
 	u := open(t, cfg)
 	p := prepare(t, u, "POST")
 	for i := range 20 {

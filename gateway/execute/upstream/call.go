@@ -172,7 +172,7 @@ func (u *Upstream) judge(ctx context.Context, route *Route, r result) result {
 	answer := r.answer
 	switch {
 	case r.err != nil || answer.JSON == nil:
-	case route.errorWhen.in(answer.JSON):
+	case isRefusal(route.errorWhen, answer.JSON):
 		message := u.message(ctx, route, answer.JSON, route.errorWhen.Message)
 		r.answer, r.outcome = Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType}, store.Failed
 		r.err = &RejectedError{Code: InvalidParameter, Status: answer.Status, Message: message}

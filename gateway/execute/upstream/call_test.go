@@ -86,7 +86,7 @@ func TestCallOutcomes(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := raw(t, tt.answer)
-			u := open(t, config(t, s.URL))
+			u := open(t, settings(t, s.URL))
 			answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 			var tree any
 			if err == nil {
@@ -128,7 +128,7 @@ func TestResponsesAreLimitedWhileRead(t *testing.T) {
 		}
 		return false
 	})
-	u := open(t, config(t, s.URL))
+	u := open(t, settings(t, s.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 	if _, ok := errors.AsType[*upstream.ResponseError](err); outcome != store.Done || !ok {
 		t.Fatalf("got %q, %v", outcome, err)
@@ -159,7 +159,7 @@ func TestGzipIsLimitedAfterDecompression(t *testing.T) {
 		"truncated": {pack(`{"a":1}`)[:20], false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u := open(t, config(t, raw(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
+			u := open(t, settings(t, raw(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s",
 				len(tt.packed), tt.packed)).URL))
 			answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 			_, invalid := errors.AsType[*upstream.ResponseError](err)
@@ -185,7 +185,7 @@ func TestTimeouts(t *testing.T) {
 				return false
 			})
 			defer close(release)
-			cfg := config(t, s.URL)
+			cfg := settings(t, s.URL)
 			cfg.Timeout = 50 * time.Millisecond
 			u := open(t, cfg)
 			for _, method := range []string{"GET", "POST"} {
@@ -205,7 +205,7 @@ func TestUnreachableService(t *testing.T) {
 	for name, address := range map[string]string{
 		"connection refused": closedPort(t), "cannot be resolved": "http://no-such-host.invalid",
 	} {
-		u := open(t, config(t, address))
+		u := open(t, settings(t, address))
 		requests := 0
 		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, granted("", func() error { requests++; return nil }))
 		if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.HasSuffix(err.Error(), name) {
@@ -226,7 +226,7 @@ func TestCallWithoutConnection(t *testing.T) {
 		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"))
 		return false
 	})
-	cfg := config(t, s.URL)
+	cfg := settings(t, s.URL)
 	cfg.Pool.MaxConns = 1
 	u := open(t, cfg)
 	first := make(chan store.Outcome, 1)
@@ -252,7 +252,7 @@ func TestCanceledCall(t *testing.T) {
 	release := make(chan struct{})
 	s := serve(t, func(_ int64, _ net.Conn, _ *http.Request) bool { cancel(); <-release; return false })
 	defer close(release)
-	cfg := config(t, s.URL)
+	cfg := settings(t, s.URL)
 	cfg.Breaker.Failures = 1
 	u := open(t, cfg)
 	p := prepare(t, u, "POST")
@@ -299,8 +299,8 @@ func TestErrorResponses(t *testing.T) {
 		{300, "", `{"message":"choose"}`, &upstream.StatusError{Status: 300}},
 	} {
 		t.Run(fmt.Sprint(tt.status, tt.body), func(t *testing.T) {
-			cfg := config(t, raw(t, fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s", tt.status, tt.header, len(tt.body), tt.body)).URL)
-			cfg.AuthHeaders = []upstream.AuthHeader{{Name: "X-Api-Key", Value: "s3cret"}}
+			cfg := settings(t, raw(t, fmt.Sprintf("HTTP/1.1 %d X\r\n%sContent-Length: %d\r\n\r\n%s", tt.status, tt.header, len(tt.body), tt.body)).URL)
+			cfg.AuthHeaders = headers("X-Api-Key", "s3cret")
 			cfg.Now = func() time.Time { return now }
 			u := open(t, cfg)
 			_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
@@ -321,9 +321,9 @@ func TestRequestHeaders(t *testing.T) {
 		_, _ = w.Write([]byte("{}"))
 	}))
 	defer srv.Close()
-	cfg := config(t, srv.URL)
+	cfg := settings(t, srv.URL)
 	cfg.IdempotencyHeader = "Idempotency-Key"
-	cfg.AuthHeaders = []upstream.AuthHeader{{Name: "Authorization", Value: "Basic Z2F0ZTpwYXNz"}}
+	cfg.AuthHeaders = headers("Authorization", "Basic Z2F0ZTpwYXNz")
 	u := open(t, cfg)
 	id := upstream.Identity{
 		AgentID: "agent-1", AgentKey: "jkt", Assurance: "fresh", TokenID: "jti",
@@ -361,12 +361,12 @@ func TestTLS(t *testing.T) {
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
-	u := open(t, config(t, srv.URL))
+	u := open(t, settings(t, srv.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 	if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.Contains(err.Error(), "not trusted") {
 		t.Errorf("got %q, %v", outcome, err)
 	}
-	cfg := config(t, srv.URL)
+	cfg := settings(t, srv.URL)
 	cfg.RootCAs = srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	u = open(t, cfg)
 	for range 3 {
@@ -386,7 +386,7 @@ func TestConcurrentCallsGetTheirResponses(t *testing.T) {
 		_, _ = fmt.Fprintf(w, "%q", r.Header.Get("UIM-Agent-Id"))
 	}))
 	defer srv.Close()
-	u := open(t, config(t, srv.URL))
+	u := open(t, settings(t, srv.URL))
 	p := prepare(t, u, "GET")
 	var wg sync.WaitGroup
 	for i := range 16 {

@@ -3,18 +3,11 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/textproto"
-	"net/url"
+	"slices"
 	"strings"
 )
-
-// An AuthHeader is a header that authenticates the gateway to the service. String and GoString do not reveal its value.
-type AuthHeader struct{ Name, Value string }
-
-func (a AuthHeader) String() string { return hidden(a.Name) }
-
-// GoString prevents %#v from printing the value.
-func (a AuthHeader) GoString() string { return hidden(a.Name) }
 
 func hidden(set string) string {
 	if set == "" {
@@ -22,18 +15,6 @@ func hidden(set string) string {
 	}
 	return "(hidden)"
 }
-
-// OAuth2 configures access tokens that are obtained with client credentials (RFC 6749 4.4). String and GoString do not reveal the secret.
-type OAuth2 struct {
-	TokenURL               *url.URL // nil: no access tokens
-	ClientID, ClientSecret string
-	Scopes                 []string
-}
-
-func (o OAuth2) String() string { return hidden(o.ClientID) }
-
-// GoString prevents %#v from printing the secret.
-func (o OAuth2) GoString() string { return hidden(o.ClientID) }
 
 // owned are the headers that this package sets or that control the connection. The configuration must not replace them.
 var owned = map[string]bool{
@@ -57,18 +38,18 @@ func (u *Upstream) setCredentials() error {
 	if key != "" && !usable(key) {
 		return fmt.Errorf("upstream idempotency_header: %q cannot be used", key)
 	}
-	for _, a := range u.cfg.AuthHeaders {
-		name := textproto.CanonicalMIMEHeaderKey(a.Name)
+	for _, given := range slices.Sorted(maps.Keys(u.cfg.AuthHeaders)) {
+		name, value := textproto.CanonicalMIMEHeaderKey(given), u.cfg.AuthHeaders[given].Reveal()
 		switch {
-		case !usable(a.Name) || name == key:
-			return fmt.Errorf("upstream auth.header: the name %q cannot be used", a.Name)
-		case a.Value == "" || !isHeaderValue(a.Value):
+		case !usable(given) || name == key:
+			return fmt.Errorf("upstream auth.header: the name %q cannot be used", given)
+		case value == "" || !isHeaderValue(value):
 			return errors.New("upstream auth.header: the value is empty or contains control characters")
 		case u.auth.Get(name) != "":
 			return fmt.Errorf("upstream auth: the %q header has two values", name)
 		}
-		u.auth.Set(name, a.Value)
-		u.credentials = append(u.credentials, headerSecrets(a.Value)...)
+		u.auth.Set(name, value)
+		u.credentials = append(u.credentials, headerSecrets(value)...)
 	}
 	o := u.cfg.OAuth2
 	switch {
@@ -78,10 +59,10 @@ func (u *Upstream) setCredentials() error {
 		return errors.New("upstream idempotency_header: Authorization cannot be used, because it contains the credential")
 	case u.auth.Get(authorization) != "":
 		return errors.New("upstream auth: the Authorization header has two values")
-	case o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == "":
+	case o.ClientID == "" || o.ClientSecret.IsEmpty() || o.TokenURL.Hostname() == "":
 		return errors.New("upstream auth.oauth2: client_id, client_secret or the host of token_url is missing")
 	}
-	u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret)
+	u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret.Reveal())
 	return nil
 }
 

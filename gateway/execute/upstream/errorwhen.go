@@ -3,22 +3,12 @@ package upstream
 import (
 	"bytes"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An ErrorWhen describes which 2xx responses are refusals, for services that refuse calls with status 200. The zero value describes no
-// response.
-type ErrorWhen struct {
-	Pointer string // RFC 6901, into the response; empty: no response is a refusal
-	// Equals is the value that a refusal has at Pointer, if HasEquals is set. Otherwise a refusal has any value at Pointer except null, false,
-	// 0, and an empty string, list or object.
-	Equals    any
-	HasEquals bool
-	Message   string // JSON pointer to the message; empty: Call searches the usual members
-}
-
-// in reports whether a response is a refusal. A response that is not acceptable JSON is not a refusal.
-func (w ErrorWhen) in(answer []byte) bool {
+// isRefusal reports whether a response is a refusal. A response that is not acceptable JSON is not a refusal.
+func isRefusal(w config.ErrorWhen, answer []byte) bool {
 	if w.Pointer == "" || answer == nil {
 		return false
 	}
@@ -26,8 +16,8 @@ func (w ErrorWhen) in(answer []byte) bool {
 	switch {
 	case !ok:
 		return false
-	case w.HasEquals:
-		return same(w.Equals, there)
+	case !w.Equals.IsEmpty():
+		return same(w.Equals.Tree(), there)
 	default:
 		return says(there)
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/uimgate/uimgate/config"
 )
 
 // MaxOwnCircuits is the maximum number of agents that Failures can return.
@@ -13,7 +15,7 @@ const MaxOwnCircuits = maxOwnCircuits
 // separate circuit afterwards.
 func Failures(n int) int {
 	own := newOwnCircuits()
-	b := newBreaker("", own, Breaker{Failures: 5, OpenFor: time.Minute}, time.Now)
+	b := newBreaker("", own, config.Breaker{Failures: 5, OpenFor: time.Minute}, time.Now)
 	for i := range n {
 		if admitted, err := b.allow(strconv.Itoa(i)); err == nil {
 			admitted.ended(ErrBroken)

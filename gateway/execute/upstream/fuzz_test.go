@@ -33,7 +33,7 @@ func FuzzPrepare(f *testing.F) {
 			f.Add(url, "POST", in)
 		}
 	}
-	cfg := config(f, "http://10.0.0.9:9000/base")
+	cfg := settings(f, "http://10.0.0.9:9000/base")
 	u, err := upstream.New(cfg)
 	if err != nil {
 		f.Fatal(err)
@@ -126,7 +126,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	var answer atomic.Pointer[[]byte]
 	s := serve(f, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write(*answer.Load()); return false })
-	cfg := config(f, s.URL)
+	cfg := settings(f, s.URL)
 	cfg.MaxResponse, cfg.Breaker.Failures = 4<<10, math.MaxInt32
 	u := open(f, cfg)
 	p := prepare(f, u, "POST")

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/internal/fairqueue"
@@ -44,12 +45,12 @@ func mustURL(tb testing.TB, s string) *url.URL {
 	return u
 }
 
-func config(tb testing.TB, address string) upstream.Config {
+func settings(tb testing.TB, address string) upstream.Config {
 	tb.Helper()
 	return upstream.Config{
 		URL: mustURL(tb, address), Timeout: 10 * time.Second, MaxResponse: 1 << 20,
 		AllowedHosts: []string{"api.shop.example:443"},
-		Breaker:      upstream.Breaker{Failures: 1000, OpenFor: time.Minute},
+		Breaker:      config.Breaker{Failures: 1000, OpenFor: time.Minute},
 		Retry:        upstream.Retry{Attempts: 3, Wait: time.Microsecond, MaxWait: time.Microsecond},
 		Places:       fairqueue.Bounds{Places: 1024, Waiting: 1024, Wait: time.Second},
 		Pool:         upstream.Pool{MaxConns: 1024, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second},
@@ -175,4 +176,13 @@ func closedPort(tb testing.TB) string {
 	}
 	defer func() { _ = ln.Close() }()
 	return "http://" + ln.Addr().String()
+}
+
+// headers returns headers with the given names and values.
+func headers(pairs ...string) map[string]config.Secret {
+	out := map[string]config.Secret{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = config.NewSecret(pairs[i+1])
+	}
+	return out
 }

@@ -66,8 +66,8 @@ func TestServiceMessages(t *testing.T) {
 				_, _ = fmt.Fprintf(c, "HTTP/1.1 422 X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)
 				return true
 			})
-			cfg := config(t, s.URL)
-			cfg.AuthHeaders, cfg.ErrorMessage = []upstream.AuthHeader{{Name: "X-Key", Value: "s3cret"}}, tt.pointer
+			cfg := settings(t, s.URL)
+			cfg.AuthHeaders, cfg.ErrorMessage = headers("X-Key", "s3cret"), tt.pointer
 			u := open(t, cfg)
 			_, _, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 			rejected, ok := errors.AsType[*upstream.RejectedError](err)

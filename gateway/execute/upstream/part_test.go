@@ -58,7 +58,7 @@ func TestFileBodies(t *testing.T) {
 		_, _ = io.WriteString(w, "{}")
 	}))
 	t.Cleanup(service.Close)
-	u := open(t, config(t, service.URL))
+	u := open(t, settings(t, service.URL))
 	const multi, whole = "multipart/form-data", "application/octet-stream"
 	b64 := base64.StdEncoding.EncodeToString
 	file := map[string]upstream.Part{"a": {Base64: true}}
@@ -179,7 +179,7 @@ func TestFileBodies(t *testing.T) {
 
 func TestInvalidFileBodies(t *testing.T) {
 	t.Parallel()
-	u := open(t, config(t, "http://10.0.0.9:9000"))
+	u := open(t, settings(t, "http://10.0.0.9:9000"))
 	for want, e := range map[string]upstream.Endpoint{
 		"but 2 parameters":          {ContentType: "application/octet-stream"},
 		"cannot contain fixed":      {ContentType: "application/octet-stream", URL: "?b={b}", Fixed: upstream.FixedValues{Body: map[string]any{"x": "y"}}},
@@ -243,7 +243,7 @@ func TestContentResponses(t *testing.T) {
 				_, _ = io.WriteString(w, part[2])
 			}))
 			t.Cleanup(service.Close)
-			cfg := config(t, service.URL)
+			cfg := settings(t, service.URL)
 			cfg.MaxResponse = 1000
 			u := open(t, cfg)
 			e := upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET"}
@@ -289,7 +289,7 @@ func FuzzParts(f *testing.F) {
 		f.Add("a", "image/png", true, s)
 		f.Add("na\"me\\é\r\nX: y", "image/*, text/plain", false, s)
 	}
-	u, err := upstream.New(config(f, "http://10.0.0.9:9000"))
+	u, err := upstream.New(settings(f, "http://10.0.0.9:9000"))
 	if err != nil {
 		f.Fatal(err)
 	}

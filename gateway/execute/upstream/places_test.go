@@ -72,7 +72,7 @@ func TestEachWrittenAttemptTakesAPlace(t *testing.T) {
 			if c.vanishes && c.breaks == 0 {
 				s.stop()
 			}
-			cfg := config(t, s.URL)
+			cfg := settings(t, s.URL)
 			cfg.Retry.Attempts = 4
 			u := open(t, cfg)
 			p := places{left: c.left}

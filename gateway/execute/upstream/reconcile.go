@@ -9,25 +9,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Reconcile describes how to request the outcome of a call from the service. The zero value means that the service does not support this.
-type Reconcile struct {
-	// Path is relative to Config.URL. It has the placeholder {execution_id} in a path segment or a query value. Without the placeholder, only
-	// Config.IdempotencyHeader contains the id.
-	Path string
-	// Done describes the responses that mean that the call took effect; NotDone describes those that mean that the call did not take effect
-	// and never will. Each is a list of statuses such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx response. The value at that
-	// pointer must be true or, with a pointer such as "/state=paid", the text after the equals sign. Any other response means neither.
-	Done, NotDone string
-	// Fixed are fixed values for the request: headers, members of the query, and parameters in Path.
-	Fixed FixedValues
-}
-
-// A question is a prepared Reconcile.
+// A question is a prepared Config.Reconcile.
 type question struct {
 	route         *Route
 	done, notDone sign
@@ -36,19 +24,19 @@ type question struct {
 // executionIDName is the name of the placeholder for the execution id.
 const executionIDName = "execution_id"
 
-// ownHost is a placeholder for the host of the service in the URL of the request, because Reconcile.Path has no host.
+// ownHost is a placeholder for the host of the service in the URL of the request, because Config.Reconcile.URL has no host.
 const ownHost = "service.invalid"
 
-func (u *Upstream) setQuestion(c Reconcile) (err error) {
-	if c.Path == "" && c.Done == "" && c.NotDone == "" {
+func (u *Upstream) setQuestion(c config.Reconcile) (err error) {
+	if c == (config.Reconcile{}) {
 		return nil
 	}
-	e := Endpoint{IntentUID: ownHost + ":reconcile:v1", URL: "https://" + ownHost + c.Path, Method: "GET", Fixed: c.Fixed}
-	e.Parameters = slices.Sorted(maps.Keys(c.Fixed.Parameters))
+	e := Endpoint{IntentUID: ownHost + ":reconcile:v1", URL: "https://" + ownHost + c.URL, Method: "GET", Fixed: u.cfg.ReconcileFixed}
+	e.Parameters = slices.Sorted(maps.Keys(e.Fixed.Parameters))
 	switch {
-	case !strings.HasPrefix(c.Path, "/"):
+	case !strings.HasPrefix(c.URL, "/"):
 		return errors.New("reconcile.url: want a path such as /orders/{execution_id}")
-	case strings.Contains(c.Path, "{"+executionIDName+"}"):
+	case strings.Contains(c.URL, "{"+executionIDName+"}"):
 		e.Parameters = append(e.Parameters, executionIDName)
 	case u.cfg.IdempotencyHeader == "":
 		return errors.New("reconcile.url: want {execution_id} in the path, or idempotency_header for the id")
@@ -57,10 +45,10 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 	if q.route, err = u.Route(e); err != nil {
 		return fmt.Errorf("reconcile.url: %w", err)
 	}
-	if q.done, err = readSign(c.Done); err != nil {
+	if q.done, err = readSign(string(c.Done)); err != nil {
 		return fmt.Errorf("reconcile.done: %w", err)
 	}
-	if q.notDone, err = readSign(c.NotDone); err != nil {
+	if q.notDone, err = readSign(string(c.NotDone)); err != nil {
 		return fmt.Errorf("reconcile.not_done: %w", err)
 	}
 	u.question = q

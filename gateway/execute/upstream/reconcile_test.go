@@ -6,17 +6,18 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
 
 func TestAskReturnsTheOutcome(t *testing.T) {
 	const id = "01934f6e-7f6c-7d2a-9b1e-0123456789ab"
-	byStatus := upstream.Reconcile{Path: "/orders/{execution_id}?by=key", Done: "200, 204", NotDone: "404"}
-	byValue := upstream.Reconcile{Path: "/lookup", Done: "/order/state=paid", NotDone: "/unknown"}
-	both := upstream.Reconcile{Path: "/lookup", Done: "200", NotDone: "/unknown"}
+	byStatus := config.Reconcile{URL: "/orders/{execution_id}?by=key", Done: "200, 204", NotDone: "404"}
+	byValue := config.Reconcile{URL: "/lookup", Done: "/order/state=paid", NotDone: "/unknown"}
+	both := config.Reconcile{URL: "/lookup", Done: "200", NotDone: "/unknown"}
 	for name, c := range map[string]struct {
-		asks   upstream.Reconcile
+		asks   config.Reconcile
 		status int
 		body   string
 		want   store.State
@@ -45,7 +46,7 @@ func TestAskReturnsTheOutcome(t *testing.T) {
 				_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d X\r\n%s\r\n%s", c.status, length, c.body)
 				return true
 			})
-			cfg := config(t, s.URL+"/v1")
+			cfg := settings(t, s.URL+"/v1")
 			cfg.IdempotencyHeader, cfg.Reconcile = "Idempotency-Key", c.asks
 			u := open(t, cfg)
 			got, err := u.Ask(t.Context(), id)
@@ -53,7 +54,7 @@ func TestAskReturnsTheOutcome(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, err, c.want)
 			}
 			want := "GET /v1/lookup " + id + " " + id
-			if c.asks.Path == byStatus.Path {
+			if c.asks.URL == byStatus.URL {
 				want = "GET /v1/orders/" + id + "?by=key " + id + " " + id
 			}
 			if query != want {
@@ -66,8 +67,8 @@ func TestAskReturnsTheOutcome(t *testing.T) {
 func TestAskWithoutResponse(t *testing.T) {
 	s := serve(t, func(int64, net.Conn, *http.Request) bool { return false })
 	for _, address := range []string{s.URL, closedPort(t)} {
-		cfg := config(t, address)
-		cfg.Reconcile = upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
+		cfg := settings(t, address)
+		cfg.Reconcile = config.Reconcile{URL: "/orders/{execution_id}", Done: "200", NotDone: "404"}
 		if got, err := open(t, cfg).Ask(t.Context(), "x"); err == nil || got != "" {
 			t.Errorf("got %q, %v; want an empty string, an error", got, err)
 		}
@@ -75,24 +76,24 @@ func TestAskWithoutResponse(t *testing.T) {
 }
 
 func TestInvalidReconcileConfig(t *testing.T) {
-	fine := upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
-	for name, spoil := range map[string]func(*upstream.Reconcile){
-		"no path":             func(r *upstream.Reconcile) { r.Path = "orders/{execution_id}" },
-		"another host":        func(r *upstream.Reconcile) { r.Path = "https://elsewhere.example/{execution_id}" },
-		"no place for the id": func(r *upstream.Reconcile) { r.Path = "/orders" },
-		"another placeholder": func(r *upstream.Reconcile) { r.Path = "/orders/{execution_id}/{id}" },
-		"no sign of done":     func(r *upstream.Reconcile) { r.Done = "" },
-		"no sign of not done": func(r *upstream.Reconcile) { r.NotDone = "" },
-		"no status":           func(r *upstream.Reconcile) { r.Done = "fine" },
+	fine := config.Reconcile{URL: "/orders/{execution_id}", Done: "200", NotDone: "404"}
+	for name, spoil := range map[string]func(*config.Reconcile){
+		"no path":             func(r *config.Reconcile) { r.URL = "orders/{execution_id}" },
+		"another host":        func(r *config.Reconcile) { r.URL = "https://elsewhere.example/{execution_id}" },
+		"no place for the id": func(r *config.Reconcile) { r.URL = "/orders" },
+		"another placeholder": func(r *config.Reconcile) { r.URL = "/orders/{execution_id}/{id}" },
+		"no sign of done":     func(r *config.Reconcile) { r.Done = "" },
+		"no sign of not done": func(r *config.Reconcile) { r.NotDone = "" },
+		"no status":           func(r *config.Reconcile) { r.Done = "fine" },
 	} {
-		cfg := config(t, "http://127.0.0.1:1")
+		cfg := settings(t, "http://127.0.0.1:1")
 		cfg.Reconcile = fine
 		spoil(&cfg.Reconcile)
 		if _, err := upstream.New(cfg); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if open(t, config(t, "http://127.0.0.1:1")).HasStatusQuestion() {
+	if open(t, settings(t, "http://127.0.0.1:1")).HasStatusQuestion() {
 		t.Error("a service without reconcile can be asked")
 	}
 }

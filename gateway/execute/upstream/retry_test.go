@@ -54,7 +54,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 						_, _ = c.Write([]byte(answer))
 						return true
 					})
-					cfg := config(t, s.URL)
+					cfg := settings(t, s.URL)
 					cfg.IdempotencyHeader = key
 					u := open(t, cfg)
 					_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, granted("exec", alive))
@@ -86,7 +86,7 @@ func TestUnsafeGetIsNotRetried(t *testing.T) {
 		_, _ = c.Write([]byte(fine))
 		return true
 	})
-	u := open(t, config(t, s.URL))
+	u := open(t, settings(t, s.URL))
 	for _, unsafe := range []bool{true, false} {
 		s.Requests.Store(0)
 		r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:x:v1", URL: "https://shop.example/x", Method: "GET", Unsafe: unsafe})
@@ -113,7 +113,7 @@ func TestRefusalAfterBrokenAttempt(t *testing.T) {
 			}
 			return false
 		})
-		cfg := config(t, s.URL)
+		cfg := settings(t, s.URL)
 		cfg.IdempotencyHeader = "Idempotency-Key"
 		u := open(t, cfg)
 		_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, granted("exec", alive))
@@ -137,7 +137,7 @@ func TestClosedPooledConnectionIsNotAnAttempt(t *testing.T) {
 		_, _ = c.Write([]byte(fine))
 		return true
 	})
-	u := open(t, config(t, s.URL))
+	u := open(t, settings(t, s.URL))
 	p := prepare(t, u, "GET")
 	var calls sync.WaitGroup
 	for range pooled {
@@ -158,7 +158,7 @@ func TestClosedPooledConnectionIsNotAnAttempt(t *testing.T) {
 
 func TestAttemptsAreLimited(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { reset(c); return false })
-	u := open(t, config(t, s.URL))
+	u := open(t, settings(t, s.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 	if outcome != store.Unknown || !errors.Is(err, upstream.ErrBroken) || s.Requests.Load() != 3 {
 		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
@@ -180,7 +180,7 @@ func TestConnectionClosedBetweenCalls(t *testing.T) {
 			}
 			return true
 		})
-		u := open(t, config(t, s.URL))
+		u := open(t, settings(t, s.URL))
 		p := prepare(t, u, method)
 		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
 			t.Fatal(outcome, err)
@@ -212,7 +212,7 @@ func TestResponsesMatchTheirRequests(t *testing.T) {
 				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s%s", len(own), own, extra)
 				return true
 			})
-			cfg := config(t, s.URL)
+			cfg := settings(t, s.URL)
 			cfg.Pool.MaxConns = 2 // the connections are always in use
 			cfg.Retry.Attempts = 10
 			u := open(t, cfg)
@@ -244,7 +244,7 @@ func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 		_, _ = c.Write([]byte(fine))
 		return true
 	})
-	u := open(t, config(t, s.URL))
+	u := open(t, settings(t, s.URL))
 	// The grant is checked twice for each attempt: before it, and before its first byte.
 	for _, tt := range []struct {
 		name     string
@@ -284,7 +284,7 @@ func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 // When the grant ends, the call does not try further pooled connections.
 func TestGrantEndsOnPooledConnections(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(fine)); return true })
-	u := open(t, config(t, s.URL))
+	u := open(t, settings(t, s.URL))
 	p := prepare(t, u, "POST")
 	if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
@@ -32,7 +33,9 @@ type Endpoint struct {
 	Parameters []string        // names of the intent's input parameters
 	Parts      map[string]Part // encodings for multipart/form-data and application/octet-stream; a parameter without a Part is encoded as text
 	Fixed      FixedValues
-	ErrorWhen  ErrorWhen
+	// ErrorWhen describes which 2xx responses are refusals, for services that refuse calls with status 200. Without Equals, a refusal has any
+	// value at Pointer except null, false, 0, and an empty string, list or object.
+	ErrorWhen config.ErrorWhen
 	// Timeout limits one call, including retries. 0 means Config.Timeout.
 	Timeout time.Duration
 	Stream  Stream
@@ -72,7 +75,7 @@ type Route struct {
 	fixedQuery  string // escaped
 	fixedForm   string
 	fixedParts  []textPart
-	errorWhen   ErrorWhen
+	errorWhen   config.ErrorWhen
 	fixedTexts  []string // the strings in the fixed values
 	credentials []string // the strings in the fixed values that are credentials
 

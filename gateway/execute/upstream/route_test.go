@@ -27,15 +27,15 @@ func TestNewRefuses(t *testing.T) {
 		"execute: want":       func(c *upstream.Config) { c.Execute = "/x/{id}" },
 		"idempotency_header":  func(c *upstream.Config) { c.IdempotencyHeader = "Host" },
 		"two values": func(c *upstream.Config) {
-			c.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret"}, {Name: "a", Value: "s3cret"}}
+			c.AuthHeaders = headers("A", "s3cret", "a", "s3cret")
 		},
 		"cannot be used": func(c *upstream.Config) {
-			c.AuthHeaders = []upstream.AuthHeader{{Name: "UIM-Agent-Id", Value: "s3cret"}}
+			c.AuthHeaders = headers("UIM-Agent-Id", "s3cret")
 		},
-		`"A B"`:        func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A B", Value: "s3cret"}} },
-		"the value is": func(c *upstream.Config) { c.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret\r\nX: y"}} },
+		`"A B"`:        func(c *upstream.Config) { c.AuthHeaders = headers("A B", "s3cret") },
+		"the value is": func(c *upstream.Config) { c.AuthHeaders = headers("A", "s3cret\r\nX: y") },
 	} {
-		cfg := config(t, "http://127.0.0.1:1")
+		cfg := settings(t, "http://127.0.0.1:1")
 		change(&cfg)
 		u, err := upstream.New(cfg)
 		if u != nil || err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "s3cret") {
@@ -45,8 +45,8 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestCredentialsDoNotPrint(t *testing.T) {
-	cfg := config(t, "http://127.0.0.1:1")
-	cfg.AuthHeaders = []upstream.AuthHeader{{Name: "A", Value: "s3cret"}}
+	cfg := settings(t, "http://127.0.0.1:1")
+	cfg.AuthHeaders = headers("A", "s3cret")
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 		if s := fmt.Sprintf(verb, cfg); strings.Contains(s, "s3cret") {
 			t.Errorf("%s: %s", verb, s)
@@ -55,7 +55,7 @@ func TestCredentialsDoNotPrint(t *testing.T) {
 }
 
 func TestRouteRefuses(t *testing.T) {
-	u := open(t, config(t, "http://10.0.0.9:9000/v2"))
+	u := open(t, settings(t, "http://10.0.0.9:9000/v2"))
 	type e = upstream.Endpoint
 	for _, tt := range []struct {
 		want     error
@@ -109,7 +109,7 @@ func TestRouteRefuses(t *testing.T) {
 }
 
 func TestPrepare(t *testing.T) {
-	cfg := config(t, "http://10.0.0.9:9000/v2/")
+	cfg := settings(t, "http://10.0.0.9:9000/v2/")
 	cfg.Execute = "/uim/execute"
 	u := open(t, cfg)
 	for _, tt := range []struct {
@@ -201,7 +201,7 @@ func TestPrepare(t *testing.T) {
 }
 
 func TestRefusedPathValues(t *testing.T) {
-	u := open(t, config(t, "http://10.0.0.9"))
+	u := open(t, settings(t, "http://10.0.0.9"))
 	r, err := u.Route(upstream.Endpoint{
 		IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: "GET",
 		Parameters: []string{"a"},
@@ -234,7 +234,7 @@ func TestRefusedPathValues(t *testing.T) {
 }
 
 func TestTargetLengthIsLimited(t *testing.T) {
-	u := open(t, config(t, "http://10.0.0.9"))
+	u := open(t, settings(t, "http://10.0.0.9"))
 	for _, method := range []string{"GET", "POST"} {
 		r, err := u.Route(upstream.Endpoint{
 			IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: method,
@@ -251,7 +251,7 @@ func TestTargetLengthIsLimited(t *testing.T) {
 }
 
 func TestIntentsWithoutEndpoint(t *testing.T) {
-	cfg := config(t, "http://10.0.0.9")
+	cfg := settings(t, "http://10.0.0.9")
 	cfg.Execute = "/uim/execute"
 	cfg.Timeout = time.Second
 	u := open(t, cfg)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 )
 
@@ -37,34 +38,34 @@ func TestResponsesConcealOperatorValues(t *testing.T) {
 	for name, tt := range map[string]struct {
 		head  string
 		fixed upstream.FixedValues
-		auth  []upstream.AuthHeader
+		auth  map[string]config.Secret
 		write func(r *http.Request) string
 	}{
 		"a credential in the query": {
 			jsonHead, upstream.FixedValues{Query: map[string]any{"key": apiKey}, Credentials: []any{apiKey}}, nil, ownURL,
 		},
 		"a fixed value of the query": {jsonHead, upstream.FixedValues{Query: map[string]any{"account": account}}, nil, ownURL},
-		"a token": {jsonHead, upstream.FixedValues{}, []upstream.AuthHeader{{Name: "Authorization", Value: "Bearer " + apiKey}}, func(r *http.Request) string {
+		"a token": {jsonHead, upstream.FixedValues{}, headers("Authorization", "Bearer "+apiKey), func(r *http.Request) string {
 			return `{"you":"` + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + `"}`
 		}},
-		"a cookie":       {jsonHead, upstream.FixedValues{}, []upstream.AuthHeader{{Name: "Cookie", Value: "a=b; session=" + apiKey}}, func(*http.Request) string { return `{"session":"` + apiKey + `"}` }},
+		"a cookie":       {jsonHead, upstream.FixedValues{}, headers("Cookie", "a=b; session="+apiKey), func(*http.Request) string { return `{"session":"` + apiKey + `"}` }},
 		"a fixed header": {jsonHead, upstream.FixedValues{Header: map[string]string{"X-Account": account}}, nil, func(r *http.Request) string { return `{"you":"` + r.Header.Get("X-Account") + `"}` }},
 		"a file": {
 			"200 OK\r\nContent-Type: text/csv",
 			upstream.FixedValues{},
-			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
+			headers("X-Key", apiKey),
 			func(r *http.Request) string { return "key;page\n" + r.Header.Get("X-Key") + ";2\n" },
 		},
 		"a header of the answer": {
 			jsonHead + "\r\nSunset: " + apiKey,
 			upstream.FixedValues{},
-			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
+			headers("X-Key", apiKey),
 			func(*http.Request) string { return `{}` },
 		},
 		"without a length": {
 			jsonHead + "\r\nTransfer-Encoding: chunked",
 			upstream.FixedValues{},
-			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
+			headers("X-Key", apiKey),
 			func(*http.Request) string {
 				return fmt.Sprintf("c\r\n{\"a\": \"%s\r\n9\r\n%s\"}\r\n0\r\n\r\n", apiKey[:5], apiKey[5:]+" ")
 			},
@@ -78,7 +79,7 @@ func TestResponsesConcealOperatorValues(t *testing.T) {
 					return true
 				})
 			}
-			cfg := config(t, s.URL)
+			cfg := settings(t, s.URL)
 			cfg.AuthHeaders = tt.auth
 			u := open(t, cfg)
 			e := upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET", Fixed: tt.fixed}
@@ -121,9 +122,9 @@ func TestMessagesConcealEscapedOperatorValues(t *testing.T) {
 			s := respondingService(t, status+"\r\nContent-Type: application/json", func(r *http.Request) string {
 				return `{"ok":false,"message":"Cannot GET ` + r.URL.RequestURI() + `"}`
 			})
-			u := open(t, config(t, s.URL))
+			u := open(t, settings(t, s.URL))
 			r, err := u.Route(upstream.Endpoint{
-				IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET", ErrorWhen: upstream.ErrorWhen{Pointer: "/message"},
+				IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET", ErrorWhen: config.ErrorWhen{Pointer: "/message"},
 				Fixed: upstream.FixedValues{Query: map[string]any{"api_key": apiKey}, Credentials: []any{apiKey}},
 			})
 			if err != nil {
@@ -142,8 +143,8 @@ func TestMessagesConcealEscapedOperatorValues(t *testing.T) {
 func TestShortValuesStayInResponses(t *testing.T) {
 	const body = `{"unit":"metric","country":"Germany","n":1234567,"ok":true,"pin":"abc"}`
 	s := respondingService(t, jsonHead, func(*http.Request) string { return body })
-	cfg := config(t, s.URL)
-	cfg.AuthHeaders = []upstream.AuthHeader{{Name: "X-Pin", Value: "abc"}, {Name: "X-Number", Value: "1234567"}}
+	cfg := settings(t, s.URL)
+	cfg.AuthHeaders = headers("X-Pin", "abc", "X-Number", "1234567")
 	u := open(t, cfg)
 	r, err := u.Route(upstream.Endpoint{
 		IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET",
@@ -167,8 +168,8 @@ func TestResponsesConcealAccessTokens(t *testing.T) {
 	s := respondingService(t, jsonHead, func(r *http.Request) string {
 		return `{"you":"` + url.QueryEscape(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) + `"}`
 	})
-	cfg := config(t, s.URL)
-	cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: clientSecret}
+	cfg := settings(t, s.URL)
+	cfg.OAuth2 = config.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: config.NewSecret(clientSecret)}
 	u := open(t, cfg)
 	answer, _, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 	if want := `{"you":"` + strings.Repeat("*", len(url.QueryEscape("at-"+apiKey))) + `"}`; err != nil || string(answer.JSON) != want {

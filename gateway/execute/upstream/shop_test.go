@@ -25,8 +25,8 @@ func TestExampleShopRoutes(t *testing.T) {
 	}
 	server := httptest.NewServer(shop)
 	defer server.Close()
-	cfg := config(t, server.URL)
-	cfg.IdempotencyHeader, cfg.AuthHeaders = "Idempotency-Key", []upstream.AuthHeader{{Name: "X-Api-Key", Value: key}}
+	cfg := settings(t, server.URL)
+	cfg.IdempotencyHeader, cfg.AuthHeaders = "Idempotency-Key", headers("X-Api-Key", key)
 	u := open(t, cfg)
 	c := shopCatalog(t)
 	for _, tt := range []struct {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -103,10 +104,10 @@ func (g *protectedService) received() string {
 
 func withTokens(tb testing.TB, service string, s *tokenServer, c *clock) *upstream.Upstream {
 	tb.Helper()
-	cfg := config(tb, service)
+	cfg := settings(tb, service)
 	cfg.Now = c.now
-	cfg.OAuth2 = upstream.OAuth2{
-		TokenURL: mustURL(tb, s.URL+"/token"), ClientID: "gate", ClientSecret: clientSecret, Scopes: []string{"a", "b"},
+	cfg.OAuth2 = config.OAuth2{
+		TokenURL: mustURL(tb, s.URL+"/token"), ClientID: "gate", ClientSecret: config.NewSecret(clientSecret), Scopes: []string{"a", "b"},
 	}
 	return open(tb, cfg)
 }
@@ -219,9 +220,9 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 		t.Run(fmt.Sprint(tt.method, tt.idempotency, tt.age), func(t *testing.T) {
 			var c clock
 			tokens, service := newTokenServer(t), newProtectedService(t)
-			cfg := config(t, service.URL)
+			cfg := settings(t, service.URL)
 			cfg.Now, cfg.IdempotencyHeader = c.now, tt.idempotency
-			cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: clientSecret}
+			cfg.OAuth2 = config.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: config.NewSecret(clientSecret)}
 			u := open(t, cfg)
 			if outcome, err := once(t, u, "GET"); outcome != store.Done {
 				t.Fatalf("got %q, %v; want %v", outcome, err, store.Done)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/store"
 )
@@ -75,7 +76,7 @@ func TestToolsWithEffectsAreCalledAgainOnlyWithoutTheirSession(t *testing.T) {
 			}
 			s := httptest.NewServer(handler)
 			t.Cleanup(s.Close)
-			u, p := openTools(t, config(t, s.URL), c.safe)
+			u, p := openTools(t, settings(t, s.URL), c.safe)
 			_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
 			if again := calls.Load() > 1; again != c.again || again != (outcome == store.Done) || again != (err == nil) {
 				t.Errorf("got %v, %v after %d calls", outcome, err, calls.Load())
@@ -109,7 +110,7 @@ func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 		var calls, opened atomic.Int64
 		s := httptest.NewServer(sessionServer(&opened, failing(&calls, http.StatusNotFound)))
 		t.Cleanup(s.Close)
-		u, p := openTools(t, config(t, s.URL), false)
+		u, p := openTools(t, settings(t, s.URL), false)
 		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done || opened.Load() != 2 {
 			t.Errorf("got %v, %v in session %d", outcome, err, opened.Load())
 		}
@@ -119,7 +120,7 @@ func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 		var calls, opened atomic.Int64
 		s := httptest.NewServer(sessionServer(&opened, failing(&calls, http.StatusBadRequest)))
 		t.Cleanup(s.Close)
-		u, p := openTools(t, config(t, s.URL), false)
+		u, p := openTools(t, settings(t, s.URL), false)
 		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
 			t.Errorf("got %v, %v", outcome, err)
 		}
@@ -132,7 +133,7 @@ func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 		var calls atomic.Int64
 		s := httptest.NewServer(rpc(failing(&calls, http.StatusTooManyRequests)))
 		t.Cleanup(s.Close)
-		u, p := openTools(t, config(t, s.URL), true)
+		u, p := openTools(t, settings(t, s.URL), true)
 		_, _, err := u.Call(t.Context(), p, upstream.Identity{}, live)
 		if busy, ok := errors.AsType[*upstream.BusyError](err); !ok || busy.RetryAfter != 7*time.Second {
 			t.Errorf("got %v", err)
@@ -143,7 +144,7 @@ func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 		var calls atomic.Int64
 		s := httptest.NewServer(rpc(failing(&calls, http.StatusServiceUnavailable)))
 		t.Cleanup(s.Close)
-		u, p := openTools(t, config(t, s.URL), true)
+		u, p := openTools(t, settings(t, s.URL), true)
 		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done {
 			t.Errorf("got %v, %v", outcome, err)
 		}
@@ -155,9 +156,9 @@ func TestAnErrorInTheBodyDoesNotHideTheStatus(t *testing.T) {
 		s := httptest.NewServer(rpc(failing(&calls, http.StatusUnauthorized)))
 		t.Cleanup(s.Close)
 		tokens := newTokenServer(t)
-		cfg := config(t, s.URL)
+		cfg := settings(t, s.URL)
 		cfg.Now = c.now
-		cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL+"/token"), ClientID: "gate", ClientSecret: clientSecret}
+		cfg.OAuth2 = config.OAuth2{TokenURL: mustURL(t, tokens.URL+"/token"), ClientID: "gate", ClientSecret: config.NewSecret(clientSecret)}
 		u, p := openTools(t, cfg, true)
 		calls.Store(1) // the first call has a token that the server accepts
 		if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
@@ -198,7 +199,7 @@ func TestRefusingARequestDoesNotLoseTheResponse(t *testing.T) {
 			}))
 			t.Cleanup(s.Close)
 			t.Cleanup(func() { close(end) })
-			u, p := openTools(t, config(t, s.URL), false)
+			u, p := openTools(t, settings(t, s.URL), false)
 			if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done {
 				t.Errorf("got %v, %v", outcome, err)
 			}

@@ -64,7 +64,7 @@ func TestToolsOfTheOfficialServer(t *testing.T) {
 				meta.Store(fmt.Sprint(r.Params.Meta["UIM-Agent-Id"], " ", r.Params.Meta["UIM-Execution-Id"], " ", r.Extra.Header.Get("UIM-Agent-Id")))
 				return &sdk.CallToolResult{Content: []sdk.Content{}, StructuredContent: r.Params.Arguments}, nil
 			})
-			u, p := openTools(t, config(t, s.URL), false)
+			u, p := openTools(t, settings(t, s.URL), false)
 			for range 2 {
 				answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: "a1"}, granted("e1", alive))
 				if err != nil || outcome != store.Done || string(answer.JSON) != `{"price":12345678901234567890.10,"q":"tea"}` {
@@ -220,8 +220,8 @@ func TestOutcomesOfToolCalls(t *testing.T) {
 			var calls atomic.Int64
 			s := httptest.NewServer(rpc(func(w http.ResponseWriter, id string) { calls.Add(1); c.answer(w, id) }))
 			t.Cleanup(s.Close)
-			cfg := config(t, s.URL)
-			cfg.AuthHeaders = []upstream.AuthHeader{{Name: "X-Key", Value: "sesame-1234"}}
+			cfg := settings(t, s.URL)
+			cfg.AuthHeaders = headers("X-Key", "sesame-1234")
 			if name == "silence" {
 				cfg.Timeout = time.Second
 			}
@@ -264,7 +264,7 @@ func TestOnlySafeToolsAreCalledAgain(t *testing.T) {
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, id)
 		}))
 		t.Cleanup(s.Close)
-		u, p := openTools(t, config(t, s.URL), safe)
+		u, p := openTools(t, settings(t, s.URL), safe)
 		_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
 		if safe != (outcome == store.Done) || safe != (err == nil) || calls.Load() > 1 != safe {
 			t.Errorf("safe %v: got %v, %v after %d calls", safe, outcome, err, calls.Load())
@@ -284,7 +284,7 @@ func TestAForgottenSessionIsOpenedAgain(t *testing.T) {
 	}))
 	t.Cleanup(front.Close)
 	current.Store(officialServer(t, &sdk.StreamableHTTPOptions{}, handler))
-	u, p := openTools(t, config(t, front.URL), false)
+	u, p := openTools(t, settings(t, front.URL), false)
 	for range 2 {
 		if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil || outcome != store.Done {
 			t.Fatalf("got %v, %v", outcome, err)
@@ -315,7 +315,7 @@ func TestToolCallsThatAreNotSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := config(t, c.url)
+			cfg := settings(t, c.url)
 			cfg.Timeout = time.Second
 			u, p := openTools(t, cfg, false)
 			_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live)
@@ -331,7 +331,7 @@ func TestACallWithoutGrantReachesNoTool(t *testing.T) {
 	var calls atomic.Int64
 	s := httptest.NewServer(rpc(func(http.ResponseWriter, string) { calls.Add(1) }))
 	t.Cleanup(s.Close)
-	u, p := openTools(t, config(t, s.URL), false)
+	u, p := openTools(t, settings(t, s.URL), false)
 	asked := 0
 	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, granted("", func() error {
 		if asked++; asked > 1 { // the first time is before the session is opened
@@ -346,7 +346,7 @@ func TestACallWithoutGrantReachesNoTool(t *testing.T) {
 
 func TestEndpointsOfTools(t *testing.T) {
 	t.Parallel()
-	cfg := config(t, "http://127.0.0.1:9")
+	cfg := settings(t, "http://127.0.0.1:9")
 	cfg.MCP = &upstream.MCP{Sessions: 1}
 	u := open(t, cfg)
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ func TestAListOfToolsIsBounded(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"nextCursor":"%d","tools":[{"name":"t%d","inputSchema":{"title":"%s"}}]}}`, id, n, n, schema)
 	}))
 	t.Cleanup(s.Close)
-	u, _ := openTools(t, config(t, s.URL), false)
+	u, _ := openTools(t, settings(t, s.URL), false)
 	if _, err := u.Tools(t.Context()); !errors.Is(err, mcp.ErrTools) || pages.Load() > 20 {
 		t.Errorf("got %v after %d pages", err, pages.Load())
 	}
@@ -46,7 +46,7 @@ func TestMisfitsOfTools(t *testing.T) {
 				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":`+id+`,"result":{"tools":[{"name":"try","inputSchema":{"required":[`+string(required)+`]}}]}}`)
 			}))
 			t.Cleanup(s.Close)
-			u, _ := openTools(t, config(t, s.URL), false)
+			u, _ := openTools(t, settings(t, s.URL), false)
 			u.CheckTools(t.Context())
 			if r, ok := u.ToolsReport(); !ok || r.Unread != "" || r.Misfits["shop.example:try:v1"] != c.want {
 				t.Errorf("got %+v", r)

@@ -29,6 +29,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 	"github.com/uimgate/uimgate/internal/fairqueue"
@@ -57,12 +58,20 @@ type Config struct {
 	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. If it is empty, Call searches message,
 	// detail, title, error and other usual members.
 	ErrorMessage string
-	Reconcile    Reconcile
-	// AuthHeaders and OAuth2 are the credentials that are sent in headers. Each header can have only one value.
-	AuthHeaders []AuthHeader
-	OAuth2      OAuth2
-	Breaker     Breaker
-	Retry       Retry
+	// Reconcile describes how to request the outcome of a call from the service. Its URL is relative to URL. The zero value means that the
+	// service does not support this.
+	Reconcile config.Reconcile
+	// ReconcileFixed are fixed values for such a request: headers, members of the query, and parameters in its URL.
+	ReconcileFixed FixedValues
+	// AuthHeaders, by name, and OAuth2 are the credentials that are sent in headers. Each header can have only one value.
+	AuthHeaders map[string]config.Secret
+	OAuth2      config.OAuth2
+	// Breaker configures the circuit breakers of intents. A breaker opens after Failures consecutive calls, of at least two agents, that
+	// could not connect, timed out, lost the connection or returned 5xx. It stays open for OpenFor and then admits one call as a probe. If
+	// only the calls of one agent fail, the breaker stops only that agent. Unapproved agents have separate breakers, so their failures never
+	// stop approved agents.
+	Breaker config.Breaker
+	Retry   Retry
 	// Places limits the calls in progress. Enter shares the places between agents.
 	Places fairqueue.Bounds
 	Pool   Pool
@@ -70,15 +79,6 @@ type Config struct {
 	RootCAs *x509.CertPool
 	// Now is the clock for breakers, access tokens, idle connections and dates in responses.
 	Now func() time.Time
-}
-
-// A Breaker configures the circuit breakers of intents. A breaker opens after Failures consecutive calls, of at least two agents, that
-// could not connect, timed out, lost the connection or returned 5xx. It stays open for OpenFor and then admits one call as a probe. If
-// only the calls of one agent fail, the breaker stops only that agent. Unapproved agents have separate breakers, so their failures never
-// stop approved agents.
-type Breaker struct {
-	Failures int
-	OpenFor  time.Duration
 }
 
 // Retry limits the attempts of one Call.

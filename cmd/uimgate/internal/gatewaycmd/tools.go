@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/execute/upstream/mcp"
 	"github.com/uimgate/uimgate/intents/openapi"
@@ -88,7 +89,7 @@ const listTime = 30 * time.Second
 func (t *toolServer) open() (*upstream.Upstream, error) {
 	cfg := upstream.Config{
 		MCP:     &upstream.MCP{Command: mcp.Command{Path: t.command, Args: t.args, Env: t.env}, Sessions: 1},
-		Timeout: listTime, MaxResponse: maxToolList, Breaker: upstream.Breaker{Failures: 1, OpenFor: time.Second},
+		Timeout: listTime, MaxResponse: maxToolList, Breaker: config.Breaker{Failures: 1, OpenFor: time.Second},
 		Retry:  upstream.Retry{Attempts: 1, Wait: time.Second, MaxWait: time.Second},
 		Places: fairqueue.Bounds{Places: 1, Waiting: 1, Wait: time.Second},
 		Pool:   upstream.Pool{MaxConns: 2, MaxIdle: 1, IdleTimeout: time.Minute, DialTimeout: listTime}, Now: time.Now,
@@ -112,7 +113,7 @@ func (t *toolServer) open() (*upstream.Upstream, error) {
 		if !ok {
 			return nil, cli.Usage(errors.New(`--mcp-header: want a file with one line, "Name: value"`))
 		}
-		cfg.AuthHeaders = []upstream.AuthHeader{{Name: name, Value: strings.TrimSpace(value)}}
+		cfg.AuthHeaders = map[string]config.Secret{name: config.NewSecret(strings.TrimSpace(value))}
 	}
 	return upstream.New(cfg)
 }
