@@ -2,23 +2,22 @@ package door
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 )
 
 // An agentRunner runs one agent once, or closes it without running it.
 type agentRunner[A Agent] struct {
-	agent     A
-	ran       atomic.Bool   // set by run, and by unrun
-	stopping  chan struct{} // closed by stop: the agent accepts no more messages
-	cutting   chan struct{} // closed by cut: the agent abandons the messages in progress
-	ended     chan struct{}
-	stop, cut func()
+	agent           A
+	ran             atomic.Bool        // set by run, and by unrun
+	taking, working context.Context    //nolint:containedctx // of Agent.Run
+	stop, cut       context.CancelFunc // end taking and working
+	ended           chan struct{}
 }
 
 func newAgentRunner[A Agent](a A) *agentRunner[A] {
-	r := &agentRunner[A]{agent: a, stopping: make(chan struct{}), cutting: make(chan struct{}), ended: make(chan struct{})}
-	r.stop, r.cut = sync.OnceFunc(func() { close(r.stopping) }), sync.OnceFunc(func() { close(r.cutting) })
+	r := &agentRunner[A]{agent: a, ended: make(chan struct{})}
+	r.working, r.cut = context.WithCancel(context.Background())
+	r.taking, r.stop = context.WithCancel(r.working)
 	return r
 }
 
@@ -29,26 +28,9 @@ func (r *agentRunner[A]) run(ctx context.Context) {
 		return
 	}
 	defer close(r.ended)
-	working, abandon := context.WithCancel(ctx)
-	taking, leave := context.WithCancel(working)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		when(working, r.stopping, leave)
-		when(working, r.cutting, abandon)
-	})
-	r.agent.Run(taking, working)
-	abandon()
-	leave()
-	watching.Wait()
-}
-
-// when calls a function after a channel is closed, unless ctx ends first.
-func when(ctx context.Context, closed <-chan struct{}, do func()) {
-	select {
-	case <-closed:
-		do()
-	case <-ctx.Done():
-	}
+	defer r.cut()
+	defer context.AfterFunc(ctx, r.cut)()
+	r.agent.Run(r.taking, r.working) //nolint:contextcheck // they end with ctx
 }
 
 // unrun closes the agent if it has not run. The agent cannot run afterwards.
